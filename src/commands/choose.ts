@@ -1,0 +1,30 @@
+import { UsageError } from '../errors.ts'
+import { allStreams } from '../streams/all.ts'
+import type { Stream } from '../streams/stream.ts'
+import { parseInstant } from '../values/instant.ts'
+import { toUnixSeconds } from '../values/unix-seconds.ts'
+
+/** The named streams in running order; all when none is named. */
+export function chooseStreams(
+  names: readonly string[],
+  candidates: readonly Stream[] = allStreams,
+): readonly Stream[] {
+  const unknown = names.find((name) => !candidates.some((stream) => stream.name === name))
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `"${unknown}" is no stream; known are: ${candidates.map(({ name }) => name).join(', ')}.`,
+    )
+  }
+  return names.length === 0 ? candidates : candidates.filter(({ name }) => names.includes(name))
+}
+
+/** Unix seconds of a date option; a bare date is midnight UTC. */
+export function parseDateOption(option: string, text: string): number {
+  const at = parseInstant(text)
+  if (at === null) {
+    throw new UsageError(
+      `${option} ${text} is not a date: write 2024-01-31 (midnight UTC) or 2024-01-31T10:00:00Z.`,
+    )
+  }
+  return toUnixSeconds(at)
+}

@@ -1,0 +1,43 @@
+import type { RooftopConfig } from '../config.ts'
+import type { Counts } from '../pipeline/ledger.ts'
+import type { RunReport } from '../pipeline/report.ts'
+import { table } from './table.ts'
+
+/** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */
+export function exitCodeOf(report: RunReport): number {
+  return report.status === 'ok' ? 0 : 1
+}
+
+const shown = [
+  'listed',
+  'hydrated',
+  'inserted',
+  'updated',
+  'unchanged',
+  'quarantined',
+  'vanished',
+  'windows',
+  'requests',
+  'retries',
+] as const satisfies readonly (keyof Counts)[]
+
+/** A run for a person. */
+export function reportLines(report: RunReport, rooftops: readonly RooftopConfig[]): string[] {
+  const seconds =
+    report.finishedAt === null
+      ? 0
+      : (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000
+  const rows = Object.entries(report.streams).map(([name, counts]) => [
+    name,
+    ...shown.map((column) => counts[column]),
+  ])
+  const failed = rooftops.flatMap(({ uid, name }) => {
+    const { status, error } = report.rooftops[uid]!
+    return status === 'ok' ? [] : [`  ${name} (${uid}): ${status}${error ? `: ${error}` : ''}`]
+  })
+  return [
+    `Run ${report.runId}: ${report.status} in ${seconds.toFixed(1)} s`,
+    ...table(['stream', ...shown], rows),
+    ...(failed.length > 0 ? ['Not complete:', ...failed] : []),
+  ]
+}

@@ -1,0 +1,100 @@
+import type { Writable } from 'node:stream'
+import { type Config, type Environment, loadConfig, secretsOf } from '../config.ts'
+import {
+  type Context,
+  type ContextOptions,
+  openContext,
+  openWarehouse,
+  type Warehouse,
+} from '../context.ts'
+import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
+import { crashSwitch } from './crash-switch.ts'
+import { openProgress } from './progress.ts'
+
+/** What a command line runs in. */
+export interface CommandIo {
+  readonly environment: Environment
+  readonly signal: AbortSignal
+  readonly stdout: Writable & { isTTY?: boolean }
+  readonly stderr: Writable & { isTTY?: boolean }
+  /** Removes secrets from a message; set once the config is known. */
+  hide?: (text: string) => string
+}
+
+export interface GlobalOptions {
+  readonly config?: string
+  readonly json?: boolean
+  readonly logLevel?: LogLevel
+  readonly quiet?: boolean
+  readonly progress?: boolean
+}
+
+/** One invocation: its config, its log, and where its result goes. */
+export class Session implements AsyncDisposable {
+  readonly io: CommandIo
+  readonly globals: GlobalOptions
+  #config: Config | undefined
+  #log: Log | undefined
+  readonly #open: AsyncDisposable[] = []
+
+  constructor(io: CommandIo, globals: GlobalOptions) {
+    this.io = io
+    this.globals = globals
+  }
+
+  get config(): Config {
+    this.#config ??= this.use(loadConfig(this.globals.config, this.io.environment))
+    return this.#config
+  }
+
+  /** Takes a config made in the program, and keeps its secrets out of everything that is written. */
+  use(config: Config): Config {
+    this.io.hide = scrubber(secretsOf(config))
+    this.#config = config
+    return config
+  }
+
+  get log(): Log {
+    this.#log ??= openLog({
+      level: this.globals.quiet ? 'error' : (this.globals.logLevel ?? 'info'),
+      human: this.io.stderr.isTTY === true,
+      secrets: secretsOf(this.config),
+      write: (line) => this.io.stderr.write(line),
+    })
+    return this.#log
+  }
+
+  get json(): boolean {
+    return this.globals.json === true
+  }
+
+  /** Opens warehouse, work engine and source; closed with the session. */
+  async context(options: Partial<ContextOptions> = {}): Promise<Context> {
+    const progress = openProgress(this)
+    const crashPoint = crashSwitch(this.io.environment)
+    const context = await openContext(this.config, this.log, {
+      signal: this.io.signal,
+      progress,
+      crashPoint,
+      ...options,
+    })
+    this.#open.push(context)
+    return context
+  }
+
+  async warehouse(mode: 'read' | 'write'): Promise<Warehouse> {
+    const warehouse = await openWarehouse(this.config, this.log, mode)
+    this.#open.push(warehouse)
+    return warehouse
+  }
+
+  /** The command's result: the document with --json, else the lines. */
+  result(document: unknown, lines: () => readonly string[]): void {
+    const text = this.json ? JSON.stringify(document, null, 2) : lines().join('\n')
+    this.io.stdout.write(`${this.io.hide?.(text) ?? text}\n`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const open of this.#open.reverse()) await open[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,142 @@
+import path from 'node:path'
+import type pg from 'pg'
+import type { Config } from './config.ts'
+import { openPool } from './db/connect.ts'
+import { ensureEmbedded } from './db/embedded.ts'
+import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
+import { type Db, openDb } from './db/transaction.ts'
+import type { Log } from './log.ts'
+import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
+import type { Queue } from './queue/queue.ts'
+import { AppraisalClient } from './sources/appraisal/client.ts'
+
+/** The open warehouse and what reads it. */
+export interface Warehouse extends AsyncDisposable {
+  readonly config: Config
+  readonly log: Log
+  readonly pool: pg.Pool
+  readonly db: Db
+  /** The connection string, password included: for the demo's last lines, never for a log. */
+  readonly url: string
+  readonly embedded: boolean
+}
+
+/** Everything a run needs. */
+export interface Context extends Warehouse {
+  readonly queue: Queue
+  readonly appraisal: AppraisalClient
+  /** Ends reading and writing at the next safe point. */
+  readonly signal: AbortSignal
+  /** Called at the named points of a slice; tests kill the process there. */
+  readonly crashPoint: (name: string) => void
+  readonly progress: Progress
+}
+
+/** Told how the work goes on; draws the bars on a terminal. */
+export interface Progress {
+  slice(slice: {
+    stream: string
+    rooftop: string
+    done: number
+    total: number
+    records: number
+  }): void
+  end(): void
+}
+
+export const noProgress: Progress = { slice: () => {}, end: () => {} }
+
+export const embeddedFolder = (config: Config) =>
+  path.join(config.homeDir, '.forecourt', 'postgres')
+
+/** Connects to the warehouse (the embedded one is started when it is not running), without looking at its schema. */
+export async function connectWarehouse(config: Config, log: Log): Promise<Warehouse> {
+  const given = config.warehouse.url
+  const url =
+    given ?? (await ensureEmbedded(embeddedFolder(config), { log: (line) => log.info(line) })).url
+  const pool = await openPool(url, { applicationName: 'forecourt', max: 16 })
+  const db = openDb(pool)
+  const close = async () => {
+    await pool.end()
+  }
+  return { config, log, pool, db, url, embedded: given === null, [Symbol.asyncDispose]: close }
+}
+
+/** Brings schema and work engine up to date; what `migrate` does, and every command that writes does first. */
+export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string[] }> {
+  const { pending, version } = await migrationStatus(pool)
+  if (pending.length === 0 && version > 0) {
+    await assertSchemaCurrent(pool)
+    if (await hasQueue(pool)) return { applied: [] }
+  }
+  const result = await migrate(pool)
+  await installQueue(pool)
+  return result
+}
+
+async function hasQueue(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query("select to_regclass('pgboss.queue') is not null as present")
+  return rows[0].present
+}
+
+/** A warehouse whose schema is current. Commands that only read refuse an older one instead of changing it. */
+export async function openWarehouse(
+  config: Config,
+  log: Log,
+  mode: 'read' | 'write',
+): Promise<Warehouse> {
+  const warehouse = await connectWarehouse(config, log)
+  try {
+    if (mode === 'write' || warehouse.embedded) {
+      const { applied } = await prepareWarehouse(warehouse.pool)
+      if (applied.length > 0) log.info({ applied }, 'warehouse schema brought up to date')
+    } else await assertSchemaCurrent(warehouse.pool)
+    return warehouse
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+export interface ContextOptions {
+  readonly signal?: AbortSignal
+  readonly crashPoint?: (name: string) => void
+  readonly progress?: Progress
+}
+
+/** Opens warehouse, work engine and source for a run. */
+export async function openContext(
+  config: Config,
+  log: Log,
+  options: ContextOptions = {},
+): Promise<Context> {
+  const warehouse = await openWarehouse(config, log, 'write')
+  const queue = await openQueue(warehouse.pool, (error) => log.warn({ err: error }, 'work engine'))
+  const appraisal = openAppraisal(config)
+  return {
+    ...warehouse,
+    queue,
+    appraisal,
+    signal: options.signal ?? new AbortController().signal,
+    crashPoint: options.crashPoint ?? (() => {}),
+    progress: options.progress ?? noProgress,
+    async [Symbol.asyncDispose]() {
+      await queue.stop()
+      await appraisal.close()
+      await warehouse[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The client of the appraisal service with the config's keys. */
+export function openAppraisal(config: Config): AppraisalClient {
+  const keys = Object.fromEntries(
+    Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
+  )
+  return new AppraisalClient({
+    baseUrl: config.appraisal.baseUrl,
+    keys,
+    wire: config.wire.appraisal,
+    http: config.http,
+  })
+}

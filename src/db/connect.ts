@@ -1,0 +1,131 @@
+import pg from 'pg'
+import { messageOf, UsageError } from '../errors.ts'
+import { rowTypes } from './row-types.ts'
+
+/** How a pool presents itself and how large it may grow. */
+export interface PoolOptions {
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string
+  /** Connections at most, 10 unless given. */
+  readonly max?: number
+  /** When Postgres ends a session that sits in an open transaction: 60 000 unless given, 0 = never. */
+  readonly idleInTransactionTimeoutMs?: number
+}
+
+const oldestServer = 15
+const connectTimeoutMs = 10_000
+
+/** A pool that is known to reach its Postgres, its sessions in UTC; int8 as number where safe, numeric
+ *  and date as text. UsageError, without the password, when the url or the server does not serve. */
+export async function openPool(url: string, options: PoolOptions): Promise<pg.Pool> {
+  const address = parseAddress(url)
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: options.applicationName,
+    max: options.max ?? 10,
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeoutMs,
+    types: rowTypes,
+    onConnect: (client) => prepareSession(client, options),
+  })
+  // A connection that the server ends raises 'error' on the pool when idle and on the client when
+  // checked out; unheard, either kills the process. The query that suffers rejects by itself.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  try {
+    await assertServer(pool, address)
+    return pool
+  } catch (error) {
+    await pool.end()
+    throw error instanceof UsageError ? error : explain(error, address)
+  }
+}
+
+// A query, because poolers such as PgBouncer refuse settings in the start-up message.
+async function prepareSession(client: pg.ClientBase, options: PoolOptions): Promise<void> {
+  const timeout = options.idleInTransactionTimeoutMs ?? 60_000
+  await client.query({
+    text: `select set_config('timezone', 'UTC', false),
+       set_config('idle_in_transaction_session_timeout', $1::text, false)`,
+    values: [String(timeout)],
+  })
+}
+
+async function assertServer(pool: pg.Pool, address: Address): Promise<void> {
+  const { rows } = await pool.query<{ number: string; version: string }>(
+    `select current_setting('server_version_num') as number,
+            current_setting('server_version') as version`,
+  )
+  const server = rows[0]
+  if (server !== undefined && Number(server.number) >= oldestServer * 10_000) return
+  throw new UsageError(
+    `The server at ${address.place} is Postgres ${server?.version}: ` +
+      `forecourt needs ${oldestServer} or newer, so upgrade it or name another in warehouse.url.`,
+  )
+}
+
+interface Address {
+  /** host:port/database, fit to be shown. */
+  readonly place: string
+  readonly user: string
+  readonly database: string
+  /** Never to be shown, in every form in which it may turn up. */
+  readonly secrets: readonly string[]
+}
+
+function parseAddress(url: string): Address {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol))
+    throw new UsageError(
+      'The warehouse url is not of the form postgres://user:password@host:5432/database: ' +
+        'correct warehouse.url in the config (a password with special characters is %-encoded).',
+    )
+  const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost'
+  const user = decode(parsed.username) || parsed.searchParams.get('user') || 'the default user'
+  const database = decode(parsed.pathname.slice(1)) || user
+  return {
+    place: `${host}:${parsed.port || '5432'}/${database}`,
+    user,
+    database,
+    secrets: [
+      parsed.password,
+      decode(parsed.password),
+      parsed.searchParams.get('password') ?? '',
+    ].filter((secret) => secret !== ''),
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A lone % sign: pg takes such a part as it stands, and so do we.
+    return text
+  }
+}
+
+function explain(error: unknown, address: Address): UsageError {
+  const code = (error as { code?: unknown } | null)?.code ?? ''
+  const sentence = sentenceFor(String(code), messageOf(error), address)
+  const shown = address.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
+  // No cause: the driver's error can hold its connection parameters.
+  return new UsageError(shown)
+}
+
+function sentenceFor(code: string, message: string, { place, user, database }: Address): string {
+  if (code === '28P01' || code === '28000')
+    return `Postgres at ${place} refused user ${user} (${message}): correct the user and password in warehouse.url.`
+  if (code === '3D000')
+    return `Postgres at ${place} has no database ${database}: create it, or correct its name in warehouse.url.`
+  if (code === '53300')
+    return `Postgres at ${place} has no connection left (${message}): raise max_connections or stop other programs.`
+  if (isTlsFault(code, message))
+    return `No secure connection to Postgres at ${place} (${message}): correct sslmode or the certificates in warehouse.url.`
+  if (/^E[A-Z_]+$/.test(code) || /timeout|terminated/i.test(message))
+    return `Postgres at ${place} cannot be reached (${message}): start it, or correct host and port in warehouse.url.`
+  return `Postgres at ${place} cannot be used (${message}): correct that, or name another in warehouse.url.`
+}
+
+function isTlsFault(code: string, message: string): boolean {
+  return /SSL|TLS|CERT|SIGNED|VERIFY/.test(code) || /\b(SSL|TLS|certificate)\b/i.test(message)
+}

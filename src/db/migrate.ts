@@ -1,0 +1,169 @@
+import type pg from 'pg'
+import { messageOf, UsageError } from '../errors.ts'
+import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
+
+/** A row of the ledger. */
+export interface AppliedMigration {
+  readonly version: number
+  readonly name: string
+  readonly appliedAt: Date
+}
+
+/** Where a warehouse stands against the files. */
+export interface MigrationStatus {
+  /** The highest applied version, 0 for an empty warehouse. */
+  readonly version: number
+  readonly pending: string[]
+  readonly applied: AppliedMigration[]
+}
+
+interface LedgerRow extends AppliedMigration {
+  readonly checksum: string
+}
+
+// Any number will do as long as no other program of the database uses it; this one is ours.
+const lockKey = 4_073_320_914
+
+/** Applies what is pending, each file in a transaction of its own together with its ledger row; two
+ *  runs at once are safe. UsageError when a file is broken or edited, or the warehouse is newer. */
+export async function migrate(
+  pool: pg.Pool,
+  folder: string = migrationsFolder(),
+): Promise<{ applied: string[] }> {
+  const files = await readMigrations(folder)
+  const client = await pool.connect()
+  let fault: unknown
+  try {
+    await client.query('select pg_advisory_lock($1::bigint)', [lockKey])
+    await createLedger(client)
+    const pending = pendingOf(files, await readLedger(client))
+    for (const file of pending) await apply(client, file)
+    return { applied: pending.map((file) => file.file) }
+  } catch (error) {
+    fault = error
+    throw error
+  } finally {
+    // A session that cannot unlock is closed, which frees the lock as well.
+    const unlocked = await client.query('select pg_advisory_unlock($1::bigint)', [lockKey]).then(
+      () => true,
+      () => false,
+    )
+    client.release(fault !== undefined || !unlocked)
+  }
+}
+
+/** What is applied and what is pending; changes nothing. UsageError as `migrate`. */
+export async function migrationStatus(
+  pool: pg.Pool,
+  folder: string = migrationsFolder(),
+): Promise<MigrationStatus> {
+  const files = await readMigrations(folder)
+  const ledger = await readLedger(pool)
+  return {
+    version: ledger.at(-1)?.version ?? 0,
+    pending: pendingOf(files, ledger).map((file) => file.file),
+    applied: ledger.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
+  }
+}
+
+/** UsageError unless the warehouse has exactly the migrations that this code knows. */
+export async function assertSchemaCurrent(
+  pool: pg.Pool,
+  folder: string = migrationsFolder(),
+): Promise<void> {
+  const { pending } = await migrationStatus(pool, folder)
+  if (pending.length > 0)
+    throw new UsageError(
+      `The warehouse lacks ${pending.length} migration(s), the first is ${pending[0]}: ` +
+        'run forecourt migrate.',
+    )
+}
+
+// `create … if not exists` is no guard against a simultaneous twin; the advisory lock is.
+async function createLedger(client: pg.ClientBase): Promise<void> {
+  if (await hasLedger(client)) return
+  await client.query(`
+    create schema if not exists ops;
+    create table if not exists ops.schema_migration (
+      version int primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    );
+    comment on table ops.schema_migration is
+      'One row per applied file of sql/migrations; written by the migration runner alone.'`)
+}
+
+async function hasLedger(client: pg.ClientBase | pg.Pool): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select to_regclass('ops.schema_migration') is not null as found`,
+  )
+  return rows[0]?.found === true
+}
+
+async function readLedger(client: pg.ClientBase | pg.Pool): Promise<LedgerRow[]> {
+  if (!(await hasLedger(client))) return []
+  const { rows } = await client.query<LedgerRow>(
+    `select version, name, checksum, applied_at as "appliedAt"
+     from ops.schema_migration
+     order by version`,
+  )
+  return rows
+}
+
+function pendingOf(files: readonly Migration[], ledger: readonly LedgerRow[]): Migration[] {
+  const known = new Map(files.map((file) => [file.version, file]))
+  for (const row of ledger) {
+    const file = known.get(row.version)
+    if (file === undefined)
+      throw new UsageError(
+        `This warehouse is newer: it has migration ${row.version} (${row.name}), which this ` +
+          'forecourt does not know, so upgrade forecourt.',
+      )
+    if (file.checksum !== row.checksum)
+      throw new UsageError(
+        `${file.file} was edited after it was applied to this warehouse: ` +
+          'restore the file and put the change into a new migration.',
+      )
+  }
+  const last = ledger.at(-1)?.version ?? 0
+  const applied = new Set(ledger.map((row) => row.version))
+  const pending = files.filter((file) => !applied.has(file.version))
+  const late = pending.find((file) => file.version < last)
+  if (late !== undefined)
+    throw new UsageError(
+      `${late.file} comes before migration ${last}, which this warehouse already has: ` +
+        'give the file a higher number.',
+    )
+  return pending
+}
+
+async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+  const { version, name, checksum, sql } = migration
+  await client.query('begin')
+  try {
+    await client.query(sql)
+    await client.query(
+      `insert into ops.schema_migration (version, name, checksum)
+       values ($1::int, $2::text, $3::text)`,
+      [version, name, checksum],
+    )
+    await client.query('commit')
+  } catch (cause) {
+    // The connection may be gone; then the server has rolled back, and the cause is what matters.
+    await client.query('rollback').catch(() => undefined)
+    throw new UsageError(
+      `Migration ${migration.file}${lineOf(sql, cause)} failed and was rolled back ` +
+        `(${messageOf(cause)}): correct the file and run forecourt migrate again.`,
+      { cause },
+    )
+  }
+}
+
+function lineOf(sql: string, cause: unknown): string {
+  const position = Number((cause as { position?: string } | null)?.position)
+  if (!Number.isInteger(position) || position < 1) return ''
+  // Postgres counts characters, JavaScript UTF-16 units.
+  const before = [...sql].slice(0, position - 1)
+  return ` line ${before.filter((character) => character === '\n').length + 1}`
+}

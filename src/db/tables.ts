@@ -1,0 +1,603 @@
+// Written by `npm run schema` from the migrated database; do not edit.
+import type { Generated, GeneratedAlways } from 'kysely'
+
+/** core.app_user */
+export interface CoreAppUserTable {
+  user_id: GeneratedAlways<number>
+  group_id: number
+  display_name: string | null
+  is_generated_link_account: boolean
+  is_active: boolean | null
+  in_user_list: boolean
+  first_seen_at: Generated<Date>
+  last_changed_at: Generated<Date>
+}
+
+/** core.app_user_rooftop */
+export interface CoreAppUserRooftopTable {
+  rooftop_id: number
+  user_id: number
+  is_active: boolean
+}
+
+/** core.custom_field_value */
+export interface CoreCustomFieldValueTable {
+  rooftop_id: number
+  eval_id: number
+  field_name: string
+  field_type: string | null
+  value_text: string | null
+}
+
+/** core.evaluation */
+export interface CoreEvaluationTable {
+  rooftop_id: number
+  eval_id: number
+  group_id: number
+  vin: string | null
+  make: string | null
+  model: string | null
+  variant: string | null
+  model_year: number | null
+  registration_state: string | null
+  colour: string | null
+  user_id: number | null
+  entry_at: Date
+  created_at: Date
+  created_at_source: string
+  completed_at: Date | null
+  source_updated_at: Date
+  created_date_local: string
+  completed_date_local: string | null
+  odometer: number | null
+  odometer_unit: string
+  odometer_km: GeneratedAlways<number | null>
+  condition_score: number | null
+  final_price: string | null
+  recon_total: string | null
+  recon_line_total: string | null
+  currency_code: string
+  photo_count: number
+  hero_source: string | null
+  user_price_count: number
+  customer_state: string | null
+  customer_postcode: string | null
+  version_no: number
+  content_hash: Buffer
+  first_loaded_at: Date
+  last_changed_at: Date
+  gone_at: Date | null
+  run_id: number
+}
+
+/** core.evaluation_version */
+export interface CoreEvaluationVersionTable {
+  rooftop_id: number
+  eval_id: number
+  version_no: number
+  valid_from: Date
+  valid_to: Date | null
+  observed_at: Date
+  changed_fields: string[]
+  final_price: string | null
+  recon_total: string | null
+  user_id: number | null
+  odometer: number | null
+  condition_score: number | null
+  content_hash: Buffer
+  run_id: number
+}
+
+/** core.photo */
+export interface CorePhotoTable {
+  rooftop_id: number
+  eval_id: number
+  photo_id: number
+  display_position: number
+  supplied_order: number | null
+  is_hero: boolean
+  hero_source: string | null
+  angle: string | null
+  first_seen_at: Date
+  removed_at: Date | null
+}
+
+/** core.reconditioning_item */
+export interface CoreReconditioningItemTable {
+  rooftop_id: number
+  eval_id: number
+  first_version: number
+  line_no: number
+  last_version: number | null
+  recon_type: string | null
+  source: string | null
+  cost: string | null
+  value_text: string | null
+  battery_soh_pct: string | null
+}
+
+/** core.rooftop */
+export interface CoreRooftopTable {
+  rooftop_id: GeneratedAlways<number>
+  rooftop_uid: string
+  dealer_id: number | null
+  group_id: number
+  rooftop_name: string
+  region: string
+  time_zone: string
+  currency_code: string
+  odometer_unit: string
+}
+
+/** core.rooftop_group */
+export interface CoreRooftopGroupTable {
+  group_id: GeneratedAlways<number>
+  group_code: string
+}
+
+/** core.user_price */
+export interface CoreUserPriceTable {
+  rooftop_id: number
+  eval_id: number
+  position: number
+  amount: string | null
+  currency_code: string | null
+  body: unknown
+}
+
+/** ops.coverage */
+export interface OpsCoverageTable {
+  rooftop_id: number
+  stream: string
+  covered: Generated<string>
+  wanted: Generated<string>
+}
+
+/** ops.field_drift */
+export interface OpsFieldDriftTable {
+  stream: string
+  json_path: string
+  json_type: string
+  classification: string
+  first_seen_at: Generated<Date>
+  last_seen_at: Generated<Date>
+  seen: Generated<number>
+}
+
+/** ops.quarantine */
+export interface OpsQuarantineTable {
+  quarantine_id: GeneratedAlways<number>
+  stream: string
+  rooftop_id: number
+  natural_key: string
+  issues: unknown
+  payload: string | null
+  attempts: Generated<number>
+  window_from: Date | null
+  window_until: Date | null
+  run_id: number
+  first_seen_at: Generated<Date>
+  last_seen_at: Generated<Date>
+  resolved_at: Date | null
+}
+
+/** ops.run */
+export interface OpsRunTable {
+  run_id: GeneratedAlways<number>
+  command: string
+  arguments: Generated<unknown>
+  status: Generated<string>
+  started_at: Generated<Date>
+  finished_at: Date | null
+  source_started_at: Date
+  fence: Generated<number>
+  host: string | null
+  process_id: number | null
+}
+
+/** ops.run_stream */
+export interface OpsRunStreamTable {
+  run_id: number
+  rooftop_id: number
+  stream: string
+  status: Generated<string>
+  error: string | null
+  listed: Generated<number>
+  hydrated: Generated<number>
+  inserted: Generated<number>
+  updated: Generated<number>
+  unchanged: Generated<number>
+  quarantined: Generated<number>
+  vanished: Generated<number>
+  windows: Generated<number>
+  requests: Generated<number>
+  retries: Generated<number>
+  finished_at: Date | null
+}
+
+/** ops.schema_migration */
+export interface OpsSchemaMigrationTable {
+  version: number
+  name: string
+  checksum: string
+  applied_at: Generated<Date>
+}
+
+/** ops.stream_state */
+export interface OpsStreamStateTable {
+  rooftop_id: number
+  stream: string
+  largest_answer: Generated<number>
+  list_cap: number | null
+  state: Generated<unknown>
+}
+
+/** ops.vanished */
+export interface OpsVanishedTable {
+  rooftop_id: number
+  stream: string
+  natural_key: string
+  reason: string
+  vanished_at: Date
+  run_id: number
+}
+
+/** ops.window_certificate */
+export interface OpsWindowCertificateTable {
+  rooftop_id: number
+  stream: string
+  window_from: Date
+  window_until: Date
+  listed_at: Date
+  reread_at: Date
+  listed: number
+  loaded: number
+  quarantined: number
+  vanished: number
+  least_entry_at: Date | null
+  greatest_entry_at: Date | null
+  ids_digest: Buffer
+  settled: boolean
+  proof: string
+  run_id: number
+}
+
+/** pii.app_user_email */
+export interface PiiAppUserEmailTable {
+  user_id: number
+  group_id: number
+  email: string
+}
+
+/** pii.evaluation_customer */
+export interface PiiEvaluationCustomerTable {
+  rooftop_id: number
+  eval_id: number
+  customer_name: string | null
+  phone: string | null
+  email: string | null
+  address: string | null
+  suburb: string | null
+  registration_plate: string | null
+  notes: string | null
+  erased_at: Date | null
+}
+
+/** raw.payload */
+export interface RawPayloadTable {
+  rooftop_id: number
+  endpoint: string
+  natural_key: string
+  fetched_at: Date
+  content_hash: Buffer
+  body: unknown
+  run_id: number
+}
+
+/** raw.payload_json */
+export interface RawPayloadJsonTable {
+  rooftop_id: number | null
+  endpoint: string | null
+  natural_key: string | null
+  fetched_at: Date | null
+  content_hash: Buffer | null
+  body: unknown
+  run_id: number | null
+}
+
+/** Every table and view by its full name. */
+export interface Tables {
+  'core.app_user': CoreAppUserTable
+  'core.app_user_rooftop': CoreAppUserRooftopTable
+  'core.custom_field_value': CoreCustomFieldValueTable
+  'core.evaluation': CoreEvaluationTable
+  'core.evaluation_version': CoreEvaluationVersionTable
+  'core.photo': CorePhotoTable
+  'core.reconditioning_item': CoreReconditioningItemTable
+  'core.rooftop': CoreRooftopTable
+  'core.rooftop_group': CoreRooftopGroupTable
+  'core.user_price': CoreUserPriceTable
+  'ops.coverage': OpsCoverageTable
+  'ops.field_drift': OpsFieldDriftTable
+  'ops.quarantine': OpsQuarantineTable
+  'ops.run': OpsRunTable
+  'ops.run_stream': OpsRunStreamTable
+  'ops.schema_migration': OpsSchemaMigrationTable
+  'ops.stream_state': OpsStreamStateTable
+  'ops.vanished': OpsVanishedTable
+  'ops.window_certificate': OpsWindowCertificateTable
+  'pii.app_user_email': PiiAppUserEmailTable
+  'pii.evaluation_customer': PiiEvaluationCustomerTable
+  'raw.payload': RawPayloadTable
+  'raw.payload_json': RawPayloadJsonTable
+}
+
+/** A column as Postgres declares it, e.g. `bigint`, `character varying(40)`, `text[]`. */
+export interface ColumnType {
+  readonly name: string
+  readonly type: string
+  /** Postgres makes the value: an identity or a generated column. */
+  readonly generated?: true
+}
+
+/** The columns of every table and view, in the order of the table. */
+export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
+  'core.app_user': [
+    { name: 'user_id', type: 'bigint', generated: true },
+    { name: 'group_id', type: 'integer' },
+    { name: 'display_name', type: 'character varying(200)' },
+    { name: 'is_generated_link_account', type: 'boolean' },
+    { name: 'is_active', type: 'boolean' },
+    { name: 'in_user_list', type: 'boolean' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'last_changed_at', type: 'timestamp with time zone' },
+  ],
+  'core.app_user_rooftop': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'user_id', type: 'bigint' },
+    { name: 'is_active', type: 'boolean' },
+  ],
+  'core.custom_field_value': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'field_name', type: 'character varying(200)' },
+    { name: 'field_type', type: 'character varying(120)' },
+    { name: 'value_text', type: 'text' },
+  ],
+  'core.evaluation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'group_id', type: 'integer' },
+    { name: 'vin', type: 'character varying(32)' },
+    { name: 'make', type: 'character varying(120)' },
+    { name: 'model', type: 'character varying(200)' },
+    { name: 'variant', type: 'character varying(255)' },
+    { name: 'model_year', type: 'integer' },
+    { name: 'registration_state', type: 'character varying(10)' },
+    { name: 'colour', type: 'character varying(120)' },
+    { name: 'user_id', type: 'bigint' },
+    { name: 'entry_at', type: 'timestamp with time zone' },
+    { name: 'created_at', type: 'timestamp with time zone' },
+    { name: 'created_at_source', type: 'character varying(10)' },
+    { name: 'completed_at', type: 'timestamp with time zone' },
+    { name: 'source_updated_at', type: 'timestamp with time zone' },
+    { name: 'created_date_local', type: 'date' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'odometer', type: 'integer' },
+    { name: 'odometer_unit', type: 'character(2)' },
+    { name: 'odometer_km', type: 'integer', generated: true },
+    { name: 'condition_score', type: 'smallint' },
+    { name: 'final_price', type: 'numeric(15,3)' },
+    { name: 'recon_total', type: 'numeric(15,3)' },
+    { name: 'recon_line_total', type: 'numeric(15,3)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'photo_count', type: 'integer' },
+    { name: 'hero_source', type: 'character varying(20)' },
+    { name: 'user_price_count', type: 'integer' },
+    { name: 'customer_state', type: 'character varying(20)' },
+    { name: 'customer_postcode', type: 'character varying(20)' },
+    { name: 'version_no', type: 'integer' },
+    { name: 'content_hash', type: 'bytea' },
+    { name: 'first_loaded_at', type: 'timestamp with time zone' },
+    { name: 'last_changed_at', type: 'timestamp with time zone' },
+    { name: 'gone_at', type: 'timestamp with time zone' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'core.evaluation_version': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'version_no', type: 'integer' },
+    { name: 'valid_from', type: 'timestamp with time zone' },
+    { name: 'valid_to', type: 'timestamp with time zone' },
+    { name: 'observed_at', type: 'timestamp with time zone' },
+    { name: 'changed_fields', type: 'text[]' },
+    { name: 'final_price', type: 'numeric(15,3)' },
+    { name: 'recon_total', type: 'numeric(15,3)' },
+    { name: 'user_id', type: 'bigint' },
+    { name: 'odometer', type: 'integer' },
+    { name: 'condition_score', type: 'smallint' },
+    { name: 'content_hash', type: 'bytea' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'core.photo': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'photo_id', type: 'bigint' },
+    { name: 'display_position', type: 'integer' },
+    { name: 'supplied_order', type: 'integer' },
+    { name: 'is_hero', type: 'boolean' },
+    { name: 'hero_source', type: 'character varying(20)' },
+    { name: 'angle', type: 'character varying(120)' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'removed_at', type: 'timestamp with time zone' },
+  ],
+  'core.reconditioning_item': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'first_version', type: 'integer' },
+    { name: 'line_no', type: 'integer' },
+    { name: 'last_version', type: 'integer' },
+    { name: 'recon_type', type: 'character varying(120)' },
+    { name: 'source', type: 'character varying(120)' },
+    { name: 'cost', type: 'numeric(15,3)' },
+    { name: 'value_text', type: 'character varying(1000)' },
+    { name: 'battery_soh_pct', type: 'numeric(5,2)' },
+  ],
+  'core.rooftop': [
+    { name: 'rooftop_id', type: 'integer', generated: true },
+    { name: 'rooftop_uid', type: 'character varying(64)' },
+    { name: 'dealer_id', type: 'bigint' },
+    { name: 'group_id', type: 'integer' },
+    { name: 'rooftop_name', type: 'character varying(200)' },
+    { name: 'region', type: 'character varying(3)' },
+    { name: 'time_zone', type: 'character varying(64)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'odometer_unit', type: 'character(2)' },
+  ],
+  'core.rooftop_group': [
+    { name: 'group_id', type: 'integer', generated: true },
+    { name: 'group_code', type: 'character varying(130)' },
+  ],
+  'core.user_price': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'position', type: 'integer' },
+    { name: 'amount', type: 'numeric(15,3)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'body', type: 'jsonb' },
+  ],
+  'ops.coverage': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'covered', type: 'tstzmultirange' },
+    { name: 'wanted', type: 'tstzmultirange' },
+  ],
+  'ops.field_drift': [
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'json_path', type: 'character varying(300)' },
+    { name: 'json_type', type: 'character varying(10)' },
+    { name: 'classification', type: 'character varying(12)' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'last_seen_at', type: 'timestamp with time zone' },
+    { name: 'seen', type: 'bigint' },
+  ],
+  'ops.quarantine': [
+    { name: 'quarantine_id', type: 'bigint', generated: true },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'natural_key', type: 'character varying(80)' },
+    { name: 'issues', type: 'jsonb' },
+    { name: 'payload', type: 'text' },
+    { name: 'attempts', type: 'integer' },
+    { name: 'window_from', type: 'timestamp with time zone' },
+    { name: 'window_until', type: 'timestamp with time zone' },
+    { name: 'run_id', type: 'bigint' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'last_seen_at', type: 'timestamp with time zone' },
+    { name: 'resolved_at', type: 'timestamp with time zone' },
+  ],
+  'ops.run': [
+    { name: 'run_id', type: 'bigint', generated: true },
+    { name: 'command', type: 'character varying(40)' },
+    { name: 'arguments', type: 'jsonb' },
+    { name: 'status', type: 'character varying(12)' },
+    { name: 'started_at', type: 'timestamp with time zone' },
+    { name: 'finished_at', type: 'timestamp with time zone' },
+    { name: 'source_started_at', type: 'timestamp with time zone' },
+    { name: 'fence', type: 'bigint' },
+    { name: 'host', type: 'character varying(120)' },
+    { name: 'process_id', type: 'integer' },
+  ],
+  'ops.run_stream': [
+    { name: 'run_id', type: 'bigint' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'status', type: 'character varying(12)' },
+    { name: 'error', type: 'text' },
+    { name: 'listed', type: 'integer' },
+    { name: 'hydrated', type: 'integer' },
+    { name: 'inserted', type: 'integer' },
+    { name: 'updated', type: 'integer' },
+    { name: 'unchanged', type: 'integer' },
+    { name: 'quarantined', type: 'integer' },
+    { name: 'vanished', type: 'integer' },
+    { name: 'windows', type: 'integer' },
+    { name: 'requests', type: 'integer' },
+    { name: 'retries', type: 'integer' },
+    { name: 'finished_at', type: 'timestamp with time zone' },
+  ],
+  'ops.schema_migration': [
+    { name: 'version', type: 'integer' },
+    { name: 'name', type: 'text' },
+    { name: 'checksum', type: 'text' },
+    { name: 'applied_at', type: 'timestamp with time zone' },
+  ],
+  'ops.stream_state': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'largest_answer', type: 'integer' },
+    { name: 'list_cap', type: 'integer' },
+    { name: 'state', type: 'jsonb' },
+  ],
+  'ops.vanished': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'natural_key', type: 'character varying(80)' },
+    { name: 'reason', type: 'character varying(12)' },
+    { name: 'vanished_at', type: 'timestamp with time zone' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'ops.window_certificate': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'window_from', type: 'timestamp with time zone' },
+    { name: 'window_until', type: 'timestamp with time zone' },
+    { name: 'listed_at', type: 'timestamp with time zone' },
+    { name: 'reread_at', type: 'timestamp with time zone' },
+    { name: 'listed', type: 'integer' },
+    { name: 'loaded', type: 'integer' },
+    { name: 'quarantined', type: 'integer' },
+    { name: 'vanished', type: 'integer' },
+    { name: 'least_entry_at', type: 'timestamp with time zone' },
+    { name: 'greatest_entry_at', type: 'timestamp with time zone' },
+    { name: 'ids_digest', type: 'bytea' },
+    { name: 'settled', type: 'boolean' },
+    { name: 'proof', type: 'character varying(12)' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'pii.app_user_email': [
+    { name: 'user_id', type: 'bigint' },
+    { name: 'group_id', type: 'integer' },
+    { name: 'email', type: 'character varying(320)' },
+  ],
+  'pii.evaluation_customer': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'customer_name', type: 'character varying(300)' },
+    { name: 'phone', type: 'character varying(60)' },
+    { name: 'email', type: 'character varying(320)' },
+    { name: 'address', type: 'character varying(500)' },
+    { name: 'suburb', type: 'character varying(200)' },
+    { name: 'registration_plate', type: 'character varying(30)' },
+    { name: 'notes', type: 'text' },
+    { name: 'erased_at', type: 'timestamp with time zone' },
+  ],
+  'raw.payload': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'endpoint', type: 'character varying(40)' },
+    { name: 'natural_key', type: 'character varying(80)' },
+    { name: 'fetched_at', type: 'timestamp with time zone' },
+    { name: 'content_hash', type: 'bytea' },
+    { name: 'body', type: 'json' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'raw.payload_json': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'endpoint', type: 'character varying(40)' },
+    { name: 'natural_key', type: 'character varying(80)' },
+    { name: 'fetched_at', type: 'timestamp with time zone' },
+    { name: 'content_hash', type: 'bytea' },
+    { name: 'body', type: 'json' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+}

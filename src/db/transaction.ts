@@ -1,0 +1,48 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
+import type pg from 'pg'
+import type { Tables } from './tables.ts'
+
+export type Db = Kysely<Tables>
+
+/** One open transaction: typed queries, and the bare client for COPY and for the work engine. */
+export interface Tx {
+  readonly db: Db
+  readonly client: pg.PoolClient
+}
+
+/** Typed queries over a pool. */
+export function openDb(pool: pg.Pool): Db {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Commits when `work` resolves, rolls back and rethrows when it does not. A broken connection leaves the pool. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<T>,
+  mode: 'read write' | 'repeatable read, read only' = 'read write',
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query(mode === 'read write' ? 'begin' : `begin isolation level ${mode}`)
+    const result = await work({ db: onClient(client), client })
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((cause: Error) => {
+      broken = cause
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+function onClient(client: pg.PoolClient): Db {
+  const lent = {
+    query: client.query.bind(client),
+    release: () => {},
+  } as unknown as PostgresPoolClient
+  const pool = { options: {}, connect: async () => lent, end: async () => {} }
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}

@@ -1,0 +1,54 @@
+/** What the pipeline does about a fault: try the slice later, leave the record out, leave the stream until tomorrow, end the stream. */
+export type Verdict = 'retry' | 'skip' | 'park' | 'abort'
+
+export interface ErrorDetails extends ErrorOptions {
+  readonly stream?: string
+  readonly rooftopUid?: string
+  readonly naturalKey?: string
+  /** HTTP status of the answer, where there was one. */
+  readonly status?: number
+}
+
+/** A fault of the source or of a record. Whoever knows the protocol makes it; only `pipeline/` acts on its verdict. */
+export class SyncError extends Error {
+  override readonly name = 'SyncError'
+  readonly verdict: Verdict
+  readonly stream: string | undefined
+  readonly rooftopUid: string | undefined
+  readonly naturalKey: string | undefined
+  readonly status: number | undefined
+
+  constructor(verdict: Verdict, message: string, details: ErrorDetails = {}) {
+    super(message, details)
+    this.verdict = verdict
+    this.stream = details.stream
+    this.rooftopUid = details.rooftopUid
+    this.naturalKey = details.naturalKey
+    this.status = details.status
+  }
+}
+
+/** Wrong usage or configuration: exit 2, nothing started. The message says what, where, and what to do. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Another run holds the same work: exit 3, nothing started. */
+export class BusyError extends Error {
+  override readonly name = 'BusyError'
+}
+
+/** This process no longer owns the work it was doing: its transaction was rolled back and wrote nothing. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError'
+}
+
+/** The message of anything that was thrown, on one line. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.map(messageOf).join('; ')
+  return (error instanceof Error ? error.message || error.name : String(error)).replaceAll(
+    /\s*\n\s*/g,
+    ' ',
+  )
+}

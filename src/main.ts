@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// The only process.exit and the only signal handler of the program.
+const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(
+    `forecourt needs Node.js 22.19 or newer, this is ${process.versions.node}: in a checkout run it as "npm run -s forecourt -- …", which brings its own.\n`,
+  )
+  process.exit(2)
+}
+const { runCli } = await import('./cli.ts')
+const { processEnvironment } = await import('./config.ts')
+
+const stop = new AbortController()
+let received: NodeJS.Signals | undefined
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // A second signal does not wait for the checkpoint.
+    if (received) process.exit(received === 'SIGINT' ? 130 : 143)
+    received = signal
+    stop.abort(new Error(`stopped by ${signal}`))
+  })
+}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+})
+
+const code = await runCli(process.argv.slice(2), {
+  environment: processEnvironment(),
+  signal: stop.signal,
+  stdout: process.stdout,
+  stderr: process.stderr,
+})
+process.exit(received ? (received === 'SIGINT' ? 130 : 143) : code)

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { copyInto } from '../db/copy.ts'
+import type { Db, Tx } from '../db/transaction.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { daySeconds, type Window } from '../values/window.ts'
+import type { DueScope } from './due.ts'
+import type { CapKnowledge, ProvenPart } from './prove.ts'
+
+/** What one listing of a window proved, with what became of its records. */
+export interface Certificate {
+  readonly part: ProvenPart
+  readonly quarantined: number
+  readonly vanished: number
+  readonly leastEntryAt: Date | null
+  readonly greatestEntryAt: Date | null
+  /** Known records due before this instant have been read again. */
+  readonly rereadAt: Date
+}
+
+/** An earlier certificate that overlaps a window. */
+export interface EarlierCertificate {
+  readonly from: number
+  readonly until: number
+  readonly idsDigest: Buffer
+  readonly proof: string
+  readonly rereadAt: Date
+}
+
+/** sha256 of the sorted ids: the same set gives the same digest. */
+export function idsDigest(ids: readonly number[]): Buffer {
+  return createHash('sha256')
+    .update([...ids].sort((a, b) => a - b).join(','))
+    .digest()
+}
+
+export async function earlierCertificates(
+  db: Db,
+  scope: DueScope,
+  span: Omit<Window, 'open'>,
+): Promise<EarlierCertificate[]> {
+  const rows = await db
+    .selectFrom('ops.window_certificate')
+    .select(['window_from', 'window_until', 'ids_digest', 'proof', 'reread_at'])
+    .where('rooftop_id', '=', scope.rooftopId)
+    .where('stream', '=', scope.stream)
+    .where('window_from', '<', fromUnixSeconds(span.until))
+    .where('window_until', '>', fromUnixSeconds(span.from))
+    .execute()
+  return rows.map((row) => ({
+    from: row.window_from.getTime() / 1000,
+    until: row.window_until.getTime() / 1000,
+    idsDigest: row.ids_digest,
+    proof: row.proof,
+    rereadAt: row.reread_at,
+  }))
+}
+
+/**
+ * Replaces the certificates of the parts' windows and moves the coverage with them, in one statement each. A window is
+ * settled, and so covered, only when it was older than the settle margin at its listing and nothing of it is unprovable.
+ */
+export async function certify(
+  tx: Tx,
+  scope: DueScope,
+  certificates: readonly Certificate[],
+  settleDays: number,
+): Promise<void> {
+  const rows = certificates.map((certificate) => certificateRow(scope, certificate, settleDays))
+  await tx.client.query(
+    `with listed as (
+       select * from unnest($3::timestamptz[], $4::timestamptz[], $5::boolean[]) as listed (start, stop, settled)
+     ), replaced as (
+       delete from ops.window_certificate as old using listed
+       where old.rooftop_id = $1 and old.stream = $2 and old.window_from < listed.stop and old.window_until > listed.start
+       returning old.window_from, old.window_until
+     ), next as (
+       select covered
+         - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced), '{}')
+         + coalesce((select range_agg(tstzrange(start, stop)) from listed where settled), '{}') as covered
+       from ops.coverage where rooftop_id = $1 and stream = $2
+     )
+     update ops.coverage as stored set covered = next.covered from next
+     where stored.rooftop_id = $1 and stored.stream = $2 and stored.covered is distinct from next.covered`,
+    [
+      scope.rooftopId,
+      scope.stream,
+      rows.map((row) => row.window_from),
+      rows.map((row) => row.window_until),
+      rows.map((row) => row.settled),
+    ],
+  )
+  await copyInto(tx.client, 'ops.window_certificate', rows)
+}
+
+function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
+  const { part, quarantined, vanished } = certificate
+  const { window, items, listedAt, proof } = part
+  const until = fromUnixSeconds(window.until)
+  const margin = settleDays * daySeconds * 1000
+  return {
+    rooftop_id: scope.rooftopId,
+    stream: scope.stream,
+    window_from: fromUnixSeconds(window.from),
+    window_until: until,
+    listed_at: listedAt,
+    reread_at: certificate.rereadAt,
+    listed: items.length,
+    loaded: items.length - quarantined - vanished,
+    quarantined,
+    vanished,
+    least_entry_at: certificate.leastEntryAt,
+    greatest_entry_at: certificate.greatestEntryAt,
+    ids_digest: idsDigest(items.map((item) => item.evalId)),
+    settled: proof !== 'unprovable' && until.getTime() <= listedAt.getTime() - margin,
+    proof,
+    run_id: scope.run.runId,
+  }
+}
+
+/** Adds to what sync and backfills were asked for. */
+export async function want(db: Db, scope: DueScope, from: number, until: number): Promise<void> {
+  if (until <= from) return
+  const range = sql`tstzmultirange(tstzrange(${fromUnixSeconds(from)}, ${fromUnixSeconds(until)}))`
+  await sql`
+    insert into ops.coverage as stored (rooftop_id, stream, wanted)
+    values (${scope.rooftopId}, ${scope.stream}, ${range})
+    on conflict (rooftop_id, stream) do update set wanted = stored.wanted + excluded.wanted
+    where not stored.wanted @> excluded.wanted`.execute(db)
+}
+
+export async function capKnowledge(db: Db, scope: DueScope): Promise<CapKnowledge> {
+  const row = await db
+    .selectFrom('ops.stream_state')
+    .select(['largest_answer', 'list_cap'])
+    .where('rooftop_id', '=', scope.rooftopId)
+    .where('stream', '=', scope.stream)
+    .executeTakeFirst()
+  return { largest: row?.largest_answer ?? 0, cap: row?.list_cap ?? null }
+}
+
+/**
+ * Remembers what the lists taught. A new cap takes back the coverage of every window that may have been cut by it:
+ * those are gaps again and are listed anew.
+ */
+export async function learnCap(
+  tx: Tx,
+  scope: DueScope,
+  before: CapKnowledge,
+  after: CapKnowledge,
+): Promise<void> {
+  if (before.largest === after.largest && before.cap === after.cap) return
+  await sql`
+    insert into ops.stream_state (rooftop_id, stream, largest_answer, list_cap)
+    values (${scope.rooftopId}, ${scope.stream}, ${after.largest}, ${after.cap}::int)
+    on conflict (rooftop_id, stream)
+    do update set largest_answer = excluded.largest_answer, list_cap = excluded.list_cap`.execute(
+    tx.db,
+  )
+  if (after.cap === null || after.cap === before.cap) return
+  await sql`
+    with doubtful as (
+      delete from ops.window_certificate
+      where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and listed >= ${after.cap}::int and proof <> 'unprovable'
+      returning window_from, window_until
+    )
+    update ops.coverage set covered = covered - (select range_agg(tstzrange(window_from, window_until)) from doubtful)
+    where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and exists (select from doubtful)`.execute(
+    tx.db,
+  )
+}

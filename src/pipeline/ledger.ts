@@ -1,0 +1,187 @@
+import { hostname } from 'node:os'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Db, Tx } from '../db/transaction.ts'
+import { FencedError } from '../errors.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
+
+/** sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once. */
+export type RunMode = 'sync' | 'backfill'
+
+export interface RunPlan {
+  readonly command: string
+  readonly mode: RunMode
+  /** Unix seconds; `until` null: up to now, the newest window stays open. */
+  readonly from: number
+  readonly until: number | null
+}
+
+/** A row of ops.run as the slices need it. */
+export interface Run extends RunPlan {
+  readonly runId: number
+  readonly startedAt: Date
+  /** The source's clock when the run began, Unix seconds; it holds for the whole run. */
+  readonly sourceStart: number
+}
+
+export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'
+
+/** What a slice did; added to ops.run_stream in the slice's own transaction. */
+export interface Counts {
+  readonly listed: number
+  readonly hydrated: number
+  readonly inserted: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly quarantined: number
+  readonly vanished: number
+  readonly windows: number
+  readonly requests: number
+  readonly retries: number
+}
+
+export const zeroCounts: Counts = {
+  listed: 0,
+  hydrated: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  quarantined: 0,
+  vanished: 0,
+  windows: 0,
+  requests: 0,
+  retries: 0,
+}
+
+export function addCounts(left: Counts, right: Partial<Counts>): Counts {
+  const sum = { ...left }
+  for (const name of Object.keys(zeroCounts) as (keyof Counts)[])
+    sum[name] = left[name] + (right[name] ?? 0)
+  return sum
+}
+
+export async function insertRun(
+  db: Db,
+  plan: RunPlan,
+  sourceStart: number,
+  details: object,
+): Promise<Run> {
+  const row = await db
+    .insertInto('ops.run')
+    .values({
+      command: plan.command,
+      arguments: JSON.stringify({
+        ...details,
+        mode: plan.mode,
+        from: plan.from,
+        until: plan.until,
+      }),
+      source_started_at: fromUnixSeconds(sourceStart),
+      host: hostname().slice(0, 120),
+      process_id: process.pid,
+    })
+    .returning(['run_id', 'started_at'])
+    .executeTakeFirstOrThrow()
+  return { ...plan, runId: row.run_id, startedAt: row.started_at, sourceStart }
+}
+
+/** The run that queued work belongs to; null when it is not in the ledger. */
+export async function readRun(db: Db, runId: number): Promise<Run | null> {
+  const row = await db
+    .selectFrom('ops.run')
+    .select(['run_id', 'command', 'arguments', 'started_at', 'source_started_at'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  if (!row) return null
+  const { mode, from, until } = row.arguments as Pick<RunPlan, 'mode' | 'from' | 'until'>
+  const sourceStart = toUnixSeconds(row.source_started_at)
+  return {
+    runId: row.run_id,
+    command: row.command,
+    mode,
+    from,
+    until,
+    startedAt: row.started_at,
+    sourceStart,
+  }
+}
+
+/** Session lock on a run: held by the process that works for it and gone with that process. */
+const runLockClass = 7300
+
+export async function holdRunLock(client: pg.ClientBase, runId: number): Promise<void> {
+  await client.query('select pg_advisory_lock($1::int, $2::int)', [runLockClass, runId])
+}
+
+/** Is the process of this run dead? Only then may its work be taken over. */
+export async function isRunDead(client: pg.ClientBase, runId: number): Promise<boolean> {
+  const { rows } = await client.query(
+    'select pg_try_advisory_xact_lock($1::int, $2::int) as free',
+    [runLockClass, runId],
+  )
+  return rows[0].free
+}
+
+export async function abandonRun(client: pg.ClientBase, runId: number): Promise<void> {
+  await client.query(
+    "update ops.run set status = 'abandoned', finished_at = now() where run_id = $1 and status = 'running'",
+    [runId],
+  )
+}
+
+export async function finishRun(
+  db: Db,
+  runId: number,
+  status: 'ok' | 'partial' | 'failed' | 'stopped',
+): Promise<Date> {
+  const row = await db
+    .updateTable('ops.run')
+    .set({ status, finished_at: sql<Date>`now()` })
+    .where('run_id', '=', runId)
+    .returning('finished_at')
+    .executeTakeFirstOrThrow()
+  return row.finished_at!
+}
+
+/** Counts one commit of the run; FencedError when another run has taken its work over. */
+export async function advanceFence(tx: Tx, runId: number): Promise<void> {
+  const { rowCount } = await tx.client.query(
+    "update ops.run set fence = fence + 1 where run_id = $1 and status = 'running'",
+    [runId],
+  )
+  if (rowCount !== 1)
+    throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
+}
+
+export interface RunStreamKey {
+  readonly runId: number
+  readonly rooftopId: number
+  readonly stream: string
+}
+
+export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): Promise<void> {
+  const rows = keys.map((key) => ({
+    run_id: key.runId,
+    rooftop_id: key.rooftopId,
+    stream: key.stream,
+  }))
+  if (rows.length > 0) await db.insertInto('ops.run_stream').values(rows).execute()
+}
+
+/** Adds a slice's counts; a status ends the stream for this run. */
+export async function recordSlice(
+  tx: Tx,
+  key: RunStreamKey,
+  counts: Counts,
+  status: StreamStatus,
+  error: string | null = null,
+): Promise<void> {
+  const names = Object.keys(zeroCounts) as (keyof Counts)[]
+  const sets = names.map((name, index) => `${name} = ${name} + $${index + 6}`).join(', ')
+  await tx.client.query(
+    `update ops.run_stream set ${sets}, status = $4::text, error = coalesce($5::text, error),
+       finished_at = case when $4::text in ('waiting', 'running') then null else now() end
+     where run_id = $1 and rooftop_id = $2 and stream = $3`,
+    [key.runId, key.rooftopId, key.stream, status, error, ...names.map((name) => counts[name])],
+  )
+}

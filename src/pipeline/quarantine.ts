@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../db/transaction.ts'
+import type { Issue } from '../streams/stream.ts'
+import { storable } from '../values/text.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import type { Window } from '../values/window.ts'
+
+export interface RejectedRecord {
+  readonly naturalKey: string
+  readonly issues: readonly Issue[]
+  /** As received, as far as Postgres can hold it. */
+  readonly payload: string
+  /** The window that listed it. */
+  readonly window: Omit<Window, 'open'> | null
+}
+
+export interface QuarantineScope {
+  readonly stream: string
+  readonly rooftopId: number
+  readonly runId: number
+}
+
+/** Puts records aside with their payload and every issue; one that is there already counts another attempt. */
+export async function putAside(
+  tx: Tx,
+  scope: QuarantineScope,
+  rejected: readonly RejectedRecord[],
+): Promise<void> {
+  for (const record of rejected) {
+    await sql`
+      insert into ops.quarantine as open
+        (stream, rooftop_id, natural_key, issues, payload, window_from, window_until, run_id)
+      values (${scope.stream}, ${scope.rooftopId}, ${record.naturalKey.slice(0, 80)}, ${JSON.stringify(record.issues)}::jsonb,
+        ${storable(record.payload)}, ${record.window && fromUnixSeconds(record.window.from)}, ${record.window && fromUnixSeconds(record.window.until)}, ${scope.runId})
+      on conflict (rooftop_id, stream, natural_key) where resolved_at is null
+      do update set issues = excluded.issues, payload = excluded.payload, attempts = open.attempts + 1,
+        window_from = coalesce(excluded.window_from, open.window_from), window_until = coalesce(excluded.window_until, open.window_until),
+        run_id = excluded.run_id, last_seen_at = now()`.execute(tx.db)
+  }
+}
+
+/** Closes what has landed, or is no longer at the source. */
+export async function release(
+  tx: Tx,
+  scope: QuarantineScope,
+  naturalKeys: readonly string[],
+): Promise<void> {
+  if (naturalKeys.length === 0) return
+  await tx.client.query(
+    `update ops.quarantine set resolved_at = now()
+     where rooftop_id = $1 and stream = $2 and natural_key = any($3) and resolved_at is null`,
+    [scope.rooftopId, scope.stream, naturalKeys],
+  )
+}
+
+/** Which of the keys are in quarantine now. */
+export async function asideKeys(
+  db: Db,
+  scope: Omit<QuarantineScope, 'runId'>,
+  naturalKeys: readonly string[],
+): Promise<Set<string>> {
+  if (naturalKeys.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('ops.quarantine')
+    .select('natural_key')
+    .where('rooftop_id', '=', scope.rooftopId)
+    .where('stream', '=', scope.stream)
+    .where('resolved_at', 'is', null)
+    .where('natural_key', 'in', [...naturalKeys])
+    .execute()
+  return new Set(rows.map((row) => row.natural_key))
+}

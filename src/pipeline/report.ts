@@ -1,0 +1,62 @@
+import type { Db } from '../db/transaction.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { addCounts, type Counts, zeroCounts } from './ledger.ts'
+
+export type RunStatus = 'ok' | 'partial' | 'failed'
+
+/** What `sync --json` and `backfill --json` print (contract section 1). */
+export interface RunReport {
+  readonly runId: number
+  readonly status: RunStatus
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly streams: Readonly<Record<string, Counts>>
+  readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
+}
+
+/** Reads a run's report from the ledger, so that it is true whichever process did the work. */
+export async function reportRun(
+  db: Db,
+  runId: number,
+  rooftops: readonly RooftopRow[],
+): Promise<RunReport> {
+  const run = await db
+    .selectFrom('ops.run')
+    .select(['started_at', 'finished_at'])
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow()
+  const rows = await db
+    .selectFrom('ops.run_stream')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('stream')
+    .execute()
+  const streams: Record<string, Counts> = {}
+  const byRooftop: Record<string, { status: string; error?: string }> = {}
+  for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
+  for (const rooftop of rooftops) {
+    const own = rows.filter((row) => row.rooftop_id === rooftop.id)
+    const errors = own.flatMap((row) => (row.error === null ? [] : [`${row.stream}: ${row.error}`]))
+    const status = statusOf(own.map((row) => row.status))
+    byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
+  }
+  return {
+    runId,
+    status: statusOf(rows.map((row) => row.status)),
+    startedAt: run.started_at.toISOString(),
+    finishedAt: run.finished_at?.toISOString() ?? null,
+    streams,
+    rooftops: byRooftop,
+  }
+}
+
+/** All ok: ok. Nothing that went well: failed. Anything between: partial. */
+function statusOf(statuses: readonly string[]): RunStatus {
+  if (statuses.every((status) => status === 'ok')) return 'ok'
+  return statuses.some(
+    (status) =>
+      status === 'ok' || status === 'partial' || status === 'waiting' || status === 'running',
+  )
+    ? 'partial'
+    : 'failed'
+}

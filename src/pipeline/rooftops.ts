@@ -1,0 +1,110 @@
+import { UsageError } from '../errors.ts'
+import type { Config, RooftopConfig } from '../config.ts'
+import type { Db } from '../db/transaction.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+
+/** The rooftops of the config that a command is about; UsageError names one that is unknown. */
+export function chooseRooftops(config: Config, uids: readonly string[]): readonly RooftopConfig[] {
+  if (config.rooftops.length === 0) {
+    throw new UsageError(
+      `No rooftops are configured (${config.file ?? 'no forecourt.yaml here'}): write a config with "forecourt init" and list them under rooftops:.`,
+    )
+  }
+  const unknown = uids.find((uid) => !config.rooftops.some((rooftop) => rooftop.uid === uid))
+  if (unknown !== undefined) {
+    const known = config.rooftops.map((rooftop) => rooftop.uid).join(', ')
+    throw new UsageError(`--rooftop ${unknown} is not in the config; known are: ${known}.`)
+  }
+  return uids.length === 0
+    ? config.rooftops
+    : config.rooftops.filter((rooftop) => uids.includes(rooftop.uid))
+}
+
+/** Brings core.rooftop to what the config says and returns the rooftops with their keys; writes only what differs. */
+export async function registerRooftops(
+  db: Db,
+  rooftops: readonly RooftopConfig[],
+): Promise<RooftopRow[]> {
+  const rows: RooftopRow[] = []
+  for (const rooftop of rooftops) {
+    const groupId = await groupIdOf(db, rooftop.group)
+    rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
+  }
+  return rows
+}
+
+function described(rooftop: RooftopConfig) {
+  const { uid, name, dealerId, region, currency, odometerUnit } = rooftop
+  return {
+    uid,
+    name,
+    dealerId,
+    keyName: rooftop.key,
+    region,
+    timeZone: rooftop.timezone,
+    currency,
+    odometerUnit,
+  }
+}
+
+async function groupIdOf(db: Db, code: string): Promise<number> {
+  const find = () =>
+    db
+      .selectFrom('core.rooftop_group')
+      .select('group_id')
+      .where('group_code', '=', code)
+      .executeTakeFirst()
+  const found = await find()
+  if (found) return found.group_id
+  await db
+    .insertInto('core.rooftop_group')
+    .values({ group_code: code })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return (await find())!.group_id
+}
+
+async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Promise<number> {
+  const values = {
+    rooftop_uid: rooftop.uid,
+    dealer_id: rooftop.dealerId,
+    group_id: groupId,
+    rooftop_name: rooftop.name,
+    region: rooftop.region,
+    time_zone: rooftop.timezone,
+    currency_code: rooftop.currency,
+    odometer_unit: rooftop.odometerUnit,
+  }
+  const find = () =>
+    db
+      .selectFrom('core.rooftop')
+      .selectAll()
+      .where('rooftop_uid', '=', rooftop.uid)
+      .executeTakeFirst()
+  const found = await find()
+  if (!found) {
+    await db
+      .insertInto('core.rooftop')
+      .values(values)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    return (await find())!.rooftop_id
+  }
+  const differs = Object.entries(values).some(
+    ([name, value]) => found[name as keyof typeof values] !== value,
+  )
+  if (differs)
+    await db
+      .updateTable('core.rooftop')
+      .set(values)
+      .where('rooftop_id', '=', found.rooftop_id)
+      .execute()
+  if (found.group_id !== groupId) {
+    await db
+      .updateTable('core.evaluation')
+      .set({ group_id: groupId })
+      .where('rooftop_id', '=', found.rooftop_id)
+      .execute()
+  }
+  return found.rooftop_id
+}

@@ -1,0 +1,29 @@
+import type { Context } from '../context.ts'
+import type { WorkItem } from '../queue/queue.ts'
+import type { AttemptReport } from '../sources/http.ts'
+import type { Sources, Stream } from '../streams/stream.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Run } from './ledger.ts'
+
+/** One claimed piece of work: a stream of a rooftop, for a run. */
+export interface SliceJob<S extends Stream = Stream> {
+  readonly context: Context
+  readonly run: Run
+  readonly stream: S
+  readonly rooftop: RooftopRow
+  readonly item: WorkItem
+}
+
+/** Counts the requests of a slice, for the run's ledger. */
+export class Traffic {
+  requests = 0
+  retries = 0
+  readonly onAttempt = (attempt: AttemptReport): void => {
+    this.requests++
+    if (attempt.retry) this.retries++
+  }
+}
+
+export function sourcesOf(context: Context): Sources {
+  return { appraisal: context.appraisal, wire: context.config.wire.appraisal }
+}

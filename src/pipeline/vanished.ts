@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import type { Tx } from '../db/transaction.ts'
+import type { WindowedStream } from '../streams/stream.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+
+export interface VanishedGroup {
+  readonly reason: 'not found' | 'not listed'
+  readonly ids: readonly number[]
+  /** Source time. */
+  readonly at: Date
+}
+
+/** Marks records that the source no longer answers for or lists: a mark, never a delete. */
+export async function markVanished(
+  tx: Tx,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  runId: number,
+  groups: readonly VanishedGroup[],
+): Promise<void> {
+  for (const { reason, ids, at } of groups) {
+    if (ids.length === 0) continue
+    await stream.markGone(tx.db, rooftop, ids, at)
+    await sql`
+      insert into ops.vanished (rooftop_id, stream, natural_key, reason, vanished_at, run_id)
+      select ${rooftop.id}, ${stream.name}, id, ${reason}, ${at}, ${runId} from unnest(${ids.map(String)}::text[]) as id
+      on conflict do nothing`.execute(tx.db)
+  }
+}
+
+/** They are back. */
+export async function clearVanished(
+  tx: Tx,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx.client.query(
+    'delete from ops.vanished where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
+    [rooftop.id, stream.name, ids.map(String)],
+  )
+}

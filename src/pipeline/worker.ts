@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit, { type LimitFunction } from 'p-limit'
+import type { Context } from '../context.ts'
+import { inTransaction, type Tx } from '../db/transaction.ts'
+import { FencedError, messageOf, SyncError } from '../errors.ts'
+import type { WorkItem } from '../queue/queue.ts'
+import type { Stream } from '../streams/stream.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { advanceFence, readRun, recordSlice, type StreamStatus, zeroCounts } from './ledger.ts'
+import type { SliceJob } from './slice.ts'
+import { snapshotSlice } from './snapshot.ts'
+import { type Finish, type SliceResult, windowedSlice } from './windowed.ts'
+
+/** Slices at once in one process: each holds a bounded batch of records. */
+const slicesAtOnce = 4
+const touchEveryMs = 3_000
+const idleWaitMs = 250
+
+export interface WorkScope {
+  readonly streams: readonly Stream[]
+  readonly rooftops: readonly RooftopRow[]
+  /** The run that this process works for; it goes on until all of it is done. */
+  readonly isDone: () => Promise<boolean>
+  readonly onSlice: (job: SliceJob, result: SliceResult) => Promise<void>
+}
+
+/**
+ * Takes work from the queue and does it, a slice at a time, until everything that this process waits for is done.
+ * Whoever enqueued it does not matter: a second host with the same config takes its share by the same code.
+ */
+export async function work(context: Context, scope: WorkScope): Promise<void> {
+  const active = new Map<WorkItem, Promise<void>>()
+  const lanes = new Lanes()
+  const beat = setInterval(() => {
+    context.queue
+      .touch([...active.keys()])
+      .catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
+  }, touchEveryMs)
+  let failure: unknown
+  try {
+    while (!context.signal.aborted && failure === undefined) {
+      const free = slicesAtOnce - active.size
+      const items = free > 0 ? await context.queue.take(free) : []
+      for (const item of items) {
+        const done = lanes
+          .run(context, scope, item)
+          .catch((error) => {
+            failure ??= error
+          })
+          .finally(() => active.delete(item))
+        active.set(item, done)
+      }
+      if (items.length > 0) continue
+      if (active.size === 0) {
+        if (await scope.isDone()) break
+        await sleep(idleWaitMs)
+      } else await Promise.race([...active.values(), sleep(idleWaitMs * 4)])
+    }
+    await Promise.all(active.values())
+  } finally {
+    clearInterval(beat)
+  }
+  if (failure !== undefined) throw failure
+}
+
+/** Rooftops of a group whose lists are not filtered would read the same evaluations side by side: they go one after the other. */
+class Lanes {
+  readonly #lanes = new Map<string, LimitFunction>()
+
+  async run(context: Context, scope: WorkScope, item: WorkItem): Promise<void> {
+    const stream = scope.streams.find((entry) => entry.name === item.data.stream)
+    const rooftop = scope.rooftops.find((entry) => entry.uid === item.data.rooftopUid)
+    const run = await readRun(context.db, item.data.runId)
+    if (!stream || !rooftop || !run) return await handBack(context, item)
+    if (rooftop.dealerId !== null)
+      return await doSlice({ context, run, stream, rooftop, item }, scope)
+    const lane = `${stream.name}/${rooftop.groupId}`
+    if (!this.#lanes.has(lane)) this.#lanes.set(lane, pLimit(1))
+    await this.#lanes.get(lane)!(() => doSlice({ context, run, stream, rooftop, item }, scope))
+  }
+}
+
+/** Work for a rooftop that this process does not know: another one does it. */
+async function handBack(context: Context, item: WorkItem): Promise<void> {
+  await inTransaction(context.pool, async ({ client }) => {
+    await context.queue.complete(client, item)
+    await context.queue.offer(client, item.data, { delaySeconds: 2 })
+  })
+}
+
+async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
+  const { context, item, run } = job
+  context.crashPoint('slice-claimed')
+  const finish: Finish = async (tx, result) => {
+    await advanceFence(tx, run.runId)
+    const status = result.more ? 'running' : await finalStatus(tx, job, result)
+    await recordSlice(tx, keyOf(job), result.counts, status)
+    // Complete first, then send: the queue counts active work too.
+    await context.queue.complete(tx.client, item)
+    if (result.more) await context.queue.offer(tx.client, item.data)
+  }
+  try {
+    await scope.onSlice(job, await runSlice(job, finish))
+  } catch (error) {
+    await afterFailure(job, error)
+  }
+}
+
+async function runSlice(job: SliceJob, finish: Finish): Promise<SliceResult> {
+  const { stream } = job
+  return stream.kind === 'windowed'
+    ? await windowedSlice({ ...job, stream }, finish)
+    : await snapshotSlice({ ...job, stream }, finish)
+}
+
+/** The unit of failure is rooftop × stream: it is recorded and ended for this run, and everything else goes on. */
+async function afterFailure(job: SliceJob, error: unknown): Promise<void> {
+  const { context, item, run, rooftop, stream } = job
+  const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
+  if (error instanceof FencedError) {
+    context.log.warn({ ...about }, error.message)
+    return
+  }
+  if (context.signal.aborted) return await release(job)
+  if (!(error instanceof SyncError)) context.log.error({ ...about, err: error }, 'slice failed')
+  const status: StreamStatus =
+    error instanceof SyncError && error.verdict === 'park' ? 'parked' : 'failed'
+  const message = messageOf(error)
+  context.log.error(about, message)
+  await inTransaction(context.pool, async (tx) => {
+    await recordSlice(tx, keyOf(job), zeroCounts, status, message)
+    await context.queue.complete(tx.client, item)
+  })
+}
+
+/** Stopped by a signal: nothing of the slice is kept, the work is given up so that the next run plans it anew. */
+async function release(job: SliceJob): Promise<void> {
+  await inTransaction(
+    job.context.pool,
+    async (tx) => await job.context.queue.complete(tx.client, job.item),
+  )
+}
+
+async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
+  const key = keyOf(job)
+  const before = await db
+    .selectFrom('ops.run_stream')
+    .select('quarantined')
+    .where('run_id', '=', key.runId)
+    .where('rooftop_id', '=', key.rooftopId)
+    .where('stream', '=', key.stream)
+    .executeTakeFirst()
+  const unprovable = await db
+    .selectFrom('ops.window_certificate')
+    .select('window_from')
+    .where('rooftop_id', '=', key.rooftopId)
+    .where('stream', '=', key.stream)
+    .where('proof', '=', 'unprovable')
+    .executeTakeFirst()
+  const clean = (before?.quarantined ?? 0) + result.counts.quarantined === 0 && !unprovable
+  return clean ? 'ok' : 'partial'
+}
+
+function keyOf({ run, rooftop, stream }: SliceJob) {
+  return { runId: run.runId, rooftopId: rooftop.id, stream: stream.name }
+}

@@ -1,0 +1,50 @@
+/** Anything that runs a statement: a pool, or the client of an open transaction. */
+export interface SqlRunner {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/** What a queued piece of work is about: one stream of one rooftop, for one run. */
+export interface WorkData {
+  readonly runId: number
+  readonly stream: string
+  readonly rooftopUid: string
+}
+
+/** A claimed piece of work. `attempt` is the fence: once another worker has claimed it, this attempt commits nothing. */
+export interface WorkItem {
+  readonly id: string
+  readonly attempt: number
+  readonly data: WorkData
+}
+
+export interface Holder {
+  readonly id: string
+  readonly data: WorkData
+}
+
+/**
+ * The work engine behind a small port: level-triggered work, one piece at a time per stream × rooftop.
+ * What is due lies in our own tables; a lost message costs delay, never data.
+ */
+export interface Queue {
+  /** Queues the work in the given transaction; when somebody holds it already, says who. */
+  offer(
+    on: SqlRunner,
+    data: WorkData,
+    options?: { delaySeconds?: number; priority?: number },
+  ): Promise<Holder | null>
+  /** Removes work of a run that is known to be dead. */
+  drop(on: SqlRunner, id: string): Promise<void>
+  /** Claims up to `limit` pieces. */
+  take(limit: number): Promise<WorkItem[]>
+  /** Says that the work is still going on; without it another worker takes over after `heartbeatSeconds`. */
+  touch(items: readonly WorkItem[]): Promise<void>
+  /** Ends the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
+  complete(on: SqlRunner, item: WorkItem): Promise<void>
+  stop(): Promise<void>
+}
+
+/** `evaluations/7f3a…`: what at most one worker does at a time. */
+export function workKey(data: Pick<WorkData, 'stream' | 'rooftopUid'>): string {
+  return `${data.stream}/${data.rooftopUid}`
+}

@@ -1,0 +1,41 @@
+import type { World } from './world.ts'
+import type { ApiKey, Region, Rooftop } from './world-types.ts'
+
+/** The `appraisal`, `keys` and `rooftops` of a `forecourt.yaml` (contract section 2). */
+export interface ClientConfig {
+  readonly appraisal: { readonly baseUrl: string }
+  readonly keys: Record<
+    string,
+    { value: string; kind: ApiKey['kind']; region: Region; user: string | null }
+  >
+  readonly rooftops: {
+    uid: string
+    name: string
+    dealerId: number
+    key: string
+    region: Region
+    timezone: string
+    currency: string
+  }[]
+}
+
+/** What a client needs to read every rooftop that some key covers; the first such key is taken. */
+export function clientConfigFor(world: World, baseUrl: string): ClientConfig {
+  const keys = world.keys.map(
+    ({ name, value, kind, region, user }) => [name, { value, kind, region, user }] as const,
+  )
+  return {
+    appraisal: { baseUrl },
+    keys: Object.fromEntries(keys),
+    rooftops: world.rooftops.flatMap((rooftop) => {
+      const key = keyFor(world, rooftop)
+      if (key === undefined) return []
+      const { uid, name, dealerId, region, timezone, currency } = rooftop
+      return [{ uid, name, dealerId, key: key.name, region, timezone, currency }]
+    }),
+  }
+}
+
+function keyFor(world: World, { uid }: Rooftop): ApiKey | undefined {
+  return world.keys.find(({ rooftopUids }) => rooftopUids.includes(uid))
+}

@@ -1,0 +1,50 @@
+/** How a virtual clock starts. */
+export interface VirtualClockOptions {
+  readonly start: Date
+  /** A frozen clock moves only by `advance` and `set`; default false. */
+  readonly frozen?: boolean
+}
+
+/** The source's own time: the `Date` header, what is completed, edited and vanished, and what links expire all go by it. */
+export class VirtualClock {
+  #ms: number
+  /** `performance.now()` at which `#ms` was true; null while frozen. */
+  #since: number | null
+
+  constructor({ start, frozen = false }: VirtualClockOptions) {
+    this.#ms = start.getTime()
+    this.#since = frozen ? null : performance.now()
+  }
+
+  now(): Date {
+    return new Date(this.#nowMs())
+  }
+
+  /** Moves the clock by so many milliseconds; a running clock keeps running. */
+  advance(ms: number): void {
+    this.#restart(this.#nowMs() + ms)
+  }
+
+  /** Puts the clock at an instant, backwards too. */
+  set(date: Date): void {
+    this.#restart(date.getTime())
+  }
+
+  freeze(): void {
+    this.#ms = this.#nowMs()
+    this.#since = null
+  }
+
+  run(): void {
+    if (this.#since === null) this.#since = performance.now()
+  }
+
+  #restart(ms: number): void {
+    this.#ms = ms
+    if (this.#since !== null) this.#since = performance.now()
+  }
+
+  #nowMs(): number {
+    return this.#since === null ? this.#ms : this.#ms + Math.floor(performance.now() - this.#since)
+  }
+}

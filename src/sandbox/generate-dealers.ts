@@ -1,0 +1,154 @@
+import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import type { ApiKey, DealerGroup, Region, Rooftop, Salesperson } from './world-types.ts'
+
+/** Dealers of a world, without their evaluations. */
+export interface Dealers {
+  readonly groups: readonly DealerGroup[]
+  readonly rooftops: readonly Rooftop[]
+  readonly users: readonly Salesperson[]
+  readonly keys: readonly ApiKey[]
+}
+
+/** Start of the name and end of the email of generated link-capture accounts [A §2]. */
+export interface GeneratedUserNames {
+  readonly namePrefix: string
+  readonly emailSuffix: string
+}
+
+interface Plot {
+  readonly group: string
+  readonly key: string
+  readonly name: string
+  readonly region: Region
+  readonly timezone: string
+  readonly currency: string
+}
+
+// Six rooftops make a round: a partner key over two AU groups, a dedicated US key, a GCC key without a linked user.
+const plots: readonly Plot[] = [
+  au('harbour', 'Harbour City Sydney', 'Australia/Sydney'),
+  au('harbour', 'Harbour City Brisbane', 'Australia/Brisbane'),
+  au('outback', 'Outback Motors Adelaide', 'Australia/Adelaide'),
+  {
+    group: 'lakeside',
+    key: 'us',
+    name: 'Lakeside Auto Chicago',
+    region: 'US',
+    timezone: 'America/Chicago',
+    currency: 'USD',
+  },
+  gcc('Gulf Pearl Kuwait', 'Asia/Kuwait', 'KWD'),
+  gcc('Gulf Pearl Dubai', 'Asia/Dubai', 'AED'),
+]
+
+function au(group: string, name: string, timezone: string): Plot {
+  return { group, key: 'au', name, region: 'AU', timezone, currency: 'AUD' }
+}
+
+function gcc(name: string, timezone: string, currency: string): Plot {
+  return { group: 'gulf', key: 'gcc', name, region: 'GCC', timezone, currency }
+}
+
+/** So many rooftops in groups, with their users and keys; beyond six a new round of groups and keys begins. */
+export function generateDealers(
+  seed: number,
+  count: number,
+  generatedUser: GeneratedUserNames,
+): Dealers {
+  const placed = Array.from({ length: count }, (_, index) => {
+    const round = Math.floor(index / plots.length) + 1
+    const plot = plots[index % plots.length]!
+    const suffix = round === 1 ? '' : `-${round}`
+    const random = seededRandom(seed, `rooftop ${index}`)
+    const rooftop: Rooftop = {
+      uid: random.hex(16),
+      groupId: plot.group + suffix,
+      name: plot.name + (round === 1 ? '' : ` ${round}`),
+      dealerId: 101 + index,
+      region: plot.region,
+      timezone: plot.timezone,
+      currency: plot.currency,
+    }
+    return { rooftop, keyName: plot.key + suffix }
+  })
+  const rooftops = placed.map(({ rooftop }) => rooftop)
+  const users = rooftops.flatMap((rooftop, index) =>
+    usersAt(rooftop, index, seededRandom(seed, `users ${index}`), generatedUser),
+  )
+  const keys = Map.groupBy(placed, ({ keyName }) => keyName)
+    .entries()
+    .map(([name, covered]) => {
+      const coveredRooftops = covered.map(({ rooftop }) => rooftop)
+      return keyOver(name, coveredRooftops, users, seed)
+    })
+    .toArray()
+  return { groups: groupsOf(rooftops), rooftops, users, keys }
+}
+
+/** One group for each `groupId` that the rooftops name. */
+export function groupsOf(rooftops: readonly Rooftop[]): DealerGroup[] {
+  return Map.groupBy(rooftops, ({ groupId }) => groupId)
+    .entries()
+    .map(([id, members]) => ({ id, name: `${id} group`, region: members[0]!.region }))
+    .toArray()
+}
+
+function keyOver(
+  name: string,
+  rooftops: readonly Rooftop[],
+  users: readonly Salesperson[],
+  seed: number,
+): ApiKey {
+  const { region, uid } = rooftops[0]!
+  const user = users.find(({ rooftopUid, active }) => rooftopUid === uid && active)!
+  const linked = region !== 'GCC'
+  return {
+    name,
+    value: `sandbox-${name}-${seededRandom(seed, `key ${name}`).hex(24)}`,
+    kind: region === 'US' ? 'dedicated' : 'partner',
+    region,
+    rooftopUids: rooftops.map((rooftop) => rooftop.uid),
+    linkedUserId: linked ? user.userId : null,
+    user: linked ? null : user.email,
+  }
+}
+
+const firstNames = ['Grace', 'Hamish', 'Iris', 'Jonah', 'Kira', 'Leo', 'Maya', 'Noah', 'Zoë']
+const lastNames = ['Adams', 'Baker', 'Çelik', 'Dunn', "D'Arcy", 'Evans', 'Farouk', 'Ødegård']
+
+function usersAt(
+  { uid, groupId, name }: Rooftop,
+  index: number,
+  random: SeededRandom,
+  generatedUser: GeneratedUserNames,
+): Salesperson[] {
+  const base = { groupId, rooftopUid: uid, active: true, generated: false }
+  const firstId = 2000 + index * 20
+  const people = Array.from({ length: 6 }, (_, offset) => {
+    const fullName = `${random.pick(firstNames)} ${random.pick(lastNames)}`
+    const userId = firstId + offset
+    // The last one has left the dealership; evaluations still name them.
+    return {
+      ...base,
+      userId,
+      name: fullName,
+      email: `sales${userId}@example.com`,
+      active: offset < 5,
+    }
+  })
+  const namesake = {
+    ...base,
+    userId: firstId + 6,
+    // A real person: only the email's suffix tells a generated account [A §2].
+    name: `${generatedUser.namePrefix} Jones`,
+    email: `sales${firstId + 6}@example.com`,
+  }
+  const capture = {
+    ...base,
+    userId: firstId + 7,
+    name: `${generatedUser.namePrefix} ${name}`,
+    email: `rooftop-${index + 1}${generatedUser.emailSuffix}`,
+    generated: true,
+  }
+  return [...people, namesake, capture]
+}

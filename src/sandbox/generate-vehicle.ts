@@ -1,0 +1,71 @@
+import type { SeededRandom } from './seeded-random.ts'
+import { awkwardTexts, colours, type ModelChoice, regionTexts } from './texts.ts'
+import type { EvaluationFields, ReconLine, Rooftop } from './world-types.ts'
+
+/** The part of an evaluation that describes the vehicle and its condition. */
+export type VehicleFields = Pick<
+  EvaluationFields,
+  | 'vin'
+  | 'make'
+  | 'model'
+  | 'variant'
+  | 'year'
+  | 'registration'
+  | 'registrationState'
+  | 'odometer'
+  | 'colour'
+  | 'condition'
+  | 'reconTotal'
+  | 'reconditioning'
+>
+
+const vinCharacters = [...'ABCDEFGHJKLMNPRSTUVWXYZ0123456789']
+const plateLetters = [...'ABCDEFGHKLMNPRSTWXYZ']
+
+/** A vehicle as that region sells it; now and then one that has been appraised before, or without a VIN. */
+export function vehicleAt(rooftop: Rooftop, random: SeededRandom): VehicleFields {
+  const texts = regionTexts[rooftop.region]
+  const choice = random.pick(texts.models)
+  const lines = random.chance(0.04) ? null : reconLines(rooftop, choice, random)
+  return {
+    vin: vinAt(rooftop, random),
+    make: choice.make,
+    model: choice.model,
+    variant: random.chance(0.02) ? random.pick(awkwardTexts) : random.pick(choice.variants),
+    year: random.chance(0.02) ? null : random.int(2004, 2026),
+    registration: random.chance(0.06) ? null : plateAt(random),
+    registrationState: random.pick(texts.states),
+    odometer: random.chance(0.01) ? 0 : random.int(12, 320_000),
+    colour: random.pick([...colours, null, undefined]),
+    condition: random.chance(0.1) ? null : random.int(0, 10),
+    reconditioning: lines,
+    // A total that someone typed over need not be the sum of the lines.
+    reconTotal: random.chance(0.03) ? random.int(0, 9000) : random.chance(0.02) ? null : 'sum',
+  }
+}
+
+function vinAt({ dealerId }: Rooftop, random: SeededRandom): string | null {
+  if (random.chance(0.03)) return null
+  // One of ten per rooftop that keep coming back.
+  if (random.chance(0.03)) return `SAMPLE${dealerId}X`.padEnd(16, '0') + random.int(0, 9)
+  return Array.from({ length: 17 }, () => random.pick(vinCharacters)).join('')
+}
+
+function plateAt(random: SeededRandom): string {
+  const letters = Array.from({ length: 3 }, () => random.pick(plateLetters)).join('')
+  return `${letters}${random.int(100, 999)}`
+}
+
+/** Workshop lines, and for electric ones the maker's battery reading: `info`, cost 0, a percentage [A §2]. */
+function reconLines(rooftop: Rooftop, choice: ModelChoice, random: SeededRandom): ReconLine[] {
+  const types = ['tyres', 'paint', 'rims', 'interior', 'detail', 'screen', null]
+  const lines = Array.from({ length: random.int(0, 5) }, () => ({
+    type: random.pick(types),
+    source: random.pick(['dealer', 'workshop', null]),
+    cost: rooftop.currency === 'KWD' ? random.int(5_000, 400_000) / 1000 : random.int(50, 4000) / 2,
+    value: random.pick(['1', 2, null, 'see notes']),
+  }))
+  if (choice.electric !== true) return lines
+  const battery = { type: 'info', source: choice.make, cost: 0, value: `${random.int(61, 100)}%` }
+  return [battery, ...lines]
+}

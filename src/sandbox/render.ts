@@ -1,0 +1,172 @@
+import { firstName, type JsonPath } from '../values/json-path.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import { fieldsAt, isCompleted, reconTotal, showPhotos, updatedAt } from './lifecycle.ts'
+import { signPhotoLink } from './photo-link.ts'
+import type { World } from './world.ts'
+import type { Evaluation, EvaluationFields } from './world-types.ts'
+
+/** A JSON object on its way out. */
+export type JsonObject = Record<string, unknown>
+
+/** How the world is put into words. */
+export interface Rendering {
+  readonly wire: AppraisalWire
+  /** What signed photo links begin with. */
+  readonly photoBaseUrl: string
+  /** Whether list items carry an update time; the document does not show them [A §4]. */
+  readonly listCarriesUpdatedAt: boolean
+}
+
+/** One item of the answer of `/geteval` [A §2]. */
+export function renderEvaluation(
+  world: World,
+  evaluation: Evaluation,
+  rendering: Rendering,
+  now: Date,
+): JsonObject {
+  const fields = fieldsAt(evaluation, now)
+  const user = world.user(fields.userId)
+  const photos = renderPhotos(evaluation, rendering, now)
+  const body: JsonObject = {
+    EvalID: evaluation.evalId,
+    VIN: fields.vin,
+    CreatedAt: evaluation.createdAt,
+    CompletedAt: isCompleted(evaluation, now) ? evaluation.completedAt : null,
+    UpdatedAt: updatedAt(evaluation, now),
+    EntryDate: entryDate(evaluation.createdAt),
+    FinalPrice: fields.finalPrice,
+    UserPrices: renderUserPrices(fields, rendering.wire),
+    UserName: userText(fields, user?.name),
+    UserEmail: userText(fields, user?.email),
+    Reconditioning: reconTotal(fields),
+    reconditioning_list: fields.reconditioning,
+    CarPics: photos.map((photo) => rawPhoto(evaluation.evalId, photo)),
+    Photos: photos,
+    customFields: renderCustomFields(fields, rendering.wire),
+  }
+  placeUnshownFields(body, fields, rendering.wire)
+  const dealerId = world.rooftop(evaluation.rooftopUid)?.dealerId
+  place(body, rendering.wire.evaluation.dealerId, dealerId)
+  return { ...body, ...fields.extra, ...world.poisonOf(evaluation.evalId) }
+}
+
+/** An item of the answer of `/getevallist`; an id path of `""` makes it the bare id. */
+export function renderListItem(evaluation: Evaluation, rendering: Rendering, now: Date): unknown {
+  const { id, updatedAt: updated } = rendering.wire.evalList
+  if (firstName(id) === '') return evaluation.evalId
+  const item: JsonObject = {}
+  place(item, id, evaluation.evalId)
+  if (rendering.listCarriesUpdatedAt) place(item, updated, updatedAt(evaluation, now))
+  return item
+}
+
+/** The answer of `/getevallist`: the array, or the envelope that `wire.evalList.items` names. */
+export function renderList(items: readonly unknown[], rendering: Rendering): unknown {
+  const path = firstName(rendering.wire.evalList.items)
+  if (path === '') return items
+  const envelope: JsonObject = {}
+  place(envelope, path, items)
+  return envelope
+}
+
+/** A photo as `Photos` carries it [A §2]. */
+export interface WirePhoto {
+  readonly id: number
+  readonly url: string
+  readonly order: number | null
+  readonly hero: boolean
+  readonly heroSource: 'manual' | 'default' | null
+  readonly angle: string | null
+}
+
+/** `Photos` in display order [A §2, §4 /imagelist]. */
+export function renderPhotos(evaluation: Evaluation, rendering: Rendering, now: Date): WirePhoto[] {
+  const { evalId } = evaluation
+  return showPhotos(fieldsAt(evaluation, now).photos).map((photo) => ({
+    id: photo.id,
+    url: signPhotoLink(rendering.photoBaseUrl, { evalId, id: photo.id }, now),
+    order: photo.order,
+    hero: photo.hero,
+    heroSource: photo.heroSource,
+    angle: photo.angle,
+  }))
+}
+
+/** A raw row: id as text, `order` as integer, text or null, and columns outside the contract [A §2]. */
+function rawPhoto(evalId: number, { id, url, order, ...rest }: WirePhoto): JsonObject {
+  return {
+    ID: String(id),
+    URL: url,
+    order: order !== null && id % 2 === 1 ? String(order) : order,
+    ...rest,
+    EvalID: evalId,
+    StorageKey: `${evalId}/${id}`,
+  }
+}
+
+function placeUnshownFields(body: JsonObject, fields: EvaluationFields, wire: AppraisalWire): void {
+  const names = wire.evaluation
+  const { customer } = fields
+  place(body, names.make, fields.make)
+  place(body, names.model, fields.model)
+  place(body, names.variant, fields.variant)
+  place(body, names.year, fields.year)
+  place(body, names.registration, fields.registration)
+  place(body, names.registrationState, fields.registrationState)
+  place(body, names.odometer, fields.odometer)
+  place(body, names.colour, fields.colour)
+  place(body, names.condition, fields.condition)
+  place(body, names.notes, fields.notes)
+  place(body, names.customerName, customer.name)
+  place(body, names.customerPhone, customer.phone)
+  place(body, names.customerEmail, customer.email)
+  place(body, names.customerPostcode, customer.postcode)
+  place(body, names.customerState, customer.state)
+  place(body, names.customerAddress, customer.address)
+  place(body, names.customerSuburb, customer.suburb)
+}
+
+function renderUserPrices({ userPrices }: EvaluationFields, wire: AppraisalWire): JsonObject[] {
+  return userPrices.map(({ amount, currency, note }) => {
+    const item: JsonObject = { note }
+    place(item, wire.userPrice.amount, amount)
+    place(item, wire.userPrice.currency, currency)
+    return item
+  })
+}
+
+function renderCustomFields({ customFields }: EvaluationFields, wire: AppraisalWire): JsonObject {
+  const entries = Object.entries(customFields).map(([name, { type, options, value }]) => {
+    const item: JsonObject = { options }
+    place(item, wire.customField.type, type)
+    place(item, wire.customField.value, value)
+    return [name, item]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** No salesperson is null in both fields; an unknown one (undefined) leaves them out. */
+function userText(
+  { userId }: EvaluationFields,
+  text: string | undefined,
+): string | null | undefined {
+  return userId === undefined ? undefined : (text ?? null)
+}
+
+/** `YYYY-MM-dd hh:mm:ss` in UTC, without a zone [A §2]. */
+function entryDate(createdAt: Date): string {
+  return createdAt.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Puts a value where a reader with these settings looks for it first; undefined is left out. */
+function place(body: JsonObject, path: JsonPath, value: unknown): void {
+  if (value === undefined) return
+  const keys = firstName(path).split('.')
+  const last = keys.pop()!
+  let target = body
+  for (const key of keys) {
+    if (!Object.hasOwn(target, key)) target[key] = {}
+    target = target[key] as JsonObject
+  }
+  target[last] = value
+}

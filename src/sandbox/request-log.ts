@@ -1,0 +1,74 @@
+/** One request as it was answered. */
+export interface LoggedRequest {
+  /** Without `/v1`, e.g. `/geteval`. */
+  readonly path: string
+  /** Name of the key; null when there was none or an unknown one. */
+  readonly key: string | null
+  /** Of the dedicated key, else the value of `X-Dealer-Id`; null when neither is there. */
+  readonly rooftopUid: string | null
+  /** The parsed body; undefined when there was none or it was not JSON. */
+  readonly body: unknown
+  /** HTTP status; 0 when the connection was cut instead. */
+  readonly status: number
+  /** By the virtual clock, when the answer began. */
+  readonly at: Date
+}
+
+const keptEntries = 20_000
+
+/** What was asked of the sandbox: every request counted, the latest 20,000 kept. */
+export class RequestLog {
+  readonly #entries: LoggedRequest[] = []
+  /** Where the oldest entry stands once the ring is full. */
+  #oldest = 0
+  readonly #counts = new Map<string, number>()
+  readonly #inFlight = new Map<string, number>()
+  readonly #inFlightMax = new Map<string, number>()
+
+  /** How many requests to a path (without `/v1`), or in all. */
+  count(path?: string): number {
+    if (path !== undefined) return this.#counts.get(path) ?? 0
+    return this.#counts.values().reduce((total, count) => total + count, 0)
+  }
+
+  /** The kept requests, oldest first. */
+  entries(path?: string): LoggedRequest[] {
+    const all = [...this.#entries.slice(this.#oldest), ...this.#entries.slice(0, this.#oldest)]
+    return path === undefined ? all : all.filter((entry) => entry.path === path)
+  }
+
+  /** The most requests that were being answered at once: for one key, or for the busiest. */
+  inFlightMax(key?: string): number {
+    if (key !== undefined) return this.#inFlightMax.get(key) ?? 0
+    return Math.max(0, ...this.#inFlightMax.values())
+  }
+
+  /** Forgets everything but the requests that are being answered. */
+  reset(): void {
+    this.#entries.length = 0
+    this.#oldest = 0
+    this.#counts.clear()
+    this.#inFlightMax.clear()
+  }
+
+  /** Counts a request as being answered until the returned function is called. */
+  begin(key: string | null): () => void {
+    if (key === null) return () => {}
+    const now = (this.#inFlight.get(key) ?? 0) + 1
+    this.#inFlight.set(key, now)
+    this.#inFlightMax.set(key, Math.max(now, this.#inFlightMax.get(key) ?? 0))
+    return () => {
+      this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1)
+    }
+  }
+
+  add(request: LoggedRequest): void {
+    this.#counts.set(request.path, (this.#counts.get(request.path) ?? 0) + 1)
+    if (this.#entries.length < keptEntries) {
+      this.#entries.push(request)
+      return
+    }
+    this.#entries[this.#oldest] = request
+    this.#oldest = (this.#oldest + 1) % keptEntries
+  }
+}

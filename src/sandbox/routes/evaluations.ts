@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { type Call, type EndpointTable, fittingBody } from '../call.ts'
+import { entrySecond, fieldsAt, isReadable } from '../lifecycle.ts'
+import { Refusal } from '../refusal.ts'
+import { renderEvaluation, renderList, renderListItem } from '../render.ts'
+import type { Evaluation } from '../world-types.ts'
+import { dealerIds, namedUser, rejectDateStrings } from './requests.ts'
+
+const listRequest = z.object({
+  startdate: z.int().optional(),
+  enddate: z.int().optional(),
+  user: z.string().optional(),
+  dealerId: dealerIds.optional(),
+})
+
+const readRequest = z.object({
+  evalid: z.int().optional(),
+  vin: z.string().optional(),
+  reg: z.string().optional(),
+  registration: z.string().optional(),
+  state: z
+    .string()
+    .regex(/^[A-Z]{2,3}$/, 'has to be 2-3 uppercase letters')
+    .optional(),
+  user: z.string().optional(),
+})
+
+/** `/getevallist` and `/geteval` [A §4]. */
+export const evaluationEndpoints: EndpointTable = {
+  '/getevallist': listEvaluations,
+  '/geteval': readEvaluations,
+}
+
+/** Completed evaluations of the dealer group whose EntryDate lies strictly between the bounds. */
+function listEvaluations(call: Call): unknown {
+  rejectDateStrings(call.body)
+  const { startdate, enddate, user, dealerId } = fittingBody(listRequest, call.body)
+  const { world, caller, now, rendering } = call
+  const rooftopUids = caller.groupRooftops
+    .filter((rooftop) => dealerId === undefined || dealerId.includes(rooftop.dealerId))
+    .map(({ uid }) => uid)
+  let listed = world.listed(rooftopUids, { after: startdate, before: enddate }, now)
+  if (user !== undefined) {
+    const userId = namedUser(call, user)?.userId
+    listed = listed.filter(
+      (evaluation) => userId !== undefined && fieldsAt(evaluation, now).userId === userId,
+    )
+  }
+  const items = capped(listed, call.listCap).map((one) => renderListItem(one, rendering, now))
+  return renderList(items, rendering)
+}
+
+/** Cuts the list without a sign; what is left keeps its order. */
+function capped(listed: readonly Evaluation[], listCap: Call['listCap']): readonly Evaluation[] {
+  if (listCap === undefined || listed.length <= listCap.cap) return listed
+  if (listCap.order === 'arbitrary') return listed.slice(0, listCap.cap)
+  const sign = listCap.order === 'oldest' ? 1 : -1
+  const kept = new Set(
+    listed
+      .toSorted((a, b) => sign * (entrySecond(a) - entrySecond(b) || a.evalId - b.evalId))
+      .slice(0, listCap.cap),
+  )
+  return listed.filter((evaluation) => kept.has(evaluation))
+}
+
+/** Completed evaluations of the dealer group by id, VIN or plate; 400 when there is none. */
+function readEvaluations(call: Call): unknown {
+  const request = fittingBody(readRequest, call.body)
+  requireUser(call, request.user)
+  const { world, caller, now, rendering } = call
+  const groupUids = caller.groupRooftops.map(({ uid }) => uid)
+  const found = candidates(call, request).filter(
+    (evaluation) => groupUids.includes(evaluation.rooftopUid) && isReadable(evaluation, now),
+  )
+  if (found.length === 0) throw new Refusal(400, 'Evaluation not found')
+  return found.map((evaluation) => renderEvaluation(world, evaluation, rendering, now))
+}
+
+/** `user` is read on behalf of, of the same group; left out, the user linked to the key is used, if there is one. */
+function requireUser(call: Call, user: string | undefined): void {
+  if (user === undefined) {
+    if (call.caller.key.linkedUserId === null)
+      throw new Refusal(400, 'user is required: no user is linked to this key')
+    return
+  }
+  if (namedUser(call, user) === undefined)
+    throw new Refusal(403, 'user is not of the dealer group of this key')
+}
+
+function candidates(
+  { world, now }: Call,
+  { evalid, vin, reg, registration = reg, state }: z.infer<typeof readRequest>,
+): Evaluation[] {
+  if (evalid !== undefined) {
+    const evaluation = world.evaluation(evalid)
+    return evaluation === undefined ? [] : [evaluation]
+  }
+  if (vin !== undefined) return world.withVin(vin, now)
+  if (registration === undefined)
+    throw new Refusal(400, 'One of evalid, vin, reg or registration is required')
+  return world
+    .withPlate(registration, now)
+    .filter(
+      (evaluation) => state === undefined || fieldsAt(evaluation, now).registrationState === state,
+    )
+}

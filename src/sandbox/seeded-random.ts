@@ -1,0 +1,52 @@
+/** A repeatable stream of draws: the same seed and label give the same values on any machine. */
+export interface SeededRandom {
+  /** In [0, 1). */
+  next(): number
+  /** Whole number in [least, greatest]. */
+  int(least: number, greatest: number): number
+  chance(probability: number): boolean
+  pick<T>(choices: readonly T[]): T
+  /** Lower-case hexadecimal digits. */
+  hex(digits: number): string
+}
+
+/** FNV-1a with a final avalanche: 32 bits that look unrelated to the input's order. */
+export function scramble(text: string, seed = 0): number {
+  let hash = 0x811c9dc5 ^ seed
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  }
+  return avalanche(hash)
+}
+
+/** Spreads a number over 32 bits. */
+export function avalanche(value: number): number {
+  let hash = value | 0
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** A stream of its own for each label, so that one more draw in one place moves nothing elsewhere. */
+export function seededRandom(seed: number, label: string): SeededRandom {
+  let state = scramble(label, seed)
+  // mulberry32: one addition and three multiplications a draw.
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+  const int = (least: number, greatest: number) =>
+    least + Math.floor(next() * (greatest - least + 1))
+  return {
+    next,
+    int,
+    chance: (probability) => next() < probability,
+    pick: (choices) => {
+      if (choices.length === 0) throw new RangeError('There is nothing to pick from')
+      return choices[int(0, choices.length - 1)]!
+    },
+    hex: (digits) => Array.from({ length: digits }, () => int(0, 15).toString(16)).join(''),
+  }
+}

@@ -1,0 +1,230 @@
+import { entrySecond, fieldsAt, isListed, isReadable } from './lifecycle.ts'
+import { avalanche } from './seeded-random.ts'
+import { type TruthEvaluation, truthOf } from './truth.ts'
+import type {
+  ApiKey,
+  DealerGroup,
+  Evaluation,
+  EvaluationPatch,
+  Rooftop,
+  Salesperson,
+} from './world-types.ts'
+
+/** What a world is made of. */
+export interface WorldContents {
+  readonly groups: readonly DealerGroup[]
+  readonly rooftops: readonly Rooftop[]
+  readonly users: readonly Salesperson[]
+  readonly keys: readonly ApiKey[]
+  readonly evaluations: readonly Evaluation[]
+}
+
+/** Bounds on EntryDate in whole Unix seconds, both exclusive; undefined = open [A §4 /getevallist]. */
+export interface EntryBounds {
+  readonly after: number | undefined
+  readonly before: number | undefined
+}
+
+interface Entry {
+  readonly second: number
+  readonly evalId: number
+}
+
+/** Everything that the service knows. The evaluations themselves are immutable; a mutator puts a new one in the place. */
+export class World {
+  readonly groups: readonly DealerGroup[]
+  readonly rooftops: readonly Rooftop[]
+  readonly users: readonly Salesperson[]
+  readonly keys: readonly ApiKey[]
+  readonly #evaluations = new Map<number, Evaluation>()
+  /** Per rooftop, by creation, so that a window is a binary search. */
+  readonly #entries = new Map<string, Entry[]>()
+  readonly #byVin = new Map<string, Set<number>>()
+  readonly #byPlate = new Map<string, Set<number>>()
+  readonly #poisons = new Map<number, Readonly<Record<string, unknown>>>()
+  readonly #rooftops: ReadonlyMap<string, Rooftop>
+  readonly #users: ReadonlyMap<number, Salesperson>
+
+  constructor({ groups, rooftops, users, keys, evaluations }: WorldContents) {
+    this.groups = groups
+    this.rooftops = rooftops
+    this.users = users
+    this.keys = keys
+    this.#rooftops = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftop]))
+    this.#users = new Map(users.map((user) => [user.userId, user]))
+    for (const evaluation of evaluations) this.add(evaluation)
+  }
+
+  /** How many evaluations there are in all, in every state. */
+  get size(): number {
+    return this.#evaluations.size
+  }
+
+  evaluations(): Iterable<Evaluation> {
+    return this.#evaluations.values()
+  }
+
+  evaluation(evalId: number): Evaluation | undefined {
+    return this.#evaluations.get(evalId)
+  }
+
+  rooftop(uid: string): Rooftop | undefined {
+    return this.#rooftops.get(uid)
+  }
+
+  user(userId: number | null | undefined): Salesperson | undefined {
+    return typeof userId === 'number' ? this.#users.get(userId) : undefined
+  }
+
+  /** The group's user by id or email, either of which a request may carry [A §4]. */
+  findUser(groupId: string, idOrEmail: string): Salesperson | undefined {
+    const wanted = idOrEmail.toLowerCase()
+    return this.users.find(
+      (user) =>
+        user.groupId === groupId &&
+        (String(user.userId) === wanted || user.email.toLowerCase() === wanted),
+    )
+  }
+
+  /** What the list names for these rooftops, in an order that is neither by time nor by id, but always the same. */
+  listed(rooftopUids: readonly string[], bounds: EntryBounds, now: Date): Evaluation[] {
+    const found = rooftopUids
+      .flatMap((uid) => entriesWithin(this.#entries.get(uid) ?? [], bounds))
+      .map(({ evalId }) => this.#evaluations.get(evalId)!)
+      .filter((evaluation) => isListed(evaluation, now))
+    return found.sort((a, b) => avalanche(a.evalId) - avalanche(b.evalId))
+  }
+
+  /** Evaluations that carry this VIN now, by id. */
+  withVin(vin: string, now: Date): Evaluation[] {
+    const wanted = plain(vin)
+    return this.#found(this.#byVin.get(wanted)).filter(
+      (evaluation) => plain(fieldsAt(evaluation, now).vin) === wanted,
+    )
+  }
+
+  /** Evaluations that carry this plate now, by id. */
+  withPlate(plate: string, now: Date): Evaluation[] {
+    const wanted = plain(plate)
+    return this.#found(this.#byPlate.get(wanted)).filter(
+      (evaluation) => plain(fieldsAt(evaluation, now).registration) === wanted,
+    )
+  }
+
+  /** The wrong fields with which this evaluation is served. */
+  poisonOf(evalId: number): Readonly<Record<string, unknown>> | undefined {
+    return this.#poisons.get(evalId)
+  }
+
+  /** Every evaluation that can be read at that instant, by id, with its values as of then. */
+  truthAt(now: Date): TruthEvaluation[] {
+    return this.#evaluations
+      .values()
+      .filter((evaluation) => isReadable(evaluation, now))
+      .map((evaluation) => this.#truthOf(evaluation, now))
+      .toArray()
+      .sort((a, b) => a.evalId - b.evalId)
+  }
+
+  add(evaluation: Evaluation): void {
+    const { evalId, rooftopUid } = evaluation
+    if (this.#evaluations.has(evalId)) throw new Error(`Evaluation ${evalId} is there already`)
+    if (!this.#rooftops.has(rooftopUid))
+      throw new Error(`Evaluation ${evalId} is at rooftop ${rooftopUid}, which this world lacks`)
+    const edits = evaluation.edits.toSorted(byInstant)
+    this.#put({ ...evaluation, edits })
+    const entries = valueFor(this.#entries, rooftopUid, () => [])
+    const entry = { second: entrySecond(evaluation), evalId }
+    entries.splice(firstFrom(entries, entry.second + 1), 0, entry)
+  }
+
+  complete(evalId: number, at: Date): void {
+    this.#put({ ...this.#mustHave(evalId), completedAt: at })
+  }
+
+  edit(evalId: number, at: Date, patch: EvaluationPatch): void {
+    const evaluation = this.#mustHave(evalId)
+    this.#put({ ...evaluation, edits: [...evaluation.edits, { at, patch }].sort(byInstant) })
+  }
+
+  /** From `at` on it cannot be read; it goes from the list too, unless it was made with `vanishedStaysListed`. */
+  vanish(evalId: number, at: Date): void {
+    this.#put({ ...this.#mustHave(evalId), vanishedAt: at })
+  }
+
+  /** Serves the evaluation with these fields of the answer overwritten (undefined = left out), until `heal`. */
+  poison(evalId: number, patch: Readonly<Record<string, unknown>>): void {
+    this.#mustHave(evalId)
+    this.#poisons.set(evalId, patch)
+  }
+
+  heal(evalId: number): void {
+    this.#poisons.delete(evalId)
+  }
+
+  #truthOf(evaluation: Evaluation, now: Date): TruthEvaluation {
+    const context = {
+      rooftop: this.#rooftops.get(evaluation.rooftopUid)!,
+      user: this.user(fieldsAt(evaluation, now).userId),
+      poisoned: this.#poisons.has(evaluation.evalId),
+    }
+    return truthOf(evaluation, context, now)
+  }
+
+  #mustHave(evalId: number): Evaluation {
+    const evaluation = this.#evaluations.get(evalId)
+    if (evaluation === undefined) throw new Error(`This world has no evaluation ${evalId}`)
+    return evaluation
+  }
+
+  /** The indexes keep every VIN and plate it ever has; a look-up checks which one holds. */
+  #put(evaluation: Evaluation): void {
+    this.#evaluations.set(evaluation.evalId, evaluation)
+    for (const { vin, registration } of [evaluation, ...evaluation.edits.map((e) => e.patch)]) {
+      if (vin) valueFor(this.#byVin, plain(vin), () => new Set()).add(evaluation.evalId)
+      if (registration)
+        valueFor(this.#byPlate, plain(registration), () => new Set()).add(evaluation.evalId)
+    }
+  }
+
+  #found(evalIds: ReadonlySet<number> | undefined): Evaluation[] {
+    return [...(evalIds ?? [])]
+      .sort((a, b) => a - b)
+      .map((evalId) => this.#evaluations.get(evalId)!)
+  }
+}
+
+function entriesWithin(entries: readonly Entry[], { after, before }: EntryBounds): Entry[] {
+  const from = after === undefined ? 0 : firstFrom(entries, after + 1)
+  const until = before === undefined ? entries.length : firstFrom(entries, before)
+  return entries.slice(from, until)
+}
+
+/** Index of the first entry at or after the second. */
+function firstFrom(entries: readonly Entry[], second: number): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (entries[middle]!.second < second) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** `getOrInsertComputed`, which Node has only from 26 on. */
+function valueFor<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+function byInstant(a: { readonly at: Date }, b: { readonly at: Date }): number {
+  return a.at.getTime() - b.at.getTime()
+}
+
+function plain(text: string | null | undefined): string {
+  return (text ?? '').replaceAll(/\s+/g, '').toUpperCase()
+}

@@ -1,0 +1,42 @@
+import type { AppraisalWire } from '../../values/wire.ts'
+
+/** What a call needs to know of a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
+export interface RooftopAccess {
+  readonly uid: string
+  readonly dealerId: number | null
+  readonly keyName: string
+}
+
+/** An API key of the config. `user` is sent with `/geteval` alone: in the list it would narrow to one salesperson [A §4]. */
+export interface AccessKey {
+  readonly name: string
+  readonly value: string
+  readonly kind: 'partner' | 'dedicated'
+  readonly region: 'AU' | 'US' | 'GCC'
+  readonly user: string | null
+}
+
+/** The headers of a call with a body. A partner key names its rooftop; a dedicated key is bound to its own and names none [A §5.2, §5.3]. */
+export function headersOf(
+  rooftop: RooftopAccess,
+  key: AccessKey,
+  { authHeader, authPrefix }: Pick<AppraisalWire, 'authHeader' | 'authPrefix'>,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    [authHeader]: authPrefix + key.value,
+    ...(key.kind === 'partner' ? { 'X-Dealer-Id': rooftop.uid } : {}),
+  }
+}
+
+/** What a call was for, in messages. */
+export function subjectOf(rooftop: RooftopAccess, evalId?: string): string {
+  const evaluation = evalId === undefined ? '' : `for evaluation ${evalId} `
+  return `${evaluation}of rooftop ${rooftop.uid} (key ${rooftop.keyName})`
+}
+
+/** What to look at when the source refuses a key [A §5.1, §5.3]. */
+export function keyAdvice(rooftop: RooftopAccess, key: AccessKey): string {
+  const partner = ` and that it may read rooftop ${rooftop.uid} (X-Dealer-Id)`
+  return `Check the value of key ${key.name}${key.kind === 'partner' ? partner : ''}.`
+}

@@ -1,0 +1,216 @@
+import { type ErrorDetails, SyncError } from '../../errors.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { type AttemptReport, HttpSource } from '../http.ts'
+import { BodyTooLarge, jsonBody } from '../http-body.ts'
+import { type AnswerContext, quoteError } from '../http-fault.ts'
+import { KeyLimiter } from '../limiter.ts'
+import { SourceClock } from '../source-clock.ts'
+import type { AccessKey, RooftopAccess } from './access.ts'
+import { type CallOptions, RooftopCalls } from './calls.ts'
+import type { User } from './contract.ts'
+import { checkEvaluationBody, isEmptyArray, UnreadableBody } from './evaluation-body.ts'
+import {
+  type EvaluationList,
+  type ListedEvaluation,
+  listBounds,
+  readList,
+} from './evaluation-list.ts'
+import { readUsers } from './user-list.ts'
+
+export type {
+  AccessKey,
+  AttemptReport,
+  CallOptions,
+  EvaluationList,
+  ListedEvaluation,
+  RooftopAccess,
+}
+export { UnreadableBody }
+
+/** The answer of `/geteval` as received; *vanished*: the source does not know it (400, or an empty array) [A §4]. */
+export type FetchedEvaluation =
+  | {
+      readonly kind: 'found'
+      /** The JSON text: begins with `[` and ends with `]`, not parsed. */
+      readonly text: string
+      /** Our clock. */
+      readonly fetchedAt: Date
+      readonly attempts: number
+    }
+  | { readonly kind: 'vanished' }
+
+/** The users of the key's whole dealer group [A §4 /getuserlist]. */
+export interface FetchedUsers {
+  readonly text: string
+  readonly users: readonly User[]
+  /** Our clock. */
+  readonly fetchedAt: Date
+  /** Items that are no user: position in the answer, and why (never a value). */
+  readonly malformed: readonly { readonly index: number; readonly issue: string }[]
+}
+
+/** The settings of a client: the config's `appraisal`, `keys`, `wire.appraisal` and `http`, completed. */
+export interface AppraisalClientOptions {
+  readonly baseUrl: string
+  readonly keys: Readonly<Record<string, AccessKey>> | ReadonlyMap<string, AccessKey>
+  readonly wire: AppraisalWire
+  readonly http: {
+    readonly concurrency: number
+    readonly timeoutSeconds: number
+    readonly maxRetries: number
+  }
+  /** Our clock. Default: the system's. */
+  readonly now?: () => Date
+}
+
+/** The reads of the appraisal service; what each status means at each endpoint is decided here.
+ *  Rejects with SyncError, or with the reason of an aborted signal. Source: [A §4, §5, §7]. */
+export class AppraisalClient {
+  readonly clock: SourceClock
+  readonly #http: HttpSource
+  readonly #calls: RooftopCalls
+  readonly #wire: AppraisalWire
+  readonly #now: () => Date
+
+  constructor(options: AppraisalClientOptions) {
+    const { baseUrl, http, wire, now = () => new Date() } = options
+    const keys = new Map(options.keys instanceof Map ? options.keys : Object.entries(options.keys))
+    const connections = keys.size * http.concurrency + 1
+    this.#http = new HttpSource({
+      baseUrl,
+      setting: 'appraisal.baseUrl',
+      connections,
+      ...http,
+      now,
+    })
+    this.#calls = new RooftopCalls(this.#http, keys, wire, http.concurrency)
+    this.#wire = wire
+    this.#now = now
+    this.clock = new SourceClock(now)
+  }
+
+  /** Requests sent and repeats among them, of all rooftops. */
+  get counters(): { readonly requests: number; readonly retries: number } {
+    return { requests: this.#http.requests, retries: this.#http.retries }
+  }
+
+  /** The limiter of a key, shared by all its rooftops; `undefined` when there is no such key. */
+  limiterOf(keyName: string): KeyLimiter | undefined {
+    return this.#calls.limiterOf(keyName)
+  }
+
+  /** Reads the source's clock from the Date header of one request without a key; any status will do.
+   *  Without the header `clock` stays local and `clock.measured` false. SyncError `abort` when the source cannot be reached. */
+  async measureClock(options: CallOptions = {}): Promise<void> {
+    const answer = await this.#http.request({
+      ...options,
+      method: 'GET',
+      path: '',
+      headers: {},
+      limiter: new KeyLimiter({ max: 1 }),
+      retryable: true,
+      maxRetries: 2,
+      accept: 'any',
+      validate: () => {},
+      unreachable: 'abort',
+    })
+    const date = answer.headers.date
+    if (typeof date === 'string') this.clock.measure(date, answer.requestedAt, answer.receivedAt)
+  }
+
+  /** Completed evaluations *created* in `[from, until)`, whole Unix seconds; `until: null` includes the most recent.
+   *  SyncError: `abort` on 400, 401, 403, 404 and on an answer of another shape; `retry` once 429, 5xx or the network have outlasted the retries. [A §4 /getevallist] */
+  async listEvaluations(
+    rooftop: RooftopAccess,
+    range: { readonly from: number; readonly until: number | null },
+    options: CallOptions = {},
+  ): Promise<EvaluationList> {
+    const { dealerId } = rooftop
+    let body: unknown
+    const answer = await this.#calls.post({
+      ...options,
+      rooftop,
+      path: '/getevallist',
+      // dealerId is a *string* that holds a JSON array [A §4].
+      body: { ...listBounds(range), ...(dealerId === null ? {} : { dealerId: `[${dealerId}]` }) },
+      validate: (text, headers) => {
+        body = jsonBody(text, headers)
+      },
+    })
+    const list = readList(body, this.#wire.evalList, this.#calls.context(rooftop, '/getevallist'))
+    return { ...list, listedAt: answer.date ?? this.clock.now() }
+  }
+
+  /** One evaluation, as text. SyncError: `skip` on a 2xx that is no evaluation (an `error`, an object) or stays truncated (its `cause` is UnreadableBody);
+   *  `abort` on 401, 403, 404; `retry` once 429, 5xx, HTML or the network have outlasted the retries. [A §4 /geteval] */
+  async getEvaluation(
+    rooftop: RooftopAccess,
+    evalId: number,
+    options: CallOptions = {},
+  ): Promise<FetchedEvaluation> {
+    const { user } = this.#calls.keyOf(rooftop)
+    const naturalKey = String(evalId)
+    const context = this.#calls.context(rooftop, '/geteval', naturalKey)
+    try {
+      const answer = await this.#calls.post({
+        ...options,
+        rooftop,
+        path: '/geteval',
+        naturalKey,
+        body: { evalid: evalId, ...(user === null ? {} : { user }) },
+        accept: [400],
+        validate: (text, headers) => checkEvaluationBody(text, headers, context),
+      })
+      if (answer.status === 400 && user === null) refuseMissingUser(answer.text, rooftop, context)
+      if (answer.status === 400 || isEmptyArray(answer.text)) return { kind: 'vanished' }
+      const { text, attempts } = answer
+      return { kind: 'found', text, fetchedAt: this.#now(), attempts }
+    } catch (error) {
+      // Broken again and again is a broken record, not a broken source: it goes to quarantine with its text.
+      throw skipRecord(error, context.details)
+    }
+  }
+
+  /** The users of the key's dealer group. SyncError: `abort` on 400, 401, 403, 404 and on another shape; else `retry`. [A §4 /getuserlist] */
+  async listUsers(
+    rooftop: RooftopAccess,
+    query: { readonly includeInactive: boolean },
+    options: CallOptions = {},
+  ): Promise<FetchedUsers> {
+    let body: unknown
+    const { text } = await this.#calls.post({
+      ...options,
+      rooftop,
+      path: '/getuserlist',
+      body: { includeInactive: query.includeInactive },
+      validate: (answer, headers) => {
+        body = jsonBody(answer, headers)
+      },
+    })
+    const list = readUsers(body, this.#calls.context(rooftop, '/getuserlist'))
+    return { ...list, text, fetchedAt: this.#now() }
+  }
+
+  /** Ends what is in flight or waiting, and closes the connections. */
+  async close(): Promise<void> {
+    await this.#http.close()
+  }
+}
+
+/** Throws SyncError `abort` when a 400 says that a user is required: the status is that of a missing evaluation,
+ *  and taken for it, every evaluation of the key would count as vanished [A §4 /geteval]. */
+function refuseMissingUser(text: string, rooftop: RooftopAccess, context: AnswerContext): void {
+  const said = quoteError(text, context.secrets)
+  if (said === null || !/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(said)) return
+  const advice = `Set keys.${rooftop.keyName}.user to the id or email of a user of the group.`
+  const message = `${context.where} answered 400: "${said}". ${advice}`
+  throw new SyncError('abort', message, { ...context.details, status: 400 })
+}
+
+/** Broken again and again, or too large, is a fault of the record and not of the source: it is left out, with its text where there is one. */
+function skipRecord(error: unknown, details: ErrorDetails): unknown {
+  if (!(error instanceof SyncError)) return error
+  const { cause, message } = error
+  if (!(cause instanceof UnreadableBody) && !(cause instanceof BodyTooLarge)) return error
+  return new SyncError('skip', message, { ...details, cause, status: 200 })
+}

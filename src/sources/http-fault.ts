@@ -1,0 +1,159 @@
+import { type ErrorDetails, SyncError, type Verdict } from '../errors.ts'
+import type { HttpRequest } from './http-request.ts'
+
+/** What an endpoint says about a status: errors are local to it. `advice` is a sentence that says what to do. */
+export interface Ruling {
+  readonly verdict: Verdict
+  readonly advice: string
+}
+
+/** Where an answer came from, for errors about its body. `where` follows "The answer of"; `secrets` are cut out of quotations. */
+export interface AnswerContext {
+  readonly where: string
+  readonly details: ErrorDetails
+  readonly secrets: readonly string[]
+}
+
+/** An error about a 2xx body: quotes its `error` string where it has one, else says `otherwise`. The record itself is never quoted. */
+export function bodyError(
+  verdict: Verdict,
+  body: unknown,
+  otherwise: string,
+  { where, details, secrets }: AnswerContext,
+): SyncError {
+  const said = errorText(body, secrets)
+  const fault = said === null ? otherwise : `is an error: "${said}".`
+  return new SyncError(verdict, `The answer of ${where} ${fault}`, { ...details, status: 200 })
+}
+
+/** The `error` string of a JSON body, fit for a log; null when there is none. */
+export function quoteError(text: string, secrets: readonly string[]): string | null {
+  // A body of megabytes is no error message.
+  if (text.length > 65_536 || !/^\s*\{/.test(text)) return null
+  try {
+    return errorText(JSON.parse(text), secrets)
+  } catch {
+    // Not JSON, so nothing in it may be quoted.
+    return null
+  }
+}
+
+function errorText(body: unknown, secrets: readonly string[]): string | null {
+  if (body === null || typeof body !== 'object' || !Object.hasOwn(body, 'error')) return null
+  const { error } = body as { error: unknown }
+  return typeof error === 'string' && error.trim() !== '' ? withoutPersons(error, secrets) : null
+}
+
+/** At most 200 characters on one line, without the secrets, emails, phone numbers and URL queries. */
+function withoutPersons(said: string, secrets: readonly string[]): string {
+  let text = said.slice(0, 2000)
+  for (const secret of secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[secret]')
+  return text
+    .replaceAll(/[\p{Cc}\s"]+/gu, ' ')
+    .replaceAll(/\?[^\s]*=[^\s]*/g, '?[query]')
+    .replaceAll(/[^\s@<>()',;:]+(?:@|%40)[^\s@<>()',;:]+/gi, '[email]')
+    .replaceAll(/(?:\+|\b0)\d(?:[ ()-]{0,2}\d){7,}/g, '[phone]')
+    .trim()
+    .slice(0, 200)
+}
+
+/** The ruling for a status where the endpoint has none of its own. `setting` is the config's name of the base URL. */
+export function rulingOf(status: number, setting: string): Ruling {
+  if (status === 401 || status === 403) return { verdict: 'abort', advice: 'Check the API key.' }
+  if (status === 404)
+    return { verdict: 'abort', advice: `Check ${setting}: there is no such path.` }
+  if (status === 408 || status === 429 || status >= 500) return later
+  if (status < 400)
+    return {
+      verdict: 'abort',
+      advice: `Redirects are not followed: set ${setting} to the final address.`,
+    }
+  return { verdict: 'abort', advice: 'The source refuses the request: check the wire settings.' }
+}
+
+const later: Ruling = {
+  verdict: 'retry',
+  advice: 'The work stays open and is taken up again later.',
+}
+
+/** The ruling when no answer came, or one that is no JSON. */
+export function unanswered(setting: string): Ruling {
+  return {
+    verdict: 'retry',
+    advice: `${later.advice} If it lasts, check ${setting} and the network.`,
+  }
+}
+
+/** The ruling for a write whose outcome is unknown: repeating it could do it twice. */
+export const unknownOutcome: Ruling = {
+  verdict: 'abort',
+  advice: 'It was not repeated, since it writes: check at the source whether it took effect.',
+}
+
+const phrases: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ETIMEDOUT: 'the connection timed out',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  UND_ERR_SOCKET: 'the connection was closed by the other side',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_INVALID_ARG: 'a header is not valid in HTTP',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
+}
+
+/** A transport error, reduced to its code and a phrase: undici's own errors carry bytes of the answer. */
+export class TransportFault extends Error {
+  override readonly name = 'TransportFault'
+  readonly code: string
+
+  constructor(error: unknown) {
+    const code = codeOf(error)
+    super(phrases[code] ?? `the connection failed (${code})`)
+    this.code = code
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  // The socket's code says more than undici's wrapper of it.
+  const inner = ((error as Error | undefined)?.cause as { code?: unknown } | undefined)?.code
+  if (typeof inner === 'string') return inner
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
+
+/** An attempt without a usable answer. */
+export interface Failure {
+  readonly status: number | null
+  /** Follows the path in the message. */
+  readonly what: string
+  readonly cause?: Error
+  /** Whether a repeat may help. */
+  readonly again: boolean
+  readonly retryAfterMs: number | null
+  readonly ruling: Ruling
+}
+
+/** The error of a call that is given up: method, path, status, attempts, a short cause, and what to do. */
+export function errorOf(
+  request: Pick<HttpRequest, 'method' | 'path' | 'subject' | 'details'>,
+  failure: Failure,
+  attempts: number,
+): SyncError {
+  const { method, path, subject, details } = request
+  const { what, ruling, status, cause, retryAfterMs } = failure
+  // A query may hold what a message must not.
+  const call = [method, path.split('?')[0] || '/', subject].filter(Boolean).join(' ')
+  const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
+  const message = `${call} ${what} (${tries}${asked}). ${ruling.advice}`
+  return new SyncError(ruling.verdict, message, {
+    ...details,
+    ...(status === null ? {} : { status }),
+    ...(cause === undefined ? {} : { cause }),
+  })
+}

@@ -1,0 +1,53 @@
+import type { ErrorDetails, Verdict } from '../errors.ts'
+import type { AnswerHeaders } from './http-body.ts'
+import type { Ruling } from './http-fault.ts'
+import type { KeyLimiter } from './limiter.ts'
+
+/** Told of every request that was sent, when it has ended: `status` null when no whole answer came; `retry` when it repeated an earlier one. */
+export interface AttemptReport {
+  readonly path: string
+  readonly status: number | null
+  readonly retry: boolean
+}
+
+/** One call of a source; `path` may hold a query, which no message repeats. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** After the base URL's prefix. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly limiter: KeyLimiter
+  /** Only a read is: a write or a billable call is sent once. */
+  readonly retryable: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
+  /** Statuses beside 2xx that are an answer, not an error. */
+  readonly accept?: readonly number[] | 'any'
+  /** Looks at a 2xx body before the retries end: BodyFault asks again, any other error is final. Default: requireJson. */
+  readonly validate?: (text: string, headers: AnswerHeaders) => void
+  /** The endpoint's own rulings by status. */
+  readonly rulings?: Readonly<Record<number, Ruling>>
+  /** The verdict when no answer comes at all. Default: `retry`. */
+  readonly unreachable?: Verdict
+  /** Fewer retries than the source has. */
+  readonly maxRetries?: number
+  /** Stands behind the path in messages, e.g. `for rooftop x (key y)`. */
+  readonly subject?: string
+  readonly details?: ErrorDetails
+}
+
+/** A usable answer: 2xx with a body that passed, or an accepted status. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  readonly text: string
+  /** The Date header: the source's time of the answer. */
+  readonly date: Date | null
+  readonly attempts: number
+  /** Of the attempt that was answered, in ms. */
+  readonly durationMs: number
+  /** When that attempt left and its answer came, our clock. */
+  readonly requestedAt: Date
+  readonly receivedAt: Date
+}

@@ -1,0 +1,6 @@
+import { evaluations } from './evaluations/evaluations.ts'
+import type { Stream } from './stream.ts'
+import { users } from './users.ts'
+
+/** Every stream, in the order in which `sync` runs them. */
+export const allStreams: readonly Stream[] = [users, evaluations]

@@ -1,0 +1,85 @@
+import {
+  documentedEvaluationPaths,
+  requiredEvaluationPaths,
+} from '../../sources/appraisal/contract.ts'
+import { defineWindowedStream } from '../stream.ts'
+import { mergeEvaluation } from './merge.ts'
+import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
+import { linkSalespeople } from './salespeople.ts'
+
+/**
+ * Completed evaluations with their versions, reconditioning, photos, custom fields, user prices and customer.
+ * Listed by creation time, read one by one: the list filters on EntryDate and knows no "updated since" [A §4 /getevallist, /geteval].
+ */
+export const evaluations = defineWindowedStream<EvaluationRecord>({
+  name: 'evaluations',
+  endpoint: 'geteval',
+  tables: [
+    'core.evaluation',
+    'core.evaluation_version',
+    'core.reconditioning_item',
+    'core.photo',
+    'core.custom_field_value',
+    'core.user_price',
+    'pii.evaluation_customer',
+  ],
+  idColumn: 'eval_id',
+  documented: { paths: new Set(documentedEvaluationPaths), required: requiredEvaluationPaths },
+
+  list: (sources, rooftop, range, options) =>
+    sources.appraisal.listEvaluations(rooftop, range, options),
+  hydrate: (sources, rooftop, id, options) => sources.appraisal.getEvaluation(rooftop, id, options),
+  normalise: normaliseEvaluation,
+  recordOf: evaluationOf,
+  entryAt: (record) => record.entryAt,
+  resolve: linkSalespeople,
+  merge: mergeEvaluation,
+
+  async known(db, rooftop, ids) {
+    // By group: an evaluation belongs to one rooftop, however many rooftops of the group are listed.
+    const rows = await db
+      .selectFrom('core.evaluation')
+      .select([
+        'eval_id',
+        'rooftop_id',
+        'source_updated_at',
+        'entry_at',
+        'completed_at',
+        'created_at',
+        'gone_at',
+      ])
+      .where('group_id', '=', rooftop.groupId)
+      .where('eval_id', 'in', ids.length > 0 ? [...ids] : [0])
+      .execute()
+    return rows.map((row) => ({
+      id: row.eval_id,
+      rooftopId: row.rooftop_id,
+      updatedAt: row.source_updated_at,
+      entryAt: row.entry_at,
+      bornAt: row.completed_at ?? row.created_at,
+      gone: row.gone_at !== null,
+    }))
+  },
+
+  async knownWithin(db, rooftop, from, until) {
+    const rows = await db
+      .selectFrom('core.evaluation')
+      .select('eval_id')
+      .where('rooftop_id', '=', rooftop.id)
+      .where('entry_at', '>=', from)
+      .where('entry_at', '<', until)
+      .where('gone_at', 'is', null)
+      .execute()
+    return rows.map((row) => row.eval_id)
+  },
+
+  async markGone(db, rooftop, ids, at) {
+    await db
+      .updateTable('core.evaluation')
+      .set({ gone_at: at })
+      .where('rooftop_id', '=', rooftop.id)
+      .where('eval_id', 'in', [...ids])
+      .where('gone_at', 'is', null)
+      .execute()
+  },
+})

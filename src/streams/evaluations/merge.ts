@@ -1,0 +1,295 @@
+import type { RooftopRow } from '../../values/rooftop.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
+import type { Merged, Origin, Row, RowSet } from '../stream.ts'
+import type { EvaluationRecord } from './normalise.ts'
+
+/**
+ * What the stored rows of an evaluation and a record make together. Pure.
+ * An older record (UpdatedAt) never replaces a newer one; with equal times the one read later wins.
+ */
+export function mergeEvaluation(
+  stored: RowSet | null,
+  record: EvaluationRecord,
+  links: Row,
+  rooftop: RooftopRow,
+  origin: Origin,
+): Merged {
+  const before = stored?.['core.evaluation']?.[0]
+  if (!stored || !before)
+    return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }
+  const storedAt = before['source_updated_at'] as Date
+  if (record.updatedAt < storedAt) return { outcome: 'stale' }
+  const same = record.hash.equals(before['content_hash'] as Buffer)
+  if (same && record.updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
+    return { outcome: 'unchanged' }
+  if (same) return { outcome: 'updated', rows: touched(before, record) }
+  return { outcome: 'updated', rows: changed(stored, before, record, links, rooftop, origin) }
+}
+
+function key(rooftop: RooftopRow, record: EvaluationRecord): Row {
+  return { rooftop_id: rooftop.id, eval_id: record.evalId }
+}
+
+function firstRows(
+  record: EvaluationRecord,
+  links: Row,
+  rooftop: RooftopRow,
+  origin: Origin,
+): RowSet {
+  const stamps = {
+    first_loaded_at: origin.fetchedAt,
+    entry_at: entryAt(record, origin),
+    version_no: 1,
+  }
+  const version = versionRow(record, links, rooftop, origin, 1, [], record.updatedAt)
+  return {
+    'core.evaluation': [evaluationRow(record, links, rooftop, origin, stamps)],
+    'core.evaluation_version': [version],
+    'core.reconditioning_item': reconRows(record, rooftop, 1),
+    'core.photo': photoRows([], record, rooftop, origin),
+    ...plainChildren(record, rooftop),
+  }
+}
+
+/** Where EntryDate and the list disagree, the record stands in the window that listed it, so that it is looked for there. */
+function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
+  const seconds = toUnixSeconds(record.entryAt)
+  const fits =
+    !listedIn || (seconds >= listedIn.from && (listedIn.open || seconds < listedIn.until))
+  return fits ? record.entryAt : fromUnixSeconds(listedIn.from)
+}
+
+/** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */
+function touched(before: Row, record: EvaluationRecord): RowSet {
+  return { 'core.evaluation': [{ ...before, source_updated_at: record.updatedAt, gone_at: null }] }
+}
+
+function changed(
+  stored: RowSet,
+  before: Row,
+  record: EvaluationRecord,
+  links: Row,
+  rooftop: RooftopRow,
+  origin: Origin,
+): RowSet {
+  const versionNo = (before['version_no'] as number) + 1
+  const { first_loaded_at, entry_at } = before
+  const stamps = { first_loaded_at, entry_at, version_no: versionNo }
+  const row = evaluationRow(record, links, rooftop, origin, stamps)
+  const versions = stored['core.evaluation_version'] ?? []
+  const last = versions.find((version) => version['valid_to'] === null)
+  // An edit that did not move UpdatedAt must not end a version before it began.
+  const from =
+    last && (last['valid_from'] as Date) > record.updatedAt
+      ? (last['valid_from'] as Date)
+      : record.updatedAt
+  const recon = nextRecon(stored['core.reconditioning_item'] ?? [], record, rooftop, versionNo)
+  const next: RowSet = {
+    'core.evaluation': [row],
+    'core.reconditioning_item': recon,
+    'core.photo': photoRows(stored['core.photo'] ?? [], record, rooftop, origin),
+    ...plainChildren(record, rooftop),
+  }
+  const fields = changedFields(stored, next)
+  const version = versionRow(record, links, rooftop, origin, versionNo, fields, from)
+  const ended = versions.map((old) => (old === last ? { ...old, valid_to: from } : old))
+  return { ...next, 'core.evaluation_version': [...ended, version] }
+}
+
+function evaluationRow(
+  record: EvaluationRecord,
+  links: Row,
+  rooftop: RooftopRow,
+  origin: Origin,
+  stamps: Row,
+): Row {
+  return {
+    ...key(rooftop, record),
+    group_id: rooftop.groupId,
+    ...record.content.evaluation,
+    ...links,
+    source_updated_at: record.updatedAt,
+    content_hash: record.hash,
+    last_changed_at: origin.fetchedAt,
+    gone_at: null,
+    run_id: origin.runId,
+    ...stamps,
+  }
+}
+
+function versionRow(
+  record: EvaluationRecord,
+  links: Row,
+  rooftop: RooftopRow,
+  origin: Origin,
+  versionNo: number,
+  changedFields: readonly string[],
+  validFrom: Date,
+): Row {
+  const { final_price, recon_total, odometer, condition_score } = record.content.evaluation
+  return {
+    ...key(rooftop, record),
+    version_no: versionNo,
+    valid_from: validFrom,
+    valid_to: null,
+    observed_at: origin.fetchedAt,
+    changed_fields: changedFields,
+    final_price,
+    recon_total,
+    odometer,
+    condition_score,
+    ...links,
+    content_hash: record.hash,
+    run_id: origin.runId,
+  }
+}
+
+function reconRows(record: EvaluationRecord, rooftop: RooftopRow, firstVersion: number): Row[] {
+  return record.content.recon.map((line) => ({
+    ...key(rooftop, record),
+    first_version: firstVersion,
+    last_version: null,
+    ...line,
+  }))
+}
+
+const reconFields = ['line_no', 'recon_type', 'source', 'cost', 'value_text', 'battery_soh_pct']
+
+/** Lines have no id: the current set stays while it is the same, else it ends and the new one begins. */
+function nextRecon(
+  stored: readonly Row[],
+  record: EvaluationRecord,
+  rooftop: RooftopRow,
+  versionNo: number,
+): Row[] {
+  const current = stored.filter((line) => line['last_version'] === null)
+  const incoming = reconRows(record, rooftop, versionNo)
+  if (sameRows(current, incoming, reconFields)) return [...stored]
+  const ended = stored.map((line) =>
+    line['last_version'] === null ? { ...line, last_version: versionNo - 1 } : line,
+  )
+  return [...ended, ...incoming]
+}
+
+/** A photo that is no longer there keeps its row with `removed_at`. */
+function photoRows(
+  stored: readonly Row[],
+  record: EvaluationRecord,
+  rooftop: RooftopRow,
+  origin: Origin,
+): Row[] {
+  const before = new Map(stored.map((photo) => [photo['photo_id'], photo]))
+  const now = record.content.photos.map((photo) => ({
+    ...key(rooftop, record),
+    ...photo,
+    first_seen_at: before.get(photo['photo_id'])?.['first_seen_at'] ?? origin.fetchedAt,
+    removed_at: null,
+  }))
+  const present = new Set(now.map((photo) => (photo as Row)['photo_id']))
+  const gone = stored
+    .filter((photo) => !present.has(photo['photo_id']))
+    .map((photo) =>
+      photo['removed_at'] === null ? { ...photo, removed_at: origin.fetchedAt } : photo,
+    )
+  return [...now, ...gone]
+}
+
+function plainChildren(record: EvaluationRecord, rooftop: RooftopRow): RowSet {
+  const keyed = (rows: readonly Row[]) => rows.map((row) => ({ ...key(rooftop, record), ...row }))
+  return {
+    'core.custom_field_value': keyed(record.content.customFields),
+    'core.user_price': keyed(record.content.userPrices),
+    'pii.evaluation_customer': [
+      { ...key(rooftop, record), ...record.content.customer, erased_at: null },
+    ],
+  }
+}
+
+const bookkeeping = new Set([
+  'source_updated_at',
+  'content_hash',
+  'last_changed_at',
+  'first_loaded_at',
+  'entry_at',
+  'gone_at',
+  'run_id',
+  'version_no',
+  'odometer_km',
+  'rooftop_id',
+  'eval_id',
+  'group_id',
+  'erased_at',
+  'first_seen_at',
+  'removed_at',
+  'first_version',
+  'last_version',
+])
+const childNames: Readonly<Record<string, string>> = {
+  'core.reconditioning_item': 'reconditioning',
+  'core.photo': 'photos',
+  'core.custom_field_value': 'custom_fields',
+  'core.user_price': 'user_prices',
+  'pii.evaluation_customer': 'customer',
+}
+
+function changedFields(stored: RowSet, next: RowSet): string[] {
+  const before = stored['core.evaluation']![0]!
+  const after = next['core.evaluation']![0]!
+  const columns = Object.keys(after).filter(
+    (name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]),
+  )
+  const children = Object.entries(childNames)
+    .filter(([table]) => !sameRows(current(stored[table]), current(next[table])))
+    .map(([, name]) => name)
+  return [...columns, ...children]
+}
+
+function current(rows: readonly Row[] = []): readonly Row[] {
+  return rows.filter(
+    (row) => (row['last_version'] ?? null) === null && (row['removed_at'] ?? null) === null,
+  )
+}
+
+/** Equal as sets, by the given columns or by all that are not bookkeeping. */
+function sameRows(
+  left: readonly Row[],
+  right: readonly Row[],
+  columns?: readonly string[],
+): boolean {
+  if (left.length !== right.length) return false
+  const names = columns ?? Object.keys(left[0] ?? {}).filter((name) => !bookkeeping.has(name))
+  const lines = (rows: readonly Row[]) =>
+    rows.map((row) => names.map((name) => comparable(row[name])).join('\u0001')).sort()
+  const others = lines(right)
+  return lines(left).every((line, index) => line === others[index])
+}
+
+function sameValue(left: unknown, right: unknown): boolean {
+  return comparable(left) === comparable(right)
+}
+
+/** One spelling for a value as stored and the same value as normalised. */
+function comparable(value: unknown): string {
+  if (value === null || value === undefined) return '\u0000'
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'object') return canonical(value)
+  const text = String(value)
+  return text.startsWith('{') || text.startsWith('[') ? canonicalText(text) : text
+}
+
+function canonicalText(text: string): string {
+  try {
+    return canonical(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+/** JSON with sorted keys: jsonb does not keep their order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    item !== null && typeof item === 'object' && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  )
+}

@@ -1,0 +1,252 @@
+import { evaluation as evaluationShape, type Evaluation } from '../../sources/appraisal/contract.ts'
+import { contentHash } from '../../values/content-hash.ts'
+import { localDay, parseInstant, parseUtc } from '../../values/instant.ts'
+import { valueAt } from '../../values/json-path.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import { storable, storableJson } from '../../values/text.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { RecordIssues, type Row } from '../stream.ts'
+import { Reader } from './reader.ts'
+
+/** One evaluation as we keep it. `content` is what its hash covers; links and UpdatedAt are not. */
+export interface EvaluationRecord {
+  readonly evalId: number
+  readonly updatedAt: Date
+  readonly entryAt: Date
+  readonly user: { readonly email: string; readonly name: string | null } | null
+  readonly content: EvaluationContent
+  readonly hash: Buffer
+}
+
+export interface EvaluationContent {
+  /** Columns of core.evaluation that come from the record. */
+  readonly evaluation: Row
+  /** The salesperson by e-mail: the hash must not depend on our surrogate key. */
+  readonly userEmail: string | null
+  readonly recon: readonly Row[]
+  readonly photos: readonly Row[]
+  readonly customFields: readonly Row[]
+  readonly userPrices: readonly Row[]
+  readonly customer: Row
+}
+
+/** The evaluation with this id in an answer of `/geteval`, which is an array [A §4]; a webhook body is the item itself [A §6]. */
+export function evaluationOf(body: unknown, evalId: number): unknown {
+  if (!Array.isArray(body)) return body
+  return body.find((item) => valueAt(item, 'EvalID') === evalId) ?? body[0]
+}
+
+/** Pure. RecordIssues lists everything that does not fit. Source: [A §2 Evaluation]. */
+export function normaliseEvaluation(
+  body: unknown,
+  evalId: number,
+  rooftop: RooftopRow,
+  wire: AppraisalWire,
+): EvaluationRecord {
+  const raw = evaluationOf(body, evalId)
+  const parsed = evaluationShape.safeParse(raw)
+  if (!parsed.success) throw new RecordIssues(parsed.error.issues.map(asIssue))
+  const item = parsed.data
+  const reader = new Reader(item)
+  if (item.EvalID !== evalId)
+    reader.fail('EvalID', `is ${item.EvalID}, but ${evalId} was asked for`)
+  const times = readTimes(item, reader)
+  const userEmail = reader.text('UserEmail', 320)?.trim() || null
+  const content: EvaluationContent = {
+    evaluation: readEvaluation(item, times, reader, rooftop, wire),
+    userEmail: userEmail?.toLowerCase() ?? null,
+    recon: readRecon(item, reader),
+    photos: readPhotos(item, reader),
+    customFields: readCustomFields(item, reader, wire),
+    userPrices: readUserPrices(item, reader, wire),
+    customer: readCustomer(reader, wire),
+  }
+  if (reader.issues.length > 0) throw new RecordIssues(reader.issues)
+  return {
+    evalId,
+    updatedAt: times.updatedAt,
+    entryAt: times.entryAt,
+    user: userEmail === null ? null : { email: userEmail, name: reader.text('UserName', 200) },
+    content,
+    hash: contentHash(content),
+  }
+}
+
+interface Times {
+  readonly createdAt: Date
+  readonly createdAtSource: 'CreatedAt' | 'EntryDate'
+  readonly entryAt: Date
+  readonly completedAt: Date | null
+  readonly updatedAt: Date
+}
+
+/** CreatedAt, CompletedAt and UpdatedAt are preferred; EntryDate, which the list filters on, is UTC without a designator [A §2]. */
+function readTimes(item: Evaluation, reader: Reader): Times {
+  const created = item.CreatedAt ? parseInstant(item.CreatedAt) : null
+  const entry = item.EntryDate ? parseUtc(item.EntryDate) : null
+  if (item.EntryDate && !entry) reader.fail('EntryDate', 'is not YYYY-MM-DD hh:mm:ss')
+  if (!created && !entry) reader.fail('CreatedAt', 'is missing, and so is EntryDate')
+  const createdAt = created ?? entry ?? new Date(0)
+  const completedAt = item.CompletedAt ? parseInstant(item.CompletedAt) : null
+  return {
+    createdAt,
+    createdAtSource: created ? 'CreatedAt' : 'EntryDate',
+    entryAt: entry ?? createdAt,
+    completedAt,
+    updatedAt: (item.UpdatedAt ? parseInstant(item.UpdatedAt) : null) ?? completedAt ?? createdAt,
+  }
+}
+
+function readEvaluation(
+  item: Evaluation,
+  times: Times,
+  reader: Reader,
+  rooftop: RooftopRow,
+  { evaluation: names }: AppraisalWire,
+): Row {
+  const costs = (item.reconditioning_list ?? []).map((line) => line.cost ?? 0)
+  const photos = item.Photos ?? []
+  return {
+    vin: reader.text('VIN', 32),
+    make: reader.text(names.make, 120),
+    model: reader.text(names.model, 200),
+    variant: reader.text(names.variant, 255),
+    model_year: reader.integer(names.year, 1886, 9999),
+    registration_state: reader.text(names.registrationState, 10),
+    colour: reader.text(names.colour, 120),
+    created_at: times.createdAt,
+    created_at_source: times.createdAtSource,
+    completed_at: times.completedAt,
+    created_date_local: localDay(times.createdAt, rooftop.timeZone),
+    completed_date_local: times.completedAt && localDay(times.completedAt, rooftop.timeZone),
+    odometer: reader.integer(names.odometer, 0, 2_000_000_000),
+    odometer_unit: rooftop.odometerUnit,
+    condition_score: reader.integer(names.condition, 0, 10),
+    final_price: reader.money('FinalPrice'),
+    recon_total: reader.money('Reconditioning'),
+    recon_line_total: costs.length === 0 ? null : reader.moneyOf(sum(costs), 'reconditioning_list'),
+    currency_code: rooftop.currency,
+    photo_count: new Set(photos.map((photo) => photo.id)).size,
+    hero_source: reader.textOf(photos.find((photo) => photo.hero)?.heroSource, 'Photos', 20),
+    user_price_count: item.UserPrices?.length ?? 0,
+    customer_state: reader.text(names.customerState, 20),
+    customer_postcode: reader.text(names.customerPostcode, 20),
+  }
+}
+
+function readRecon(item: Evaluation, reader: Reader): Row[] {
+  return (item.reconditioning_list ?? []).map((line, index) => {
+    const at = `reconditioning_list[${index}]`
+    const value = line.value === null || line.value === undefined ? null : String(line.value)
+    return {
+      line_no: index + 1,
+      recon_type: reader.textOf(line.type, `${at}.type`, 120),
+      source: reader.textOf(line.source, `${at}.source`, 120),
+      cost: reader.moneyOf(line.cost, `${at}.cost`),
+      value_text: reader.textOf(value, `${at}.value`, 1000),
+      battery_soh_pct: line.type?.toLowerCase() === 'info' ? percentage(value) : null,
+    }
+  })
+}
+
+/** `87%` as `87.00`; null when it is no percentage from 0 to 100 [A §2 reconditioning_list]. */
+function percentage(value: string | null): string | null {
+  const found = /^\s*(\d{1,3}(?:\.\d+)?)\s*%\s*$/.exec(value ?? '')
+  return found && Number(found[1]) <= 100 ? Number(found[1]).toFixed(2) : null
+}
+
+function readPhotos(item: Evaluation, reader: Reader): Row[] {
+  const byId = new Map<number, Row>()
+  for (const [index, photo] of (item.Photos ?? []).entries()) {
+    if (byId.has(photo.id)) continue
+    const at = `Photos[${index}]`
+    byId.set(photo.id, {
+      photo_id: photo.id,
+      display_position: index + 1,
+      supplied_order: photo.order ?? null,
+      is_hero: photo.hero,
+      hero_source: photo.hero ? reader.textOf(photo.heroSource, `${at}.heroSource`, 20) : null,
+      angle: reader.textOf(photo.angle, `${at}.angle`, 120),
+    })
+  }
+  return [...byId.values()]
+}
+
+/** An object of name → value or of name → { type, value }, or an array of { name, type, value }: the shape is not shown [A §2]. */
+function readCustomFields(
+  item: Evaluation,
+  reader: Reader,
+  { customField: names }: AppraisalWire,
+): Row[] {
+  const fields = item.customFields ?? {}
+  const entries: [string, unknown][] = Array.isArray(fields)
+    ? fields.map((field, index) => [String(valueAt(field, names.name) ?? `[${index}]`), field])
+    : Object.entries(fields)
+  const byName = new Map<string, Row>()
+  for (const [key, field] of entries) {
+    const at = `customFields.${key}`
+    const nested = field !== null && typeof field === 'object' && !Array.isArray(field)
+    const name = reader.textOf(key, at, 200)
+    if (name === null) continue
+    byName.set(name, {
+      field_name: name,
+      field_type: nested
+        ? reader.textOf(plain(valueAt(field, names.type)), `${at}.type`, 120)
+        : null,
+      value_text: asText(nested ? valueAt(field, names.value) : field),
+    })
+  }
+  return [...byName.values()]
+}
+
+function readUserPrices(
+  item: Evaluation,
+  reader: Reader,
+  { userPrice: names }: AppraisalWire,
+): Row[] {
+  return (item.UserPrices ?? []).map((price, index) => {
+    const amount = typeof price === 'number' ? price : valueAt(price, names.amount)
+    const currency = valueAt(price, names.currency)
+    return {
+      position: index + 1,
+      amount: typeof amount === 'number' ? reader.moneyOf(amount, `UserPrices[${index}]`) : null,
+      currency_code: typeof currency === 'string' && /^[A-Z]{3}$/.test(currency) ? currency : null,
+      body: JSON.stringify(storableJson(price ?? null)),
+    }
+  })
+}
+
+function readCustomer(reader: Reader, { evaluation: names }: AppraisalWire): Row {
+  return {
+    customer_name: reader.text(names.customerName, 300),
+    phone: reader.text(names.customerPhone, 60),
+    email: reader.text(names.customerEmail, 320),
+    address: reader.text(names.customerAddress, 500),
+    suburb: reader.text(names.customerSuburb, 200),
+    registration_plate: reader.text(names.registration, 30),
+    notes: reader.text(names.notes, 1_000_000),
+  }
+}
+
+function asText(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  return typeof value === 'object' ? JSON.stringify(storableJson(value)) : storable(String(value))
+}
+
+function plain(value: unknown): unknown {
+  return typeof value === 'object' ? null : value
+}
+
+/** Costs have at most three decimals: summed in thousandths, so that 0.1 + 0.2 is 0.3. */
+function sum(costs: readonly number[]): number {
+  return costs.reduce((total, cost) => total + Math.round(cost * 1000), 0) / 1000
+}
+
+function asIssue(issue: { path: PropertyKey[]; message: string; code?: string }) {
+  const path = issue.path.reduce<string>(
+    (at, part) =>
+      typeof part === 'number' ? `${at}[${part}]` : at ? `${at}.${String(part)}` : String(part),
+    '',
+  )
+  return { path: path || '$', message: issue.message }
+}

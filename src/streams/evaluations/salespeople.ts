@@ -1,0 +1,73 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { isGeneratedAccount } from '../generated-account.ts'
+import type { Row } from '../stream.ts'
+import type { EvaluationRecord } from './normalise.ts'
+
+/**
+ * The salespeople that evaluations name, by e-mail within the dealer group. Those that no user list has shown yet
+ * (generated link accounts never are, [A §4 /getuserlist]) are made here, marked as not in the list.
+ */
+export async function linkSalespeople(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  records: readonly EvaluationRecord[],
+  wire: AppraisalWire,
+): Promise<(record: EvaluationRecord) => Row> {
+  const named = new Map<string, { email: string; name: string | null }>()
+  for (const { user } of records) if (user) named.set(user.email.toLowerCase(), user)
+  let ids = await userIds(db, rooftop.groupId, [...named.keys()])
+  const missing = [...named]
+    .filter(([email]) => !ids.has(email))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  if (missing.length > 0) {
+    // Two rooftops of a group may meet the same new salesperson at once.
+    await sql`select pg_advisory_xact_lock(7301, ${rooftop.groupId}::int)`.execute(db)
+    ids = await userIds(db, rooftop.groupId, [...named.keys()])
+    for (const [email, user] of missing) {
+      if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))
+    }
+  }
+  return (record) => ({ user_id: record.user ? ids.get(record.user.email.toLowerCase())! : null })
+}
+
+async function userIds(
+  db: Kysely<Tables>,
+  groupId: number,
+  emails: readonly string[],
+): Promise<Map<string, number>> {
+  if (emails.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pii.app_user_email')
+    .select(['user_id', sql<string>`lower(email)`.as('email')])
+    .where('group_id', '=', groupId)
+    .where(sql`lower(email)`, 'in', [...emails])
+    .execute()
+  return new Map(rows.map((row) => [row.email, row.user_id]))
+}
+
+async function addUnlisted(
+  db: Kysely<Tables>,
+  groupId: number,
+  user: { email: string; name: string | null },
+  wire: AppraisalWire,
+): Promise<number> {
+  const { user_id } = await db
+    .insertInto('core.app_user')
+    .values({
+      group_id: groupId,
+      display_name: user.name,
+      is_generated_link_account: isGeneratedAccount(user.email, wire),
+      is_active: null,
+      in_user_list: false,
+    })
+    .returning('user_id')
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('pii.app_user_email')
+    .values({ user_id, group_id: groupId, email: user.email })
+    .execute()
+  return user_id
+}

@@ -1,0 +1,184 @@
+import { type Kysely, sql } from 'kysely'
+import { z } from 'zod'
+import type { Tables } from '../db/tables.ts'
+import { user as userShape } from '../sources/appraisal/contract.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { storable } from '../values/text.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import { isGeneratedAccount } from './generated-account.ts'
+import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './stream.ts'
+
+interface ListedUser {
+  readonly email: string
+  readonly name: string | null
+  readonly isActive: boolean
+}
+
+/**
+ * Salespeople. The list answers for the whole dealer group of the rooftop that asks, and a key may cover several groups,
+ * so every rooftop is asked. A user carries no active flag: the list is read without and with `includeInactive` [A §4 /getuserlist].
+ */
+export const users = defineSnapshotStream({
+  name: 'users',
+  endpoint: 'getuserlist',
+
+  async read({ appraisal }, rooftop, options) {
+    const payloads: SnapshotPayload[] = []
+    for (const includeInactive of [false, true]) {
+      const { text, fetchedAt } = await appraisal.listUsers(rooftop, { includeInactive }, options)
+      payloads.push({ naturalKey: includeInactive ? 'all' : 'active', text, fetchedAt })
+    }
+    return payloads
+  },
+
+  async load(db, rooftop, payloads, wire) {
+    const rejected: Rejected[] = []
+    const listed = readLists(payloads, rejected)
+    // Serialised with the salespeople that evaluations bring in.
+    await sql`select pg_advisory_xact_lock(7301, ${rooftop.groupId}::int)`.execute(db)
+    const stored = await storedUsers(db, rooftop.groupId)
+    const fresh = [...listed].filter(([key]) => !stored.has(key))
+    for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))
+    const renamed = [...listed].filter(([key, user]) => stored.get(key)!.name !== user.name)
+    for (const [key, user] of renamed) await rename(db, stored.get(key)!.userId, user.name)
+    const moved = await listMembers(
+      db,
+      rooftop,
+      new Map([...listed].map(([key, user]) => [stored.get(key)!.userId, user.isActive])),
+    )
+    const inserted = new Set(fresh.map(([key]) => stored.get(key)!.userId))
+    const updated = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
+    const counts = {
+      listed: listed.size,
+      inserted: inserted.size,
+      updated: updated.difference(inserted).size,
+    }
+    return {
+      counts: {
+        ...counts,
+        unchanged: listed.size - inserted.size - updated.difference(inserted).size,
+      },
+      rejected,
+    }
+  },
+})
+
+/** Users by lower-case e-mail; the first list holds the active ones. A user that does not fit is left out and reported. */
+function readLists(
+  payloads: readonly SnapshotPayload[],
+  rejected: Rejected[],
+): Map<string, ListedUser> {
+  const listed = new Map<string, ListedUser>()
+  for (const { naturalKey, text } of payloads) {
+    const items = z.array(z.unknown()).parse(JSON.parse(text))
+    items.forEach((item, index) => {
+      const parsed = userShape.safeParse(item)
+      if (!parsed.success || parsed.data.Email.length > 320) {
+        const issues = parsed.error?.issues.map((issue) => ({
+          path: `[${index}].${issue.path.join('.')}`,
+          message: issue.message,
+        })) ?? [{ path: `[${index}].Email`, message: 'has more than 320 characters' }]
+        rejected.push({
+          naturalKey: `${naturalKey}[${index}]`,
+          issues,
+          payload: JSON.stringify(item),
+        })
+        return
+      }
+      const email = storable(parsed.data.Email.trim())
+      const key = email.toLowerCase()
+      const name = parsed.data.Name ? storable(parsed.data.Name).slice(0, 200) : null
+      if (!listed.has(key)) listed.set(key, { email, name, isActive: naturalKey === 'active' })
+    })
+  }
+  return listed
+}
+
+interface StoredUser {
+  readonly userId: number
+  readonly name: string | null
+}
+
+async function storedUsers(db: Kysely<Tables>, groupId: number): Promise<Map<string, StoredUser>> {
+  const rows = await db
+    .selectFrom('core.app_user')
+    .innerJoin('pii.app_user_email', 'pii.app_user_email.user_id', 'core.app_user.user_id')
+    .select(['core.app_user.user_id', 'display_name', 'email'])
+    .where('core.app_user.group_id', '=', groupId)
+    .execute()
+  return new Map(
+    rows.map((row) => [row.email.toLowerCase(), { userId: row.user_id, name: row.display_name }]),
+  )
+}
+
+async function insert(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  user: ListedUser,
+  wire: AppraisalWire,
+): Promise<StoredUser> {
+  const { user_id } = await db
+    .insertInto('core.app_user')
+    .values({
+      group_id: rooftop.groupId,
+      display_name: user.name,
+      is_generated_link_account: isGeneratedAccount(user.email, wire),
+      is_active: user.isActive,
+      in_user_list: true,
+    })
+    .returning('user_id')
+    .executeTakeFirstOrThrow()
+  const email = { user_id, group_id: rooftop.groupId, email: user.email }
+  await db.insertInto('pii.app_user_email').values(email).execute()
+  return { userId: user_id, name: user.name }
+}
+
+async function rename(db: Kysely<Tables>, userId: number, name: string | null): Promise<void> {
+  await db
+    .updateTable('core.app_user')
+    .set({ display_name: name, last_changed_at: sql<Date>`now()` })
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+/** Brings the rooftop's memberships to what its list shows; gives the users whose standing in the group changed. */
+async function listMembers(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  members: ReadonlyMap<number, boolean>,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('core.app_user_rooftop')
+    .select(['user_id', 'is_active'])
+    .where('rooftop_id', '=', rooftop.id)
+    .execute()
+  const before = new Map(rows.map((row) => [row.user_id, row.is_active]))
+  const changed = [...members].filter(([userId, isActive]) => before.get(userId) !== isActive)
+  const left = [...before.keys()].filter((userId) => !members.has(userId))
+  const affected = [...changed.map(([userId]) => userId), ...left]
+  if (affected.length === 0) return []
+  await db
+    .deleteFrom('core.app_user_rooftop')
+    .where('rooftop_id', '=', rooftop.id)
+    .where('user_id', 'in', affected)
+    .execute()
+  const values = changed.map(([user_id, is_active]) => ({
+    rooftop_id: rooftop.id,
+    user_id,
+    is_active,
+  }))
+  if (values.length > 0) await db.insertInto('core.app_user_rooftop').values(values).execute()
+  const { rows: moved } = await sql<{ user_id: number }>`
+    update core.app_user as person
+    set in_user_list = standing.listed, is_active = standing.active, last_changed_at = now()
+    from (
+      select affected.user_id, count(member.user_id) > 0 as listed, coalesce(bool_or(member.is_active), false) as active
+      from unnest(${affected}::bigint[]) as affected (user_id)
+      left join core.app_user_rooftop as member on member.user_id = affected.user_id
+      group by affected.user_id
+    ) as standing
+    where standing.user_id = person.user_id
+      and (person.in_user_list, person.is_active) is distinct from (standing.listed, standing.active)
+    returning person.user_id`.execute(db)
+  return moved.map((row) => row.user_id)
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+
+/** A dotted path into a JSON answer (`""` is the body itself), or candidates of which the first present wins. */
+export const jsonPath = z.union([z.string(), z.array(z.string()).min(1)])
+export type JsonPath = z.infer<typeof jsonPath>
+
+/** The value at the path; `undefined` when no candidate is present. Own properties only. */
+export function valueAt(body: unknown, path: JsonPath): unknown {
+  if (typeof path !== 'string') {
+    for (const candidate of path) {
+      const value = valueAt(body, candidate)
+      if (value !== undefined) return value
+    }
+    return undefined
+  }
+  if (path === '') return body
+  let value: unknown = body
+  for (const key of path.split('.')) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
+}
+
+/** The first candidate: the name that a writer of such a body uses. */
+export function firstName(path: JsonPath): string {
+  return typeof path === 'string' ? path : (path[0] ?? '')
+}

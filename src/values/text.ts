@@ -1,0 +1,15 @@
+/** Text that Postgres can hold: NUL and lone surrogates become U+FFFD, the rest is as it was. The raw payload keeps the original. */
+export function storable(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed()
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
+}
+
+/** The same for every string of a JSON value, keys included. */
+export function storableJson(value: unknown): unknown {
+  if (typeof value === 'string') return storable(value)
+  if (Array.isArray(value)) return value.map(storableJson)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [storable(key), storableJson(item)]),
+  )
+}

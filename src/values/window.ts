@@ -1,0 +1,56 @@
+/** A half-open window `[from, until)` of source time in whole Unix seconds. */
+export interface Window {
+  readonly from: number
+  readonly until: number
+  /** The newest window: `enddate` is left out, `until` is the time of the listing. */
+  readonly open: boolean
+}
+
+export const daySeconds = 86_400
+
+/**
+ * Cuts ranges (newest first) into windows of at most `seconds`, on a grid of whole multiples of it, newest first.
+ * `openUntil`: a window that ends there is the newest one and stays open.
+ */
+export function cutIntoWindows(
+  ranges: readonly { readonly from: number; readonly until: number }[],
+  seconds: number,
+  openUntil: number | null,
+  limit = Number.POSITIVE_INFINITY,
+): Window[] {
+  const windows: Window[] = []
+  for (const range of ranges) {
+    let until = range.until
+    while (until > range.from && windows.length < limit) {
+      const from = Math.max(range.from, (Math.ceil(until / seconds) - 1) * seconds)
+      windows.push({ from, until, open: until === openUntil })
+      until = from
+    }
+  }
+  return windows
+}
+
+/** Both halves of a window; null when it is a single second. */
+export function halve(window: Window): [Window, Window] | null {
+  if (window.until - window.from < 2) return null
+  const middle = Math.floor((window.from + window.until) / 2)
+  return [
+    { from: window.from, until: middle, open: false },
+    { from: middle, until: window.until, open: window.open },
+  ]
+}
+
+/** Whole days since 1970 of an instant. */
+export function dayNumber(seconds: number): number {
+  return Math.floor(seconds / daySeconds)
+}
+
+/**
+ * The start (Unix seconds) of the latest day, up to today, on which `slot` has its turn in a rotation of `nights`.
+ * Something last done before that instant is due; a missed night changes nothing.
+ */
+export function latestTurn(slot: number, nights: number, now: number): number {
+  const today = dayNumber(now)
+  const since = (((today - slot) % nights) + nights) % nights
+  return (today - since) * daySeconds
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { jsonPath } from './json-path.ts'
+
+// What the two documents leave 'not shown', with the defaults that the sandbox speaks. One place, every name overridable.
+
+/** A name of a request field or header. */
+const name = (fallback: string) => z.string().min(1).default(fallback)
+const text = (fallback: string) => z.string().default(fallback)
+/** Where a value stands in an answer. */
+const path = (fallback: string | string[]) => jsonPath.default(fallback)
+const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
+
+const appraisal = group({
+  authHeader: name('Authorization').describe('Header that carries the API key [A §5.5]'),
+  authPrefix: text('').describe('Text before the key in that header, e.g. "Bearer " [A §5.5]'),
+  evalList: group({
+    items: path('').describe('Where the items stand in the answer of /getevallist [A §4]'),
+    id: path('EvalID').describe('The evaluation id of a list item [A §4]'),
+    updatedAt: path('UpdatedAt').describe(
+      'The update time of a list item, where it has one [A §4]',
+    ),
+  }),
+  evaluation: group({
+    dealerId: path('DealerID'),
+    make: path('Make'),
+    model: path('Model'),
+    variant: path('Variant'),
+    year: path('Year'),
+    registration: path('Registration'),
+    registrationState: path('RegistrationState'),
+    odometer: path(['Odometer', 'km', 'Km', 'KM']),
+    colour: path('Colour'),
+    condition: path('Condition'),
+    notes: path('Notes'),
+    customerName: path('CustomerName'),
+    customerPhone: path('CustomerPhone'),
+    customerEmail: path('CustomerEmail'),
+    customerPostcode: path('CustomerPostcode'),
+    customerState: path('CustomerState'),
+    customerAddress: path('CustomerAddress'),
+    customerSuburb: path('CustomerSuburb'),
+  }).describe('Evaluation fields that the document does not show [A §2]'),
+  customField: group({
+    name: path(['name', 'Name']),
+    type: path(['type', 'Type']),
+    value: path(['value', 'Value']),
+  }).describe('Parts of a custom field in customFields [A §2]'),
+  userPrice: group({
+    amount: path(['price', 'Price', 'amount', 'Amount']),
+    currency: path(['currency', 'Currency']),
+  }).describe('Parts of a UserPrices item [A §2]'),
+  pastCheck: group({
+    id: path(['ID', 'Id', 'id']),
+    createdAt: path('CreatedAt'),
+    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
+  }).describe('Past PPSR / Car History item [A §2]'),
+  watch: group({
+    checks: path('Checks'),
+    checkId: path(['ID', 'Id', 'id']),
+    checkStatus: path('WatchStatus'),
+    checkedAt: path('CheckedAt'),
+  }).describe('Answer of /ppsrwatch [A §4]'),
+  webhook: group({ items: path(''), id: path('id') }).describe('Webhook record [A §2]'),
+  generatedUser: group({
+    namePrefix: text('Link Capture').describe('Generated accounts: start of the name [A §2]'),
+    emailSuffix: text('@link-capture.invalid').describe(
+      'Generated accounts: end of the email [A §2]',
+    ),
+  }),
+})
+
+const vehicleData = group({
+  priceBatch: group({
+    submit: group({
+      encoding: z.enum(['json', 'form']).default('json'),
+      vehicles: name('vehicles'),
+      reference: name('reference'),
+      vin: name('vin'),
+      adcode: name('adcode'),
+      km: name('km'),
+      batchId: path('batchId'),
+    }),
+    poll: group({
+      method: z.enum(['GET', 'POST']).default('GET'),
+      path: text('/v1/price-batch/{batchId}'),
+      percentComplete: path('percentComplete'),
+      results: path('results'),
+      reference: path('reference'),
+      retail: path('retail'),
+      retailLow: path('retailLow'),
+      retailHigh: path('retailHigh'),
+      wholesale: path('wholesale'),
+      wholesaleLow: path('wholesaleLow'),
+      wholesaleHigh: path('wholesaleHigh'),
+      currency: path('currency'),
+      error: path('error'),
+    }),
+  }).describe('/v1/price-batch [V §4]'),
+  gccDecode: group({
+    image: name('image'),
+    series: path('VehicleData.Series'),
+    buildDate: path('VehicleData.BuildDate'),
+    body: path('VehicleData.Body'),
+    engine: path('VehicleData.Engine'),
+    drivetrain: path('VehicleData.Drivetrain'),
+    interiorColour: path('VehicleData.Int_Colour'),
+  }).describe('/v1/gccfactoryvinext [V §2]'),
+  auDecode: group({
+    vin: name('vin'),
+    clientReference: name('clientReference'),
+    make: path('make'),
+    model: path('model'),
+    series: path('series'),
+    modelYear: path('modelYear'),
+    body: path('body'),
+    fuel: path('fuel'),
+    transmission: path('transmission'),
+    adcode: path('adcode'),
+  }).describe('/v1/vindatabasic [V §2]'),
+  historyCheck: group({ vin: name('vin'), clean: path('clean') }).describe(
+    '/v1/historyCheck [V §4]',
+  ),
+  ppsrSearch: group({
+    vin: name('vin'),
+    pdfUrl: path('pdfUrl'),
+    securityInterests: path('securityInterests'),
+    writeOffs: path('writeOffs'),
+    stolen: path('stolen'),
+  }).describe('/v1/ppsrNewSearch [V §4]'),
+  priceGuide: group({
+    vin: name('vin'),
+    gccSpec: name('gccSpec'),
+    saleMonth: name('saleMonth'),
+    saleYear: name('saleYear'),
+  }).describe('/v1/gccpriceguide [V §4]'),
+  prediction: group({
+    adcode: name('adcode'),
+    vin: name('vin'),
+    km: name('km'),
+    predictDate: name('predictDate'),
+    reasoning: name('reasoning'),
+    requestId: path('requestId'),
+    pollPath: text('/v1/prediction/{requestId}'),
+    status: path('status'),
+    wholesale: path('wholesale'),
+    retail: path('retail'),
+    buyToRetail: path('buyToRetail'),
+    quickSale: path('quickSale'),
+    sweetSpot: path('sweetSpot'),
+    confidence: path('confidence'),
+    dealer: path('dealer'),
+    customer: path('customer'),
+  }).describe('/v1/prediction [V §4]'),
+})
+
+/** The `wire` section of the config (contract section 3). */
+export const wireSettings = group({ appraisal, vehicleData })
+export type WireSettings = z.infer<typeof wireSettings>
+export type AppraisalWire = WireSettings['appraisal']
+
+/** The names that the sandbox speaks when nothing is overridden. */
+export const defaultWire: WireSettings = wireSettings.parse({})

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { photoLinkLifeMs } from '#src/sandbox/photo-link.ts'
+import { startSandbox } from '#src/sandbox/server.ts'
+import type { StoredPhoto } from '#src/sandbox/world-types.ts'
+import { ask } from './ask.ts'
+
+const now = new Date('2026-03-10T00:00:00Z')
+type PhotoDraft = Partial<StoredPhoto> & { readonly id: number }
+const at = (second: number) => new Date(Date.UTC(2026, 2, 2, 1, 0, second))
+
+function startWith(photos: readonly PhotoDraft[]) {
+  const evaluation = anEvaluation({ photos, completedAt: null })
+  const world = worldOf({ evaluations: [evaluation] })
+  return startSandbox({ world, clock: new VirtualClock({ start: now, frozen: true }) })
+}
+
+interface Listed {
+  readonly Photos: { id: number; url: string; hero: boolean; heroSource: string | null }[]
+}
+
+test.each<[string, PhotoDraft[], number[]]>([
+  [
+    'order, not id',
+    [
+      { id: 1, order: 3 },
+      { id: 2, order: 1 },
+    ],
+    [2, 1],
+  ],
+  [
+    'upload time, then id, on equal order',
+    [
+      { id: 3, order: 1, uploadedAt: at(9) },
+      { id: 2, order: 1, uploadedAt: at(9) },
+      { id: 1, order: 1, uploadedAt: at(30) },
+    ],
+    [2, 3, 1],
+  ],
+  [
+    'timestamp, else upload time, without order',
+    [
+      { id: 1, uploadedAt: at(20) },
+      { id: 2, uploadedAt: at(50), takenAt: at(10) },
+      { id: 3, order: 8, uploadedAt: at(55) },
+    ],
+    [3, 2, 1],
+  ],
+])('photos stand by %s', async (_name, photos, expected) => {
+  await using sandbox = await startWith(photos)
+
+  const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+  expect((json as Listed).Photos.map(({ id }) => id)).toEqual(expected)
+})
+
+test('the first photo acts as hero, and a pinned one is it wherever it stands', async () => {
+  await using unpinned = await startWith([{ id: 1 }, { id: 2 }])
+  await using pinned = await startWith([{ id: 1 }, { id: 2, pinned: true }])
+  const heroes = async (sandbox: typeof pinned) => {
+    const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+    return (json as Listed).Photos.map(({ hero, heroSource }) => [hero, heroSource])
+  }
+
+  expect(await heroes(unpinned)).toEqual([
+    [true, 'default'],
+    [false, null],
+  ])
+  expect(await heroes(pinned)).toEqual([
+    [false, null],
+    [true, 'manual'],
+  ])
+})
+
+test('an evaluation in progress without photos answers an empty array', async () => {
+  await using sandbox = await startWith([])
+
+  expect(await ask(sandbox, '/imagelist', { evalid: 1001 })).toMatchObject({
+    status: 200,
+    json: { Photos: [] },
+  })
+})
+
+test.each([
+  ['unknown', { evalid: 5 }],
+  ['not positive', { evalid: 0 }],
+  ['text', { evalid: '1001' }],
+  ['missing', {}],
+  ['missing with the body', undefined],
+  ['of another group', { evalid: 2 }],
+])('an evalid that is %s is a 403, not a 400', async (_name, body) => {
+  const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', groupId: 'group-2' })]
+  const evaluations = [anEvaluation({ evalId: 2, rooftopUid: 'rooftop-2' })]
+  await using sandbox = await startSandbox({ world: worldOf({ rooftops, evaluations }), now })
+
+  const { status, json } = await ask(sandbox, '/imagelist', body)
+  expect(status).toBe(403)
+  expect(json).toEqual({ error: expect.any(String) })
+})
+
+test('photos are there from creation until the evaluation vanishes', async () => {
+  await using sandbox = await startWith([{ id: 1 }])
+  const statusAt = async (iso: string) => {
+    sandbox.clock.set(new Date(iso))
+    return (await ask(sandbox, '/imagelist', { evalid: 1001 })).status
+  }
+  sandbox.world.vanish(1001, new Date('2026-03-04T00:00:00Z'))
+
+  expect(await statusAt('2026-03-02T00:59:59Z')).toBe(403)
+  expect(await statusAt('2026-03-02T01:00:00Z')).toBe(200)
+  expect(await statusAt('2026-03-04T00:00:00Z')).toBe(403)
+})
+
+test('a signed link leads to a picture until it expires', async () => {
+  await using sandbox = await startWith([{ id: 1 }])
+  const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+  const { url } = (json as Listed).Photos[0]!
+
+  expect((await fetch(url)).headers.get('content-type')).toContain('image/svg+xml')
+  expect((await fetch(url.replace('/1.svg', '/2.svg'))).status).toBe(403)
+  sandbox.clock.advance(photoLinkLifeMs)
+  expect((await fetch(url)).status).toBe(403)
+})

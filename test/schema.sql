@@ -1,0 +1,347 @@
+-- Written by `npm run schema` from the migrated database; do not edit.
+
+core schema
+
+core.app_user table
+  user_id bigint not null generated always as identity
+  group_id integer not null
+  display_name character varying(200)
+  is_generated_link_account boolean not null -- By the suffix of the e-mail alone (wire.appraisal.generatedUser.emailSuffix)
+  is_active boolean -- Listed without includeInactive; null: never listed, known from evaluations only
+  in_user_list boolean not null
+  first_seen_at timestamp with time zone not null default now()
+  last_changed_at timestamp with time zone not null default now()
+  constraint app_user_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
+  constraint app_user_pkey PRIMARY KEY (user_id)
+
+core.app_user_rooftop table
+  rooftop_id integer not null
+  user_id bigint not null
+  is_active boolean not null
+  constraint app_user_rooftop_pkey PRIMARY KEY (rooftop_id, user_id)
+  constraint app_user_rooftop_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
+  -- Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.
+
+core.custom_field_value table
+  rooftop_id integer not null
+  eval_id bigint not null
+  field_name character varying(200) not null
+  field_type character varying(120)
+  value_text text
+  constraint custom_field_value_pkey PRIMARY KEY (rooftop_id, eval_id, field_name)
+
+core.evaluation table
+  rooftop_id integer not null
+  eval_id bigint not null
+  group_id integer not null
+  vin character varying(32)
+  make character varying(120)
+  model character varying(200)
+  variant character varying(255)
+  model_year integer
+  registration_state character varying(10)
+  colour character varying(120)
+  user_id bigint
+  entry_at timestamp with time zone not null -- EntryDate as UTC, the instant that the list filters on; where the list and EntryDate disagree, the window that listed it
+  created_at timestamp with time zone not null
+  created_at_source character varying(10) not null
+  completed_at timestamp with time zone
+  source_updated_at timestamp with time zone not null -- UpdatedAt; an older one never replaces a newer one
+  created_date_local date not null
+  completed_date_local date
+  odometer integer -- In odometer_unit, which is the rooftop's: the document states none
+  odometer_unit character(2) not null
+  odometer_km integer generated always as (
+  CASE odometer_unit
+      WHEN 'mi'::bpchar THEN (round(((odometer)::numeric * 1.609344)))::integer
+      ELSE odometer
+  END) stored
+  condition_score smallint
+  final_price numeric(15,3) -- FinalPrice; a price sent as 0 is 0, one left out or null is null
+  recon_total numeric(15,3)
+  recon_line_total numeric(15,3) -- Sum of the reconditioning lines' cost; recon_total is the source's own total
+  currency_code character(3) not null
+  photo_count integer not null
+  hero_source character varying(20)
+  user_price_count integer not null
+  customer_state character varying(20)
+  customer_postcode character varying(20)
+  version_no integer not null
+  content_hash bytea not null
+  first_loaded_at timestamp with time zone not null
+  last_changed_at timestamp with time zone not null
+  gone_at timestamp with time zone -- Source time at which it was found to answer 400 or to be listed no more; a mark, never a delete
+  run_id bigint not null
+  constraint evaluation_created_at_source_check CHECK (((created_at_source)::text = ANY ((ARRAY['CreatedAt'::character varying, 'EntryDate'::character varying])::text[])))
+  constraint evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
+  CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
+  CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
+  CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
+  CREATE INDEX evaluation_vin ON core.evaluation USING btree (vin) WHERE (vin IS NOT NULL)
+  -- One row per completed evaluation, its current content.
+
+core.evaluation_version table
+  rooftop_id integer not null
+  eval_id bigint not null
+  version_no integer not null
+  valid_from timestamp with time zone not null -- UpdatedAt of the content; valid_to of the current one is null
+  valid_to timestamp with time zone
+  observed_at timestamp with time zone not null
+  changed_fields text[] not null
+  final_price numeric(15,3)
+  recon_total numeric(15,3)
+  user_id bigint
+  odometer integer
+  condition_score smallint
+  content_hash bytea not null
+  run_id bigint not null
+  constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
+  -- One row per content that was seen. Sampled: edits between two reads are one change.
+
+core.photo table
+  rooftop_id integer not null
+  eval_id bigint not null
+  photo_id bigint not null
+  display_position integer not null -- 1-based place in Photos; supplied_order is the source's own order, which is not unique
+  supplied_order integer
+  is_hero boolean not null
+  hero_source character varying(20)
+  angle character varying(120)
+  first_seen_at timestamp with time zone not null
+  removed_at timestamp with time zone
+  constraint photo_pkey PRIMARY KEY (rooftop_id, eval_id, photo_id)
+  -- Identity and order of photos. Their URLs are signed and expire: never stored.
+
+core.reconditioning_item table
+  rooftop_id integer not null
+  eval_id bigint not null
+  first_version integer not null
+  line_no integer not null
+  last_version integer -- null: part of the current content. Lines have no id, so the set is replaced as a whole
+  recon_type character varying(120)
+  source character varying(120)
+  cost numeric(15,3)
+  value_text character varying(1000)
+  battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info with a percentage as value
+  constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
+
+core.rooftop table
+  rooftop_id integer not null generated always as identity
+  rooftop_uid character varying(64) not null -- Value of X-Dealer-Id
+  dealer_id bigint -- Numeric dealership id, the list filter; null: the list is not filtered
+  group_id integer not null
+  rooftop_name character varying(200) not null
+  region character varying(3) not null
+  time_zone character varying(64) not null
+  currency_code character(3) not null
+  odometer_unit character(2) not null
+  constraint rooftop_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
+  constraint rooftop_odometer_unit_check CHECK ((odometer_unit = ANY (ARRAY['km'::bpchar, 'mi'::bpchar])))
+  constraint rooftop_pkey PRIMARY KEY (rooftop_id)
+  constraint rooftop_region_check CHECK (((region)::text = ANY ((ARRAY['AU'::character varying, 'US'::character varying, 'GCC'::character varying])::text[])))
+  constraint rooftop_rooftop_uid_key UNIQUE (rooftop_uid)
+
+core.rooftop_group table
+  group_id integer not null generated always as identity
+  group_code character varying(130) not null
+  constraint rooftop_group_group_code_key UNIQUE (group_code)
+  constraint rooftop_group_pkey PRIMARY KEY (group_id)
+  -- A dealer group: the rooftops whose evaluations one list answers for [A §4 /getevallist].
+
+core.user_price table
+  rooftop_id integer not null
+  eval_id bigint not null
+  position integer not null
+  amount numeric(15,3)
+  currency_code character(3)
+  body jsonb not null -- The item as sent; its shape is not shown
+  constraint user_price_pkey PRIMARY KEY (rooftop_id, eval_id, "position")
+
+mart schema
+
+ops schema
+
+ops.coverage table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  covered tstzmultirange not null default '{}'::tstzmultirange
+  wanted tstzmultirange not null default '{}'::tstzmultirange
+  constraint coverage_pkey PRIMARY KEY (rooftop_id, stream)
+  -- covered: the union of the settled windows. wanted: what sync and backfills were asked for. What is to do is wanted - covered.
+
+ops.field_drift table
+  stream character varying(40) not null
+  json_path character varying(300) not null
+  json_type character varying(10) not null
+  classification character varying(12) not null
+  first_seen_at timestamp with time zone not null default now()
+  last_seen_at timestamp with time zone not null default now()
+  seen bigint not null default 0
+  constraint field_drift_classification_check CHECK (((classification)::text = ANY ((ARRAY['documented'::character varying, 'undocumented'::character varying, 'missing'::character varying])::text[])))
+  constraint field_drift_pkey PRIMARY KEY (stream, json_path, json_type)
+  -- Every JSON path and type that was received, counted over new and changed records.
+
+ops.quarantine table
+  quarantine_id bigint not null generated always as identity
+  stream character varying(40) not null
+  rooftop_id integer not null
+  natural_key character varying(80) not null
+  issues jsonb not null
+  payload text
+  attempts integer not null default 1
+  window_from timestamp with time zone
+  window_until timestamp with time zone
+  run_id bigint not null
+  first_seen_at timestamp with time zone not null default now()
+  last_seen_at timestamp with time zone not null default now()
+  resolved_at timestamp with time zone
+  constraint quarantine_pkey PRIMARY KEY (quarantine_id)
+  CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
+  -- Records that did not fit, as received, with the JSON path of every issue.
+
+ops.run table
+  run_id bigint not null generated always as identity
+  command character varying(40) not null
+  arguments jsonb not null default '{}'::jsonb
+  status character varying(12) not null default 'running'::character varying -- abandoned: the process died and another run took its work over
+  started_at timestamp with time zone not null default now()
+  finished_at timestamp with time zone
+  source_started_at timestamp with time zone not null
+  fence bigint not null default 0 -- Slices committed by the run. A commit of a run that no longer holds its work is refused, so that this number only grows while the run is alive
+  host character varying(120)
+  process_id integer
+  constraint run_pkey PRIMARY KEY (run_id)
+  constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying])::text[])))
+  -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).
+
+ops.run_stream table
+  run_id bigint not null
+  rooftop_id integer not null
+  stream character varying(40) not null
+  status character varying(12) not null default 'waiting'::character varying
+  error text
+  listed integer not null default 0
+  hydrated integer not null default 0
+  inserted integer not null default 0
+  updated integer not null default 0
+  unchanged integer not null default 0
+  quarantined integer not null default 0
+  vanished integer not null default 0
+  windows integer not null default 0
+  requests integer not null default 0
+  retries integer not null default 0
+  finished_at timestamp with time zone
+  constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
+  constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
+  constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))
+  CREATE INDEX run_stream_rooftop_id_stream_run_id_idx ON ops.run_stream USING btree (rooftop_id, stream, run_id DESC)
+  -- What a run did for one rooftop and stream: the unit of failure. Counts move in the transaction that loads the rows.
+
+ops.schema_migration table
+  version integer not null
+  name text not null
+  checksum text not null
+  applied_at timestamp with time zone not null default now()
+  constraint schema_migration_pkey PRIMARY KEY (version)
+  -- One row per applied file of sql/migrations; written by the migration runner alone.
+
+ops.stream_state table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  largest_answer integer not null default 0
+  list_cap integer
+  state jsonb not null default '{}'::jsonb
+  constraint stream_state_pkey PRIMARY KEY (rooftop_id, stream)
+  -- What was learned of a source: the largest list that it gave, the silent cap that halving exposed (null: none).
+
+ops.vanished table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  natural_key character varying(80) not null
+  reason character varying(12) not null
+  vanished_at timestamp with time zone not null
+  run_id bigint not null
+  constraint vanished_pkey PRIMARY KEY (rooftop_id, stream, natural_key)
+  constraint vanished_reason_check CHECK (((reason)::text = ANY ((ARRAY['not found'::character varying, 'not listed'::character varying])::text[])))
+  -- Records that the source no longer answers for or no longer lists in a certified window.
+
+ops.window_certificate table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  window_from timestamp with time zone not null
+  window_until timestamp with time zone not null
+  listed_at timestamp with time zone not null
+  reread_at timestamp with time zone not null -- Known evaluations of the window that fell due before this instant have been read again
+  listed integer not null
+  loaded integer not null
+  quarantined integer not null
+  vanished integer not null
+  least_entry_at timestamp with time zone
+  greatest_entry_at timestamp with time zone
+  ids_digest bytea not null
+  settled boolean not null -- Older than the settle margin when it was listed: counts as covered
+  proof character varying(12) not null -- plain: fewer items than the source has been seen to give; halved: ids(whole) = ids(left) + ids(right); unprovable: a single second that does not fit under the learned cap
+  run_id bigint not null
+  constraint window_certificate_check CHECK ((window_until > window_from))
+  constraint window_certificate_check1 CHECK ((listed = ((loaded + quarantined) + vanished)))
+  constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
+  constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
+  CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
+  -- What one listing of a half-open window [window_from, window_until) proved. Times are the source's.
+
+pii schema
+
+pii.app_user_email table
+  user_id bigint not null
+  group_id integer not null
+  email character varying(320) not null
+  constraint app_user_email_pkey PRIMARY KEY (user_id)
+  constraint app_user_email_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
+  CREATE UNIQUE INDEX app_user_email_natural ON pii.app_user_email USING btree (group_id, lower((email)::text))
+
+pii.evaluation_customer table
+  rooftop_id integer not null
+  eval_id bigint not null
+  customer_name character varying(300)
+  phone character varying(60)
+  email character varying(320)
+  address character varying(500)
+  suburb character varying(200)
+  registration_plate character varying(30)
+  notes text
+  erased_at timestamp with time zone
+  constraint evaluation_customer_pkey PRIMARY KEY (rooftop_id, eval_id)
+  -- The customer of an evaluation and free text that may name one. Its own role reads it.
+
+raw schema
+
+raw.payload table
+  rooftop_id integer not null
+  endpoint character varying(40) not null
+  natural_key character varying(80) not null
+  fetched_at timestamp with time zone not null
+  content_hash bytea not null -- sha256 of the body without the query strings of its links, which are signed anew at every read
+  body json not null
+  run_id bigint not null
+  constraint payload_pkey PRIMARY KEY (rooftop_id, endpoint, natural_key, fetched_at)
+  -- Answers of the source, a row only when the content changed. Readable by the writer alone.
+
+raw.payload_json view
+  rooftop_id integer
+  endpoint character varying(40)
+  natural_key character varying(80)
+  fetched_at timestamp with time zone
+  content_hash bytea
+  body json
+  run_id bigint
+  as
+   SELECT rooftop_id,
+      endpoint,
+      natural_key,
+      fetched_at,
+      content_hash,
+      body,
+      run_id
+     FROM raw.payload;
+  -- raw.payload with the body as json, however it is stored.

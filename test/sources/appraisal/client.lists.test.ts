@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import { json } from '../fake-source.ts'
+import { alone, faultOf, newest, north, south, start } from './client-support.ts'
+
+test('both bounds of the list are exclusive: from − 1 and until', async () => {
+  const { client, source } = await start((response) => json(response, []))
+
+  await client.listEvaluations(south, { from: 1_700_000_000, until: 1_700_086_400 })
+  await client.listEvaluations(south, newest)
+
+  expect(source.received.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
+    ['/v1/getevallist', { startdate: 1_699_999_999, enddate: 1_700_086_400 }],
+    ['/v1/getevallist', { startdate: 1_699_999_999 }],
+  ])
+})
+
+test('adjoining windows list every second once', async () => {
+  const entries = [999, 1000, 1001, 1999, 2000, 2001]
+  const { client } = await start((response, { body }) => {
+    const { startdate, enddate = Number.POSITIVE_INFINITY } = JSON.parse(body)
+    json(
+      response,
+      entries.filter((at) => at > startdate && at < enddate).map((EvalID) => ({ EvalID })),
+    )
+  })
+  const ids = async (from: number, until: number | null) =>
+    (await client.listEvaluations(north, { from, until })).items.map(({ evalId }) => evalId)
+
+  expect(await ids(1000, 2000)).toEqual([1000, 1001, 1999])
+  expect(await ids(2000, null)).toEqual([2000, 2001])
+})
+
+test('a window of fractions is refused before anything is sent', async () => {
+  const { client, source } = await start((response) => json(response, []))
+
+  await expect(client.listEvaluations(north, { from: 1.5, until: null })).rejects.toThrow(
+    RangeError,
+  )
+  expect(source.received).toHaveLength(0)
+})
+
+test('a partner key names its rooftop, a dedicated key does not; dealerId is a string with a JSON array', async () => {
+  const { client, source } = await start((response) => json(response, []))
+
+  await client.listEvaluations(north, newest)
+  await client.listEvaluations(alone, newest)
+
+  const [first, second] = source.received
+  expect(first!.headers).toMatchObject({
+    'x-dealer-id': 'uid-north',
+    authorization: 'sekret-partner',
+  })
+  expect(JSON.parse(first!.body).dealerId).toBe('[101]')
+  expect(second!.headers).not.toHaveProperty('x-dealer-id')
+  expect(second!.headers.authorization).toBe('sekret-single')
+  expect(JSON.parse(second!.body)).not.toHaveProperty('dealerId')
+})
+
+test('the header and the prefix of the key are settings', async () => {
+  const { client, source } = await start((response) => json(response, []), {
+    wire: { authHeader: 'X-Api-Key', authPrefix: 'Key ' },
+  })
+
+  await client.listEvaluations(north, newest)
+
+  expect(source.received[0]!.headers).toMatchObject({ 'x-api-key': 'Key sekret-partner' })
+  expect(source.received[0]!.headers).not.toHaveProperty('authorization')
+})
+
+test('the user of a key goes with /geteval alone', async () => {
+  const { client, source } = await start((response) => json(response, []))
+
+  await client.listEvaluations(north, newest)
+  await client.listUsers(north, { includeInactive: true })
+  await client.getEvaluation(north, 7)
+  await client.getEvaluation(alone, 7)
+
+  expect(source.received.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
+    ['/v1/getevallist', { startdate: 1_699_999_999, dealerId: '[101]' }],
+    ['/v1/getuserlist', { includeInactive: true }],
+    ['/v1/geteval', { evalid: 7, user: 'owner@group.test' }],
+    ['/v1/geteval', { evalid: 7 }],
+  ])
+})
+
+test('list items: ids once, integer strings accepted, items without an id reported', async () => {
+  const items = [
+    { EvalID: 3, UpdatedAt: '2026-01-01T00:00:00Z' },
+    { EvalID: '4' },
+    { EvalID: 3 },
+    { EvalID: 'four', name: 'Jane' },
+    null,
+    { EvalID: -1 },
+    { EvalID: 1.5 },
+  ]
+  const { client } = await start((response) => json(response, items))
+
+  const list = await client.listEvaluations(north, newest)
+
+  expect(list.items).toEqual([
+    { evalId: 3, updatedAt: '2026-01-01T00:00:00Z' },
+    { evalId: 4, updatedAt: null },
+  ])
+  expect(list.malformed.map(({ index }) => index)).toEqual([3, 4, 5, 6])
+  expect(list.malformed[0]!.issue).toContain('wire.appraisal.evalList.id')
+  expect(JSON.stringify(list.malformed)).not.toContain('Jane')
+})
+
+test('the shape of the list is a setting: a path to the items, and items that are the ids', async () => {
+  const { client } = await start((response) => json(response, { data: { evals: [5, '6'] } }), {
+    wire: { evalList: { items: 'data.evals', id: '', updatedAt: 'UpdatedAt' } },
+  })
+
+  const { items } = await client.listEvaluations(north, newest)
+
+  expect(items.map(({ evalId }) => evalId)).toEqual([5, 6])
+})
+
+test('a list of another shape aborts and names the setting; one with an error quotes it', async () => {
+  const bodies = [{ evals: [], who: 'Jane' }, { error: 'bad key sekret-partner of x@y.test' }]
+  const { client } = await start((response, _request, n) => json(response, bodies[n - 1]))
+
+  const shape = await faultOf(client.listEvaluations(north, newest))
+  const error = await faultOf(client.listEvaluations(north, newest))
+
+  expect(shape).toMatchObject({ verdict: 'abort', rooftopUid: 'uid-north' })
+  expect(shape.message).toContain('wire.appraisal.evalList.items')
+  expect(error.verdict).toBe('abort')
+  expect(error.message).toContain('"bad key [secret] of [email]"')
+})
+
+test('a list is dated by the source', async () => {
+  const theirs = new Date('2031-05-06T07:08:09Z')
+  const { client } = await start((response, _request, n) => {
+    response.sendDate = false
+    json(response, [], 200, n === 1 ? { date: theirs.toUTCString() } : {})
+  })
+
+  const dated = await client.listEvaluations(north, newest)
+  const undated = await client.listEvaluations(north, newest)
+
+  expect(dated.listedAt).toEqual(theirs)
+  expect(Math.abs(undated.listedAt.getTime() - Date.now())).toBeLessThan(5000)
+})
+
+test('a list that stays cut off is tried again later', async () => {
+  const { client } = await start((response) => void response.end('[{"EvalID":7,"who":"Jane"'))
+
+  const error = await faultOf(client.listEvaluations(north, newest))
+
+  expect(error).toMatchObject({ verdict: 'retry', status: 200 })
+})
+
+test('users are read, and what is no user is reported without its values', async () => {
+  const body = [{ Name: 'A', Email: 'a@x.test', Phone: 1 }, { Name: 'Jane' }, 'Jane']
+  const { client } = await start((response) => json(response, body))
+
+  const fetched = await client.listUsers(north, { includeInactive: false })
+
+  expect(fetched.users).toEqual([body[0]])
+  expect(fetched.malformed).toEqual([
+    { index: 1, issue: 'Email: invalid_type' },
+    { index: 2, issue: 'item: invalid_type' },
+  ])
+  expect(JSON.parse(fetched.text)).toEqual(body)
+})
+
+test('an unknown key aborts its rooftop alone', async () => {
+  const { client, source } = await start((response) => json(response, []))
+
+  const error = await faultOf(client.listEvaluations({ ...north, keyName: 'gone' }, newest))
+
+  expect(error).toMatchObject({ verdict: 'abort', rooftopUid: 'uid-north' })
+  expect(source.received).toHaveLength(0)
+})

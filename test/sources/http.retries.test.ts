@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import type { AttemptReport } from '#src/sources/http.ts'
+import { KeyLimiter } from '#src/sources/limiter.ts'
+import { json } from './fake-source.ts'
+import { faultOf, post, withSource } from './http-support.ts'
+
+test('a read is repeated until it is answered, and every request is counted and reported', async () => {
+  const statuses = [500, 502, 503]
+  await withSource(
+    (response, _request, n) => json(response, { n }, statuses[n - 1] ?? 200),
+    async (http, source) => {
+      const reports: AttemptReport[] = []
+
+      const answer = await http.request({ ...post(), onAttempt: (report) => reports.push(report) })
+
+      expect(answer).toMatchObject({ status: 200, text: '{"n":4}', attempts: 4 })
+      expect(source.received).toHaveLength(4)
+      expect({ requests: http.requests, retries: http.retries }).toEqual({
+        requests: 4,
+        retries: 3,
+      })
+      expect(reports).toEqual([
+        { path: '/read', status: 500, retry: false },
+        { path: '/read', status: 502, retry: true },
+        { path: '/read', status: 503, retry: true },
+        { path: '/read', status: 200, retry: true },
+      ])
+    },
+  )
+})
+
+test.each([408, 429, 500, 502, 503, 504])(
+  'status %i is given up with verdict retry after the retries',
+  async (status) => {
+    await withSource(
+      (response) => json(response, {}, status),
+      async (http, source) => {
+        const error = await faultOf(http.request(post()))
+
+        expect(error).toMatchObject({ verdict: 'retry', status })
+        expect(error.message).toContain(`POST /read answered ${status} (4 attempts).`)
+        expect(source.received).toHaveLength(4)
+      },
+    )
+  },
+)
+
+test.each([
+  [400, 'abort'],
+  [401, 'abort'],
+  [403, 'abort'],
+  [404, 'abort'],
+  [302, 'abort'],
+  [501, 'retry'],
+])('status %i is not repeated, verdict %s', async (status, verdict) => {
+  await withSource(
+    (response) => json(response, {}, status, { location: 'http://elsewhere.test/?token=t0ken' }),
+    async (http, source) => {
+      const error = await faultOf(http.request(post()))
+
+      expect(error).toMatchObject({ verdict, status })
+      expect(error.message).not.toContain('elsewhere')
+      expect(source.received).toHaveLength(1)
+    },
+  )
+})
+
+test('a write is sent once, whatever happens', async () => {
+  await withSource(
+    (response, _request, n) => (n === 1 ? json(response, {}, 503) : void response.destroy()),
+    async (http, source) => {
+      const refused = await faultOf(http.request({ ...post(), retryable: false }))
+      const reset = await faultOf(http.request({ ...post(), retryable: false }))
+
+      expect([refused.verdict, reset.verdict]).toEqual(['abort', 'abort'])
+      expect(reset.message).toContain('check at the source whether it took effect')
+      expect(source.received).toHaveLength(2)
+    },
+  )
+})
+
+test('a Retry-After beyond 15 minutes is given up at once, and the key sends nothing more', async () => {
+  await withSource(
+    (response) => json(response, {}, 429, { 'retry-after': '3600' }),
+    async (http, source) => {
+      const limiter = new KeyLimiter({ max: 4 })
+
+      const first = await faultOf(http.request(post(limiter)))
+      const second = await faultOf(http.request(post(limiter)))
+
+      expect(first).toMatchObject({ verdict: 'retry', status: 429 })
+      expect(first.message).toContain('asked to wait 3600 s')
+      expect(second).toMatchObject({ verdict: 'retry', status: undefined })
+      expect(second.message).toMatch(/was not sent: the source asked to wait until \d{4}-.*\(0 att/)
+      expect(source.received).toHaveLength(1)
+    },
+  )
+})

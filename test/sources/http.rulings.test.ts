@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest'
+import { SyncError } from '#src/errors.ts'
+import { KeyLimiter } from '#src/sources/limiter.ts'
+import { type Answerer, json } from './fake-source.ts'
+import { faultOf, post, withSource } from './http-support.ts'
+
+test.each([
+  ['seconds', () => ({ 'retry-after': '1' })],
+  [
+    'a date of a clock three days ahead',
+    () => {
+      const theirs = Math.floor(Date.now() / 1000) * 1000 + 3 * 86_400_000
+      return {
+        date: new Date(theirs).toUTCString(),
+        'retry-after': new Date(theirs + 1000).toUTCString(),
+      }
+    },
+  ],
+])('Retry-After as %s is waited for, by every call of the key', async (_form, headers) => {
+  await withSource(
+    (response, _request, n) =>
+      n === 1 ? json(response, {}, 429, headers()) : json(response, { n }),
+    async (http) => {
+      const limiter = new KeyLimiter({ max: 4 })
+      const began = performance.now()
+      const elapsed = () => performance.now() - began
+
+      const first = http.request(post(limiter)).then(elapsed)
+      while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
+      const halved = limiter.concurrency
+      const second = http.request(post(limiter)).then(elapsed)
+
+      for (const waited of await Promise.all([first, second])) {
+        expect(waited).toBeGreaterThanOrEqual(990)
+        expect(waited).toBeLessThan(2500)
+      }
+      expect(halved).toBe(2)
+    },
+  )
+})
+
+test('a header that HTTP does not allow is refused at once, without its value', async () => {
+  await withSource(
+    (response) => json(response, {}),
+    async (http, source) => {
+      const request = { ...post(), headers: { authorization: 'sekret\nkey' } }
+
+      const error = await faultOf(http.request(request))
+
+      expect(error.verdict).toBe('abort')
+      expect(error.message).not.toContain('sekret')
+      expect(source.received).toHaveLength(0)
+    },
+  )
+})
+
+test('an error string is quoted without the key, emails, phone numbers and queries', async () => {
+  const said =
+    'No access for Bearer sekret-key-1, ask jane.doe@example.com or +61 412 345 678 via https://x.test/a?sig=abc&u=1 ' +
+    'z'.repeat(500)
+  await withSource(
+    (response) => json(response, { error: said, customer: 'Jane' }, 400),
+    async (http) => {
+      const { message } = await faultOf(http.request(post()))
+
+      expect(message).toContain('answered 400: "No access for')
+      for (const secret of ['sekret', 'jane', 'Jane', '412', 'sig', 'abc'])
+        expect(message).not.toContain(secret)
+      expect(message.length).toBeLessThan(400)
+    },
+  )
+})
+
+test('an abort ends a call at once with its reason: in flight, between retries, in the queue', async () => {
+  const answers: Record<string, Answerer> = {
+    'in flight': () => {},
+    'between retries': (response) => json(response, {}, 503, { 'retry-after': '60' }),
+  }
+  for (const [name, answer] of Object.entries(answers))
+    await withSource(answer, async (http, source) => {
+      const limiter = new KeyLimiter({ max: 1 })
+      const controller = new AbortController()
+      const request = { ...post(limiter), signal: controller.signal }
+      const calls = [http.request(request), http.request(request)]
+      const settled = Promise.allSettled(calls)
+      await expect.poll(() => source.received.length).toBe(1)
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      const reason = new Error(`stop ${name}`)
+      const began = performance.now()
+
+      controller.abort(reason)
+
+      expect(await settled).toEqual(calls.map(() => ({ status: 'rejected', reason })))
+      expect(performance.now() - began).toBeLessThan(500)
+      expect(source.received).toHaveLength(1)
+    })
+})
+
+test('closing ends what is in flight', async () => {
+  await withSource(
+    () => {},
+    async (http, source) => {
+      const call = http.request(post())
+      const settled = Promise.allSettled([call])
+      await expect.poll(() => source.received.length).toBe(1)
+
+      await http.close()
+
+      expect(await settled).toMatchObject([{ status: 'rejected' }])
+    },
+  )
+})
+
+test('an endpoint may rule on a status, accept it, and look at the body before the retries end', async () => {
+  await withSource(
+    (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
+    async (http, source) => {
+      const rulings = { 409: { verdict: 'park', advice: 'Try tomorrow.' } } as const
+
+      const parked = await faultOf(http.request({ ...post(), rulings }))
+      const accepted = await http.request({ ...post(), accept: [400] })
+      const final = new SyncError('skip', 'not this one')
+      const validate = () => {
+        throw final
+      }
+      const skipped = await faultOf(http.request({ ...post(), validate }))
+
+      expect(parked).toMatchObject({ verdict: 'park', status: 409 })
+      expect(parked.message).toMatch(/Try tomorrow\.$/)
+      expect(accepted.status).toBe(400)
+      expect(skipped).toBe(final)
+      expect(source.received).toHaveLength(3)
+    },
+  )
+})
+
+test('a bug in the endpoint is not taken for a fault of the network', async () => {
+  await withSource(
+    (response) => json(response, {}),
+    async (http, source) => {
+      const validate = () => {
+        throw new TypeError('bug')
+      }
+
+      await expect(http.request({ ...post(), validate })).rejects.toThrow(TypeError)
+      expect(source.received).toHaveLength(1)
+    },
+  )
+})

@@ -1,0 +1,108 @@
+import type pg from 'pg'
+import { dumpedSchemas } from './schema-dump.ts'
+
+interface Column {
+  readonly schema: string
+  readonly relation: string
+  readonly name: string
+  /** As pg_type names it: int8, varchar, _text. */
+  readonly type: string
+  /** As a person writes it: bigint, character varying(40). */
+  readonly declared: string
+  readonly nullable: boolean
+  readonly generated: 'always' | 'default' | 'no'
+}
+
+const columnsQuery = /* sql */ `
+  select n.nspname as schema, c.relname as relation, a.attname as name,
+    coalesce(base.typname, t.typname) as type,
+    format_type(a.atttypid, a.atttypmod) as declared,
+    not a.attnotnull as nullable,
+    case when a.attgenerated <> '' or a.attidentity = 'a' then 'always'
+         when a.attidentity = 'd' or a.atthasdef then 'default'
+         else 'no' end as generated
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type t on t.oid = a.atttypid
+  left join pg_type base on base.oid = t.typbasetype and t.typtype = 'd'
+  where n.nspname = any($1::text[])
+    and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+  order by n.nspname collate "C", c.relname collate "C", a.attnum`
+
+const scalars: Readonly<Record<string, string>> = {
+  int2: 'number',
+  int4: 'number',
+  int8: 'number',
+  float4: 'number',
+  float8: 'number',
+  oid: 'number',
+  bool: 'boolean',
+  timestamptz: 'Date',
+  timestamp: 'Date',
+  json: 'unknown',
+  jsonb: 'unknown',
+  bytea: 'Buffer',
+}
+
+/** The text of src/db/tables.ts for a migrated database: row types for Kysely, and the columns with
+ *  their Postgres types for whoever encodes COPY. Types are those that `openPool` hands out. */
+export async function generateTables(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<Column>(columnsQuery, [dumpedSchemas])
+  const relations = [...Map.groupBy(rows, (row) => `${row.schema}.${row.relation}`)]
+  return [
+    '// Written by `npm run schema` from the migrated database; do not edit.',
+    "import type { Generated, GeneratedAlways } from 'kysely'",
+    ...relations.map(([name, columns]) => interfaceOf(name, columns)),
+    mapOf(relations.map(([name]) => name)),
+    columnsOf(relations),
+  ]
+    .join('\n\n')
+    .replace('\n\nimport', '\nimport')
+}
+
+function interfaceOf(name: string, columns: readonly Column[]): string {
+  const fields = columns.map((column) => `  ${column.name}: ${typeOf(column)}`)
+  return `/** ${name} */\nexport interface ${interfaceName(name)} {\n${fields.join('\n')}\n}`
+}
+
+function mapOf(names: readonly string[]): string {
+  const fields = names.map((name) => `  '${name}': ${interfaceName(name)}`)
+  return `/** Every table and view by its full name. */\nexport interface Tables {\n${fields.join('\n')}\n}`
+}
+
+function columnsOf(relations: readonly (readonly [string, readonly Column[]])[]): string {
+  const entries = relations.map(([name, columns]) => {
+    const items = columns.map(({ name, declared, generated }) => {
+      const mark = generated === 'always' ? ', generated: true' : ''
+      return `    { name: '${name}', type: '${declared}'${mark} },`
+    })
+    return `  '${name}': [\n${items.join('\n')}\n  ],`
+  })
+  return [
+    '/** A column as Postgres declares it, e.g. `bigint`, `character varying(40)`, `text[]`. */',
+    'export interface ColumnType {\n  readonly name: string\n  readonly type: string\n' +
+      '  /** Postgres makes the value: an identity or a generated column. */\n  readonly generated?: true\n}',
+    '',
+    '/** The columns of every table and view, in the order of the table. */',
+    `export const columns: Readonly<Record<string, readonly ColumnType[]>> = {\n${entries.join('\n')}\n}\n`,
+  ].join('\n')
+}
+
+// core.app_user → CoreAppUserTable
+function interfaceName(name: string): string {
+  const words = name.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return `${words.join('')}Table`
+}
+
+function typeOf({ type, nullable, generated }: Column): string {
+  // Types that pg has no parser for (text, numeric, ranges, uuid, …) arrive as their text.
+  const plain = type.startsWith('_') ? `${scalarOf(type.slice(1))}[]` : scalarOf(type)
+  const read = nullable && plain !== 'unknown' ? `${plain} | null` : plain
+  if (generated === 'no') return read
+  return generated === 'always' ? `GeneratedAlways<${read}>` : `Generated<${read}>`
+}
+
+function scalarOf(type: string): string {
+  return scalars[type] ?? 'string'
+}

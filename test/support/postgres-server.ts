@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { openPool } from '#src/db/connect.ts'
+import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
+import { messageOf } from '#src/errors.ts'
+import { folderPrefix } from './temporary-folder.ts'
+
+/** A Postgres in which tests may create databases. */
+export interface StartedServer {
+  readonly url: string
+  /** For the one line that says what the tests run on. */
+  readonly what: string
+  readonly stop: () => Promise<void>
+}
+
+// Nothing here outlives the run, so it need not survive a power cut.
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+}
+
+/** TEST_DATABASE_URL, else a container where a Docker engine answers, else embedded Postgres. */
+export async function startServer(): Promise<StartedServer> {
+  const given = process.env.TEST_DATABASE_URL
+  if (given !== undefined && given !== '')
+    return { url: given, what: 'the Postgres of TEST_DATABASE_URL', stop: async () => undefined }
+  if (await hasDocker()) {
+    try {
+      return await startContainer()
+    } catch (error) {
+      console.log(`No container for the tests (${messageOf(error)}), taking embedded Postgres`)
+    }
+  }
+  return startEmbedded()
+}
+
+async function hasDocker(): Promise<boolean> {
+  try {
+    await promisify(execFile)('docker', ['version', '--format', '{{.Server.Version}}'], {
+      timeout: 2_000,
+    })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function startContainer(): Promise<StartedServer> {
+  // Loaded only where it is used: it takes longer than the whole embedded start.
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const container = await new GenericContainer('postgres:18')
+    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
+    .withCommand(['postgres', ...flags])
+    .withExposedPorts(5432)
+    // The image starts the server twice; only the second start listens for good.
+    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
+    .start()
+  const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
+  return {
+    url,
+    what: 'postgres:18 in a container',
+    stop: async () => {
+      await container.stop()
+    },
+  }
+}
+
+async function startEmbedded(): Promise<StartedServer> {
+  await removeLeftOvers()
+  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  const { url } = await ensureEmbedded(folder)
+  const pool = await openPool(url, { applicationName: 'tests', max: 1 })
+  for (const [name, value] of Object.entries(settings))
+    await pool.query(`alter system set ${name} = '${value}'`)
+  await pool.end()
+  await stopEmbedded(folder)
+  const restarted = await ensureEmbedded(folder)
+  return {
+    url: restarted.url,
+    what: `embedded Postgres 18 in ${folder}`,
+    stop: () => removeFolder(folder),
+  }
+}
+
+// A run that was killed leaves its folders behind, some with a running server.
+async function removeLeftOvers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${folderPrefix}(\\d+)-`).exec(name)?.[1]
+    if (pid === undefined || isAlive(Number(pid))) continue
+    await removeFolder(join(tmpdir(), name)).catch((error: unknown) => {
+      console.log(`Left ${name} in place (${messageOf(error)})`)
+    })
+  }
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder, { recursive: true }))
+    if (name.endsWith(join('cluster', 'data', 'postmaster.pid')))
+      await stopEmbedded(join(folder, name, '../../..'))
+  await rm(folder, { recursive: true, force: true })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { inject } from 'vitest'
+import { openPool } from '#src/db/connect.ts'
+import { databaseUrl } from './postgres-url.ts'
+
+/** What the global set-up tells the tests. */
+export interface TestServer {
+  /** A database from which others can be created. */
+  readonly url: string
+  /** Part of the name of every database of this run. */
+  readonly run: string
+  /** The migrated database that tests are cloned from. */
+  readonly template: string
+}
+
+/** A database of its own for one test; disposing ends the pool and drops the database. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+  readonly pool: pg.Pool
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    testServer: TestServer
+  }
+}
+
+/** A migrated database, cloned from the run's template in some ten milliseconds. */
+export function createTestDatabase(): Promise<TestDatabase> {
+  return create(inject('testServer').template)
+}
+
+/** A database without any migration. */
+export function emptyTestDatabase(): Promise<TestDatabase> {
+  return create('template0')
+}
+
+async function create(template: string): Promise<TestDatabase> {
+  const server = inject('testServer')
+  const name = `forecourt_test_${server.run}_${randomBytes(5).toString('hex')}`
+  await administer(`create database ${name} template ${template}`)
+  const url = databaseUrl(server.url, name)
+  const pool = await openPool(url, { applicationName: 'test' })
+  return {
+    url,
+    pool,
+    [Symbol.asyncDispose]: async () => {
+      if (!pool.ended) await pool.end()
+      await administer(`drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+async function administer(statement: string): Promise<void> {
+  const admin = await openPool(inject('testServer').url, { applicationName: 'test', max: 1 })
+  try {
+    await admin.query(statement)
+  } finally {
+    await admin.end()
+  }
+}

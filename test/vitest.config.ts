@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_000 }
+const exclude = ['**/node_modules/**', '**/dist/**', '**/.forecourt/**']
+
+export default defineConfig({
+  root: fileURLToPath(new URL('..', import.meta.url)),
+  test: {
+    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...exclude, 'test/**/*.pg.test.ts'],
+          ...timeouts,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'pg',
+          include: ['test/**/*.pg.test.ts'],
+          exclude,
+          globalSetup: ['test/support/postgres-setup.ts'],
+          ...timeouts,
+        },
+      },
+    ],
+  },
+})
