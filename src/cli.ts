@@ -18,9 +18,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<nu
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    if (error instanceof CommanderError)
-      return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    return report(error, args, io)
+    const fault = error instanceof CommanderError ? usageFault(error, program, args) : error
+    return fault === null ? exitCodes.ok : report(fault, args, io)
   }
 }
 
@@ -38,11 +37,12 @@ export function makeProgram(io: CommandIo, onResult: (code: number) => void): Co
     )
     .option('--quiet', 'only errors on stderr')
     .option('--no-progress', 'no progress bars')
-    .showHelpAfterError('(try --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
+      // Told in one sentence by `report` instead.
+      outputError: () => {},
     })
   for (const definition of allCommands) {
     const command = program.command(definition.usage).description(definition.summary)
@@ -65,22 +65,38 @@ export function makeProgram(io: CommandIo, onResult: (code: number) => void): Co
   return program
 }
 
+/** What commander found, in one sentence that says where help is; null when nothing is wrong (--help, --version). */
+function usageFault(
+  error: CommanderError,
+  program: Command,
+  args: readonly string[],
+): UsageError | null {
+  if (error.exitCode === 0) return null
+  // The help that commander has just shown on stderr says the rest.
+  if (error.code === 'commander.help') return new UsageError('No such command: choose one of those above.')
+  const said = error.message
+    .replace(/^error: /, '')
+    .replace(/\.?\s*\n\s*\((.*)\)$/s, (_, hint: string) => ` (${hint[0]!.toLowerCase()}${hint.slice(1)})`)
+    .replace(/\. ([A-Z])/g, (_, letter: string) => `; ${letter.toLowerCase()}`)
+    .replace(/\.$/, '')
+  const command = program.commands.find((one) => args.includes(one.name()))
+  const help = command ? `forecourt ${command.name()} --help` : 'forecourt --help'
+  return new UsageError(`${said[0]!.toUpperCase()}${said.slice(1)}: see "${help}".`, {
+    cause: error,
+  })
+}
+
 /** One sentence for what went wrong; the stack only at `--log-level debug`. */
 function report(error: unknown, args: readonly string[], io: CommandIo): number {
   const known = error instanceof UsageError || error instanceof BusyError
-  if (args.includes('--json'))
-    io.stdout.write(
-      `${JSON.stringify({ error: io.hide?.(messageOf(error)) ?? messageOf(error) })}\n`,
-    )
-  const debug =
-    args.join(' ').includes('log-level debug') || args.join(' ').includes('log-level=debug')
-  const text =
-    debug && error instanceof Error
-      ? (error.stack ?? error.message)
-      : error instanceof UsageError
-        ? error.message
-        : messageOf(error)
-  io.stderr.write(`${io.hide?.(text) ?? text}\n`)
+  const hide = io.hide ?? ((text: string) => text)
+  const message = error instanceof UsageError ? error.message : messageOf(error)
+  // A result that is already out stays the one document.
+  if (args.includes('--json') && !io.hasResult)
+    io.stdout.write(`${JSON.stringify({ error: hide(message) })}\n`)
+  const isDebug = /--log-level[ =]debug( |$)/.test(args.join(' '))
+  const stack = isDebug && error instanceof Error ? error.stack : undefined
+  io.stderr.write(`${hide(stack ?? message)}\n`)
   if (error instanceof BusyError) return exitCodes.busy
   return known ? exitCodes.usage : exitCodes.failed
 }

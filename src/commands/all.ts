@@ -1,8 +1,24 @@
 import { backfill } from './backfill.ts'
 import type { CommandDefinition } from './command.ts'
+import { demo } from './demo.ts'
 import { migrate } from './migrate.ts'
+import { quarantine } from './quarantine.ts'
+import { replay } from './replay.ts'
 import { sandbox } from './sandbox.ts'
+import { status } from './status.ts'
 import { sync } from './sync.ts'
-
+import { verify } from './verify.ts'
+import { why } from './why.ts'
 /** Every command, in the order of `--help`. */
-export const allCommands: readonly CommandDefinition[] = [migrate, sync, backfill, sandbox]
+export const allCommands: readonly CommandDefinition[] = [
+  demo,
+  migrate,
+  sync,
+  backfill,
+  status,
+  verify,
+  why,
+  replay,
+  quarantine,
+  sandbox,
+]

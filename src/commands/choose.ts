@@ -28,3 +28,17 @@ export function parseDateOption(option: string, text: string): number {
   }
   return toUnixSeconds(at)
 }
+
+/** A whole number within the range. */
+export function wholeNumberOption(
+  option: string,
+  text: unknown,
+  least: number,
+  greatest: number,
+): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= least && value <= greatest && text !== '') return value
+  throw new UsageError(
+    `${option} ${String(text)} must be a whole number from ${least} to ${greatest}.`,
+  )
+}

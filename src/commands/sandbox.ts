@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { stringify } from 'yaml'
-import { UsageError } from '../errors.ts'
 import { startSandbox } from '../sandbox/server.ts'
+import { wholeNumberOption } from './choose.ts'
 import type { CommandDefinition } from './command.ts'
+import { sandboxAnchor } from './sandbox-anchor.ts'
 
 export const sandbox: CommandDefinition = {
   usage: 'sandbox',
@@ -15,20 +16,23 @@ export const sandbox: CommandDefinition = {
       .option('--evals <n>', 'how many evaluations', '2000'),
   examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
   async run(session, options) {
-    const number = (name: string, least: number, greatest: number) => {
-      const value = Number(options[name])
-      if (Number.isInteger(value) && value >= least && value <= greatest) return value
-      throw new UsageError(
-        `--${name} ${String(options[name])} must be a whole number from ${least} to ${greatest}.`,
-      )
-    }
     const started = await startSandbox({
-      port: number('port', 0, 65_535),
-      seed: number('seed', 0, 2 ** 31),
-      rooftops: number('rooftops', 1, 5000),
-      evaluations: number('evals', 0, 2_000_000),
+      port: wholeNumberOption('--port', options['port'], 0, 65_535),
+      seed: wholeNumberOption('--seed', options['seed'], 0, 2 ** 31),
+      rooftops: wholeNumberOption('--rooftops', options['rooftops'], 1, 5000),
+      evaluations: wholeNumberOption('--evals', options['evals'], 0, 2_000_000),
+      now: sandboxAnchor(session.config.homeDir),
+      photoBaseUrl: 'http://127.0.0.1:4010',
       wire: session.config.wire.appraisal,
+    }).catch((cause: Error) => {
+      if ((cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw cause
+      throw new UsageError(
+        `Port ${port} on 127.0.0.1 is taken by another program, perhaps another sandbox: ` +
+          'stop that one, or choose another with --port (0 takes any free one).',
+        { cause },
+      )
     })
+    started.clock.set(new Date())
     const config = started.clientConfig()
     session.result({ baseUrl: started.baseUrl, ...config }, () => [
       `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C. A config that fits:`,

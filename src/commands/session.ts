@@ -19,6 +19,8 @@ export interface CommandIo {
   readonly stderr: Writable & { isTTY?: boolean }
   /** Removes secrets from a message; set once the config is known. */
   hide?: (text: string) => string
+  /** Set once a result is on stdout: with --json there is only one. */
+  hasResult?: boolean
 }
 
 export interface GlobalOptions {
@@ -92,6 +94,12 @@ export class Session implements AsyncDisposable {
   result(document: unknown, lines: () => readonly string[]): void {
     const text = this.json ? JSON.stringify(document, null, 2) : lines().join('\n')
     this.io.stdout.write(`${this.io.hide?.(text) ?? text}\n`)
+    this.io.hasResult = true
+  }
+
+  /** A result that is meant to hold the warehouse's connection string. */
+  resultWithUrl(document: unknown, lines: () => readonly string[]): void {
+    this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

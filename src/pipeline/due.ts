@@ -30,7 +30,7 @@ export async function dueWindows(
   limit: number,
 ): Promise<DueWindow[]> {
   const gaps = await gapWindows(db, scope, sync.windowHours * 3600, limit)
-  if (scope.run.mode === 'backfill') return gaps
+  if (scope.run.mode !== 'sync') return gaps
   const again = await listedAgain(db, scope, sync, limit)
   return [...gaps, ...again].sort((a, b) => b.from - a.from)
 }
@@ -121,7 +121,7 @@ export interface DueCounts {
 /** How many windows of each kind are due: for the dry run and the progress bar. */
 export async function countDue(db: Db, scope: DueScope, sync: Config['sync']): Promise<DueCounts> {
   const gap = (await gapWindows(db, scope, sync.windowHours * 3600, 1_000_000)).length
-  if (scope.run.mode === 'backfill') return { gap, recheck: 0, deep: 0 }
+  if (scope.run.mode !== 'sync') return { gap, recheck: 0, deep: 0 }
   const { rows } = await sql<{ recheck: number; deep: number }>`
     select count(*) filter (where ${isRecent(scope, sync)})::int as recheck,
       count(*) filter (where not ${isRecent(scope, sync)})::int as deep

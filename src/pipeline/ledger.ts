@@ -5,8 +5,11 @@ import type { Db, Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 
-/** sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once. */
-export type RunMode = 'sync' | 'backfill'
+/**
+ * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
+ * quarantined records again; replay rebuilds from the kept payloads and calls nothing.
+ */
+export type RunMode = 'sync' | 'backfill' | 'retry' | 'replay'
 
 export interface RunPlan {
   readonly command: string
@@ -14,6 +17,8 @@ export interface RunPlan {
   /** Unix seconds; `until` null: up to now, the newest window stays open. */
   readonly from: number
   readonly until: number | null
+  /** retry: the quarantine ids that it is about; left out: all. */
+  readonly only?: readonly number[]
 }
 
 /** A row of ops.run as the slices need it. */
@@ -93,7 +98,7 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
     .where('run_id', '=', runId)
     .executeTakeFirst()
   if (!row) return null
-  const { mode, from, until } = row.arguments as Pick<RunPlan, 'mode' | 'from' | 'until'>
+  const { mode, from, until, only = [] } = row.arguments as Omit<RunPlan, 'command'>
   const sourceStart = toUnixSeconds(row.source_started_at)
   return {
     runId: row.run_id,
@@ -101,6 +106,7 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
     mode,
     from,
     until,
+    only,
     startedAt: row.started_at,
     sourceStart,
   }

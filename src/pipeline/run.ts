@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { RooftopConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { BusyError } from '../errors.ts'
+import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
@@ -34,8 +34,10 @@ export interface RunRequest {
  * BusyError when another living run holds some of the same work; a dead run's work is taken over.
  */
 export async function runStreams(context: Context, request: RunRequest): Promise<RunReport> {
-  await context.appraisal.measureClock({ signal: context.signal })
-  warnOfSkew(context)
+  if (request.plan.mode !== 'replay') {
+    await askClock(context)
+    warnOfSkew(context)
+  }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
   const rooftops = await registerRooftops(context.db, request.rooftops)
   const holder = await context.pool.connect()
@@ -102,7 +104,8 @@ async function startRun(
         await context.queue.offer(tx.client, data, { priority })
       }
       const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
-      if (stream.kind === 'windowed') await want(tx.db, scope, run.from, run.until ?? sourceStart)
+      if (stream.kind === 'windowed' && ownsWindows(run))
+        await want(tx.db, scope, run.from, run.until ?? sourceStart)
     }
     return run
   })
@@ -126,6 +129,11 @@ async function takeOver(
   await abandonRun(client, runId)
 }
 
+/** Does the run list windows? */
+function ownsWindows({ mode }: RunPlan): boolean {
+  return mode === 'sync' || mode === 'backfill'
+}
+
 async function allDone(context: Context, run: Run): Promise<boolean> {
   const open = await context.db
     .selectFrom('ops.run_stream')
@@ -145,7 +153,8 @@ async function trackProgress(
   rooftops: readonly RooftopRow[],
 ) {
   const totals = new Map<string, number>()
-  for (const stream of request.streams.filter(({ kind }) => kind === 'windowed')) {
+  const windowed = ownsWindows(run) ? request.streams.filter(({ kind }) => kind === 'windowed') : []
+  for (const stream of windowed) {
     for (const rooftop of rooftops) {
       const scope = { rooftopId: rooftop.id, stream: stream.name, run }
       const due = await countDue(context.db, scope, context.config.sync)
@@ -167,6 +176,20 @@ async function trackProgress(
       total,
       records: counts.listed,
     })
+  }
+}
+
+/** A source that cannot be reached ends the run before it has begun. */
+async function askClock({ appraisal, config, signal }: Context): Promise<void> {
+  try {
+    await appraisal.measureClock({ signal })
+  } catch (cause) {
+    if (!(cause instanceof SyncError)) throw cause
+    const reason = messageOf(cause.cause ?? cause)
+    throw new UsageError(
+      `The source at ${config.appraisal.baseUrl} cannot be reached (${reason}): start it, or correct appraisal.baseUrl in the config.`,
+      { cause },
+    )
   }
 }
 

@@ -7,6 +7,8 @@ import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { advanceFence, readRun, recordSlice, type StreamStatus, zeroCounts } from './ledger.ts'
+import { replaySnapshot, replayWindowed } from './replay.ts'
+import { retrySlice } from './retry.ts'
 import type { SliceJob } from './slice.ts'
 import { snapshotSlice } from './snapshot.ts'
 import { type Finish, type SliceResult, windowedSlice } from './windowed.ts'
@@ -107,10 +109,18 @@ async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
 }
 
 async function runSlice(job: SliceJob, finish: Finish): Promise<SliceResult> {
-  const { stream } = job
-  return stream.kind === 'windowed'
-    ? await windowedSlice({ ...job, stream }, finish)
-    : await snapshotSlice({ ...job, stream }, finish)
+  const { stream, run } = job
+  if (stream.kind === 'snapshot') {
+    const slice = run.mode === 'replay' ? replaySnapshot : snapshotSlice
+    return await slice({ ...job, stream }, finish)
+  }
+  const slice = {
+    sync: windowedSlice,
+    backfill: windowedSlice,
+    retry: retrySlice,
+    replay: replayWindowed,
+  }[run.mode]
+  return await slice({ ...job, stream }, finish)
 }
 
 /** The unit of failure is rooftop × stream: it is recorded and ended for this run, and everything else goes on. */

@@ -104,10 +104,18 @@ export interface WindowedStream<R = unknown> {
   ): Promise<(record: R) => Row>
   /** Pure. What the stored rows and a record make together. */
   merge(stored: RowSet | null, record: R, links: Row, rooftop: RooftopRow, origin: Origin): Merged
+  /** Pure. A replayed history on top of stored versions whose payloads are no longer kept. */
+  rebase(stored: RowSet | null, folded: RowSet): RowSet
 
   known(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[]): Promise<Known[]>
   /** Ids that are stored, not gone, and belong to the half-open window. */
   knownWithin(db: Kysely<Tables>, rooftop: RooftopRow, from: Date, until: Date): Promise<number[]>
+  /** Ids that were stored, and not gone before `goneAfter`: for `verify`. Of the whole group where the list is not filtered. */
+  storedWithin(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    within: { readonly from: Date; readonly until: Date; readonly goneAfter: Date },
+  ): Promise<number[]>
   markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>
 }
 

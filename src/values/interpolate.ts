@@ -1,39 +1,20 @@
 // `${NAME}` is not plain YAML inside `{ … }`, so it is masked before the parser sees it and filled in afterwards,
-// in values only: a comment may name a variable that is not set.
+// in values only: a comment may name a variable that is not set. `$${` stands for a plain `${`.
 
-const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\n]*))?\}/g
+const maskable = new RegExp(`\\$\\$\\{|${reference.source}`, 'g')
 
-export interface MissingVariable {
-  readonly name: string
+/** A reference that cannot be filled in, and where it stands. */
+export interface ReferenceFault {
   readonly path: readonly PropertyKey[]
+  /** The variable that is not set; null: `${` begins no reference. */
+  readonly name: string | null
 }
+
+type Variables = Readonly<Record<string, string | undefined>>
 
 function mask(text: string): string {
-  return text.replaceAll(reference, (whole) => `__env-${Buffer.from(whole).toString('hex')}-env__`)
-}
-
-function fill(
-  value: unknown,
-  variables: Readonly<Record<string, string | undefined>>,
-): { value: unknown; missing: MissingVariable[] } {
-  const missing: MissingVariable[] = []
-  const fillText = (text: string, path: readonly PropertyKey[]) =>
-    unmask(text).replaceAll(reference, (_, name: string, fallback: string | undefined) => {
-      const found = variables[name]
-      if (found !== undefined && (found !== '' || fallback === undefined)) return found
-      if (fallback !== undefined) return fallback
-      missing.push({ name, path })
-      return ''
-    })
-  const walk = (node: unknown, path: readonly PropertyKey[]): unknown => {
-    if (typeof node === 'string') return fillText(node, path)
-    if (Array.isArray(node)) return node.map((item, index) => walk(item, [...path, index]))
-    if (node === null || typeof node !== 'object' || node instanceof Date) return node
-    return Object.fromEntries(
-      Object.entries(node).map(([key, item]) => [unmask(key), walk(item, [...path, key])]),
-    )
-  }
-  return { value: walk(value, []), missing }
+  return text.replaceAll(maskable, (whole) => `__env-${Buffer.from(whole).toString('hex')}-env__`)
 }
 
 function unmask(text: string): string {
@@ -42,5 +23,35 @@ function unmask(text: string): string {
   )
 }
 
-/** `${NAME}` and `${NAME:-default}` in a config text: `mask` before parsing, `fill` after. */
-export const interpolate = { mask, fill }
+function fill(value: unknown, variables: Variables): { value: unknown; faults: ReferenceFault[] } {
+  const faults: ReferenceFault[] = []
+  const walk = (node: unknown, path: readonly PropertyKey[]): unknown => {
+    if (typeof node === 'string') {
+      const { text, missing } = fillText(unmask(node), variables)
+      faults.push(...missing.map((name) => ({ name, path })))
+      return text
+    }
+    if (Array.isArray(node)) return node.map((item, index) => walk(item, [...path, index]))
+    if (node === null || typeof node !== 'object') return node
+    const entries = Object.entries(node).map(([masked, item]) => [unmask(masked), item] as const)
+    return Object.fromEntries(entries.map(([key, item]) => [key, walk(item, [...path, key])]))
+  }
+  return { value: walk(value, []), faults }
+}
+
+function fillText(text: string, variables: Variables) {
+  const missing: (string | null)[] = []
+  const plain = text.replaceAll(maskable, '')
+  if (plain.includes('${')) missing.push(null)
+  const filled = text.replaceAll(maskable, (whole, name?: string, fallback?: string) => {
+    if (name === undefined) return whole.slice(1)
+    const found = variables[name]
+    if (found !== undefined && (found !== '' || fallback === undefined)) return found
+    if (fallback === undefined) missing.push(name)
+    return fallback ?? ''
+  })
+  return { text: filled, missing }
+}
+
+/** `${NAME}` and `${NAME:-default}` in a config text: `mask` before parsing, `fill` after, `unmask` for what is shown. */
+export const interpolate = { mask, unmask, fill }

@@ -5,6 +5,7 @@ import {
 import { defineWindowedStream } from '../stream.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
+import { rebaseEvaluation } from './rebase.ts'
 import { linkSalespeople } from './salespeople.ts'
 
 /**
@@ -34,6 +35,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,
   merge: mergeEvaluation,
+  rebase: rebaseEvaluation,
 
   async known(db, rooftop, ids) {
     // By group: an evaluation belongs to one rooftop, however many rooftops of the group are listed.
@@ -69,6 +71,22 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
       .where('entry_at', '>=', from)
       .where('entry_at', '<', until)
       .where('gone_at', 'is', null)
+      .execute()
+    return rows.map((row) => row.eval_id)
+  },
+
+  async storedWithin(db, rooftop, { from, until, goneAfter }) {
+    const rows = await db
+      .selectFrom('core.evaluation')
+      .select('eval_id')
+      .where((eb) =>
+        rooftop.dealerId === null
+          ? eb('group_id', '=', rooftop.groupId)
+          : eb('rooftop_id', '=', rooftop.id),
+      )
+      .where('entry_at', '>=', from)
+      .where('entry_at', '<', until)
+      .where((eb) => eb.or([eb('gone_at', 'is', null), eb('gone_at', '>', goneAfter)]))
       .execute()
     return rows.map((row) => row.eval_id)
   },

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { type ConfigFile, fileSchema } from './config-schema.ts'
+import type { Problem } from './config-text.ts'
+import { nearestName } from './values/nearest-name.ts'
+
+/** The config with its defaults, or everything that is wrong with it. */
+export type Checked =
+  | { readonly config: ConfigFile; readonly problems: readonly [] }
+  | { readonly config: undefined; readonly problems: readonly Problem[] }
+
+/** Validates what a config file says. A null or empty setting counts as left out where it has a default. */
+export function checkFile(written: unknown): Checked {
+  const value = leaveOutEmpty(fileSchema, written)
+  const parsed = fileSchema.safeParse(value)
+  const issues = parsed.success
+    ? []
+    : parsed.error.issues.flatMap((issue) => describeIssue(issue, value))
+  const problems = [...issues, ...crossCheck(value)]
+  if (parsed.success && problems.length === 0) return { config: parsed.data, problems: [] }
+  return { config: undefined, problems }
+}
+
+/** A path as it is written in messages: `rooftops[0].timezone`. */
+export function dotted(path: readonly PropertyKey[]): string {
+  const text = path.reduce<string>((all, part) => {
+    if (typeof part === 'number') return `${all}[${part}]`
+    return all ? `${all}.${String(part)}` : String(part)
+  }, '')
+  return text || 'the file'
+}
+
+function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
+  const kind = unwrap(schema)
+  if (Array.isArray(value) && kind instanceof z.ZodArray)
+    return value.map((item) => leaveOutEmpty(kind.element as z.ZodType, item))
+  if (!isRecord(value)) return value
+  const kept = Object.entries(value).flatMap(([name, item]) => {
+    const inner = memberOf(kind, name)
+    if (!inner) return [[name, item] as const]
+    const isEmpty = item === null || item === ''
+    const takesNone =
+      isEmpty && !inner.safeParse(item).success && inner.safeParse(undefined).success
+    return takesNone ? [] : [[name, leaveOutEmpty(inner, item)] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
+function memberOf(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
+  if (kind instanceof z.ZodRecord) return kind.valueType as z.ZodType
+  if (kind instanceof z.ZodArray) return kind.element as z.ZodType
+  if (!(kind instanceof z.ZodObject)) return undefined
+  const shape = kind.shape as Record<string, z.ZodType>
+  return Object.hasOwn(shape, name) ? shape[String(name)] : undefined
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  const inner = (schema.def as { innerType?: z.ZodType }).innerType
+  return inner ? unwrap(inner) : schema
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
+  const { path } = issue
+  if (issue.code !== 'unrecognized_keys') return [{ path, problem: `${explain(issue, value)}.` }]
+  const known = namesAt(path)
+  return issue.keys.map((name) => {
+    const meant = nearestName(name, known)
+    const advice = meant
+      ? `(did you mean ${meant}?): mend its name or remove it`
+      : `: remove it; known here are ${known.join(', ')}`
+    return { path: [...path, name], problem: `is not a setting ${advice}.`.replace(' : ', ': ') }
+  })
+}
+
+function namesAt(path: readonly PropertyKey[]): string[] {
+  let kind: z.ZodType | undefined = fileSchema
+  for (const part of path) kind = kind && memberOf(unwrap(kind), part)
+  const found = kind && unwrap(kind)
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
+}
+
+/** A zod issue as words that follow the path; never the value, which may be a secret. */
+function explain(issue: z.core.$ZodIssue, value: unknown): string {
+  const found = issue.path.reduce<unknown>(
+    (node, part) => (node as Record<PropertyKey, unknown> | undefined)?.[part],
+    value,
+  )
+  if (found === undefined) return 'is missing: add it'
+  if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? issue.expected}`
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  if (issue.code === 'invalid_union') return 'must be a dotted path or a list of such paths'
+  const own = issue.message
+  if (issue.code === 'too_small' && own.startsWith('Too small'))
+    return `must be ${String(issue.minimum)} or more`
+  if (issue.code === 'too_big') return `must be ${String(issue.maximum)} or less (${issue.origin})`
+  return /: /.test(own) ? own : `${own}: correct it`
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'a group of settings, name: value',
+  record: 'a group of settings, name: value',
+  array: 'a list, one "- " an item',
+  string: 'text: put it in quotes',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+/** What concerns several settings at once; also said when something else is wrong. */
+function crossCheck(value: unknown): Problem[] {
+  if (!isRecord(value) || !Array.isArray(value['rooftops'])) return []
+  const keys = isRecord(value['keys']) ? value['keys'] : {}
+  const rooftops: readonly unknown[] = value['rooftops']
+  return rooftops.flatMap((entry, index) => {
+    if (!isRecord(entry)) return []
+    const earlier = rooftops.slice(0, index).filter(isRecord)
+    const found = { ...keyProblems(entry, keys, earlier) }
+    if (typeof entry['uid'] === 'string' && earlier.some(({ uid }) => uid === entry['uid']))
+      found['uid'] = 'stands twice: list every rooftop once.'
+    return Object.entries(found).map(([field, problem]) => ({
+      path: ['rooftops', index, field],
+      problem,
+    }))
+  })
+}
+
+function keyProblems(
+  { key, region }: Readonly<Record<string, unknown>>,
+  keys: Readonly<Record<string, unknown>>,
+  earlier: readonly Readonly<Record<string, unknown>>[],
+): Record<string, string> {
+  if (typeof key !== 'string') return {}
+  const access = Object.hasOwn(keys, key) ? keys[key] : undefined
+  if (access === undefined) {
+    const meant = nearestName(key, Object.keys(keys))
+    const known = Object.keys(keys).join(', ') || 'none'
+    const hint = meant ? `did you mean ${meant}?` : `known: ${known}`
+    return { key: `names a key that is not under keys (${hint}): mend it, or add the key there.` }
+  }
+  if (!isRecord(access)) return {}
+  const isShared = access['kind'] === 'dedicated' && earlier.some((other) => other['key'] === key)
+  if (isShared)
+    return { key: 'names a dedicated key that another rooftop has: such a key is for one [A §5].' }
+  const places = [region, access['region']]
+  const differ = places.every((place) => typeof place === 'string') && places[0] !== places[1]
+  return differ
+    ? { region: `is ${places[0]}, but its key ${key} is for ${places[1]}: mend one [A §5].` }
+    : {}
+}

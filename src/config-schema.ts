@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { parseInstant } from './values/instant.ts'
+import { wireSettings } from './values/wire.ts'
+
+/** Numbers and switches may come from the environment, where everything is text. */
+const number = (schema: z.ZodNumber) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+    schema,
+  )
+const flag = z.preprocess(
+  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  z.boolean(),
+)
+const whole = (min: number, max: number) => number(z.int().min(min).max(max))
+const amount = (min: number, max: number) => number(z.number().min(min).max(max))
+/** Empty is left out: `${NAME:-}` gives it. */
+const optionalText = z.string().min(1, 'is empty').nullable().default(null)
+const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
+
+const url = z
+  .string()
+  .refine(
+    (text) => /^https?:\/\/[^\s/]/.test(text) && URL.canParse(text),
+    'is not an http:// or https:// address',
+  )
+const warehouseUrl = z
+  .string()
+  .refine(
+    (text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text),
+    'is not of the form postgres://user:password@host:5432/database (special characters of the password are %-encoded)',
+  )
+const zone = z.string().refine(isTimeZone, 'is not an IANA time zone, e.g. Australia/Sydney')
+const start = z.preprocess(
+  (value) => (value instanceof Date ? value.toISOString() : value),
+  z
+    .string()
+    .refine((text) => parseInstant(text) !== null, 'is not a date (2024-01-01) or an ISO instant')
+    .transform((text) => parseInstant(text)!),
+)
+const headerValue = z
+  .string()
+  .min(1, 'is empty')
+  .refine(
+    (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
+    'begins or ends with a space or has a line end or another character that no HTTP header carries',
+  )
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+const region = z.enum(['AU', 'US', 'GCC'])
+
+const key = z.strictObject({
+  value: headerValue.describe('The API key; take it from the environment'),
+  kind: z
+    .enum(['partner', 'dedicated'])
+    .describe('partner: one key for several rooftops, X-Dealer-Id is sent [A §5]'),
+  region: region.describe('Regional behaviour follows the key [A §5]'),
+  user: optionalText.describe('Sent as `user` with /geteval alone, where the key needs it [A §4]'),
+})
+
+const rooftop = z.strictObject({
+  uid: z.string().min(1, 'is empty').max(64).describe('Goes into X-Dealer-Id [A §5]'),
+  name: z.string().min(1, 'is empty').max(200),
+  dealerId: number(z.int())
+    .nullable()
+    .default(null)
+    .describe('Goes into the list filter [A §4 /getevallist]'),
+  key: z.string().describe('The name of a key in `keys`'),
+  group: z
+    .string()
+    .min(1, 'is empty')
+    .max(120)
+    .nullable()
+    .default(null)
+    .describe('Dealer group; default: the partner key, or the rooftop itself for a dedicated key'),
+  region: region.optional().describe("Default: the key's"),
+  timezone: zone.describe('IANA time zone of the rooftop'),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'is not an ISO 4217 code, e.g. AUD')
+    .describe('ISO 4217'),
+  odometerUnit: z.enum(['km', 'mi']).optional().describe('Default: mi in the US, else km'),
+})
+
+const sync = group({
+  start: start
+    .default(new Date('2024-01-01T00:00:00Z'))
+    .describe('First instant that incremental sync owns'),
+  windowHours: whole(1, 24 * 31)
+    .default(24)
+    .describe('The largest window asked for at once'),
+  settleDays: amount(0, 365)
+    .default(3)
+    .describe('A window younger than this is read and stored, but not yet settled'),
+  recheckDays: amount(0, 3650).default(60).describe('Listed again for late completions and edits'),
+  deepRelistNights: whole(1, 365)
+    .default(28)
+    .describe('Older windows are listed again in turn within so many nights'),
+  rereadBudget: whole(0, 10_000_000)
+    .default(5000)
+    .describe('Known evaluations read again for one rooftop in one run, at most'),
+})
+
+const perDay = whole(0, 1_000_000).default(0)
+
+/** The config file as it may be written; what concerns several settings at once is in config-check.ts. */
+export const fileSchema = z.strictObject({
+  appraisal: group({
+    baseUrl: url.default('http://127.0.0.1:4010/v1').describe('{base_url}, ends in /v1 [A §1]'),
+  }),
+  vehicleData: group({
+    baseUrl: url.default('http://127.0.0.1:4011').describe('{data_url}, without /v1 [V §1]'),
+    apiKey: headerValue.nullable().default(null),
+  }),
+  warehouse: group({
+    url: warehouseUrl
+      .nullable()
+      .default(null)
+      .describe('Left out: embedded Postgres under .forecourt/'),
+  }),
+  keys: z.record(z.string(), key).default({}).describe('API keys of the appraisal service by name'),
+  rooftops: z.array(rooftop).default([]),
+  sync,
+  http: group({
+    concurrency: whole(1, 256).default(8).describe('Requests at once per key, at most'),
+    timeoutSeconds: amount(0.05, 600).default(30),
+    maxRetries: whole(0, 20).default(6),
+  }),
+  pricing: group({ reasoning: flag.default(false) }),
+  checks: group({
+    lookForNewDays: whole(0, 3650).default(90),
+    lookEveryDays: whole(1, 365).default(7),
+  }),
+  links: group({
+    refreshBeforeHours: whole(1, 168).default(48),
+    keepAliveDays: whole(0, 36_500).nullable().default(null),
+  }),
+  prices: group({ batchSize: whole(1, 100_000).default(500), market: optionalText }),
+  retention: group({ rawDays: whole(0, 36_500).default(90) }),
+  budget: group({
+    ppsrSearch: perDay,
+    carHistory: perDay,
+    historyCheck: perDay,
+    prediction: perDay,
+  }),
+  webhooks: group({
+    publicUrl: url.nullable().default(null),
+    authHeaderName: headerName.default('X-Forecourt-Token'),
+    authHeaderValue: headerValue.nullable().default(null),
+  }),
+  wire: wireSettings,
+})
+
+/** The config file with its defaults filled in. */
+export type ConfigFile = z.infer<typeof fileSchema>
+/** The config file as it may be written. */
+export type ConfigInput = z.input<typeof fileSchema>
+/** Where a key and its rooftops are. */
+export type Region = z.infer<typeof region>
+/** An API key of the appraisal service. */
+export type KeyConfig = z.infer<typeof key>
+
+const environmentReference = { type: 'string', pattern: '\\$\\{' }
+
+/** JSON Schema of the config file, for editors. Made from the zod schema that validates it. */
+export function configJsonSchema(): Record<string, unknown> {
+  return z.toJSONSchema(fileSchema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      const { def } = zodSchema._zod
+      if (def.type === 'default') jsonSchema.default = JSON.parse(JSON.stringify(def.defaultValue))
+      // Anything but free text may come from the environment too, and a group with only comments in it is null.
+      const { type } = jsonSchema
+      if (type === 'integer' || type === 'number' || type === 'boolean' || jsonSchema.enum)
+        Object.assign(jsonSchema, { anyOf: [narrowed(jsonSchema), environmentReference] })
+      if (def.type === 'prefault' && type === 'object')
+        jsonSchema.type = ['object', 'null'] as never
+    },
+  }) as Record<string, unknown>
+}
+
+/** Takes the keywords of a type out of a schema, into one of their own. */
+function narrowed(schema: Record<string, unknown>): Record<string, unknown> {
+  const names = ['type', 'enum', 'minimum', 'maximum'].filter((name) => name in schema)
+  const own = Object.fromEntries(names.map((name) => [name, schema[name]]))
+  for (const name of names) delete schema[name]
+  return own
+}
+
+// An offset such as +10:00 is a zone to Intl, but Postgres reads its sign the other way round.
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text })
+    return /^[A-Za-z]/.test(text)
+  } catch {
+    return false
+  }
+}

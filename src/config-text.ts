@@ -1,0 +1,90 @@
+import { type Document, LineCounter, parseDocument } from 'yaml'
+import { interpolate, type ReferenceFault } from './values/interpolate.ts'
+
+/** What is wrong, where, and what to do: `problem` follows the path. Never holds a value, which may be a secret. */
+export interface Problem {
+  readonly path: readonly PropertyKey[]
+  readonly problem: string
+}
+
+/** A config text as read. `lineOf` gives the line of a setting, or of the nearest thing around it. */
+export interface ReadText {
+  readonly value: unknown
+  readonly problems: readonly Problem[]
+  lineOf(path: readonly PropertyKey[]): number
+}
+
+/** Not YAML at all: one message a fault, each with its line. */
+export interface BrokenText {
+  readonly broken: readonly { readonly line: number; readonly message: string }[]
+}
+
+/** Parses YAML with `${NAME}` in it and fills in the environment. */
+export function readText(
+  text: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): ReadText | BrokenText {
+  const lines = new LineCounter()
+  const masked = interpolate.mask(text)
+  const document = parseDocument(masked, { lineCounter: lines, prettyErrors: false, merge: true })
+  if (document.errors.length > 0) return { broken: faultsOf(document, masked, lines) }
+  let tree: unknown
+  try {
+    tree = document.toJS()
+  } catch (error) {
+    return { broken: [{ line: 1, message: notYaml(error as Error) }] }
+  }
+  const { value, faults } = interpolate.fill(tree ?? {}, variables)
+  const lineOf = (path: readonly PropertyKey[]) => lineOfPath(document.contents, path, lines)
+  return { value, problems: faults.map(referenceProblem), lineOf }
+}
+
+function faultsOf({ errors }: Document.Parsed, text: string, lines: LineCounter) {
+  const twice = errors.filter(({ code }) => code === 'DUPLICATE_KEY')
+  const syntax = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
+  // One slip breaks all that follows: only the first fault of the syntax means something.
+  const found = syntax.length > 0 ? syntax.slice(0, 1) : twice
+  return found.map((error) => {
+    const line = lines.linePos(error.pos[0]).line
+    const key = /^[^\s:,{}]*/.exec(text.slice(error.pos[0]))?.[0]
+    const duplicate = `${interpolate.unmask(key ?? '')} stands twice in the same place: keep one of the two.`
+    return { line, message: error.code === 'DUPLICATE_KEY' ? duplicate : notYaml(error) }
+  })
+}
+
+// What follows the colon quotes the text, which may hold a secret.
+function notYaml({ message }: Error): string {
+  return `is not valid YAML (${message.split(/: |\n/)[0]}): mend the line.`
+}
+
+function referenceProblem({ name, path }: ReferenceFault): Problem {
+  const problem =
+    name === null
+      ? 'has a "${" that begins no ${NAME} or ${NAME:-default}: mend it, or write "$${" for a plain "${".'
+      : `takes the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}.`
+  return { path, problem }
+}
+
+interface Node {
+  readonly range?: readonly number[] | null
+  readonly items?: readonly unknown[]
+  readonly value?: unknown
+  readonly key?: Node & { readonly value?: unknown }
+}
+
+function lineOfPath(root: unknown, path: readonly PropertyKey[], lines: LineCounter): number {
+  let node = root as Node | null
+  let offset = node?.range?.[0] ?? 0
+  for (const part of path) {
+    const items = (node?.items ?? []) as readonly Node[]
+    const item = typeof part === 'number' ? items[part] : items.find((pair) => names(pair, part))
+    if (!item) break
+    offset = item.key?.range?.[0] ?? item.range?.[0] ?? offset
+    node = (typeof part === 'number' ? item : item.value) as Node | null
+  }
+  return lines.linePos(offset).line
+}
+
+function names({ key }: Node, part: PropertyKey): boolean {
+  return interpolate.unmask(String(key?.value)) === String(part)
+}

@@ -1,0 +1,86 @@
+import type { WindowedStream } from '../streams/stream.ts'
+import { earlierCertificates, idsDigest } from './certificate.ts'
+import type { DueScope, DueWindow } from './due.ts'
+import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
+import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
+
+/** A slice holds about so many records: bounds memory, the length of its transaction, and what a crash costs. */
+const recordsPerSlice = 500
+/** A part never holds more than so many; larger windows are halved, with a certificate for each part. */
+const recordsPerPart = 1000
+export const windowsPerSlice = 64
+
+export interface ListedWindows {
+  readonly parts: readonly ProvenPart[]
+  readonly knowledge: CapKnowledge
+  readonly more: boolean
+}
+
+/** Lists due windows in waves until the slice is full. A wave is as wide as the records seen so far let expect. */
+export async function listWindows(
+  job: SliceJob<WindowedStream>,
+  scope: DueScope,
+  due: readonly DueWindow[],
+  before: CapKnowledge,
+  traffic: Traffic,
+): Promise<ListedWindows> {
+  const parts: ProvenPart[] = []
+  let knowledge = before
+  let next = 0
+  let records = 0
+  while (next < due.length && records < recordsPerSlice) {
+    const average = next === 0 ? recordsPerSlice / 4 : Math.max(records / next, 1)
+    const width = Math.max(
+      1,
+      Math.min(Math.ceil((recordsPerSlice - records) / average), 16, due.length - next),
+    )
+    const wave = due.slice(next, next + width)
+    const proofs = await Promise.all(
+      wave.map((window) => listOne(job, scope, window, knowledge, traffic)),
+    )
+    for (const proof of proofs) {
+      parts.push(...proof.parts)
+      knowledge = combine(knowledge, proof.knowledge)
+    }
+    next += width
+    records = parts.reduce((sum, part) => sum + part.items.length, 0)
+    job.context.crashPoint('window-listed')
+  }
+  return { parts, knowledge, more: next < due.length || due.length >= windowsPerSlice }
+}
+
+async function listOne(
+  job: SliceJob<WindowedStream>,
+  scope: DueScope,
+  window: DueWindow,
+  knowledge: CapKnowledge,
+  traffic: Traffic,
+) {
+  const { context, stream, rooftop } = job
+  const earlier = await earlierCertificates(context.db, scope, window)
+  const vouching = earlier.find(
+    (old) => old.from === window.from && old.until === window.until && old.proof === 'halved',
+  )
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const list = async ({
+    from,
+    until,
+    open,
+  }: {
+    from: number
+    until: number
+    open: boolean
+  }): Promise<Listing> =>
+    await stream.list(sourcesOf(context), rooftop, { from, until: open ? null : until }, options)
+  const vouched = (items: Listing['items']) =>
+    vouching?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
+  return await proveWindow(window, { list, knowledge, vouched, maxItems: recordsPerPart })
+}
+
+/** Windows of a wave are proved side by side: the largest answer and the least cap of them count. */
+function combine(left: CapKnowledge, right: CapKnowledge): CapKnowledge {
+  const caps = [left.cap, right.cap].filter((cap) => cap !== null)
+  const largest = Math.max(left.largest, right.largest)
+  const cap = caps.length > 0 ? Math.min(...caps) : null
+  return { largest, cap: cap !== null && largest > cap && right.cap === null ? null : cap }
+}

@@ -1,0 +1,53 @@
+import { inTransaction } from '../db/transaction.ts'
+import type { WindowedStream } from '../streams/stream.ts'
+import { Drift } from './drift.ts'
+import type { ProvenPart } from './prove.ts'
+import { type SliceJob, Traffic } from './slice.ts'
+import { type Finish, readRecords, type SliceResult } from './windowed.ts'
+import { writeSlice } from './write-slice.ts'
+
+const recordsPerSlice = 500
+
+/**
+ * One slice of a retry: quarantined records that this run has not tried yet are read again and loaded by the same code as
+ * a nightly slice. A record that still does not fit counts another attempt.
+ */
+export async function retrySlice(
+  job: SliceJob<WindowedStream>,
+  finish: Finish,
+): Promise<SliceResult> {
+  const { context, stream } = job
+  const traffic = new Traffic()
+  const ids = await untried(job)
+  const known = new Map(
+    (await stream.known(context.db, job.rooftop, ids)).map((entry) => [entry.id, entry]),
+  )
+  const records = await readRecords(job, ids, known, traffic)
+  const drift = new Drift(stream.documented)
+  const nothing = new Map<ProvenPart, never>()
+  const result = await inTransaction(context.pool, async (tx) => {
+    const content = { ids, known, parts: [], lookedAt: nothing, unlisted: nothing, records, drift }
+    const { counts } = await writeSlice(tx, job, content, traffic)
+    const outcome = { counts, more: ids.length >= recordsPerSlice }
+    await finish(tx, outcome)
+    return outcome
+  })
+  await drift.write(context.db, stream.name)
+  return result
+}
+
+async function untried({ context, run, stream, rooftop }: SliceJob): Promise<number[]> {
+  const chosen = run.only ?? []
+  const rows = await context.db
+    .selectFrom('ops.quarantine')
+    .select('natural_key')
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .where('resolved_at', 'is', null)
+    .where('run_id', '<>', run.runId)
+    .$if(chosen.length > 0, (query) => query.where('quarantine_id', 'in', [...chosen]))
+    .orderBy('quarantine_id')
+    .limit(recordsPerSlice)
+    .execute()
+  return rows.map((row) => Number(row.natural_key)).filter(Number.isSafeInteger)
+}

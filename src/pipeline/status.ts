@@ -1,0 +1,165 @@
+import { sql } from 'kysely'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/transaction.ts'
+import type { Stream } from '../streams/stream.ts'
+import { isProved, type Verification, verifyStream } from './verify.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+
+/** A stream must have had a good run within so many hours: a night and some slack. */
+export const freshWithinHours = 26
+
+export interface StreamStandings {
+  readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
+  /** Up to where everything was listed without a gap; of a snapshot, when it was read last. */
+  readonly coveredTo: string | null
+  readonly settledTo: string | null
+  readonly lastGoodRunAt: string | null
+  readonly quarantined: number
+  readonly gaps: number
+  /** What is missing, and why. */
+  readonly error?: string
+}
+
+export interface Standing {
+  readonly status: 'ok' | 'missed'
+  readonly rooftops: Readonly<
+    Record<
+      string,
+      { readonly name: string; readonly streams: Readonly<Record<string, StreamStandings>> }
+    >
+  >
+  readonly jobs: Readonly<Record<string, never>>
+  readonly links: Readonly<Record<string, never>>
+  readonly spend: Readonly<Record<string, never>>
+}
+
+/** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine. */
+export async function readStatus(
+  db: Db,
+  streams: readonly Stream[],
+  rooftops: readonly RooftopRow[],
+  config: Config,
+): Promise<Standing> {
+  const standings: Record<string, { name: string; streams: Record<string, StreamStandings> }> = {}
+  for (const rooftop of rooftops) {
+    const own: Record<string, StreamStandings> = {}
+    for (const stream of streams)
+      own[stream.name] = await streamStanding(db, stream, rooftop, config)
+    standings[rooftop.uid] = { name: rooftop.name, streams: own }
+  }
+  const good = Object.values(standings).every(({ streams: own }) =>
+    Object.values(own).every(({ status }) => status === 'ok'),
+  )
+  return { status: good ? 'ok' : 'missed', rooftops: standings, jobs: {}, links: {}, spend: {} }
+}
+
+interface LastRuns {
+  readonly lastStatus: string | null
+  readonly lastError: string | null
+  readonly lastGoodAt: Date | null
+}
+
+async function streamStanding(
+  db: Db,
+  stream: Stream,
+  rooftop: RooftopRow,
+  config: Config,
+): Promise<StreamStandings> {
+  const last = await lastRuns(db, stream.name, rooftop.id)
+  const quarantined = await openQuarantine(db, stream.name, rooftop.id)
+  const verification =
+    stream.kind === 'windowed' && last.lastStatus !== null
+      ? await verifyStream(db, stream, rooftop, config.sync, new Date())
+      : null
+  const covered = stream.kind === 'windowed' ? await coveredTo(db, stream.name, rooftop.id) : null
+  const reasons = whatIsWrong(last, quarantined, verification)
+  const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.lastGoodAt
+  return {
+    status: standingOf(last, reasons),
+    coveredTo: coveredAt?.toISOString() ?? null,
+    settledTo: covered?.settled?.toISOString() ?? null,
+    lastGoodRunAt: last.lastGoodAt?.toISOString() ?? null,
+    quarantined,
+    gaps: verification?.gaps.length ?? 0,
+    ...(reasons.length > 0 ? { error: reasons.join('; ') } : {}),
+  }
+}
+
+function standingOf(last: LastRuns, reasons: readonly string[]): StreamStandings['status'] {
+  if (last.lastStatus === null) return 'never'
+  if (last.lastStatus === 'failed' || last.lastStatus === 'parked') return 'failed'
+  if (isLate(last)) return 'late'
+  return reasons.length > 0 ? 'partial' : 'ok'
+}
+
+function isLate({ lastGoodAt }: LastRuns): boolean {
+  return lastGoodAt === null || Date.now() - lastGoodAt.getTime() > freshWithinHours * 3_600_000
+}
+
+function whatIsWrong(
+  last: LastRuns,
+  quarantined: number,
+  verification: Verification | null,
+): string[] {
+  const reasons: string[] = []
+  if (last.lastStatus === null) return ['never synced: run "forecourt sync"']
+  if (last.lastError !== null) reasons.push(last.lastError)
+  if (isLate(last)) reasons.push(`no good run within ${freshWithinHours} h`)
+  if (quarantined > 0) reasons.push(`${quarantined} in quarantine: see "forecourt quarantine list"`)
+  if (verification === null || isProved(verification)) return reasons
+  if (verification.gaps.length > 0) reasons.push(`not listed: ${spans(verification.gaps)}`)
+  if (verification.unprovable.length > 0)
+    reasons.push(`cannot be proved complete: ${spans(verification.unprovable)}`)
+  const other =
+    verification.overlaps.length + verification.uncertified.length + verification.notStored.length
+  if (other > 0 || verification.orphans > 0)
+    reasons.push('the ledger and the rows differ: see "forecourt verify"')
+  return reasons
+}
+
+function spans(list: readonly { from: string; until: string }[]): string {
+  const shown = list.slice(0, 3).map(({ from, until }) => `${from} to ${until}`)
+  return `${shown.join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
+}
+
+/** The newest end of the stream for the rooftop, and the newest good one: partial is good, but for what is in quarantine. */
+async function lastRuns(db: Db, stream: string, rooftopId: number): Promise<LastRuns> {
+  const { rows } = await sql<LastRuns>`
+    select (array_agg(part.status order by run_id desc))[1] as "lastStatus",
+      (array_agg(part.error order by run_id desc))[1] as "lastError",
+      max(part.finished_at) filter (where part.status in ('ok', 'partial')) as "lastGoodAt"
+    from ops.run_stream as part join ops.run using (run_id)
+    where part.stream = ${stream} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
+      and arguments ->> 'mode' in ('sync', 'backfill')`.execute(db)
+  return rows[0]!
+}
+
+async function openQuarantine(db: Db, stream: string, rooftopId: number): Promise<number> {
+  const row = await db
+    .selectFrom('ops.quarantine')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('stream', '=', stream)
+    .where('rooftop_id', '=', rooftopId)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+async function coveredTo(
+  db: Db,
+  stream: string,
+  rooftopId: number,
+): Promise<{ listed: Date | null; settled: Date | null }> {
+  const { rows } = await sql<{ listed: Date | null; settled: Date | null }>`
+    with certified as (
+      select range_agg(tstzrange(window_from, window_until)) as listed,
+        range_agg(tstzrange(window_from, window_until)) filter (where settled) as settled
+      from ops.window_certificate where stream = ${stream} and rooftop_id = ${rooftopId}
+    ), asked as (
+      select lower(wanted) as start from ops.coverage where stream = ${stream} and rooftop_id = ${rooftopId}
+    )
+    select (select upper(range) from unnest(listed) as range where range @> start) as listed,
+      (select upper(range) from unnest(settled) as range where range @> start) as settled
+    from certified cross join asked`.execute(db)
+  return rows[0] ?? { listed: null, settled: null }
+}
