@@ -73,10 +73,14 @@ function usageFault(
 ): UsageError | null {
   if (error.exitCode === 0) return null
   // The help that commander has just shown on stderr says the rest.
-  if (error.code === 'commander.help') return new UsageError('No such command: choose one of those above.')
+  if (error.code === 'commander.help')
+    return new UsageError('No such command: choose one of those above.')
   const said = error.message
     .replace(/^error: /, '')
-    .replace(/\.?\s*\n\s*\((.*)\)$/s, (_, hint: string) => ` (${hint[0]!.toLowerCase()}${hint.slice(1)})`)
+    .replace(
+      /\.?\s*\n\s*\((.*)\)$/s,
+      (_, hint: string) => ` (${hint[0]!.toLowerCase()}${hint.slice(1)})`,
+    )
     .replace(/\. ([A-Z])/g, (_, letter: string) => `; ${letter.toLowerCase()}`)
     .replace(/\.$/, '')
   const command = program.commands.find((one) => args.includes(one.name()))

@@ -93,6 +93,7 @@ function explain(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
   if (issue.code === 'invalid_union') return 'must be a dotted path or a list of such paths'
   const own = issue.message
+  if (issue.code === 'too_small' && issue.origin === 'array') return 'must not be an empty list'
   if (issue.code === 'too_small' && own.startsWith('Too small'))
     return `must be ${String(issue.minimum)} or more`
   if (issue.code === 'too_big') return `must be ${String(issue.maximum)} or less (${issue.origin})`

@@ -60,7 +60,7 @@ function notYaml({ message }: Error): string {
 function referenceProblem({ name, path }: ReferenceFault): Problem {
   const problem =
     name === null
-      ? 'has a "${" that begins no ${NAME} or ${NAME:-default}: mend it, or write "$${" for a plain "${".'
+      ? `has a "\${" that begins no \${NAME} or \${NAME:-default}: mend it, or write "$\${" for a plain "\${".`
       : `takes the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}.`
   return { path, problem }
 }

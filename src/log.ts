@@ -52,7 +52,8 @@ const redacted = [
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length)
   return (text) => {
-    let clean = text.replaceAll(/(https?:\/\/[^\s"'?]+)\?[^\s"']+/g, '$1?[hidden]')
+    // A backslash ends a link too: in JSON it escapes the quote behind the link.
+    let clean = text.replaceAll(/(https?:\/\/[^\s"'?\\]+)\?[^\s"'\\]+/g, '$1?[hidden]')
     for (const secret of known) clean = clean.replaceAll(secret, '[hidden]')
     return clean
   }

@@ -170,6 +170,17 @@ ops.coverage table
   constraint coverage_pkey PRIMARY KEY (rooftop_id, stream)
   -- covered: the union of the settled windows. wanted: what sync and backfills were asked for. What is to do is wanted - covered.
 
+ops.data_quality table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  natural_key character varying(80) not null
+  check_name character varying(40) not null
+  detail character varying(300) not null
+  run_id bigint not null
+  seen_at timestamp with time zone not null default now()
+  constraint data_quality_pkey PRIMARY KEY (rooftop_id, stream, natural_key, check_name)
+  -- Warnings: records that landed, but contradict themselves or the document. Gone when a later read of the record no longer shows them.
+
 ops.field_drift table
   stream character varying(40) not null
   json_path character varying(300) not null

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_000 }
-const exclude = ['**/node_modules/**', '**/dist/**', '**/.forecourt/**']
+// test/memory takes a minute of its own: `npm run test:memory`.
+const exclude = ['**/node_modules/**', '**/dist/**', '**/.forecourt/**', 'test/memory/**']
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),

@@ -116,6 +116,18 @@ create table ops.vanished (
 );
 comment on table ops.vanished is 'Records that the source no longer answers for or no longer lists in a certified window.';
 
+create table ops.data_quality (
+  rooftop_id int not null,
+  stream varchar(40) not null,
+  natural_key varchar(80) not null,
+  check_name varchar(40) not null,
+  detail varchar(300) not null,
+  run_id bigint not null,
+  seen_at timestamptz not null default now(),
+  primary key (rooftop_id, stream, natural_key, check_name)
+);
+comment on table ops.data_quality is 'Warnings: records that landed, but contradict themselves or the document. Gone when a later read of the record no longer shows them.';
+
 create table ops.field_drift (
   stream varchar(40) not null,
   json_path varchar(300) not null,

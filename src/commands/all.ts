@@ -1,6 +1,8 @@
 import { backfill } from './backfill.ts'
+import { check } from './check.ts'
 import type { CommandDefinition } from './command.ts'
 import { demo } from './demo.ts'
+import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { quarantine } from './quarantine.ts'
 import { replay } from './replay.ts'
@@ -8,10 +10,14 @@ import { sandbox } from './sandbox.ts'
 import { status } from './status.ts'
 import { sync } from './sync.ts'
 import { verify } from './verify.ts'
+import { warehouse } from './warehouse.ts'
 import { why } from './why.ts'
+
 /** Every command, in the order of `--help`. */
 export const allCommands: readonly CommandDefinition[] = [
   demo,
+  init,
+  check,
   migrate,
   sync,
   backfill,
@@ -20,5 +26,6 @@ export const allCommands: readonly CommandDefinition[] = [
   why,
   replay,
   quarantine,
+  warehouse,
   sandbox,
 ]

@@ -52,7 +52,7 @@ export const demo: CommandDefinition = {
       const questions = await answerQuestions(context.db)
       const seconds = (Date.now() - startedAt) / 1000
       const document = { ...report, seconds, coverage, questions, connectionString: context.url }
-      session.resultWithUrl(document, () =>
+      session.openResult(document, () =>
         summary(report, config, coverage, questions, context.url, seconds),
       )
       return exitCodeOf(report)

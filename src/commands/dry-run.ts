@@ -32,15 +32,7 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
     for (const rooftop of rooftops) {
       const about = { stream: stream.name, rooftop: rooftop.uid }
       if (stream.kind === 'snapshot') {
-        const first = rooftops.find(({ groupId }) => groupId === rooftop.groupId) === rooftop
-        plan.push({
-          ...about,
-          gap: 0,
-          recheck: 0,
-          deep: 0,
-          expectedLists: first ? 2 : 0,
-          expectedReads: 0,
-        })
+        plan.push({ ...about, gap: 0, recheck: 0, deep: 0, expectedLists: 2, expectedReads: 0 })
         continue
       }
       const due = await countDue(

@@ -1,9 +1,18 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import { noProgress, type Progress } from '../context.ts'
-import type { Session } from './session.ts'
+
+/** Where the bars would be drawn, and what was asked for. */
+interface Screen {
+  readonly io: { readonly stderr: NodeJS.WritableStream & { isTTY?: boolean } }
+  readonly globals: {
+    readonly progress?: boolean
+    readonly quiet?: boolean
+    readonly json?: boolean
+  }
+}
 
 /** Bars with rate and time left on a terminal; nothing elsewhere. */
-export function openProgress({ io, globals }: Session): Progress {
+export function openProgress({ io, globals }: Screen): Progress {
   if (io.stderr.isTTY !== true || globals.progress === false || globals.quiet || globals.json)
     return noProgress
   const bars = new MultiBar(

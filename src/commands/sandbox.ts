@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { stringify } from 'yaml'
+import { UsageError } from '../errors.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import { wholeNumberOption } from './choose.ts'
 import type { CommandDefinition } from './command.ts'
@@ -16,13 +17,13 @@ export const sandbox: CommandDefinition = {
       .option('--evals <n>', 'how many evaluations', '2000'),
   examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
   async run(session, options) {
+    const port = wholeNumberOption('--port', options['port'], 0, 65_535)
     const started = await startSandbox({
-      port: wholeNumberOption('--port', options['port'], 0, 65_535),
+      port,
       seed: wholeNumberOption('--seed', options['seed'], 0, 2 ** 31),
       rooftops: wholeNumberOption('--rooftops', options['rooftops'], 1, 5000),
       evaluations: wholeNumberOption('--evals', options['evals'], 0, 2_000_000),
       now: sandboxAnchor(session.config.homeDir),
-      photoBaseUrl: 'http://127.0.0.1:4010',
       wire: session.config.wire.appraisal,
     }).catch((cause: Error) => {
       if ((cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw cause
@@ -34,7 +35,8 @@ export const sandbox: CommandDefinition = {
     })
     started.clock.set(new Date())
     const config = started.clientConfig()
-    session.result({ baseUrl: started.baseUrl, ...config }, () => [
+    // Its keys are made up and meant to be copied, even when the config here holds them as secrets.
+    session.openResult({ baseUrl: started.baseUrl, ...config }, () => [
       `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C. A config that fits:`,
       '',
       stringify(config).trimEnd(),

@@ -92,14 +92,18 @@ export class Session implements AsyncDisposable {
 
   /** The command's result: the document with --json, else the lines. */
   result(document: unknown, lines: () => readonly string[]): void {
-    const text = this.json ? JSON.stringify(document, null, 2) : lines().join('\n')
-    this.io.stdout.write(`${this.io.hide?.(text) ?? text}\n`)
+    const hide = this.io.hide ?? ((text: string) => text)
+    // Value by value, so that the document stays JSON.
+    const clean = (_: string, value: unknown) => (typeof value === 'string' ? hide(value) : value)
+    const text = this.json ? JSON.stringify(document, clean, 2) : hide(lines().join('\n'))
+    this.io.stdout.write(`${text}\n`)
     this.io.hasResult = true
   }
 
-  /** A result that is meant to hold the warehouse's connection string. */
-  resultWithUrl(document: unknown, lines: () => readonly string[]): void {
+  /** A result that is meant to hold what is elsewhere a secret: the demo's connection string, the sandbox's keys. */
+  openResult(document: unknown, lines: () => readonly string[]): void {
     this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
+    this.io.hasResult = true
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

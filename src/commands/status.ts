@@ -1,4 +1,4 @@
-import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamStandings } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import type { CommandDefinition } from './command.ts'
@@ -11,7 +11,7 @@ export const status: CommandDefinition = {
   async run(session) {
     const rooftops = chooseRooftops(session.config, [])
     const warehouse = await session.warehouse('read')
-    const known = await registerRooftops(warehouse.db, rooftops)
+    const known = await findRooftops(warehouse.db, rooftops)
     const standing = await readStatus(warehouse.db, allStreams, known, session.config)
     session.result(standing, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>

@@ -1,5 +1,5 @@
 import { openAppraisal } from '../context.ts'
-import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import {
   duplicateIds,
   isProved,
@@ -25,7 +25,7 @@ export const verify: CommandDefinition = {
   async run(session, options) {
     const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
     const warehouse = await session.warehouse('read')
-    const rooftops = await registerRooftops(warehouse.db, chosen)
+    const rooftops = await findRooftops(warehouse.db, chosen)
     const checked: Verification[] = []
     const deep: DeepVerification[] = []
     const appraisal = openAppraisal(session.config)

@@ -41,6 +41,18 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
   }
 }
 
+/** A sentence for a Postgres that ended our connection or went away; any other error as it is. */
+export function explainLoss(error: unknown): unknown {
+  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  const message = messageOf(error)
+  const lost =
+    /^(57P\d\d|08\w{3}|ECONN\w+|EPIPE|ETIMEDOUT)$/.test(code) ||
+    /Connection terminated|trying to connect|not queryable/.test(message)
+  if (!lost) return error
+  const advice = 'what was committed stays; see that Postgres runs, then run the command again.'
+  return new Error(`The connection to Postgres was lost (${message}): ${advice}`, { cause: error })
+}
+
 // A query, because poolers such as PgBouncer refuse settings in the start-up message.
 async function prepareSession(client: pg.ClientBase, options: PoolOptions): Promise<void> {
   const timeout = options.idleInTransactionTimeoutMs ?? 60_000

@@ -153,6 +153,17 @@ export interface OpsCoverageTable {
   wanted: Generated<string>
 }
 
+/** ops.data_quality */
+export interface OpsDataQualityTable {
+  rooftop_id: number
+  stream: string
+  natural_key: string
+  check_name: string
+  detail: string
+  run_id: number
+  seen_at: Generated<Date>
+}
+
 /** ops.field_drift */
 export interface OpsFieldDriftTable {
   stream: string
@@ -318,6 +329,7 @@ export interface Tables {
   'core.rooftop_group': CoreRooftopGroupTable
   'core.user_price': CoreUserPriceTable
   'ops.coverage': OpsCoverageTable
+  'ops.data_quality': OpsDataQualityTable
   'ops.field_drift': OpsFieldDriftTable
   'ops.quarantine': OpsQuarantineTable
   'ops.run': OpsRunTable
@@ -471,6 +483,15 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'stream', type: 'character varying(40)' },
     { name: 'covered', type: 'tstzmultirange' },
     { name: 'wanted', type: 'tstzmultirange' },
+  ],
+  'ops.data_quality': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'natural_key', type: 'character varying(80)' },
+    { name: 'check_name', type: 'character varying(40)' },
+    { name: 'detail', type: 'character varying(300)' },
+    { name: 'run_id', type: 'bigint' },
+    { name: 'seen_at', type: 'timestamp with time zone' },
   ],
   'ops.field_drift': [
     { name: 'stream', type: 'character varying(40)' },

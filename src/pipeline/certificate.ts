@@ -24,6 +24,7 @@ export interface EarlierCertificate {
   readonly until: number
   readonly idsDigest: Buffer
   readonly proof: string
+  readonly listedAt: Date
   readonly rereadAt: Date
 }
 
@@ -41,7 +42,7 @@ export async function earlierCertificates(
 ): Promise<EarlierCertificate[]> {
   const rows = await db
     .selectFrom('ops.window_certificate')
-    .select(['window_from', 'window_until', 'ids_digest', 'proof', 'reread_at'])
+    .select(['window_from', 'window_until', 'ids_digest', 'proof', 'listed_at', 'reread_at'])
     .where('rooftop_id', '=', scope.rooftopId)
     .where('stream', '=', scope.stream)
     .where('window_from', '<', fromUnixSeconds(span.until))
@@ -52,6 +53,7 @@ export async function earlierCertificates(
     until: row.window_until.getTime() / 1000,
     idsDigest: row.ids_digest,
     proof: row.proof,
+    listedAt: row.listed_at,
     rereadAt: row.reread_at,
   }))
 }

@@ -2,16 +2,21 @@ import type { Known, WindowedStream } from '../streams/stream.ts'
 import { parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { type EarlierCertificate, earlierCertificates } from './certificate.ts'
+import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
 import type { ProvenPart } from './prove.ts'
-import { asideKeys } from './quarantine.ts'
+import { type AsideRecord, asideRecords } from './quarantine.ts'
 import { isRereadDue, saysUnchanged } from './reread.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
+import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
 
 export interface Reading {
   /** Records to read. */
   readonly ids: readonly number[]
   readonly known: ReadonlyMap<number, Known>
+  /** In quarantine now. */
+  readonly aside: ReadonlySet<number>
+  /** In quarantine here, but landed meanwhile: another rooftop of the group holds it. */
+  readonly landed: readonly number[]
   /** Parts whose known records were all looked at; the others keep their earlier mark. */
   readonly lookedAt: ReadonlyMap<ProvenPart, Date>
   /** Stored records of a part that the list no longer shows. */
@@ -23,36 +28,61 @@ export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
   parts: readonly ProvenPart[],
+  traffic: Traffic,
 ): Promise<Reading> {
-  const { context, stream, rooftop, run } = job
-  const all = [...new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))]
-  const known = new Map(
-    (await stream.known(context.db, rooftop, all)).map((entry) => [entry.id, entry]),
-  )
-  const aside = await asideKeys(context.db, scope, all.map(String))
+  const { context, stream, rooftop } = job
+  const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
+  const open = await asideRecords(context.db, scope)
+  const aside = new Set(open.map(({ id }) => id))
+  // Aside and no longer listed: read once more, to learn whether it has vanished.
+  const lost = open
+    .filter((record) => !listed.has(record.id) && wasListedIn(parts, record))
+    .map(({ id }) => id)
+  const entries = await stream.known(context.db, rooftop, [...listed, ...lost])
+  const known = new Map(entries.map((entry) => [entry.id, entry]))
   let budget = context.config.sync.rereadBudget - (await rereadSoFar(job))
-  const ids = new Set<number>()
+  const ids = new Set(lost)
   const lookedAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
   for (const part of parts) {
-    const earlier = await earlierCertificates(context.db, scope, part.window)
-    const since = earliestLook(part, earlier)
-    const again = part.items.filter(({ evalId, updatedAt }) => {
-      const entry = known.get(evalId)
-      if (!entry || entry.gone || aside.has(String(evalId))) ids.add(evalId)
-      else if (entry.rooftopId === rooftop.id)
-        return isDue(entry, updatedAt, since, run.sourceStart)
-      return false
-    })
+    const since = earliestLook(part, await earlierCertificates(context.db, scope, part.window))
+    const { first, again } = sortOut(job, part, { known, aside, since })
     const affordable = again.length <= budget
-    if (affordable) {
-      budget -= again.length
-      for (const item of again) ids.add(item.evalId)
-    }
+    if (affordable) budget -= again.length
+    for (const id of affordable ? [...first, ...again] : first) ids.add(id)
     lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
-    unlisted.set(part, await missingFrom(job, part))
+    unlisted.set(part, await missingFrom(job, part, traffic))
   }
-  return { ids: [...ids], known, lookedAt, unlisted }
+  const landed = [...aside].filter((id) => isHeldElsewhere(known.get(id), rooftop))
+  return { ids: [...ids], known, aside, landed, lookedAt, unlisted }
+}
+
+/** Of a part: what has to be read in any case, and what is known and is to be read again. */
+function sortOut(
+  { rooftop, run }: SliceJob,
+  part: ProvenPart,
+  {
+    known,
+    aside,
+    since,
+  }: { since: Date | null; known: ReadonlyMap<number, Known>; aside: ReadonlySet<number> },
+): { first: number[]; again: number[] } {
+  const first: number[] = []
+  const again: number[] = []
+  for (const { evalId, updatedAt } of part.items) {
+    const entry = known.get(evalId)
+    if (isHeldElsewhere(entry, rooftop)) continue
+    if (!entry || entry.gone || aside.has(evalId)) first.push(evalId)
+    else if (isDue(entry, updatedAt, since, run.sourceStart)) again.push(evalId)
+  }
+  return { first, again }
+}
+
+function wasListedIn(parts: readonly ProvenPart[], { from, until }: AsideRecord): boolean {
+  if (!from || !until) return false
+  return parts.some(
+    ({ window }) => fromUnixSeconds(window.from) < until && fromUnixSeconds(window.until) > from,
+  )
 }
 
 function isDue(entry: Known, updatedAt: string | null, since: Date | null, now: number): boolean {
@@ -88,6 +118,7 @@ async function rereadSoFar({
 async function missingFrom(
   job: SliceJob<WindowedStream>,
   part: ProvenPart,
+  traffic: Traffic,
 ): Promise<readonly number[]> {
   const { context, stream, rooftop } = job
   if (part.proof === 'unprovable') return []
@@ -105,7 +136,7 @@ async function missingFrom(
     sourcesOf(context),
     rooftop,
     { from, until: open ? null : until },
-    { signal: context.signal },
+    { signal: context.signal, onAttempt: traffic.onAttempt },
   )
   const shown = new Set(again.items.map((item) => item.evalId))
   return missing.filter((id) => !shown.has(id))

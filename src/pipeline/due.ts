@@ -96,14 +96,15 @@ function isRecent({ run }: DueScope, sync: Config['sync']): RawBuilder<boolean> 
   return sql<boolean>`window_until > ${fromUnixSeconds(Math.floor(run.sourceStart - sync.recheckDays * daySeconds))}`
 }
 
-/** Settled, not yet listed by this run, and recent or with its turn come since it was listed last. */
+/** Settled, not yet listed by this run, and recent, or with a record aside that is to be tried again, or with its turn come
+ *  since it was listed last. */
 function isListedAgain(scope: DueScope, sync: Config['sync']): RawBuilder<boolean> {
   const today = dayNumber(scope.run.sourceStart)
   const nights = sync.deepRelistNights
   return sql<boolean>`
     rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and settled and run_id <> ${scope.run.runId}
     and window_until <= ${fromUnixSeconds(scope.run.sourceStart)}
-    and (${isRecent(scope, sync)} or listed_at < to_timestamp(
+    and (${isRecent(scope, sync)} or quarantined > 0 or listed_at < to_timestamp(
       (${today}::bigint - mod(${today}::bigint - floor(extract(epoch from window_from) / ${daySeconds})::bigint, ${nights}::bigint)) * ${daySeconds}
     ))
     and exists (

@@ -4,6 +4,8 @@ import { UnreadableBody } from '../sources/appraisal/evaluation-body.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
 import { type Issue, RecordIssues, type WindowedStream } from '../streams/stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { AppraisalWire } from '../values/wire.ts'
 import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
 
 /** A record that was read: as it was before, new or changed, not fitting, or no longer there. */
@@ -15,6 +17,8 @@ export type Hydrated =
       readonly id: number
       readonly record: unknown
       readonly payload: Payload
+      /** The rooftop that it belongs to. */
+      readonly owner: RooftopRow
       readonly drift: unknown
     }
   | {
@@ -30,17 +34,24 @@ export interface Payload {
   readonly fetchedAt: Date
 }
 
-/** So many records in a row that the source will not give are a source that is down, not broken records. */
+/** What is known of the records before they are read. */
+interface BeforeReading {
+  readonly storedHash: ReadonlyMap<number, Buffer>
+  readonly aside: ReadonlySet<number>
+}
+
+/** More records than this that the source will not give are a source that is down, not broken records. */
 const tolerated = 10
 
 /**
  * Reads records one by one, as many at once as the key's limiter allows. A record that cannot be read or does not fit is
- * rejected alone; a fault of the source ends the slice. `storedHash` saves parsing what has not changed.
+ * rejected alone; a fault of the source ends the slice. One that was aside already tells nothing new of the source, so
+ * that a few that stay broken for ever hold up nothing. `storedHash` saves parsing what has not changed.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
-  storedHash: ReadonlyMap<number, Buffer>,
+  { storedHash, aside }: BeforeReading,
   traffic: Traffic,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
@@ -61,7 +72,7 @@ export async function hydrate(
     } catch (error) {
       const rejected = asRejected(id, error)
       if (rejected && (error as SyncError).verdict === 'skip') return rejected
-      if (rejected && ++faults <= Math.max(tolerated, ids.length / 5) && ids.length > 1)
+      if (rejected && (aside.has(id) || ++faults <= Math.max(tolerated, ids.length / 5)))
         return rejected
       stop.abort(error)
       throw error
@@ -70,21 +81,14 @@ export async function hydrate(
   const results = await Promise.allSettled(ids.map((id) => limit(() => readOne(id))))
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
-  const read = results.map((result) => {
+  return results.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value
   })
-  if (faults > 0 && faults >= ids.length) {
-    throw new SyncError(
-      'retry',
-      `None of ${ids.length} ${stream.name} of ${rooftop.name} could be read; the next run tries again.`,
-    )
-  }
-  return read
 }
 
 function digest(
-  { stream, rooftop, context }: SliceJob<WindowedStream>,
+  job: SliceJob<WindowedStream>,
   id: number,
   fetched: FetchedEvaluation,
   stored: Buffer | undefined,
@@ -93,21 +97,29 @@ function digest(
   const { text, fetchedAt } = fetched
   const hash = bodyHash(text)
   if (stored?.equals(hash)) return { kind: 'same', id }
-  const read = readRecord(stream, rooftop, context.config.wire.appraisal, id, text)
+  const wire = job.context.config.wire.appraisal
+  const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
+  const read = readRecord(job.stream, ownerOf, wire, id, text)
   return read.kind === 'record'
     ? { ...read, payload: { text, hash, fetchedAt } }
     : { ...read, text }
 }
 
+/** A filtered list says itself whose its records are; one that answers for the whole group leaves it to the payload. */
+function owner({ rooftop, siblings }: SliceJob, dealerId: number | null): RooftopRow {
+  if (rooftop.dealerId !== null || dealerId === null) return rooftop
+  return siblings.find((sibling) => sibling.dealerId === dealerId) ?? rooftop
+}
+
 /** Parses and normalises a payload; used by the replay too, which has no source. */
 export function readRecord(
   stream: WindowedStream,
-  rooftop: SliceJob['rooftop'],
-  wire: SliceJob['context']['config']['wire']['appraisal'],
+  ownerOf: (body: unknown) => RooftopRow,
+  wire: AppraisalWire,
   id: number,
   text: string,
 ):
-  | { kind: 'record'; id: number; record: unknown; drift: unknown }
+  | { kind: 'record'; id: number; record: unknown; drift: unknown; owner: RooftopRow }
   | { kind: 'rejected'; id: number; issues: readonly Issue[] } {
   let body: unknown
   try {
@@ -120,8 +132,9 @@ export function readRecord(
     }
   }
   try {
-    const record = stream.normalise(body, id, rooftop, wire)
-    return { kind: 'record', id, record, drift: stream.recordOf(body, id) }
+    const owner = ownerOf(body)
+    const record = stream.normalise(body, id, owner, wire)
+    return { kind: 'record', id, record, drift: stream.recordOf(body, id), owner }
   } catch (error) {
     if (error instanceof RecordIssues) return { kind: 'rejected', id, issues: error.issues }
     throw error

@@ -80,6 +80,7 @@ export async function insertRun(
         mode: plan.mode,
         from: plan.from,
         until: plan.until,
+        only: plan.only ?? [],
       }),
       source_started_at: fromUnixSeconds(sourceStart),
       host: hostname().slice(0, 120),
@@ -144,8 +145,10 @@ export async function finishRun(
     .updateTable('ops.run')
     .set({ status, finished_at: sql<Date>`now()` })
     .where('run_id', '=', runId)
+    .where('status', '=', 'running')
     .returning('finished_at')
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
+  if (!row) throw new FencedError(`Run ${runId} was ended by another run; see "forecourt status".`)
   return row.finished_at!
 }
 
@@ -157,6 +160,19 @@ export async function advanceFence(tx: Tx, runId: number): Promise<void> {
   )
   if (rowCount !== 1)
     throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
+}
+
+/** FencedError when another run has taken this one for dead and ended it. */
+export async function assertRunning(db: Db, runId: number): Promise<void> {
+  const row = await db
+    .selectFrom('ops.run')
+    .select('status')
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  if (row?.status !== 'running')
+    throw new FencedError(
+      `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
+    )
 }
 
 export interface RunStreamKey {

@@ -2,6 +2,7 @@ import type { WindowedStream } from '../streams/stream.ts'
 import { earlierCertificates, idsDigest } from './certificate.ts'
 import type { DueScope, DueWindow } from './due.ts'
 import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
+import { dayNumber, latestTurn } from '../values/window.ts'
 import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
 
 /** A slice holds about so many records: bounds memory, the length of its transaction, and what a crash costs. */
@@ -56,10 +57,16 @@ async function listOne(
   knowledge: CapKnowledge,
   traffic: Traffic,
 ) {
-  const { context, stream, rooftop } = job
+  const { context, stream, rooftop, run } = job
+  const nights = context.config.sync.deepRelistNights
   const earlier = await earlierCertificates(context.db, scope, window)
   const vouching = earlier.find(
-    (old) => old.from === window.from && old.until === window.until && old.proof === 'halved',
+    (old) =>
+      old.from === window.from &&
+      old.until === window.until &&
+      old.proof === 'halved' &&
+      // The same full answer again may hide what completed since: on its window's turn it is proved anew.
+      old.listedAt.getTime() / 1000 >= latestTurn(dayNumber(window.from), nights, run.sourceStart),
   )
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   const list = async ({
@@ -77,10 +84,10 @@ async function listOne(
   return await proveWindow(window, { list, knowledge, vouched, maxItems: recordsPerPart })
 }
 
-/** Windows of a wave are proved side by side: the largest answer and the least cap of them count. */
+/** Windows of a wave are proved side by side: the largest answer and the least cap that it leaves standing count. */
 function combine(left: CapKnowledge, right: CapKnowledge): CapKnowledge {
   const caps = [left.cap, right.cap].filter((cap) => cap !== null)
   const largest = Math.max(left.largest, right.largest)
   const cap = caps.length > 0 ? Math.min(...caps) : null
-  return { largest, cap: cap !== null && largest > cap && right.cap === null ? null : cap }
+  return { largest, cap: cap !== null && largest > cap ? null : cap }
 }

@@ -41,8 +41,9 @@ const leastCap = 2
 /**
  * Lists a window and proves that nothing was cut off. The list has no page and no truncation signal [A §4 /getevallist],
  * so the proof is conservation: ids(whole) = ids(left) + ids(right). An answer smaller than one that the source has given
- * before cannot have been cut; one at the maximum is halved until its parts are smaller. A mismatch teaches the cap, and
- * from then on windows split until they fit; a single second that does not fit is unprovable.
+ * before cannot have been cut, unless the source has brought in a cap since, which a round count betrays; one at the maximum
+ * is halved until its parts are smaller. A mismatch teaches the cap, and from then on windows split until they fit; a single
+ * second that does not fit is unprovable.
  */
 export async function proveWindow(window: Window, options: ProveOptions): Promise<Proof> {
   const listing = await options.list(window)
@@ -63,7 +64,7 @@ async function proveListing(
   const suspect =
     knowledge.cap !== null
       ? count >= knowledge.cap
-      : count >= leastCap && count >= knowledge.largest
+      : (count >= leastCap && count >= knowledge.largest) || isRound(count)
   const tooLarge = count > options.maxItems
   if (!suspect && !tooLarge) return part('plain')
   if (!tooLarge && knowledge.cap === null && options.vouched(listing.items)) return part('halved')
@@ -122,7 +123,12 @@ function grown(knowledge: CapKnowledge, count: number): CapKnowledge {
 
 /** Of a single second: no cap was ever seen, then only a round and large number is a reason to doubt. */
 function isCapped(count: number, { cap }: CapKnowledge): boolean {
-  return cap !== null ? count >= cap : count >= 100 && count % 50 === 0
+  return cap !== null ? count >= cap : isRound(count)
+}
+
+/** A number that somebody may have set as a limit. */
+function isRound(count: number): boolean {
+  return count >= 100 && count % 50 === 0
 }
 
 /** The newest window ends when it was listed. */

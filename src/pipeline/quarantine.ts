@@ -53,6 +53,19 @@ export async function release(
   )
 }
 
+/** Closes everything of the scope but these keys: the list that was read whole showed no other misfit. */
+export async function releaseAllBut(
+  tx: Tx,
+  scope: QuarantineScope,
+  naturalKeys: readonly string[],
+): Promise<void> {
+  await tx.client.query(
+    `update ops.quarantine set resolved_at = now()
+     where rooftop_id = $1 and stream = $2 and natural_key <> all($3) and resolved_at is null`,
+    [scope.rooftopId, scope.stream, naturalKeys],
+  )
+}
+
 /** Which of the keys are in quarantine now. */
 export async function asideKeys(
   db: Db,
@@ -69,4 +82,30 @@ export async function asideKeys(
     .where('natural_key', 'in', [...naturalKeys])
     .execute()
   return new Set(rows.map((row) => row.natural_key))
+}
+
+/** A record in quarantine, with the window that listed it last. */
+export interface AsideRecord {
+  readonly id: number
+  readonly from: Date | null
+  readonly until: Date | null
+}
+
+/** All records that are in quarantine now. */
+export async function asideRecords(
+  db: Db,
+  scope: Omit<QuarantineScope, 'runId'>,
+): Promise<AsideRecord[]> {
+  const rows = await db
+    .selectFrom('ops.quarantine')
+    .select(['natural_key', 'window_from', 'window_until'])
+    .where('rooftop_id', '=', scope.rooftopId)
+    .where('stream', '=', scope.stream)
+    .where('resolved_at', 'is', null)
+    .execute()
+  return rows.map((row) => ({
+    id: Number(row.natural_key),
+    from: row.window_from,
+    until: row.window_until,
+  }))
 }

@@ -30,7 +30,7 @@ export async function replayWindowed(
   const after = await replayedUpTo(context.db, job)
   const payloads = await nextPayloads(context.db, job, after)
   const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
-  return await inTransaction(context.pool, async (tx) => {
+  const rebuilt = await inTransaction(context.pool, async (tx) => {
     const { sets, rejected } = await rebuild(tx, job, ids, payloads)
     for (const table of stream.tables) {
       await deleteRows(tx, stream, rooftop, table, [...sets.keys()])
@@ -47,8 +47,11 @@ export async function replayWindowed(
     const counts = { listed: ids.length, updated: sets.size, quarantined: rejected.length }
     const result = { counts: addCounts(zeroCounts, counts), more: ids.length >= recordsPerSlice }
     await finish(tx, result)
+    context.crashPoint('ledger-written')
     return result
   })
+  context.crashPoint('committed')
+  return rebuilt
 }
 
 /** Folds each record's payloads, oldest first, through the same merge that a nightly load uses. */
@@ -62,7 +65,7 @@ async function rebuild(
   const wire = context.config.wire.appraisal
   const read = payloads.map((payload) => ({
     payload,
-    ...readRecord(stream, rooftop, wire, Number(payload.natural_key), payload.text),
+    ...readRecord(stream, () => rooftop, wire, Number(payload.natural_key), payload.text),
   }))
   const records = read.filter((entry) => entry.kind === 'record')
   const links = await stream.resolve(

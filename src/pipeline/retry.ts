@@ -1,9 +1,10 @@
 import { inTransaction } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/stream.ts'
+import { isHeldElsewhere } from './adopt.ts'
 import { Drift } from './drift.ts'
 import type { ProvenPart } from './prove.ts'
 import { type SliceJob, Traffic } from './slice.ts'
-import { type Finish, readRecords, type SliceResult } from './windowed.ts'
+import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
 import { writeSlice } from './write-slice.ts'
 
 const recordsPerSlice = 500
@@ -18,21 +19,28 @@ export async function retrySlice(
 ): Promise<SliceResult> {
   const { context, stream } = job
   const traffic = new Traffic()
-  const ids = await untried(job)
+  const open = await untried(job)
   const known = new Map(
-    (await stream.known(context.db, job.rooftop, ids)).map((entry) => [entry.id, entry]),
+    (await stream.known(context.db, job.rooftop, open)).map((entry) => [entry.id, entry]),
   )
-  const records = await readRecords(job, ids, known, traffic)
+  const landed = open.filter((id) => isHeldElsewhere(known.get(id), job.rooftop))
+  const ids = open.filter((id) => !landed.includes(id))
+  const chosen = { ids, known, landed, aside: new Set(ids) }
+  const records = await readRecords(job, chosen, traffic)
   const drift = new Drift(stream.documented)
   const nothing = new Map<ProvenPart, never>()
+  context.crashPoint('before-commit')
   const result = await inTransaction(context.pool, async (tx) => {
-    const content = { ids, known, parts: [], lookedAt: nothing, unlisted: nothing, records, drift }
+    const content = { ...chosen, parts: [], lookedAt: nothing, unlisted: nothing, records, drift }
     const { counts } = await writeSlice(tx, job, content, traffic)
-    const outcome = { counts, more: ids.length >= recordsPerSlice }
+    context.crashPoint('rows-written')
+    const outcome = { counts, more: open.length >= recordsPerSlice }
     await finish(tx, outcome)
+    context.crashPoint('ledger-written')
     return outcome
   })
-  await drift.write(context.db, stream.name)
+  context.crashPoint('committed')
+  await reportDrift(job, drift)
   return result
 }
 

@@ -20,6 +20,22 @@ export function chooseRooftops(config: Config, uids: readonly string[]): readonl
     : config.rooftops.filter((rooftop) => uids.includes(rooftop.uid))
 }
 
+/** The same without writing: a rooftop that no run has registered yet has the id 0, which no row has. */
+export async function findRooftops(
+  db: Db,
+  rooftops: readonly RooftopConfig[],
+): Promise<RooftopRow[]> {
+  const rows = await db
+    .selectFrom('core.rooftop')
+    .select(['rooftop_uid', 'rooftop_id', 'group_id'])
+    .execute()
+  const byUid = new Map(rows.map((row) => [row.rooftop_uid, row]))
+  return rooftops.map((rooftop) => {
+    const row = byUid.get(rooftop.uid)
+    return { ...described(rooftop), id: row?.rooftop_id ?? 0, groupId: row?.group_id ?? 0 }
+  })
+}
+
 /** Brings core.rooftop to what the config says and returns the rooftops with their keys; writes only what differs. */
 export async function registerRooftops(
   db: Db,

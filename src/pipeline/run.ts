@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { RooftopConfig } from '../config.ts'
 import type { Context } from '../context.ts'
+import { explainLoss } from '../db/connect.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import type { Stream } from '../streams/stream.ts'
@@ -10,6 +11,7 @@ import { want } from './certificate.ts'
 import { countDue, type DueScope } from './due.ts'
 import {
   abandonRun,
+  assertRunning,
   finishRun,
   holdRunLock,
   insertRun,
@@ -39,7 +41,9 @@ export async function runStreams(context: Context, request: RunRequest): Promise
     warnOfSkew(context)
   }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
-  const rooftops = await registerRooftops(context.db, request.rooftops)
+  const known = await registerRooftops(context.db, context.config.rooftops)
+  const chosen = new Set(request.rooftops.map(({ uid }) => uid))
+  const rooftops = known.filter(({ uid }) => chosen.has(uid))
   const holder = await context.pool.connect()
   try {
     const run = await startRun(context, request, rooftops, sourceStart, holder)
@@ -47,7 +51,7 @@ export async function runStreams(context: Context, request: RunRequest): Promise
     const progress = await trackProgress(context, request, run, rooftops)
     await work(context, {
       streams: request.streams,
-      rooftops,
+      rooftops: known,
       isDone: async () => await allDone(context, run),
       onSlice: progress,
     })
@@ -57,6 +61,8 @@ export async function runStreams(context: Context, request: RunRequest): Promise
     const finishedAt = await finishRun(context.db, run.runId, status)
     context.crashPoint('run-finished')
     return { ...report, finishedAt: finishedAt.toISOString() }
+  } catch (error) {
+    throw explainLoss(error)
   } finally {
     // The session ends, and with it the lock that says that this run is alive.
     holder.release(true)
@@ -92,16 +98,12 @@ async function startRun(
     for (const { stream, rooftop, rank } of pairs) {
       const data = { runId: run.runId, stream: stream.name, rooftopUid: rooftop.uid }
       const priority = request.streams.length - rank
-      const held = await context.queue.offer(tx.client, data, { priority })
-      if (held) {
-        await takeOver(
-          context,
-          tx.client,
-          held.id,
-          held.data.runId,
-          `${stream.name} of ${rooftop.name}`,
-        )
-        await context.queue.offer(tx.client, data, { priority })
+      const what = `${stream.name} of ${rooftop.name}`
+      // More than once: a dead run's last slice may commit, and queue its next one, while its work is dropped.
+      for (;;) {
+        const held = await context.queue.offer(tx.client, data, { priority })
+        if (!held) break
+        await takeOver(context, tx.client, held.id, held.data.runId, what)
       }
       const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
       if (stream.kind === 'windowed' && ownsWindows(run))
@@ -125,8 +127,9 @@ async function takeOver(
     )
   }
   context.log.warn({ runId }, `run ${runId} did not finish; its work is taken over`)
-  await context.queue.drop(client, jobId)
+  // The run first and its work second, as a slice's commit does: the other way round the two wait for each other.
   await abandonRun(client, runId)
+  await context.queue.drop(client, jobId)
 }
 
 /** Does the run list windows? */
@@ -134,7 +137,9 @@ function ownsWindows({ mode }: RunPlan): boolean {
   return mode === 'sync' || mode === 'backfill'
 }
 
+/** FencedError when another run has ended this one: its work will never be done. */
 async function allDone(context: Context, run: Run): Promise<boolean> {
+  await assertRunning(context.db, run.runId)
   const open = await context.db
     .selectFrom('ops.run_stream')
     .select('stream')

@@ -11,6 +11,8 @@ export interface SliceJob<S extends Stream = Stream> {
   readonly run: Run
   readonly stream: S
   readonly rooftop: RooftopRow
+  /** All rooftops of the config that share its dealer group, itself among them. */
+  readonly siblings: readonly RooftopRow[]
   readonly item: WorkItem
 }
 

@@ -3,7 +3,7 @@ import type { SnapshotStream } from '../streams/stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
-import { putAside } from './quarantine.ts'
+import { putAside, releaseAllBut } from './quarantine.ts'
 import { type SliceJob, sourcesOf, Traffic } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
 
@@ -34,6 +34,8 @@ export async function snapshotSlice(
       quarantine,
       loaded.rejected.map((record) => ({ ...record, window: null })),
     )
+    const misfits = loaded.rejected.map(({ naturalKey }) => naturalKey)
+    await releaseAllBut(tx, quarantine, misfits)
     context.crashPoint('rows-written')
     const counts = {
       ...loaded.counts,

@@ -16,6 +16,8 @@ export interface StreamStandings {
   readonly lastGoodRunAt: string | null
   readonly quarantined: number
   readonly gaps: number
+  /** Records that contradict themselves or the document: ops.data_quality. */
+  readonly warnings: number
   /** What is missing, and why. */
   readonly error?: string
 }
@@ -81,6 +83,7 @@ async function streamStanding(
     lastGoodRunAt: last.lastGoodAt?.toISOString() ?? null,
     quarantined,
     gaps: verification?.gaps.length ?? 0,
+    warnings: await openWarnings(db, stream.name, rooftop.id),
     ...(reasons.length > 0 ? { error: reasons.join('; ') } : {}),
   }
 }
@@ -132,6 +135,16 @@ async function lastRuns(db: Db, stream: string, rooftopId: number): Promise<Last
     where part.stream = ${stream} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
       and arguments ->> 'mode' in ('sync', 'backfill')`.execute(db)
   return rows[0]!
+}
+
+async function openWarnings(db: Db, stream: string, rooftopId: number): Promise<number> {
+  const row = await db
+    .selectFrom('ops.data_quality')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('stream', '=', stream)
+    .where('rooftop_id', '=', rooftopId)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
 }
 
 async function openQuarantine(db: Db, stream: string, rooftopId: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
-import type { Known, WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/stream.ts'
 import { capKnowledge, certify, learnCap } from './certificate.ts'
-import { chooseRecords } from './choose-records.ts'
+import { chooseRecords, type Reading } from './choose-records.ts'
 import { Drift } from './drift.ts'
 import { type DueScope, dueWindows } from './due.ts'
 import { type Hydrated, hydrate } from './hydrate.ts'
@@ -34,8 +34,8 @@ export async function windowedSlice(
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const before = await capKnowledge(context.db, scope)
   const listed = await listWindows(job, scope, due, before, traffic)
-  const reading = await chooseRecords(job, scope, listed.parts)
-  const records = await readRecords(job, reading.ids, reading.known, traffic)
+  const reading = await chooseRecords(job, scope, listed.parts, traffic)
+  const records = await readRecords(job, reading, traffic)
   context.crashPoint('before-commit')
   const more = listed.more || (listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null)
   const drift = new Drift(stream.documented)
@@ -51,25 +51,29 @@ export async function windowedSlice(
     return outcome
   })
   context.crashPoint('committed')
-  await drift.write(context.db, stream.name)
+  await reportDrift(job, drift)
   return result
 }
 
 /** Reads the chosen records; the stored hash of a body saves parsing one that has not changed. */
 export async function readRecords(
   job: SliceJob<WindowedStream>,
-  ids: readonly number[],
-  known: ReadonlyMap<number, Known>,
+  { ids, known, aside }: Pick<Reading, 'ids' | 'known' | 'aside'>,
   traffic: Traffic,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
   // A record that was gone is merged again even when its body is the same: its mark must go.
   const comparable = ids.filter((id) => known.has(id) && !known.get(id)!.gone)
   const hashes = await newestHashes(context.db, stream.endpoint, rooftop, comparable.map(String))
-  return await hydrate(
-    job,
-    ids,
-    new Map([...hashes].map(([key, hash]) => [Number(key), hash])),
-    traffic,
-  )
+  const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
+  return await hydrate(job, ids, { storedHash, aside }, traffic)
+}
+
+/** A report beside the data: the slice stands, whether or not it can be written. */
+export async function reportDrift({ context, stream }: SliceJob, drift: Drift): Promise<void> {
+  try {
+    await drift.write(context.db, stream.name)
+  } catch (error) {
+    context.log.warn({ err: error }, 'the drift report could not be written')
+  }
 }

@@ -20,6 +20,7 @@ const idleWaitMs = 250
 
 export interface WorkScope {
   readonly streams: readonly Stream[]
+  /** All rooftops of the config: work for any of them is welcome. */
   readonly rooftops: readonly RooftopRow[]
   /** The run that this process works for; it goes on until all of it is done. */
   readonly isDone: () => Promise<boolean>
@@ -74,11 +75,12 @@ class Lanes {
     const rooftop = scope.rooftops.find((entry) => entry.uid === item.data.rooftopUid)
     const run = await readRun(context.db, item.data.runId)
     if (!stream || !rooftop || !run) return await handBack(context, item)
-    if (rooftop.dealerId !== null)
-      return await doSlice({ context, run, stream, rooftop, item }, scope)
+    const siblings = scope.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
+    const job = { context, run, stream, rooftop, siblings, item }
+    if (rooftop.dealerId !== null) return await doSlice(job, scope)
     const lane = `${stream.name}/${rooftop.groupId}`
     if (!this.#lanes.has(lane)) this.#lanes.set(lane, pLimit(1))
-    await this.#lanes.get(lane)!(() => doSlice({ context, run, stream, rooftop, item }, scope))
+    await this.#lanes.get(lane)!(() => doSlice(job, scope))
   }
 }
 
@@ -108,7 +110,18 @@ async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
   }
 }
 
+/** Two rooftops of a group may meet the same new record at once; the one that comes second plans its slice anew. */
 async function runSlice(job: SliceJob, finish: Finish): Promise<SliceResult> {
+  for (let left = 2; ; left--) {
+    try {
+      return await runSliceOnce(job, finish)
+    } catch (error) {
+      if (left === 0 || (error as { code?: string }).code !== '23505') throw error
+    }
+  }
+}
+
+async function runSliceOnce(job: SliceJob, finish: Finish): Promise<SliceResult> {
   const { stream, run } = job
   if (stream.kind === 'snapshot') {
     const slice = run.mode === 'replay' ? replaySnapshot : snapshotSlice
@@ -137,18 +150,28 @@ async function afterFailure(job: SliceJob, error: unknown): Promise<void> {
     error instanceof SyncError && error.verdict === 'park' ? 'parked' : 'failed'
   const message = messageOf(error)
   context.log.error(about, message)
-  await inTransaction(context.pool, async (tx) => {
+  await unlessTakenOver(job, async (tx) => {
     await recordSlice(tx, keyOf(job), zeroCounts, status, message)
     await context.queue.complete(tx.client, item)
   })
 }
 
+/** Ends work in a transaction; work that is another's by now, or was completed before the failure, is left as it is. */
+async function unlessTakenOver(
+  { context }: SliceJob,
+  end: (tx: Tx) => Promise<void>,
+): Promise<void> {
+  try {
+    await inTransaction(context.pool, end)
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error
+    context.log.warn(error.message)
+  }
+}
+
 /** Stopped by a signal: nothing of the slice is kept, the work is given up so that the next run plans it anew. */
 async function release(job: SliceJob): Promise<void> {
-  await inTransaction(
-    job.context.pool,
-    async (tx) => await job.context.queue.complete(tx.client, job.item),
-  )
+  await unlessTakenOver(job, async (tx) => await job.context.queue.complete(tx.client, job.item))
 }
 
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {

@@ -1,8 +1,11 @@
 import type { Tx } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/stream.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { adopt } from './adopt.ts'
 import type { Certificate } from './certificate.ts'
 import type { Reading } from './choose-records.ts'
+import { recordWarnings } from './data-quality.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
@@ -26,31 +29,14 @@ export async function writeSlice(
   content: SliceContent,
   traffic: Traffic,
 ): Promise<{ counts: Counts; certificates: Certificate[] }> {
-  const { context, stream, rooftop, run } = job
+  const { stream, rooftop, run } = job
   const fresh = content.records.filter((entry) => entry.kind === 'record')
   const rejected = content.records.filter((entry) => entry.kind === 'rejected')
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
   const windowOf = partOf(content.parts)
-  const outcomes = await loadRecords(
-    tx,
-    stream,
-    rooftop,
-    fresh.map(({ id, record, payload }) => ({
-      id,
-      record,
-      origin: { fetchedAt: payload.fetchedAt, runId: run.runId, listedIn: windowOf(id) },
-    })),
-    context.config.wire.appraisal,
-  )
-  const stale = new Set(outcomes.filter(({ outcome }) => outcome === 'stale').map(({ id }) => id))
-  const kept = fresh.filter(({ id }) => !stale.has(id))
-  await keepPayloads(
-    tx,
-    stream.endpoint,
-    rooftop,
-    run.runId,
-    kept.map(({ id, payload }) => ({ naturalKey: String(id), ...payload })),
-  )
+  const outcomes: LoadOutcome[] = []
+  for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
+    outcomes.push(...(await loadOwned(tx, job, owner, owned, { known: content.known, windowOf })))
   for (const { drift } of fresh) content.drift.add(drift)
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
   await putAside(
@@ -63,20 +49,47 @@ export async function writeSlice(
       window: windowOf(id),
     })),
   )
-  await release(tx, quarantine, [...fresh.map(({ id }) => String(id)), ...vanished.map(String)])
+  const read = content.records.filter((entry) => entry.kind !== 'rejected').map(({ id }) => id)
+  await release(tx, quarantine, [...read, ...content.landed].map(String))
   const unlisted = [...content.unlisted.values()].flat()
   await markVanished(tx, stream, rooftop, run.runId, [
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
-  await clearVanished(
-    tx,
-    stream,
-    rooftop,
-    fresh.map(({ id }) => id),
-  )
   const counts = countSlice(content, outcomes, traffic, unlisted.length)
   return { counts, certificates: certificatesOf(content, stream, fresh) }
+}
+
+type Fresh = Extract<Hydrated, { kind: 'record' }>
+
+/** Rows, payloads and warnings of the records that belong to one rooftop. */
+async function loadOwned(
+  tx: Tx,
+  { context, stream, run }: SliceJob<WindowedStream>,
+  owner: RooftopRow,
+  owned: readonly Fresh[],
+  { known, windowOf }: Pick<Reading, 'known'> & { windowOf: ReturnType<typeof partOf> },
+): Promise<LoadOutcome[]> {
+  const ids = owned.map(({ id }) => id)
+  const entries = ids.map((id) => known.get(id))
+  await adopt(tx, stream, owner, entries)
+  const incoming = owned.map(({ id, record, payload }) => ({
+    id,
+    record,
+    origin: { fetchedAt: payload.fetchedAt, runId: run.runId, listedIn: windowOf(id) },
+  }))
+  const outcomes = await loadRecords(tx, stream, owner, incoming, context.config.wire.appraisal)
+  const stale = new Set(outcomes.filter(({ outcome }) => outcome === 'stale').map(({ id }) => id))
+  const payloads = owned
+    .filter(({ id }) => !stale.has(id))
+    .map(({ id, payload }) => ({ naturalKey: String(id), ...payload }))
+  await keepPayloads(tx, stream.endpoint, owner, run.runId, payloads)
+  const warnings = owned.flatMap(({ id, record }) =>
+    stream.warnings(record).map((warning) => ({ id, ...warning })),
+  )
+  await recordWarnings(tx, { stream: stream.name, runId: run.runId }, owner, ids, warnings)
+  await clearVanished(tx, stream, owner, ids)
+  return outcomes
 }
 
 function countSlice(
@@ -96,7 +109,7 @@ function countSlice(
     hydrated: content.records.length,
     inserted,
     updated,
-    unchanged: listed - inserted - updated - of('rejected') - of('vanished'),
+    unchanged: Math.max(0, listed - inserted - updated - of('rejected') - of('vanished')),
     quarantined: of('rejected'),
     vanished: of('vanished') + unlisted,
     windows: content.parts.length,
@@ -115,7 +128,7 @@ function partOf(parts: readonly ProvenPart[]) {
 function certificatesOf(
   content: SliceContent,
   stream: WindowedStream,
-  fresh: readonly Extract<Hydrated, { kind: 'record' }>[],
+  fresh: readonly Fresh[],
 ): Certificate[] {
   const entries = new Map([...content.known.values()].map((entry) => [entry.id, entry.entryAt]))
   for (const { id, record } of fresh) entries.set(id, stream.entryAt(record))

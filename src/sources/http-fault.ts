@@ -1,5 +1,4 @@
 import { type ErrorDetails, SyncError, type Verdict } from '../errors.ts'
-import type { HttpRequest } from './http-request.ts'
 
 /** What an endpoint says about a status: errors are local to it. `advice` is a sentence that says what to do. */
 export interface Ruling {
@@ -138,19 +137,23 @@ export interface Failure {
   readonly ruling: Ruling
 }
 
+/** What messages say of a call. */
+export interface NamedCall {
+  readonly method: string
+  readonly path: string
+  readonly subject?: string
+  readonly details?: ErrorDetails
+}
+
 /** The error of a call that is given up: method, path, status, attempts, a short cause, and what to do. */
-export function errorOf(
-  request: Pick<HttpRequest, 'method' | 'path' | 'subject' | 'details'>,
-  failure: Failure,
-  attempts: number,
-): SyncError {
-  const { method, path, subject, details } = request
+export function errorOf(call: NamedCall, failure: Failure, attempts: number): SyncError {
+  const { method, path, subject, details } = call
   const { what, ruling, status, cause, retryAfterMs } = failure
   // A query may hold what a message must not.
-  const call = [method, path.split('?')[0] || '/', subject].filter(Boolean).join(' ')
+  const name = [method, path.split('?')[0] || '/', subject].filter(Boolean).join(' ')
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
   const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
-  const message = `${call} ${what} (${tries}${asked}). ${ruling.advice}`
+  const message = `${name} ${what} (${tries}${asked}). ${ruling.advice}`
   return new SyncError(ruling.verdict, message, {
     ...details,
     ...(status === null ? {} : { status }),

@@ -91,6 +91,10 @@ export interface WindowedStream<R = unknown> {
   ): Promise<FetchedEvaluation>
   /** Pure. RecordIssues when it does not fit. `body` is the parsed payload. */
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire): R
+  /** The numeric dealership that the payload names, where it names one. */
+  dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
+  /** What of a record contradicts itself or the document, though it fits. */
+  warnings(record: R): readonly { readonly check: string; readonly detail: string }[]
   /** The part of the parsed payload that the drift report walks. */
   recordOf(body: unknown, id: number): unknown
   /** When the record was created as the list sees it. */

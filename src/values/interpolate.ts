@@ -2,7 +2,7 @@
 // in values only: a comment may name a variable that is not set. `$${` stands for a plain `${`.
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\n]*))?\}/g
-const maskable = new RegExp(`\\$\\$\\{|${reference.source}`, 'g')
+const maskable = new RegExp(`\\$\\$\\{[^}\\n]*\\}?|${reference.source}`, 'g')
 
 /** A reference that cannot be filled in, and where it stands. */
 export interface ReferenceFault {

@@ -160,3 +160,29 @@ export type AppraisalWire = WireSettings['appraisal']
 
 /** The names that the sandbox speaks when nothing is overridden. */
 export const defaultWire: WireSettings = wireSettings.parse({})
+
+/** A setting that was changed: its dotted name, what it is and what it would be. */
+export interface ChangedSetting {
+  readonly path: string
+  readonly value: unknown
+  readonly usual: unknown
+}
+
+/** The settings that differ from the defaults, in the order of the schema. */
+export function changedSettings(
+  now: Readonly<Record<string, unknown>>,
+  usual: Readonly<Record<string, unknown>>,
+  prefix = '',
+): ChangedSetting[] {
+  return Object.entries(usual).flatMap(([name, fallback]) => {
+    const [path, value] = [prefix + name, now[name]]
+    if (isGroup(fallback) && isGroup(value)) return changedSettings(value, fallback, `${path}.`)
+    return JSON.stringify(value) === JSON.stringify(fallback)
+      ? []
+      : [{ path, value, usual: fallback }]
+  })
+}
+
+function isGroup(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}

@@ -1,7 +1,7 @@
 import { openContext, type Context } from '#src/context.ts'
 import { type Config, type ConfigInput, makeConfig } from '#src/config.ts'
 import { openLog } from '#src/log.ts'
-import { type RunReport } from '#src/pipeline/report.ts'
+import type { RunReport } from '#src/pipeline/report.ts'
 import { runStreams } from '#src/pipeline/run.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'

@@ -31,6 +31,12 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(inject('testServer').template)
 }
 
+/** A copy of a database as it stands; nobody may be connected to the original, whose pool is ended. */
+export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
+  if (!original.pool.ended) await original.pool.end()
+  return await create(new URL(original.url).pathname.slice(1))
+}
+
 /** A database without any migration. */
 export function emptyTestDatabase(): Promise<TestDatabase> {
   return create('template0')

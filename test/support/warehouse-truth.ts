@@ -85,6 +85,8 @@ export async function warehouseTruth(pool: pg.Pool, attribution: Attribution): P
     ...row,
     evalId: row['evalId'] as number,
     owner: attribution === 'rooftop' ? rooftop_uid : group_code,
+    // Not by Postgres: what lower() does depends on the locale.
+    userEmail: (row['userEmail'] as string | null)?.toLowerCase() ?? null,
     createdAt: (row['createdAt'] as Date).toISOString(),
     completedAt: (row['completedAt'] as Date).toISOString(),
     updatedAt: (row['updatedAt'] as Date).toISOString(),
@@ -98,7 +100,7 @@ export async function warehouseTruth(pool: pg.Pool, attribution: Attribution): P
 const factsSql = `
   select e.eval_id as "evalId", r.rooftop_uid, g.group_code, e.vin, e.created_at as "createdAt",
     e.completed_at as "completedAt", e.source_updated_at as "updatedAt", u.display_name as "userName",
-    lower(m.email) as "userEmail", e.make, e.model, e.variant, e.model_year as year,
+    m.email as "userEmail", e.make, e.model, e.variant, e.model_year as year,
     c.registration_plate as registration, e.registration_state as "registrationState", e.odometer, e.colour,
     e.condition_score as condition, c.notes, e.final_price as "finalPrice", e.recon_total as "reconTotal",
     e.recon_line_total as "reconLineTotal", e.photo_count as "photoCount", e.hero_source as "heroSource",

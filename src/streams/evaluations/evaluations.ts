@@ -2,6 +2,7 @@ import {
   documentedEvaluationPaths,
   requiredEvaluationPaths,
 } from '../../sources/appraisal/contract.ts'
+import { valueAt } from '../../values/json-path.ts'
 import { defineWindowedStream } from '../stream.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
@@ -32,6 +33,11 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
   hydrate: (sources, rooftop, id, options) => sources.appraisal.getEvaluation(rooftop, id, options),
   normalise: normaliseEvaluation,
   recordOf: evaluationOf,
+  dealerOf: (body, id, wire) => {
+    const dealer = Number(valueAt(evaluationOf(body, id), wire.evaluation.dealerId) ?? Number.NaN)
+    return Number.isSafeInteger(dealer) ? dealer : null
+  },
+  warnings: (record) => record.warnings,
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,
   merge: mergeEvaluation,

@@ -18,11 +18,15 @@ export function mergeEvaluation(
   if (!stored || !before)
     return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }
   const storedAt = before['source_updated_at'] as Date
-  if (record.updatedAt < storedAt) return { outcome: 'stale' }
+  if (record.updatedAt < storedAt) {
+    if (before['gone_at'] === null) return { outcome: 'stale' }
+    // Back at the source with an older state: the mark goes, the newer content stays.
+    return { outcome: 'updated', rows: touched(before, storedAt) }
+  }
   const same = record.hash.equals(before['content_hash'] as Buffer)
   if (same && record.updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
     return { outcome: 'unchanged' }
-  if (same) return { outcome: 'updated', rows: touched(before, record) }
+  if (same) return { outcome: 'updated', rows: touched(before, record.updatedAt) }
   return { outcome: 'updated', rows: changed(stored, before, record, links, rooftop, origin) }
 }
 
@@ -60,8 +64,8 @@ function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
 }
 
 /** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */
-function touched(before: Row, record: EvaluationRecord): RowSet {
-  return { 'core.evaluation': [{ ...before, source_updated_at: record.updatedAt, gone_at: null }] }
+function touched(before: Row, updatedAt: Date): RowSet {
+  return { 'core.evaluation': [{ ...before, source_updated_at: updatedAt, gone_at: null }] }
 }
 
 function changed(

@@ -16,6 +16,7 @@ export interface EvaluationRecord {
   readonly user: { readonly email: string; readonly name: string | null } | null
   readonly content: EvaluationContent
   readonly hash: Buffer
+  readonly warnings: readonly { readonly check: string; readonly detail: string }[]
 }
 
 export interface EvaluationContent {
@@ -69,7 +70,31 @@ export function normaliseEvaluation(
     user: userEmail === null ? null : { email: userEmail, name: reader.text('UserName', 200) },
     content,
     hash: contentHash(content),
+    warnings: contradictions(item, times),
   }
+}
+
+/** What the document promises and this evaluation does not keep [A §2]. */
+function contradictions(item: Evaluation, times: Times): { check: string; detail: string }[] {
+  const { createdAt, entryAt, completedAt } = times
+  const apart = Math.abs(createdAt.getTime() - entryAt.getTime()) / 1000
+  const found = [
+    apart > 1 && {
+      check: 'entry-date-disagrees',
+      detail: `EntryDate and CreatedAt are ${Math.round(apart)} s apart`,
+    },
+    completedAt !== null &&
+      completedAt < createdAt && {
+        check: 'completed-before-created',
+        detail: `CompletedAt ${completedAt.toISOString()} is before ${createdAt.toISOString()}`,
+      },
+    (item.Photos ?? []).length > 0 &&
+      !item.Photos!.some((photo) => photo.hero) && {
+        check: 'photos-without-hero',
+        detail: `${item.Photos!.length} photos, none of them the hero`,
+      },
+  ]
+  return found.filter((warning) => warning !== false)
 }
 
 interface Times {

@@ -18,14 +18,15 @@ export async function linkSalespeople(
 ): Promise<(record: EvaluationRecord) => Row> {
   const named = new Map<string, { email: string; name: string | null }>()
   for (const { user } of records) if (user) named.set(user.email.toLowerCase(), user)
-  let ids = await userIds(db, rooftop.groupId, [...named.keys()])
+  const emails = [...named.values()].map(({ email }) => email)
+  let ids = await userIds(db, rooftop.groupId, emails)
   const missing = [...named]
     .filter(([email]) => !ids.has(email))
     .sort(([a], [b]) => (a < b ? -1 : 1))
   if (missing.length > 0) {
     // Two rooftops of a group may meet the same new salesperson at once.
     await sql`select pg_advisory_xact_lock(7301, ${rooftop.groupId}::int)`.execute(db)
-    ids = await userIds(db, rooftop.groupId, [...named.keys()])
+    ids = await userIds(db, rooftop.groupId, emails)
     for (const [email, user] of missing) {
       if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))
     }
@@ -41,11 +42,12 @@ async function userIds(
   if (emails.length === 0) return new Map()
   const rows = await db
     .selectFrom('pii.app_user_email')
-    .select(['user_id', sql<string>`lower(email)`.as('email')])
+    .select(['user_id', 'email'])
     .where('group_id', '=', groupId)
-    .where(sql`lower(email)`, 'in', [...emails])
+    // Postgres lowers both sides: its idea of lower case and ours differ by the database's locale.
+    .where(sql`lower(email)`, 'in', sql`(select lower(unnest(${[...emails]}::text[])))`)
     .execute()
-  return new Map(rows.map((row) => [row.email, row.user_id]))
+  return new Map(rows.map((row) => [row.email.toLowerCase(), row.user_id]))
 }
 
 async function addUnlisted(

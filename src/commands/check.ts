@@ -1,0 +1,180 @@
+import { findBinaries } from '../db/embedded-binaries.ts'
+import { embeddedStatus } from '../db/embedded.ts'
+import { migrationStatus } from '../db/migrate.ts'
+import { connectWarehouse, embeddedFolder, openAppraisal } from '../context.ts'
+import type { Config, RooftopConfig } from '../config.ts'
+import { messageOf, UsageError } from '../errors.ts'
+import type { AppraisalClient } from '../sources/appraisal/client.ts'
+import { changedSettings, defaultWire } from '../values/wire.ts'
+import type { CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
+
+/** One line of the check. `detail` says what was found, and what to do where something is to be done. */
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+}
+
+/** Beyond this the clocks are told of; the source's is followed all the same (contract section 2). */
+const skewToTellMs = 60_000
+const patienceMs = 60_000
+
+/** Validates config, warehouse, clock and keys; bills nothing, writes nothing upstream. */
+export const check: CommandDefinition = {
+  usage: 'check',
+  summary: "Validates config, warehouse, clock skew and each rooftop's key; bills nothing",
+  examples: ['forecourt check', 'forecourt check --json'],
+  async run(session) {
+    const config = configOf(session)
+    const groups = await Promise.all([
+      [...describeConfig(config)],
+      checkWarehouse(session),
+      checkSource(session),
+    ])
+    const checks = groups.flat()
+    const ok = checks.every(({ status }) => status !== 'fail')
+    session.result({ ok, checks }, () => lines(checks))
+    return ok ? 0 : 1
+  },
+}
+
+function lines(checks: readonly Check[]): string[] {
+  const width = Math.max(...checks.map(({ name }) => name.length))
+  return checks.map(
+    ({ status, name, detail }) => `${status.padEnd(4)}  ${name.padEnd(width)}  ${detail}`,
+  )
+}
+
+/** With --json a broken config is a failed check too, for whoever reads the document instead of stderr. */
+function configOf(session: Session): Config {
+  try {
+    return session.config
+  } catch (error) {
+    const checks: Check[] = [{ name: 'config', status: 'fail', detail: messageOf(error) }]
+    if (session.json && error instanceof UsageError)
+      session.result({ ok: false, checks, error: messageOf(error) }, () => [])
+    throw error
+  }
+}
+
+function* describeConfig(config: Config): Iterable<Check> {
+  const { file, rooftops, keys, wire } = config
+  const counts = `rooftops: ${rooftops.length}, keys: ${Object.keys(keys).length}`
+  if (file === null)
+    yield warn('config', 'no forecourt.yaml here, the defaults hold: write one with forecourt init')
+  else if (rooftops.length === 0)
+    yield warn('config', `${file}: no rooftops, so there is nothing to sync: list them in it`)
+  else yield ok('config', `${file}, ${counts}`)
+  for (const { path, value, usual } of changedSettings(wire, defaultWire))
+    yield ok(
+      `wire.${path}`,
+      `${JSON.stringify(value)} instead of the default ${JSON.stringify(usual)}`,
+    )
+}
+
+async function checkWarehouse(session: Session): Promise<Check[]> {
+  const { config } = session
+  try {
+    const embedded = config.warehouse.url === null
+    const status = embedded ? await embeddedStatus(embeddedFolder(config)) : undefined
+    if (status && !status.running) {
+      await findBinaries()
+      const state = status.initialised ? 'stopped' : 'not made yet'
+      return [
+        ok('warehouse', `embedded Postgres, ${state}: the next command that needs it starts it`),
+      ]
+    }
+    await using warehouse = await connectWarehouse(config, session.log)
+    const { rows } = await warehouse.pool.query<{ version: string }>(
+      "select current_setting('server_version') as version",
+    )
+    const where = status ? `embedded, runs on 127.0.0.1:${status.port}` : placeOf(config)
+    const server = ok('warehouse', `Postgres ${rows[0]?.version}, ${where}`)
+    return [server, await checkSchema(warehouse.pool)]
+  } catch (error) {
+    return [fail('warehouse', messageOf(error))]
+  }
+}
+
+async function checkSchema(pool: Parameters<typeof migrationStatus>[0]): Promise<Check> {
+  try {
+    const { version, pending } = await migrationStatus(pool)
+    if (pending.length === 0) return ok('schema', `version ${version}, up to date`)
+    const todo = 'forecourt migrate applies them, and so does the next sync'
+    return warn('schema', `version ${version}, ${pending.length} migrations pending: ${todo}`)
+  } catch (error) {
+    return fail('schema', messageOf(error))
+  }
+}
+
+function placeOf({ warehouse }: Config): string {
+  const { hostname, port, pathname } = new URL(warehouse.url ?? '')
+  return `${hostname || 'local socket'}:${port || '5432'}${pathname}`
+}
+
+async function checkSource({ config, io }: Session): Promise<Check[]> {
+  // Somebody waits for the answer: one repeat tells a hiccup from a fault.
+  const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
+  const appraisal = openAppraisal({ ...config, http })
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  try {
+    const clock = await checkClock(appraisal, signal)
+    if (clock.status === 'fail') {
+      const detail = 'not asked, since the source cannot be reached'
+      return [clock, ...config.rooftops.map((one) => fail(nameOf(one), detail))]
+    }
+    const keys = config.rooftops.map((rooftop) => checkKey(appraisal, rooftop, signal))
+    return [clock, ...(await Promise.all(keys))]
+  } finally {
+    await appraisal.close()
+  }
+}
+
+async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Promise<Check> {
+  try {
+    await appraisal.measureClock({ signal })
+  } catch (error) {
+    return fail('source', messageOf(error))
+  }
+  const { measured, offsetMs } = appraisal.clock
+  if (!measured)
+    return warn('clock', 'the source sends no Date header: windows go by our clock, keep it right')
+  const seconds = Math.round(offsetMs / 1000)
+  if (Math.abs(offsetMs) <= skewToTellMs)
+    return ok('clock', `the source's clock differs from ours by ${seconds} s`)
+  const detail = `the source's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`
+  return warn('clock', `${detail}: windows go by the source's, but set ours right`)
+}
+
+/** The user list is the cheapest read that a key answers for: it bills nothing [A §4 /getuserlist]. */
+async function checkKey(
+  appraisal: AppraisalClient,
+  rooftop: RooftopConfig,
+  signal: AbortSignal,
+): Promise<Check> {
+  const access = { uid: rooftop.uid, dealerId: rooftop.dealerId, keyName: rooftop.key }
+  try {
+    const { users } = await appraisal.listUsers(access, { includeInactive: false }, { signal })
+    const name = `${rooftop.name}, key ${rooftop.key}`
+    return ok(nameOf(rooftop), `${name}: the key is good, its group has ${users.length} users`)
+  } catch (error) {
+    return fail(nameOf(rooftop), messageOf(error))
+  }
+}
+
+function nameOf({ uid }: RooftopConfig): string {
+  return `rooftop ${uid}`
+}
+
+function ok(name: string, detail: string): Check {
+  return { name, status: 'ok', detail }
+}
+
+function warn(name: string, detail: string): Check {
+  return { name, status: 'warn', detail }
+}
+
+function fail(name: string, detail: string): Check {
+  return { name, status: 'fail', detail }
+}

@@ -1,0 +1,144 @@
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import { wireSettings } from '../values/wire.ts'
+
+/** What the file is filled in with; without it, with examples in comments. */
+export interface ConfigPlaces {
+  readonly appraisal: { readonly baseUrl: string }
+  readonly keys: Readonly<Record<string, object>>
+  readonly rooftops: readonly object[]
+  /** The first day of the history. */
+  readonly start: string
+}
+
+/** The text of a commented config file: every setting of contract section 2 with its default. */
+export function configText(places: ConfigPlaces | null): string {
+  return [
+    heading,
+    `appraisal:
+  baseUrl: ${places?.appraisal.baseUrl ?? 'http://127.0.0.1:4010/v1'}   # the service's address, ends in /v1`,
+    vehicleDataAndWarehouse,
+    places ? sandboxAccess(places) : emptyAccess,
+    syncSection(places?.start ?? '2024-01-01'),
+    smallSections,
+    wireSection(),
+  ]
+    .map((part) => part.trim())
+    .join('\n\n')
+    .concat('\n')
+}
+
+const heading = `
+# Forecourt. \${NAME} takes an environment variable, \${NAME:-default} with a default; a missing one is an error.
+# Whatever is left out has the default that is shown here. "forecourt check" tells what is wrong.`
+
+const vehicleDataAndWarehouse = `
+vehicleData:
+  baseUrl: http://127.0.0.1:4011                   # paths begin with /v1, so without it
+  apiKey: \${FORECOURT_VEHICLE_DATA_KEY:-}          # empty: no vehicle data
+
+warehouse:
+  # Left out: an embedded Postgres under .forecourt/, started when it is needed. Else Postgres 15 or newer.
+  # url: \${DATABASE_URL}`
+
+const emptyAccess = `
+# API keys by a name of your own. kind: partner (several rooftops) or dedicated (one). region: AU, US or GCC.
+# user: id or email that is sent with /geteval, where the key needs it.
+keys:
+  # group-au: { value: "\${FORECOURT_KEY_AU}", kind: partner, region: AU, user: null }
+
+# uid goes into X-Dealer-Id, the numeric dealerId (null: none) into the filter of the list. timezone: IANA.
+# Left out: group (the dealer group: by the key), region (the key's), odometerUnit (mi in the US, else km).
+rooftops:
+  # - { uid: 7f3a, name: Northside, dealerId: 101, key: group-au, timezone: Australia/Sydney, currency: AUD }`
+
+function sandboxAccess({ keys, rooftops }: ConfigPlaces): string {
+  const flow = { collectionStyle: 'flow', lineWidth: 0 } as const
+  const named = Object.entries(keys).map(([name, key]) => `  ${name}: ${stringify(key, flow)}`)
+  const listed = rooftops.map((rooftop) => `  - ${stringify(rooftop, flow)}`)
+  return [
+    `# The keys of "forecourt sandbox" are no secrets. A real one comes from the environment: "\${FORECOURT_KEY_AU}".`,
+    'keys:',
+    ...named.map((line) => line.trimEnd()),
+    '',
+    'rooftops:',
+    ...listed.map((line) => line.trimEnd()),
+  ].join('\n')
+}
+
+function syncSection(start: string): string {
+  return `
+sync:
+  start: ${start}          # the first instant that sync owns: a date (midnight UTC) or an ISO instant
+  windowHours: 24            # the largest window asked for at once
+  settleDays: 3              # a window younger than this is read and stored, but not yet settled
+  recheckDays: 60            # listed again for late completions and edits
+  deepRelistNights: 28       # older windows are listed again in turn within so many nights
+  rereadBudget: 5000         # known evaluations read again for one rooftop in one run, at most`
+}
+
+const smallSections = `
+http:                        # per key; adapts downwards and upwards by itself
+  concurrency: 8
+  timeoutSeconds: 30
+  maxRetries: 6
+
+pricing:
+  reasoning: false
+
+checks:
+  lookForNewDays: 90         # evaluations of so many days are asked for new past checks
+  lookEveryDays: 7           # at least this often
+
+links:
+  refreshBeforeHours: 48
+  keepAliveDays: null        # null: every link is kept alive; else only those of evaluations younger than this
+
+prices:
+  batchSize: 500
+  market: null
+
+retention:
+  rawDays: 90                # superseded payloads; the newest of each record stays
+
+budget:                      # billable calls allowed a day; 0 = never
+  ppsrSearch: 0
+  carHistory: 0
+  historyCheck: 0
+  prediction: 0
+
+webhooks:
+  publicUrl: null
+  authHeaderName: X-Forecourt-Token
+  authHeaderValue: \${FORECOURT_WEBHOOK_TOKEN:-}`
+
+/** What the documents leave open, as comments: [A §5] is section 5 of the appraisal document, [V §4] of the vehicle data one. */
+function wireSection(): string {
+  return [
+    '# Names that the two documents leave open: change one here when the service speaks otherwise. A request setting is a',
+    '# field name; a response setting is a dotted path ("" = the body itself) or a list of which the first present wins.',
+    '# [A §5] = section 5 of the appraisal document, [V §4] = section 4 of the vehicle data document.',
+    'wire:',
+    ...wireLines(wireSettings, 1),
+  ].join('\n')
+}
+
+function wireLines(schema: z.ZodType, depth: number): string[] {
+  const inner = unwrap(schema)
+  if (!(inner instanceof z.ZodObject)) return []
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, member]) => {
+    const about = member.description ?? ''
+    const margin = `  # ${'  '.repeat(depth - 1)}`
+    if (unwrap(member) instanceof z.ZodObject) {
+      const head = `${margin}${name}:${about === '' ? '' : `   # ${about}`}`
+      return [head, ...wireLines(member, depth + 1)]
+    }
+    const line = `${margin}${name}: ${JSON.stringify(member.parse(undefined))}`
+    return [about === '' ? line : `${line}   # ${about}`]
+  })
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  const inner = (schema.def as { innerType?: z.ZodType }).innerType
+  return inner ? unwrap(inner) : schema
+}

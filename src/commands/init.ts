@@ -1,0 +1,84 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { configJsonSchema, configPath } from '../config.ts'
+import { messageOf, UsageError } from '../errors.ts'
+import { clientConfigFor } from '../sandbox/client-config.ts'
+import { generateWorld } from '../sandbox/generate-world.ts'
+import { daySeconds } from '../values/window.ts'
+import { defaultWire } from '../values/wire.ts'
+import type { CommandDefinition } from './command.ts'
+import { type ConfigPlaces, configText } from './init-text.ts'
+import { sandboxAnchor } from './sandbox-anchor.ts'
+
+const schemaFile = '.forecourt/forecourt.schema.json'
+
+/** Writes a commented forecourt.yaml, and beside it the JSON Schema that editors check it with. */
+export const init: CommandDefinition = {
+  usage: 'init',
+  summary: 'Writes a commented forecourt.yaml',
+  options: (command) =>
+    command
+      .option('--sandbox', 'filled in for "forecourt sandbox" on 127.0.0.1:4010')
+      .option('--force', 'overwrite the file that is there')
+      .option('--schema', 'print the JSON Schema of the file, and write nothing'),
+  examples: [
+    'forecourt init',
+    'forecourt init --sandbox   (then "forecourt sandbox" in one terminal, "forecourt sync" in another)',
+    'forecourt init --schema > forecourt.schema.json',
+  ],
+  async run(session, options) {
+    if (options['schema'] === true) {
+      const schema = configJsonSchema()
+      session.result(schema, () => [JSON.stringify(schema, null, 2)])
+      return 0
+    }
+    const file = configPath(session.globals.config, session.io.environment)
+    if (existsSync(file) && options['force'] !== true)
+      throw new UsageError(
+        `${file} exists and is left as it is: edit it, or overwrite it with forecourt init --force.`,
+      )
+    const isSandbox = options['sandbox'] === true
+    const schema = writeConfig(file, isSandbox)
+    session.result({ file, schema }, () => [`Wrote ${file}.`, ...nextSteps(isSandbox)])
+    return 0
+  },
+}
+
+function writeConfig(file: string, isSandbox: boolean): string {
+  const home = path.dirname(file)
+  const schema = path.join(home, schemaFile)
+  try {
+    mkdirSync(path.dirname(schema), { recursive: true })
+    const text = configText(isSandbox ? sandboxPlaces(home) : null)
+    writeFileSync(schema, `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+    writeFileSync(file, `# yaml-language-server: $schema=${schemaFile}\n${text}`)
+    return schema
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause
+    throw new UsageError(
+      `${file} cannot be written (${messageOf(cause)}): correct the rights, or name another place with --config.`,
+      { cause },
+    )
+  }
+}
+
+/** What `forecourt sandbox` serves when it is started without options. */
+function sandboxPlaces(home: string): ConfigPlaces {
+  const now = sandboxAnchor(home)
+  const days = 90
+  const size = { seed: 1, rooftops: 6, evaluations: 0, days, now }
+  const world = generateWorld({ ...size, generatedUser: defaultWire.appraisal.generatedUser })
+  const start = new Date(now.getTime() - (days + 2) * daySeconds * 1000)
+  return {
+    ...clientConfigFor(world, 'http://127.0.0.1:4010/v1'),
+    start: start.toISOString().slice(0, 10),
+  }
+}
+
+function nextSteps(isSandbox: boolean): string[] {
+  return isSandbox
+    ? [
+        'Next: "forecourt sandbox" in another terminal, then "forecourt check" and "forecourt sync".',
+      ]
+    : ['Next: fill in keys and rooftops, then "forecourt check" and "forecourt sync".']
+}

@@ -1,0 +1,40 @@
+import type { Tx } from '../db/transaction.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+
+/** A record that landed, but contradicts itself or the document. */
+export interface Warning {
+  readonly id: number
+  /** Name of the check, e.g. `entry-date-disagrees`. */
+  readonly check: string
+  /** Facts, never a customer's data. */
+  readonly detail: string
+}
+
+/** Replaces the warnings of the records that were read; a record that has been mended has none any more. */
+export async function recordWarnings(
+  tx: Tx,
+  scope: { readonly stream: string; readonly runId: number },
+  rooftop: RooftopRow,
+  read: readonly number[],
+  warnings: readonly Warning[],
+): Promise<void> {
+  if (read.length === 0) return
+  await tx.client.query(
+    'delete from ops.data_quality where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
+    [rooftop.id, scope.stream, read.map(String)],
+  )
+  if (warnings.length === 0) return
+  await tx.client.query(
+    `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+     select $1, $2, key, check_name, detail, $6
+     from unnest($3::text[], $4::text[], $5::text[]) as warning (key, check_name, detail)`,
+    [
+      rooftop.id,
+      scope.stream,
+      warnings.map(({ id }) => String(id)),
+      warnings.map(({ check }) => check),
+      warnings.map(({ detail }) => detail),
+      scope.runId,
+    ],
+  )
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { stopEmbedded } from '#src/db/embedded.ts'
+import { forecourt } from '../support/child.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+test('demo loads a sandbox into a Postgres of its own, and a second demo rewrites nothing', async () => {
+  await using folder = await temporaryFolder()
+  const place = { cwd: folder.path }
+  try {
+    const first = await forecourt(['demo', '--json', '--evals', '300'], place)
+    const second = await forecourt(['demo', '--evals', '300'], place)
+    const third = await forecourt(['demo', '--json', '--evals', '300'], place)
+
+    expect([first.code, first.stderr.includes(' at ')]).toEqual([0, false])
+    const report = JSON.parse(first.stdout)
+    expect(report).toMatchObject({ status: 'ok', seconds: expect.any(Number) })
+    expect(report.connectionString).toMatch(/^postgres:\/\/\S+@127\.0\.0\.1:\d+\//)
+    expect(report.streams.evaluations.inserted).toBeGreaterThan(200)
+    expect(report.coverage).toHaveLength(6)
+    expect(report.coverage).toSatisfy((rows: { gaps: number; overlaps: number }[]) =>
+      rows.every(({ gaps, overlaps }) => gaps === 0 && overlaps === 0),
+    )
+    expect(report.questions).toHaveLength(3)
+    expect(second.stdout).toContain('nothing was rewritten')
+    expect(JSON.parse(third.stdout).streams).toMatchObject({
+      evaluations: { inserted: 0, updated: 0, quarantined: 0 },
+      users: { inserted: 0, updated: 0, quarantined: 0 },
+    })
+  } finally {
+    await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
+  }
+}, 120_000)

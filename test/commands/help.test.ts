@@ -1,0 +1,103 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { makeProgram } from '#src/cli.ts'
+import { allCommands } from '#src/commands/all.ts'
+import { runInProcess } from '../support/cli.ts'
+
+test('every command has a summary, and examples that name it', () => {
+  const faults = allCommands.flatMap(({ usage, summary, examples = [] }) => {
+    const name = usage.split(' ')[0]
+    const isShown = examples.some((line) => line.includes(`forecourt ${name}`))
+    return summary.trim() !== '' && isShown ? [] : [name]
+  })
+
+  expect(faults).toEqual([])
+})
+
+test('every option and argument of every example is known to its command', () => {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const environment = { variables: {}, cwd: '/' }
+  const { signal } = new AbortController()
+  const program = makeProgram({ environment, signal, stdout: silent, stderr: silent }, () => {})
+
+  const unknown = allCommands.flatMap(({ usage, examples = [] }) => {
+    const command = program.commands.find((one) => one.name() === usage.split(' ')[0])
+    const options = [...program.options, ...(command?.options ?? [])].map(({ long }) => long)
+    return examples.flatMap((line) =>
+      (line.match(/--[a-z-]+/g) ?? []).filter((option) => !options.includes(option)),
+    )
+  })
+
+  expect(unknown).toEqual([])
+})
+
+test('forecourt --help shows every command in the order of the day', async () => {
+  const { code, stdout, stderr } = await runInProcess(['--help'], { cwd: '/' })
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatchInlineSnapshot(`
+    "Usage: forecourt [options] [command]
+
+    Vehicle appraisals, complete and trusted, in Postgres every morning.
+
+    Options:
+      -V, --version                   output the version number
+      --config <file>                 config file (default: forecourt.yaml here,
+                                      then built-in defaults)
+      --json                          exactly one JSON document on stdout, nothing
+                                      else
+      --log-level <level>             least level that is logged to stderr (choices:
+                                      "debug", "info", "warn", "error", "silent")
+      --quiet                         only errors on stderr
+      --no-progress                   no progress bars
+      -h, --help                      display help for command
+
+    Commands:
+      demo [options]                  Embedded Postgres, sandbox and one nightly
+                                      run; prints what landed and how to query it
+      init [options]                  Writes a commented forecourt.yaml
+      check                           Validates config, warehouse, clock skew and
+                                      each rooftop's key; bills nothing
+      migrate [options]               Brings the warehouse schema up to date
+      sync [options] [stream...]      Incremental run of the named streams (default:
+                                      all) for all rooftops
+      backfill [options] <stream...>  Loads history [from, to) once; resumable,
+                                      never moves the incremental checkpoint
+                                      backwards
+      status                          Freshness, coverage, gaps and quarantine; exit
+                                      1 when an objective is missed
+      verify [options]                Proves coverage: gaps, overlaps, counts, ids;
+                                      --deep lists the source again
+      why <EvalID>                    Where a row comes from: row, payload, request,
+                                      window, run
+      replay [options] [stream...]    Rebuilds the normalised tables from the kept
+                                      payloads, with no API call
+      quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
+                                      did not fit
+      warehouse <action>              start | stop | url | status of the embedded
+                                      Postgres
+      sandbox [options]               The documented services on loopback, over a
+                                      seeded world, until stopped
+      help [command]                  display help for command
+    "
+  `)
+})
+
+test('the help of a command ends with its examples', async () => {
+  const { stdout } = await runInProcess(['warehouse', '--help'], { cwd: '/' })
+
+  expect(stdout).toMatchInlineSnapshot(`
+    "Usage: forecourt warehouse [options] <action>
+
+    start | stop | url | status of the embedded Postgres
+
+    Options:
+      -h, --help  display help for command
+
+    Examples:
+      forecourt warehouse status
+      psql "$(forecourt warehouse url)"   (starts it when it is stopped)
+      forecourt warehouse stop
+    "
+  `)
+})

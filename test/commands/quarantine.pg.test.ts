@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { openChildHouse } from '../support/child-house.ts'
+import { smallHouse } from './runs.ts'
+
+test('quarantine lists, shows and retries what did not fit', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  const { world } = house.sandbox
+  world.poison(1002, { UpdatedAt: 'never' })
+  world.poison(1004, { UpdatedAt: 'never' })
+  expect((await warehouse.night()).status).toBe('partial')
+
+  const list = await warehouse.json(['quarantine', 'list'])
+  const show = await warehouse.json(['quarantine', 'show', '1'])
+  const tooSoon = await warehouse.json(['quarantine', 'retry', '1'])
+  world.heal(1002)
+  world.heal(1004)
+  const one = await warehouse.json(['quarantine', 'retry', '1'])
+  const rest = await warehouse.json(['quarantine', 'retry'])
+  const none = await warehouse.json(['quarantine', 'list'])
+
+  expect(list.code).toBe(0)
+  expect([...list.document]).toMatchObject([
+    { id: 1, stream: 'evaluations', rooftop: 'rooftop-1', attempts: 1 },
+    { id: 2, stream: 'evaluations', rooftop: 'rooftop-1', attempts: 1 },
+  ])
+  expect(JSON.stringify(list.document)).not.toContain('Pat Example')
+  expect(show).toMatchObject({
+    code: 0,
+    document: {
+      id: 1,
+      payload: expect.stringContaining('"UpdatedAt":"never"'),
+      issues: [{ path: expect.stringContaining('UpdatedAt') }],
+    },
+  })
+  expect(tooSoon).toMatchObject({
+    code: 1,
+    document: { status: 'partial', streams: { evaluations: { hydrated: 1, quarantined: 1 } } },
+  })
+  expect(one).toMatchObject({
+    code: 0,
+    document: { status: 'ok', streams: { evaluations: { hydrated: 1, inserted: 1 } } },
+  })
+  expect(rest).toMatchObject({
+    code: 0,
+    document: { status: 'ok', streams: { evaluations: { hydrated: 1, inserted: 1 } } },
+  })
+  expect([none.code, [...none.document]]).toEqual([0, []])
+  const { rows } = await warehouse.database.pool.query(
+    'select natural_key, attempts, resolved_at is not null as resolved from ops.quarantine order by attempts desc',
+  )
+  expect(rows).toMatchObject([
+    { attempts: 2, resolved: true },
+    { attempts: 1, resolved: true },
+  ])
+  expect((await warehouse.night()).streams['evaluations']).toMatchObject({
+    inserted: 0,
+    updated: 0,
+  })
+  expect((await warehouse.json(['verify'])).document).toMatchObject({ status: 'ok', gaps: 0 })
+  expect((await warehouse.json(['status'])).code).toBe(0)
+})
+
+test('quarantine of an id that is not there is wrong usage', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+
+  const wrong = [['show', '77'], ['retry', '77'], ['show', 'x'], ['show'], ['sell']]
+  const codes = await Promise.all(wrong.map((args) => warehouse.json(['quarantine', ...args])))
+
+  expect(codes.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2])
+  expect(codes[0]!.document).toEqual({ error: expect.stringContaining('Quarantine 77') })
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { openChildHouse } from '../support/child-house.ts'
+import { smallHouse } from './runs.ts'
+
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
+
+test('status --json of a good warehouse has the shape of the contract, exit 0', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+
+  const { code, document } = await warehouse.json(['status'])
+
+  expect(code).toBe(0)
+  const good = { status: 'ok', lastGoodRunAt: iso, quarantined: 0 }
+  expect(document).toMatchObject({
+    status: 'ok',
+    rooftops: {
+      'rooftop-1': {
+        streams: {
+          users: { ...good, coveredTo: iso },
+          evaluations: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
+        },
+      },
+    },
+    jobs: {},
+    links: {},
+    spend: {},
+  })
+  expect(JSON.stringify(document)).not.toContain('error')
+})
+
+test('status says what is missing and why, exit 1', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  const { world, faults } = house.sandbox
+
+  const never = await warehouse.json(['status'])
+  world.poison(1002, { UpdatedAt: 'never' })
+  const users = faults.add({ match: { path: '/getuserlist' }, fault: { kind: 'html' } })
+  await warehouse.night()
+  const broken = await warehouse.json(['status'])
+
+  expect(never).toMatchObject({ code: 1, document: { status: 'missed' } })
+  const untouched = {
+    status: 'never',
+    coveredTo: null,
+    error: expect.stringContaining('never synced'),
+  }
+  expect(never.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
+    users: untouched,
+    evaluations: untouched,
+  })
+  expect(users.struck).toBeGreaterThan(0)
+  expect(broken).toMatchObject({ code: 1, document: { status: 'missed' } })
+  expect(broken.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
+    users: { status: 'failed', error: expect.stringMatching(/getuserlist.*web page, not JSON/) },
+    evaluations: {
+      status: 'partial',
+      quarantined: 1,
+      error: expect.stringContaining('1 in quarantine'),
+    },
+  })
+})
+
+test('status names a window that is gone from the ledger', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+  await warehouse.database.pool.query(
+    `delete from ops.window_certificate where window_from = '2026-03-04T00:00:00Z'`,
+  )
+
+  const { code, stdout } = await warehouse.run(['status'])
+
+  expect(code).toBe(1)
+  expect(stdout).toContain('Objectives are missed:')
+  expect(stdout).toContain('not listed: 2026-03-04T00:00:00.000Z to 2026-03-05T00:00:00.000Z')
+})

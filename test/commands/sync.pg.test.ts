@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { openChildHouse } from '../support/child-house.ts'
+import { counts, smallHouse } from './runs.ts'
+
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+
+test('sync --json prints one document in the shape of the contract', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+
+  const { code, document } = await warehouse.json(['sync'])
+
+  expect(code).toBe(0)
+  expect(document).toStrictEqual({
+    runId: 1,
+    status: 'ok',
+    startedAt: iso,
+    finishedAt: iso,
+    streams: {
+      evaluations: counts({
+        listed: 6,
+        hydrated: 6,
+        inserted: 6,
+        windows: 10,
+        requests: expect.any(Number),
+      }),
+      users: counts({ hydrated: 2, requests: 2 }),
+    },
+    rooftops: { 'rooftop-1': { status: 'ok' } },
+  })
+})
+
+test('sync without --json prints a table for people', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+
+  const { code, stdout } = await warehouse.run(['sync', 'evaluations'])
+
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^Run 1: ok in [\d.]+ s\n/)
+  expect(stdout).toMatch(/evaluations +6 +6 +6 +0/)
+})
+
+test('sync of one stream reads no other', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+
+  const { document } = await warehouse.json(['sync', 'users', '--rooftop', 'rooftop-1'])
+
+  expect(Object.keys(document['streams']!)).toEqual(['users'])
+  expect(house.sandbox.requests.count('/getevallist')).toBe(0)
+})
+
+test('sync --dry-run prints the plan, calls nothing and writes no run', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+
+  const { code, document } = await warehouse.json(['sync', '--dry-run'])
+
+  expect(code).toBe(0)
+  expect(document).toMatchObject({ dryRun: true, mode: 'sync', plan: expect.any(Array) })
+  const plan = [...document['plan']!].find(({ stream }) => String(stream) === 'evaluations')
+  expect(plan!['gap']).toBeGreaterThanOrEqual(10)
+  expect(house.sandbox.requests.count()).toBe(0)
+  const { rows } = await warehouse.database.pool.query('select from ops.run')
+  expect(rows).toHaveLength(0)
+})
+
+test('a record that does not fit makes a sync partial, exit 1, and the rest lands', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  house.sandbox.world.poison(1003, { UpdatedAt: 'never' })
+
+  const { code, document } = await warehouse.json(['sync'])
+
+  expect([code, document['status']]).toEqual([1, 'partial'])
+  expect(document['streams']!['evaluations']).toMatchObject({ inserted: 5, quarantined: 1 })
+  expect(document['rooftops']).toEqual({ 'rooftop-1': { status: 'partial' } })
+})
+
+test('a rooftop that the source refuses makes a sync of it alone fail with its reason', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  house.sandbox.faults.add({
+    match: { rooftopUid: 'rooftop-1' },
+    fault: { kind: 'status', status: 403 },
+  })
+
+  const { code, document } = await warehouse.json(['sync'])
+
+  expect([code, document['status']]).toEqual([1, 'failed'])
+  expect(document['rooftops']!['rooftop-1']).toEqual({
+    status: 'failed',
+    error: expect.stringMatching(/evaluations: .*403.*users: .*403/),
+  })
+})

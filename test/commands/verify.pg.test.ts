@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { openChildHouse } from '../support/child-house.ts'
+import { smallHouse } from './runs.ts'
+
+const day = { from: '2026-03-04T00:00:00.000Z', until: '2026-03-05T00:00:00.000Z' }
+
+test('verify --json proves a good warehouse and counts what it proved', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+
+  const { code, document } = await warehouse.json(['verify'])
+
+  expect(code).toBe(0)
+  expect(document).toStrictEqual({
+    status: 'ok',
+    gaps: 0,
+    overlaps: 0,
+    rooftops: [
+      {
+        rooftop: 'rooftop-1',
+        stream: 'evaluations',
+        ...{ windows: 10, listed: 6, loaded: 6, quarantined: 0, vanished: 0 },
+        ...{ gaps: [], overlaps: [], brokenSums: [], uncertified: [], unprovable: [] },
+        ...{ notStored: [], orphans: 0 },
+      },
+    ],
+    duplicates: [],
+    deep: null,
+  })
+})
+
+test('verify finds every hole that is made behind its back', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  const { pool } = warehouse.database
+  await warehouse.night()
+  // A lost record, a lost certificate, a certificate that reaches into the next window, a child without its record.
+  await pool.query(`delete from core.evaluation where eval_id = 1003`)
+  await pool.query(`delete from ops.window_certificate where window_from = '2026-03-06T00:00:00Z'`)
+  await pool.query(`update ops.window_certificate set window_until = '2026-03-03T12:00:00Z'
+    where window_from = '2026-03-02T00:00:00Z'`)
+
+  const { code, document } = await warehouse.json(['verify'])
+
+  expect(code).toBe(1)
+  expect(document).toMatchObject({
+    status: 'failed',
+    gaps: 1,
+    overlaps: 1,
+    rooftops: [
+      {
+        gaps: [{ from: '2026-03-06T00:00:00.000Z', until: '2026-03-07T00:00:00.000Z' }],
+        overlaps: [{ from: '2026-03-03T00:00:00.000Z', until: '2026-03-03T12:00:00.000Z' }],
+        uncertified: [{ from: '2026-03-06T00:00:00.000Z', until: '2026-03-07T00:00:00.000Z' }],
+      },
+    ],
+  })
+  expect([...document['rooftops']![0]!['notStored']!]).toContainEqual(day)
+  expect(document['rooftops']![0]!['orphans']).toBeGreaterThan(0)
+  const { stdout } = await warehouse.run(['verify'])
+  expect(stdout).toMatch(/^NOT PROVED: 1 gaps, 1 overlaps/)
+})
+
+test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+  house.sandbox.world.add(anEvaluation({ evalId: 1050, createdAt: '2026-03-04T05:00:00Z' }))
+
+  const shallow = await warehouse.json(['verify'])
+  const reads = house.sandbox.requests.count('/geteval')
+  const deep = await warehouse.json(['verify', '--deep'])
+
+  expect(shallow.code).toBe(0)
+  expect(deep).toMatchObject({
+    code: 1,
+    document: {
+      status: 'failed',
+      gaps: 0,
+      deep: [
+        {
+          rooftop: 'rooftop-1',
+          stream: 'evaluations',
+          windows: 10,
+          missing: ['1050'],
+          notConserved: [],
+        },
+      ],
+    },
+  })
+  expect(house.sandbox.requests.count('/geteval')).toBe(reads)
+  await warehouse.night()
+  expect((await warehouse.json(['verify', '--deep'])).document['status']).toBe('ok')
+})
+
+test('verify --deep finds a window whose list the source has begun to cut', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  for (const [evalId, hour] of [
+    [1050, 15],
+    [1051, 16],
+  ] as const)
+    house.sandbox.world.add(anEvaluation({ evalId, createdAt: `2026-03-04T${hour}:00:00Z` }))
+  await warehouse.night()
+  house.sandbox.faults.add({ fault: { kind: 'listCap', cap: 2, order: 'newest' } })
+
+  const { code, document } = await warehouse.json(['verify', '--deep'])
+
+  expect(code).toBe(1)
+  expect(document['deep']).toMatchObject([{ missing: [], notConserved: [day] }])
+})

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { openChildHouse } from '../support/child-house.ts'
+import { smallHouse } from './runs.ts'
+
+test('why tells row, payload, request, window and run of a loaded, a quarantined, a vanished and an unknown id', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  const { world, clock } = house.sandbox
+  world.poison(1002, { UpdatedAt: 'never' })
+  await warehouse.night()
+  world.vanish(1003, new Date(clock.now().getTime() + 1000))
+  clock.advance(86_400_000)
+  await warehouse.night()
+
+  const loaded = await warehouse.json(['why', '1001'])
+  const quarantined = await warehouse.json(['why', '1002'])
+  const vanished = await warehouse.json(['why', '1003'])
+  const unknown = await warehouse.json(['why', '9999'])
+
+  expect(loaded).toMatchObject({
+    code: 0,
+    document: {
+      evalId: 1001,
+      found: [
+        {
+          rooftop: { uid: 'rooftop-1', name: 'Rooftop One' },
+          row: { eval_id: 1001, version_no: 1, photo_count: 2, run_id: 1 },
+          versions: [{ version_no: 1, valid_to: null, run_id: 1 }],
+          payloads: [{ request: 'POST /geteval {"evalid":1001}', run_id: 1 }],
+          window: { window_from: '2026-03-02T00:00:00.000Z', listed: 1, settled: true, run_id: 2 },
+          quarantine: [],
+          vanished: null,
+          runs: [{ run_id: 1, command: 'sync', status: 'partial' }, { run_id: 2 }],
+        },
+      ],
+    },
+  })
+  expect(quarantined).toMatchObject({
+    code: 0,
+    document: {
+      found: [
+        { row: null, quarantine: [{ attempts: 2, resolved_at: null }], window: { listed: 1 } },
+      ],
+    },
+  })
+  expect(JSON.stringify(quarantined.document)).toContain('UpdatedAt')
+  expect(vanished).toMatchObject({
+    code: 0,
+    document: {
+      found: [
+        {
+          row: { gone_at: expect.any(String) },
+          vanished: { reason: expect.stringMatching(/^not /) },
+        },
+      ],
+    },
+  })
+  expect(unknown).toMatchObject({ code: 1, document: { evalId: 9999, found: [] } })
+  // A customer is nobody's business here.
+  expect(JSON.stringify([loaded, quarantined, vanished])).not.toMatch(/Pat Example|pat@example/)
+  const text = await warehouse.run(['why', '1001'])
+  expect(text.stdout).toMatch(
+    /^Evaluation 1001 of Rooftop One \(rooftop-1\)\n {2}row .*\n {2}version/,
+  )
+})

@@ -1,0 +1,18 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { crashPoints } from '#src/pipeline/crash-points.ts'
+
+const src = fileURLToPath(new URL('../../src', import.meta.url))
+
+test('every crash point in the code is on the list, and every one on the list is in the code', () => {
+  const used = globSync('**/*.ts', { cwd: src }).flatMap((file) =>
+    [...readFileSync(`${src}/${file}`, 'utf8').matchAll(/crashPoint\(\s*(.+?)\s*\)/g)].map(
+      ([, argument]) => argument!,
+    ),
+  )
+
+  const literals = used.filter((argument) => !argument.startsWith('name'))
+
+  expect(new Set(literals)).toEqual(new Set(crashPoints.map((name) => `'${name}'`)))
+})

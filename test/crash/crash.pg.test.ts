@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { crashPoints } from '#src/pipeline/crash-points.ts'
+import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { copyTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { provedWindows } from '../support/proved.ts'
+import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
+
+// Every test is some processes: on a busy machine they take their time.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000, maxConcurrency: 3 })
+
+const dayMs = 86_400_000
+const firstNight = new Date('2026-03-18T02:15:00Z')
+const secondNight = new Date(firstNight.getTime() + 2 * dayMs)
+// Windows of an hour make several slices of so small a world.
+const sync = { start: '2026-03-12', windowHours: 2 }
+const history = ['backfill', 'evaluations', '--from', '2026-03-08', '--to', '2026-03-12']
+
+let house: ChildHouse
+/** After the first night, with records that are new, edited, gone and quarantined by the second. */
+let yesterday: TestDatabase
+/** The same after the second night, with one record in quarantine that has healed since. */
+let today: TestDatabase
+const truth: Record<'fresh' | 'second' | 'history' | 'healed', Content> = {} as never
+
+beforeAll(async () => {
+  house = await openChildHouse({
+    sandbox: { now: secondNight, seed: 7, rooftops: 2, evaluations: 130, days: 11 },
+    sync,
+  })
+  const { world, clock } = house.sandbox
+  clock.set(firstNight)
+  const first = await house.warehouse()
+  await done(first, ['sync'])
+  yesterday = first.database
+  clock.set(secondNight)
+  const [edited, gone, broken] = [...world.evaluations()].filter(
+    ({ createdAt, completedAt, vanishedAt }) =>
+      completedAt && completedAt < firstNight && !vanishedAt && createdAt > new Date(sync.start),
+  )
+  world.edit(edited!.evalId, new Date(firstNight.getTime() + dayMs), { photos: [], notes: 'New.' })
+  world.vanish(gone!.evalId, new Date(firstNight.getTime() + dayMs))
+  truth.fresh = await uninterrupted(await house.warehouse(), ['sync'])
+  truth.second = await uninterrupted(await copy(yesterday), ['sync'])
+  truth.history = await uninterrupted(await copy(yesterday), history)
+  world.poison(broken!.evalId, { UpdatedAt: 'never' })
+  const spoilt = await house.warehouse()
+  expect((await spoilt.run(['sync'])).code).toBe(1)
+  today = spoilt.database
+  world.heal(broken!.evalId)
+  truth.healed = await uninterrupted(await copy(today), ['quarantine', 'retry'])
+})
+
+afterAll(async () => {
+  await house[Symbol.asyncDispose]()
+  await yesterday[Symbol.asyncDispose]()
+  await today[Symbol.asyncDispose]()
+})
+
+async function copy(database: TestDatabase): Promise<ChildWarehouse> {
+  return await house.warehouse(await copyTestDatabase(database))
+}
+
+async function done(warehouse: ChildWarehouse, args: readonly string[]): Promise<void> {
+  const { code, stdout, stderr } = await warehouse.run(args)
+  expect({ code, stdout: code === 0 ? '' : stdout, stderr: code === 0 ? '' : stderr }).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+}
+
+async function uninterrupted(warehouse: ChildWarehouse, args: readonly string[]) {
+  await using own = warehouse
+  await done(own, args)
+  return await readContent(own.database.pool)
+}
+
+/** Killed at each point in turn, then run to its end: the same as a run that nothing interrupted, and proved to be complete. */
+async function killAndRunAgain(
+  warehouse: ChildWarehouse,
+  args: readonly string[],
+  points: readonly string[],
+  expected: Content,
+): Promise<void> {
+  for (const point of points) {
+    const killed = await warehouse.run(args, { FORECOURT_CRASH_AT: point })
+    expect(killed.signal, `${point} was never passed: ${killed.stderr}`).toBe('SIGKILL')
+  }
+
+  await done(warehouse, args)
+
+  const { pool } = warehouse.database
+  expect(contentDifferences(expected, await readContent(pool))).toEqual([])
+  expect(await provedWindows(pool, house)).toBeGreaterThan(100)
+}
+
+for (const name of crashPoints)
+  test.concurrent(`a first sync that is killed at ${name} ends as if nothing had happened`, async () => {
+    await using warehouse = await house.warehouse()
+    await killAndRunAgain(warehouse, ['sync'], [`${name}:1`], truth.fresh)
+  })
+
+// With two rooftops the first two slices are those of the users; from the third on evaluations are loaded.
+const inTurn = ['record-read:40', 'window-listed:5', 'before-commit:4', 'rows-written:3']
+const onceMore = ['ledger-written:4', 'committed:3', 'slice-claimed:4', 'committed:4']
+
+for (const points of [inTurn, onceMore])
+  test.concurrent(`a first sync that is killed at ${points.join(', ')} in turn loses nothing`, async () => {
+    await using warehouse = await house.warehouse()
+    await killAndRunAgain(warehouse, ['sync'], points, truth.fresh)
+  })
+
+test.concurrent('a night of changes that is killed again and again ends as if nothing had happened', async () => {
+  await using warehouse = await copy(yesterday)
+  const points = ['record-read:4', 'rows-written:3', 'ledger-written:4', 'committed:3']
+  await killAndRunAgain(warehouse, ['sync'], points, truth.second)
+})
+
+test.concurrent('a backfill that is killed again and again goes on where it was', async () => {
+  await using warehouse = await copy(yesterday)
+  const points = ['window-listed:3', 'rows-written:2', 'committed:1']
+  await killAndRunAgain(warehouse, history, points, truth.history)
+})
+
+test.concurrent('a replay that is killed again and again gives back the same rows', async () => {
+  await using warehouse = await copy(yesterday)
+  const before = await readContent(warehouse.database.pool)
+  const points = ['slice-claimed:3', 'rows-written:1', 'ledger-written:2', 'committed:1']
+  await killAndRunAgain(warehouse, ['replay'], points, before)
+})
+
+test.concurrent('a retry of quarantined records that is killed again and again loads them once', async () => {
+  await using warehouse = await copy(today)
+  const points = ['record-read:1', 'rows-written:1', 'ledger-written:1', 'committed:1']
+  await killAndRunAgain(warehouse, ['quarantine', 'retry'], points, truth.healed)
+})

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { prepareWarehouse } from '#src/context.ts'
+import { openPool } from '#src/db/connect.ts'
+import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
+import type { Ended } from '../support/child.ts'
+import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { databaseUrl } from '../support/postgres-url.ts'
+import { provedWindows } from '../support/proved.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
+import { inTheMiddle, middleWorld } from './in-the-middle.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let house: ChildHouse
+let truth: Content
+
+beforeAll(async () => {
+  house = await openChildHouse(middleWorld)
+  await using warehouse = await house.warehouse()
+  expect((await warehouse.night()).status).toBe('ok')
+  truth = await readContent(warehouse.database.pool)
+})
+
+afterAll(async () => {
+  await house[Symbol.asyncDispose]()
+})
+
+/** Either it went on, or it ended with a sentence; never with a stack trace or by an unhandled error. */
+function expectOrderlyEnd(ended: Ended): void {
+  expect(ended.signal).toBeNull()
+  expect(ended.code).toBeOneOf([0, 1])
+  expect(ended.stderr).not.toMatch(/\n\s+at |Unhandled|uncaught/)
+  if (ended.code === 0) return
+  const said = ended.stderr.trim().split('\n').at(-1)
+  expect(said).toMatch(/^The connection to Postgres was lost \(.+\): .* run the command again\.$/)
+}
+
+async function expectTruth(warehouse: ChildWarehouse): Promise<void> {
+  expect(await warehouse.run(['sync'])).toMatchObject({ code: 0 })
+  expect(contentDifferences(truth, await readContent(warehouse.database.pool))).toEqual([])
+  expect(await provedWindows(warehouse.database.pool, house)).toBeGreaterThan(20)
+}
+
+test('a sync whose connections are all ended by the server ends orderly, and the next run completes it', async () => {
+  await using warehouse = await house.warehouse()
+  const { child, hurry } = await inTheMiddle(house, warehouse)
+
+  await warehouse.database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`)
+  hurry()
+
+  expectOrderlyEnd(await child.ended)
+  await expectTruth(warehouse)
+})
+
+test('a sync whose Postgres goes away and comes back ends orderly, and the next run completes it', async () => {
+  await using folder = await temporaryFolder()
+  const { url } = await ensureEmbedded(folder.path)
+  try {
+    const admin = await openPool(url, { applicationName: 'test', max: 1 })
+    await admin.query('create database away')
+    await admin.end()
+    const own = databaseUrl(url, 'away')
+    const first = await openPool(own, { applicationName: 'test' })
+    await prepareWarehouse(first)
+    await first.end()
+    await using warehouse = await house.warehouse({
+      url: own,
+      pool: first,
+      [Symbol.asyncDispose]: async () => undefined,
+    })
+    const { child, hurry } = await inTheMiddle(house, warehouse)
+
+    await stopEmbedded(folder.path)
+    hurry()
+
+    expectOrderlyEnd(await child.ended)
+    await ensureEmbedded(folder.path)
+    const pool = await openPool(own, { applicationName: 'test' })
+    await expectTruth({ ...warehouse, database: { ...warehouse.database, pool } })
+    await pool.end()
+  } finally {
+    await stopEmbedded(folder.path)
+  }
+})

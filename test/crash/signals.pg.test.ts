@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freeze } from '../support/child.ts'
+import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { provedWindows } from '../support/proved.ts'
+import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
+import { inTheMiddle, middleWorld } from './in-the-middle.ts'
+
+let house: ChildHouse
+let truth: Content
+
+beforeAll(async () => {
+  house = await openChildHouse(middleWorld)
+  await using warehouse = await house.warehouse()
+  expect((await warehouse.run(['sync'])).code).toBe(0)
+  truth = await readContent(warehouse.database.pool)
+})
+
+afterAll(async () => {
+  await house[Symbol.asyncDispose]()
+})
+
+async function expectTruth(warehouse: ChildWarehouse): Promise<void> {
+  const { pool } = warehouse.database
+  expect(contentDifferences(truth, await readContent(pool))).toEqual([])
+  expect(await provedWindows(pool, house)).toBeGreaterThan(20)
+}
+
+async function runs({ database }: ChildWarehouse): Promise<string[]> {
+  const { rows } = await database.pool.query('select status from ops.run order by run_id')
+  return rows.map(({ status }) => status as string)
+}
+
+test('a run right after SIGKILL takes the work over at once', async () => {
+  await using warehouse = await house.warehouse()
+  const { child, hurry } = await inTheMiddle(house, warehouse)
+  child.kill('SIGKILL')
+  expect((await child.ended).signal).toBe('SIGKILL')
+  hurry()
+
+  const { code, document } = await warehouse.json(['sync'])
+
+  expect([code, document['status']]).toEqual([0, 'ok'])
+  expect(await runs(warehouse)).toEqual(['abandoned', 'ok'])
+  await expectTruth(warehouse)
+})
+
+test('while a frozen run is alive a second one exits 3 and starts nothing; thawed, the first one finishes', async () => {
+  await using warehouse = await house.warehouse()
+  const { child, hurry } = await inTheMiddle(house, warehouse)
+  await freeze(child)
+  hurry()
+  const asked = house.sandbox.requests.count('/getevallist')
+
+  const second = await warehouse.json(['sync'])
+
+  expect(second).toMatchObject({
+    code: 3,
+    document: { error: expect.stringMatching(/^Run \d+ is at work on /) },
+  })
+  expect(await runs(warehouse)).toEqual(['running'])
+  expect(house.sandbox.requests.count('/getevallist')).toBe(asked)
+  child.kill('SIGCONT')
+  const first = await child.ended
+  expect({ code: first.code, status: JSON.parse(first.stdout).status }).toEqual({
+    code: 0,
+    status: 'ok',
+  })
+  await expectTruth(warehouse)
+})
+
+test('a run whose work was taken over while it stood still writes nothing and says so', async () => {
+  await using warehouse = await house.warehouse()
+  const { pool } = warehouse.database
+  const { child, hurry } = await inTheMiddle(house, warehouse)
+  await freeze(child)
+  hurry()
+  // To the others its death: the session that holds the run's lock is gone.
+  await pool.query(`select pg_terminate_backend(pid) from pg_locks
+    where locktype = 'advisory' and classid = 7300 and database = (select oid from pg_database where datname = current_database())`)
+  const second = await warehouse.json(['sync'])
+  expect(second.code).toBe(0)
+  await expectTruth(warehouse)
+  const written = await snapshot(warehouse)
+
+  child.kill('SIGCONT')
+  const zombie = await child.ended
+
+  expect(zombie.code).not.toBe(0)
+  expect(zombie.stderr).toMatch(/taken over|taken its work over|ended by another run/)
+  expect(zombie.stderr).not.toMatch(/\n\s+at /)
+  expect(await snapshot(warehouse)).toEqual(written)
+  expect(await runs(warehouse)).toEqual(['abandoned', 'ok'])
+})
+
+/** Every row with the transaction that wrote it. */
+async function snapshot({ database }: ChildWarehouse): Promise<unknown[]> {
+  const tables = ['core.evaluation', 'core.photo', 'core.app_user', 'raw.payload']
+  const ledgers = ['ops.window_certificate', 'ops.coverage', 'ops.run_stream']
+  const queries = [...tables, ...ledgers].map((table) =>
+    database.pool.query(`select xmin::text, ctid::text from ${table} order by 2`),
+  )
+  return (await Promise.all(queries)).map(({ rows }) => rows)
+}
+
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)
+  test(`${signal} ends a sync with ${code} after a clean checkpoint, and the next one goes on`, async () => {
+    await using warehouse = await house.warehouse()
+    const { child, hurry } = await inTheMiddle(house, warehouse)
+
+    child.kill(signal)
+
+    const stopped = await child.ended
+    hurry()
+    expect([stopped.signal, stopped.code]).toEqual([null, code])
+    expect(JSON.parse(stopped.stdout)).toMatchObject({
+      status: 'partial',
+      finishedAt: expect.any(String),
+    })
+    expect(stopped.stderr).not.toMatch(/"level":(50|60)|\n\s+at /)
+    expect(await runs(warehouse)).toEqual(['stopped'])
+    expect((await warehouse.run(['sync'])).code).toBe(0)
+    expect(await runs(warehouse)).toEqual(['stopped', 'ok'])
+    await expectTruth(warehouse)
+  })

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { FaultRule } from '#src/sandbox/faults.ts'
+import { coverageFaults } from '../support/coverage-proof.ts'
+import { dayMs, type House, openHouse } from '../support/nights.ts'
+import {
+  begin,
+  busyDays,
+  type Night,
+  type Scenario,
+  scenarios,
+} from '../support/random-scenario.ts'
+import { lastEvent, worldFor } from '../support/random-world.ts'
+import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? 10)
+const seed = process.env['FORECOURT_SEED']
+
+test(
+  `after a quiet time the warehouse equals the source, in ${numRuns} random worlds`,
+  async () => {
+    await fc.assert(fc.asyncProperty(scenarios, proves), {
+      numRuns,
+      endOnFailure: true,
+      ...(seed === undefined ? {} : { seed: Number(seed) }),
+    })
+  },
+  60_000 + numRuns * 20_000,
+)
+
+async function proves(scenario: Scenario): Promise<void> {
+  const world = worldFor(scenario)
+  const firstNight = new Date(begin + scenario.history * dayMs)
+  await using house = await openHouse({
+    sandbox: { world, now: firstNight, listCarriesUpdatedAt: scenario.listCarriesUpdatedAt },
+    sync: { start: new Date(begin).toISOString(), ...scenario.sync },
+    http: { maxRetries: scenario.maxRetries },
+    dealerIds: scenario.dealerIds,
+  })
+
+  await busyTime(house, scenario, lastEvent(world, scenario))
+  await quietTime(house, scenario)
+
+  const now = house.sandbox.clock.now()
+  const attribution = scenario.dealerIds ? 'rooftop' : 'group'
+  const expected = sourceTruth(world, now, attribution)
+  expect(differences(expected, await held(house, scenario))).toEqual([])
+  // Windows have whole seconds: the one that is not over yet belongs to the next night.
+  const until = new Date(Math.floor(now.getTime() / 1000) * 1000)
+  // A window counts as covered as a whole, so the last one of the grid may be waiting for its end to be old enough.
+  const { settleDays, windowHours } = scenario.sync
+  const settled = new Date(until.getTime() - (settleDays + windowHours / 24) * dayMs)
+  const bounds = { from: new Date(begin), until, settled }
+  expect(await coverageFaults(house.database.pool, bounds)).toEqual([])
+  expect(await openEnds(house)).toEqual([])
+}
+
+/** Without dealerIds a rooftop is known by its group, which a config with dealerIds does not name. */
+async function held(house: House, { dealerIds }: Scenario) {
+  return await warehouseTruth(house.database.pool, dealerIds ? 'rooftop' : 'group')
+}
+
+/** Nights with faults and broken-off runs while things happen, then until the last of them has happened. */
+async function busyTime(house: House, scenario: Scenario, last: Date): Promise<void> {
+  const { clock } = house.sandbox
+  await faultyNight(house, scenario, { ...scenario.nights[0]!, after: 0 })
+  for (const night of scenario.nights) await faultyNight(house, scenario, night)
+  clock.set(new Date(Math.max(clock.now().getTime(), begin + busyDays(scenario) * dayMs)))
+  while (clock.now() < last) {
+    const days = Math.min(8, (last.getTime() - clock.now().getTime()) / dayMs + 0.01)
+    await faultyNight(house, scenario, { ...calm, after: days })
+  }
+}
+
+const calm: Night = { after: 1, fault: null, path: null, chance: 1, breaks: null }
+
+/**
+ * Enough nights, counted by the source's clock: within `deepRelistNights` every window has had its turn; a known record
+ * whose list item carries no update time is read within 28 more (the longest step of reread.ts) at its window's next turn;
+ * `settleDays` until the last window counts as covered. A night that is slept through changes nothing, so strides will do.
+ */
+async function quietTime(house: House, { sync, listCarriesUpdatedAt, ...scenario }: Scenario) {
+  house.sandbox.faults.clear()
+  if (scenario.cap && !scenario.capEnds) house.sandbox.faults.add(capRule(scenario.cap))
+  const reread = listCarriesUpdatedAt ? 0 : 28
+  const days = sync.deepRelistNights + reread + sync.settleDays + 2
+  const stride = listCarriesUpdatedAt ? 1 : 4
+  for (let passed = 0; passed < days; passed += stride) {
+    const report = await house.nightAfter(stride)
+    expect(report.rooftops, 'a quiet night has nothing to complain of').toEqual(
+      Object.fromEntries(house.config.rooftops.map(({ uid }) => [uid, { status: 'ok' }])),
+    )
+  }
+}
+
+async function faultyNight(house: House, scenario: Scenario, night: Night): Promise<void> {
+  const { faults } = house.sandbox
+  faults.clear()
+  if (night.fault) faults.add(ruleOf(night))
+  if (scenario.cap) faults.add(capRule(scenario.cap))
+  let passed = 0
+  const crashPoint = (name: string) => {
+    if (name === night.breaks?.point && ++passed === night.breaks.nth)
+      throw new Error(`broken off at ${name}`)
+  }
+  await house.nightAfter(night.after, { crashPoint })
+}
+
+function ruleOf({ fault, path, chance }: Night): FaultRule {
+  const match = path === null ? {} : { path }
+  const kind = fault!
+  return {
+    match,
+    probability: chance,
+    fault: kind === 'status' ? { kind, status: 500 } : { kind },
+  }
+}
+
+function capRule(cap: NonNullable<Scenario['cap']>): FaultRule {
+  return { fault: { kind: 'listCap', ...cap } }
+}
+
+/** Quarantine that is still open, and children of no evaluation. */
+async function openEnds({ database }: House): Promise<unknown[]> {
+  const { rows } = await database.pool.query(
+    `select stream, natural_key, issues::text from ops.quarantine where resolved_at is null
+     union all
+     select 'child', eval_id::text, 'of no evaluation' from (
+       select rooftop_id, eval_id from core.evaluation_version union select rooftop_id, eval_id from core.photo
+       union select rooftop_id, eval_id from core.reconditioning_item
+       union select rooftop_id, eval_id from pii.evaluation_customer
+       except select rooftop_id, eval_id from core.evaluation) as orphan`,
+  )
+  return rows
+}

@@ -1,0 +1,100 @@
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { type House, openHouse } from '../support/nights.ts'
+
+const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 600, days: 9 }
+const schemas = ['core', 'pii', 'raw']
+
+test.each([
+  ['list items that carry an update time', true],
+  ['list items that carry none', false],
+])('an immediate second run rewrites nothing, with %s', async (_, listCarriesUpdatedAt) => {
+  await using house = await openHouse({ sandbox: { ...world, listCarriesUpdatedAt } })
+  const first = await house.night()
+  const before = await snapshot(house)
+
+  const { wal, report } = await measured(house, () => house.night())
+
+  const after = await snapshot(house)
+  expect(after).toEqual(before)
+  expect(report.streams['evaluations']).toMatchObject({ inserted: 0, updated: 0 })
+  expect(report.streams['users']).toMatchObject({ inserted: 0, updated: 0 })
+  const listed = first.streams['evaluations']!.listed
+  console.log(
+    `second run: ${wal} bytes of WAL, ${(wal / listed).toFixed(1)} for each of ${listed} evaluations`,
+  )
+})
+
+test('a second night on which nothing has happened rewrites nothing', async () => {
+  await using house = await openHouse({ sandbox: world })
+  // Far from the history, so that no edit or late completion falls between the nights.
+  await house.nightAfter(90)
+  const before = await snapshot(house)
+
+  const { wal } = await measured(house, () => house.nightAfter(1))
+
+  expect(await snapshot(house)).toEqual(before)
+  console.log(`a second night: ${wal} bytes of WAL`)
+})
+
+/** Every row's place and writer, and the counters of its table: a row that was written again differs in all of them. */
+async function snapshot({ context, database }: House): Promise<Record<string, unknown>> {
+  const { pool } = database
+  await flushSessions(context.pool)
+  const tables = await pool.query<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_schema = any($1) and table_type = 'BASE TABLE' order by 1`,
+    [schemas],
+  )
+  const found: Record<string, unknown> = {}
+  for (const { name } of tables.rows) {
+    const { rows } = await pool.query<{ place: string }>(
+      `select ctid::text || ' ' || xmin::text as place from ${name} order by ctid`,
+    )
+    found[name] = rows.map(({ place }) => place)
+  }
+  return { ...found, counters: await counters(pool) }
+}
+
+async function counters(pool: pg.Pool): Promise<unknown> {
+  const client = await pool.connect()
+  try {
+    await client.query('select pg_stat_force_next_flush()')
+    await client.query('select pg_stat_clear_snapshot()')
+    const { rows } = await client.query(
+      `select schemaname, relname, n_tup_ins, n_tup_upd, n_tup_del, n_tup_hot_upd
+       from pg_stat_user_tables where schemaname = any($1) order by 1, 2`,
+      [schemas],
+    )
+    return rows
+  } finally {
+    client.release()
+  }
+}
+
+/** Runs a night and measures what the whole server logged for it. */
+async function measured<T>(
+  house: House,
+  work: () => Promise<T>,
+): Promise<{ wal: number; report: T }> {
+  const { pool } = house.database
+  const lsn = async () =>
+    (await pool.query<{ lsn: string }>('select pg_current_wal_insert_lsn()::text as lsn')).rows[0]!
+      .lsn
+  const start = await lsn()
+  const report = await work()
+  const end = await lsn()
+  const { rows } = await pool.query<{ bytes: number }>(
+    'select pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::int as bytes',
+    [end, start],
+  )
+  return { wal: rows[0]!.bytes, report }
+}
+
+/** Has every session of the pool hand in what it has counted. */
+async function flushSessions(pool: pg.Pool): Promise<void> {
+  const clients = await Promise.all(Array.from({ length: 16 }, () => pool.connect()))
+  for (const client of clients) await client.query('select pg_stat_force_next_flush()')
+  for (const client of clients) await client.query('select 1')
+  for (const client of clients) client.release()
+}

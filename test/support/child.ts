@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** How a child process ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A `forecourt` that runs in a process of its own. */
+export interface Child {
+  readonly pid: number
+  readonly ended: Promise<Ended>
+  kill(signal: NodeJS.Signals): void
+  /** What stands on stderr so far. */
+  stderr(): string
+}
+
+export interface ChildOptions {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Arguments of node itself. */
+  readonly node?: readonly string[]
+}
+
+/** Starts `forecourt <args>`; a child that outlives the test is killed by the test's time-out alone, so await `ended`. */
+export function startForecourt(args: readonly string[], options: ChildOptions): Child {
+  const child = spawn(process.execPath, [...(options.node ?? []), main, ...args], {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const out = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      out[name] += text
+    })
+  return {
+    pid: child.pid!,
+    ended: endOf(child).then((end) => ({ ...end, ...out })),
+    kill: (signal) => child.kill(signal),
+    stderr: () => out.stderr,
+  }
+}
+
+/** Runs `forecourt <args>` to its end. */
+export async function forecourt(args: readonly string[], options: ChildOptions): Promise<Ended> {
+  return await startForecourt(args, options).ended
+}
+
+function endOf(child: ChildProcess): Promise<Pick<Ended, 'code' | 'signal'>> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+}
+
+/** Stops a process with SIGSTOP and waits until the kernel says that it stands still. */
+export async function freeze(child: Child): Promise<void> {
+  child.kill('SIGSTOP')
+  await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, 'utf8')))
+}
+
+/** Waits for a condition of another process; the test's own time-out ends a wait in vain. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(10)
+}

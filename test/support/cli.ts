@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { runCli as runArguments } from '#src/cli.ts'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** How a command line ended. */
+export interface CliResult {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Where it runs and with which variables; of ours it gets only what a process needs to run. */
+export interface CliPlace {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs the command line as a user does: in a process of its own, with no terminal. */
+export function runCli(args: readonly string[], { cwd, env = {} }: CliPlace): Promise<CliResult> {
+  const { PATH = '', HOME = '', TZ } = process.env
+  const environment = { PATH, HOME, ...(TZ === undefined ? {} : { TZ }), ...env }
+  return new Promise((done) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { cwd, env: environment, timeout: 50_000, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+        done({ code, stdout, stderr })
+      },
+    )
+  })
+}
+
+/** The same within this process, for what a process of its own would add nothing to; no signal reaches it. */
+export async function runInProcess(
+  args: readonly string[],
+  { cwd, env = {} }: CliPlace,
+): Promise<CliResult> {
+  const [stdout, stderr] = [new Captured(), new Captured()]
+  const code = await runArguments(args, {
+    environment: { variables: env, cwd },
+    signal: new AbortController().signal,
+    stdout,
+    stderr,
+  })
+  return { code, stdout: stdout.text, stderr: stderr.text }
+}
+
+class Captured extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString()
+    done()
+  }
+}

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** One import of a file of ours by another; paths from the top of the repository. */
+export interface Import {
+  readonly from: string
+  readonly to: string
+  /** Nothing of it is left when the program runs. */
+  readonly isType: boolean
+}
+
+/** The text of every source file below src/ and jobs/, by path. */
+export async function readSources(): Promise<Map<string, string>> {
+  const sources = new Map<string, string>()
+  for (const folder of ['src', 'jobs'].filter((name) => existsSync(join(root, name))))
+    for (const entry of await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
+      if (entry.isFile() && entry.name.endsWith('.ts')) {
+        const path = join(entry.parentPath, entry.name)
+        sources.set(relative(root, path), await readFile(path, 'utf8'))
+      }
+  return sources
+}
+
+const statement = /^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm
+const dynamic = /\bimport\(\s*'([^']+)'\s*\)/g
+
+/** Every import of a file of ours, static or not. */
+export function importsOf(sources: ReadonlyMap<string, string>): Import[] {
+  return [...sources].flatMap(([from, text]) => {
+    const found = [
+      ...[...text.matchAll(statement)].map(([, type, name]) => ({ name, isType: Boolean(type) })),
+      ...[...text.matchAll(dynamic)].map(([, name]) => ({ name, isType: false })),
+    ]
+    return found.flatMap(({ name = '', isType }) => {
+      if (name.startsWith('#src/')) return [{ from, to: name.replace('#src/', 'src/'), isType }]
+      return name.startsWith('.') ? [{ from, to: join(from, '..', name), isType }] : []
+    })
+  })
+}
