@@ -47,7 +47,8 @@ export async function chooseRecords(
   for (const part of parts) {
     const since = earliestLook(part, await earlierCertificates(context.db, scope, part.window))
     const { first, again } = sortOut(job, part, { known, aside, since })
-    const affordable = again.length <= budget
+    // A part is read whole or not at all; the last one may overdraw, so that no part is too large for ever.
+    const affordable = budget > 0 || again.length === 0
     if (affordable) budget -= again.length
     for (const id of affordable ? [...first, ...again] : first) ids.add(id)
     lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))

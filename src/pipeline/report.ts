@@ -36,7 +36,7 @@ export async function reportRun(
   for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
   for (const rooftop of rooftops) {
     const own = rows.filter((row) => row.rooftop_id === rooftop.id)
-    const errors = own.flatMap((row) => (row.error === null ? [] : [`${row.stream}: ${row.error}`]))
+    const errors = own.flatMap((row) => whatIsMissing(row).map((what) => `${row.stream}: ${what}`))
     const status = statusOf(own.map((row) => row.status))
     byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
   }
@@ -48,6 +48,20 @@ export async function reportRun(
     streams,
     rooftops: byRooftop,
   }
+}
+
+/** Why a stream is not complete; nothing when it is. */
+function whatIsMissing(row: {
+  error: string | null
+  status: string
+  quarantined: number
+}): string[] {
+  if (row.error !== null) return [row.error]
+  if (row.quarantined > 0)
+    return [`${row.quarantined} in quarantine: see "forecourt quarantine list"`]
+  return row.status === 'partial'
+    ? ['a window cannot be proved complete: see "forecourt verify"']
+    : []
 }
 
 /** All ok: ok. Nothing that went well: failed. Anything between: partial. */

@@ -75,7 +75,12 @@ test('a record that does not fit makes a sync partial, exit 1, and the rest land
 
   expect([code, document['status']]).toEqual([1, 'partial'])
   expect(document['streams']!['evaluations']).toMatchObject({ inserted: 5, quarantined: 1 })
-  expect(document['rooftops']).toEqual({ 'rooftop-1': { status: 'partial' } })
+  expect(document['rooftops']).toEqual({
+    'rooftop-1': {
+      status: 'partial',
+      error: 'evaluations: 1 in quarantine: see "forecourt quarantine list"',
+    },
+  })
 })
 
 test('a rooftop that the source refuses makes a sync of it alone fail with its reason', async () => {
