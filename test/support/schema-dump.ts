@@ -61,8 +61,10 @@ const triggersAndPolicies = /* sql */ `
   from relation c join pg_namespace n on n.oid = c.relnamespace
   join pg_policy p on p.polrelid = c.oid`
 
+// Postgres 15 writes the table before every column of a view, later ones only where it must: the names of tables are left out.
 const bodies = /* sql */ `
-  select n.nspname || '.' || c.relname, 6, '', 'as' || chr(10) || pg_get_viewdef(c.oid, true)
+  select n.nspname || '.' || c.relname, 6, '', 'as' || chr(10) ||
+    regexp_replace(pg_get_viewdef(c.oid, true), '\\m(?!(?:raw|core|pii|ops|mart)\\.)[a-z_]+\\.(?=[a-z_])', '', 'g')
   from relation c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('v', 'm')
   union all
