@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import { makeConfig } from '../config.ts'
 import type { Warehouse } from '../context.ts'
-import type { Counts } from '../pipeline/ledger.ts'
 import type { RunReport } from '../pipeline/report.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run.ts'
@@ -13,7 +12,7 @@ import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { wholeNumberOption } from './choose.ts'
 import type { CommandDefinition } from './command.ts'
 import { answerQuestions } from './demo-questions.ts'
-import { exitCodeOf } from './run-report.ts'
+import { countLines, exitCodeOf } from './run-report.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 import { table } from './table.ts'
 
@@ -112,29 +111,13 @@ function summary(
     (sum, counts) => sum + counts.inserted + counts.updated,
     0,
   )
-  const columns = [
-    'listed',
-    'hydrated',
-    'inserted',
-    'updated',
-    'unchanged',
-    'quarantined',
-    'requests',
-    'retries',
-  ] as const satisfies readonly (keyof Counts)[]
   return [
     `A nightly run over ${config.rooftops.length} rooftops in AU, US and GCC: ${report.status}, ${seconds.toFixed(1)} s with starting up.`,
     ...(changed === 0
       ? ['Nothing had changed since the last run, and nothing was rewritten.']
       : []),
     '',
-    ...table(
-      ['stream', ...columns],
-      Object.entries(report.streams).map(([name, counts]) => [
-        name,
-        ...columns.map((column) => counts[column]),
-      ]),
-    ),
+    ...countLines(report),
     '',
     ...table(
       ['rooftop', 'evaluations', 'windows', 'gaps', 'overlaps', 'quarantined'],

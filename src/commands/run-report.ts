@@ -21,23 +21,28 @@ const shown = [
   'retries',
 ] as const satisfies readonly (keyof Counts)[]
 
+/** What a run did, a line for each stream. */
+export function countLines(report: RunReport): string[] {
+  const rows = Object.entries(report.streams).map(([name, counts]) => [
+    name,
+    ...shown.map((column) => counts[column]),
+  ])
+  return table(['stream', ...shown], rows)
+}
+
 /** A run for a person. */
 export function reportLines(report: RunReport, rooftops: readonly RooftopConfig[]): string[] {
   const seconds =
     report.finishedAt === null
       ? 0
       : (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000
-  const rows = Object.entries(report.streams).map(([name, counts]) => [
-    name,
-    ...shown.map((column) => counts[column]),
-  ])
   const failed = rooftops.flatMap(({ uid, name }) => {
     const { status, error } = report.rooftops[uid]!
     return status === 'ok' ? [] : [`  ${name} (${uid}): ${status}${error ? `: ${error}` : ''}`]
   })
   return [
     `Run ${report.runId}: ${report.status} in ${seconds.toFixed(1)} s`,
-    ...table(['stream', ...shown], rows),
+    ...countLines(report),
     ...(failed.length > 0 ? ['Not complete:', ...failed] : []),
   ]
 }

@@ -29,7 +29,7 @@ test('the file of init names every section, and its examples in comments hold wh
   )
   const taken = text.replaceAll(/^( +)# (?=(url|group-au|- \{| *[a-zA-Z]+:( |$)))/gm, '$1')
   const variables = { DATABASE_URL: 'postgres://h/d', FORECOURT_KEY_AU: 'a-key' }
-  const config = parseConfig(taken, '/work/forecourt.yaml', { variables, cwd: '/work' })
+  const config = parseConfig(taken, '/srv/forecourt.yaml', { variables, cwd: '/srv' })
   expect(config.rooftops).toHaveLength(1)
   expect(config.warehouse.url).toBe('postgres://h/d')
   expect(taken).toContain('\n  vehicleData:\n')

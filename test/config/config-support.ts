@@ -3,12 +3,12 @@ import { messageOf, UsageError } from '#src/errors.ts'
 
 /** An environment with these variables alone. */
 export function withVariables(variables: Record<string, string> = {}): Environment {
-  return { variables, cwd: '/work' }
+  return { variables, cwd: '/srv' }
 }
 
-/** The config of a text as if it stood in /work/forecourt.yaml. */
+/** The config of a text as if it stood in /srv/forecourt.yaml. */
 export function configOf(text: string, variables: Record<string, string> = {}): Config {
-  return parseConfig(text, '/work/forecourt.yaml', withVariables(variables))
+  return parseConfig(text, '/srv/forecourt.yaml', withVariables(variables))
 }
 
 /** What is said about a text that is wrong, a line each. */
