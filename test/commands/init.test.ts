@@ -33,7 +33,7 @@ test('the file of init names every section, and its examples in comments hold wh
   expect(config.rooftops).toHaveLength(1)
   expect(config.warehouse.url).toBe('postgres://h/d')
   expect(taken).toContain('\n  vehicleData:\n')
-  expect(config.wire).toEqual(makeConfig({}, '/work').wire)
+  expect(config.wire).toEqual(makeConfig({}, '/srv').wire)
 })
 
 test('the first line of the file leads editors to the schema beside it', async () => {

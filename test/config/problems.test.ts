@@ -3,7 +3,7 @@ import { loadConfig, makeConfig, secretsOf } from '#src/config.ts'
 import { configOf, oneRooftop, problemsOf, withVariables } from './config-support.ts'
 
 test('an empty file, comments alone and no file at all are the defaults', () => {
-  const { file: _, ...defaults } = makeConfig({}, '/work')
+  const { file: _, ...defaults } = makeConfig({}, '/srv')
 
   expect(configOf('')).toMatchObject(defaults)
   expect(configOf('# nothing yet\n')).toMatchObject(defaults)
