@@ -118,7 +118,7 @@ function crossCheck(value: unknown): Problem[] {
   return rooftops.flatMap((entry, index) => {
     if (!isRecord(entry)) return []
     const earlier = rooftops.slice(0, index).filter(isRecord)
-    const found = { ...keyProblems(entry, keys, earlier) }
+    const found = { ...keyProblems(entry, keys, earlier), ...dealerProblems(entry, rooftops) }
     if (typeof entry['uid'] === 'string' && earlier.some(({ uid }) => uid === entry['uid']))
       found['uid'] = 'stands twice: list every rooftop once.'
     return Object.entries(found).map(([field, problem]) => ({
@@ -126,6 +126,27 @@ function crossCheck(value: unknown): Problem[] {
       problem,
     }))
   })
+}
+
+/** One key with one dealerId twice: the list would name each evaluation for both. Told at both, so that both lines are named. */
+function dealerProblems(
+  entry: Readonly<Record<string, unknown>>,
+  rooftops: readonly unknown[],
+): Record<string, string> {
+  const dealer = dealerOf(entry)
+  const twin = rooftops.findIndex(
+    (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerOf(other) === dealer,
+  )
+  if (dealer === null || twin < 0) return {}
+  return {
+    dealerId: `is that of rooftops[${twin}] too, with the same key: each has its own [A §4 /getevallist], so mend one.`,
+  }
+}
+
+/** Key and dealerId, which the environment gives as text; null when there is none. */
+function dealerOf({ key, dealerId }: Readonly<Record<string, unknown>>): string | null {
+  const isNumeric = /^-?\d+$/.test(String(dealerId))
+  return typeof key === 'string' && isNumeric ? `${Number(dealerId)} ${key}` : null
 }
 
 function keyProblems(

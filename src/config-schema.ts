@@ -18,12 +18,16 @@ const amount = (min: number, max: number) => number(z.number().min(min).max(max)
 const optionalText = z.string().min(1, 'is empty').nullable().default(null)
 const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
 
-const url = z
-  .string()
+const url = z.string().refine((text) => /^https?:\/\/[^\s/]/.test(text) && URL.canParse(text), {
+  error: 'is not an http:// or https:// address',
+  abort: true,
+})
+const urlOfV1 = url
   .refine(
-    (text) => /^https?:\/\/[^\s/]/.test(text) && URL.canParse(text),
-    'is not an http:// or https:// address',
+    (text) => /^[^?#]*\/v1\/*$/.test(text),
+    'does not end in /v1: write the address with it, e.g. https://host/v1',
   )
+  .transform((text) => text.replace(/\/+$/, ''))
 const warehouseUrl = z
   .string()
   .refine(
@@ -57,6 +61,9 @@ const key = z.strictObject({
   user: optionalText.describe('Sent as `user` with /geteval alone, where the key needs it [A §4]'),
 })
 
+const currencies = new Set(Intl.supportedValuesOf('currency'))
+const notACurrency = 'is not an ISO 4217 code, e.g. AUD'
+
 const rooftop = z.strictObject({
   uid: z.string().min(1, 'is empty').max(64).describe('Goes into X-Dealer-Id [A §5]'),
   name: z.string().min(1, 'is empty').max(200),
@@ -76,7 +83,8 @@ const rooftop = z.strictObject({
   timezone: zone.describe('IANA time zone of the rooftop'),
   currency: z
     .string()
-    .regex(/^[A-Z]{3}$/, 'is not an ISO 4217 code, e.g. AUD')
+    .regex(/^[A-Z]{3}$/, { error: notACurrency, abort: true })
+    .refine((code) => currencies.has(code), notACurrency)
     .describe('ISO 4217'),
   odometerUnit: z.enum(['km', 'mi']).optional().describe('Default: mi in the US, else km'),
 })
@@ -105,7 +113,7 @@ const perDay = whole(0, 1_000_000).default(0)
 /** The config file as it may be written; what concerns several settings at once is in config-check.ts. */
 export const fileSchema = z.strictObject({
   appraisal: group({
-    baseUrl: url.default('http://127.0.0.1:4010/v1').describe('{base_url}, ends in /v1 [A §1]'),
+    baseUrl: urlOfV1.default('http://127.0.0.1:4010/v1').describe('{base_url}, ends in /v1 [A §1]'),
   }),
   vehicleData: group({
     baseUrl: url.default('http://127.0.0.1:4011').describe('{data_url}, without /v1 [V §1]'),

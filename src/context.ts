@@ -112,7 +112,7 @@ export async function openContext(
 ): Promise<Context> {
   const warehouse = await openWarehouse(config, log, 'write')
   const queue = await openQueue(warehouse.pool, (error) => log.warn({ err: error }, 'work engine'))
-  const appraisal = openAppraisal(config)
+  const appraisal = openAppraisal(config, log)
   return {
     ...warehouse,
     queue,
@@ -128,15 +128,21 @@ export async function openContext(
   }
 }
 
-/** The client of the appraisal service with the config's keys. */
-export function openAppraisal(config: Config): AppraisalClient {
+/** The client of the appraisal service with the config's keys; tells the log of every request, at debug. */
+export function openAppraisal(config: Config, log: Log): AppraisalClient {
   const keys = Object.fromEntries(
     Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
   )
+  const keyOf = new Map(config.rooftops.map(({ uid, key }) => [uid, key]))
   return new AppraisalClient({
     baseUrl: config.appraisal.baseUrl,
     keys,
     wire: config.wire.appraisal,
     http: config.http,
+    log: ({ details: { rooftopUid }, ...sent }) =>
+      log.debug(
+        { ...sent, keyName: rooftopUid && keyOf.get(rooftopUid), rooftopUid },
+        `${sent.method} ${sent.path}`,
+      ),
   })
 }

@@ -352,7 +352,22 @@ raw.payload_json view
       natural_key,
       fetched_at,
       content_hash,
-      body,
+      raw.readable(body) AS body,
       run_id
      FROM raw.payload;
-  -- raw.payload with the body as json, however it is stored.
+  -- raw.payload with the body as json that every operator can read; raw.payload has it verbatim.
+
+raw.raw.readable(json) routine
+CREATE OR REPLACE FUNCTION raw.readable(body json)
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when body::text ~ '\\u(0000|[dD][89a-fA-F])' then
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(body::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g'),
+        '(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
+      '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(?<!\\)((?:\\\\)*)\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\1\\ufffd', 'g')::json
+  else body end
+$function$

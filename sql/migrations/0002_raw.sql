@@ -14,7 +14,22 @@ create table raw.payload (
 comment on table raw.payload is 'Answers of the source, a row only when the content changed. Readable by the writer alone.';
 comment on column raw.payload.content_hash is 'sha256 of the body without the query strings of its links, which are signed anew at every read';
 
+-- \u0000 and surrogates without a partner are legal JSON that no operator of Postgres can read: one of them in one body
+-- would fail a whole query. An escaped backslash before the u is text, not an escape.
+create function raw.readable(body json) returns json
+language sql immutable parallel safe
+as $$
+  select case when body::text ~ '\\u(0000|[dD][89a-fA-F])' then
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(body::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g'),
+        '(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
+      '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(?<!\\)((?:\\\\)*)\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\1\\ufffd', 'g')::json
+  else body end
+$$;
+comment on function raw.readable(json) is 'The body with U+FFFD for what Postgres cannot read: NUL and lone surrogates.';
+
 create view raw.payload_json as
-select rooftop_id, endpoint, natural_key, fetched_at, content_hash, body, run_id
+select rooftop_id, endpoint, natural_key, fetched_at, content_hash, raw.readable(body) as body, run_id
 from raw.payload;
-comment on view raw.payload_json is 'raw.payload with the body as json, however it is stored.';
+comment on view raw.payload_json is 'raw.payload with the body as json that every operator can read; raw.payload has it verbatim.';

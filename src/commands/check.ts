@@ -113,10 +113,10 @@ function placeOf({ warehouse }: Config): string {
   return `${hostname || 'local socket'}:${port || '5432'}${pathname}`
 }
 
-async function checkSource({ config, io }: Session): Promise<Check[]> {
+async function checkSource({ config, io, log }: Session): Promise<Check[]> {
   // Somebody waits for the answer: one repeat tells a hiccup from a fault.
   const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
-  const appraisal = openAppraisal({ ...config, http })
+  const appraisal = openAppraisal({ ...config, http }, log)
   const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
   try {
     const clock = await checkClock(appraisal, signal)

@@ -1,10 +1,15 @@
 import { sql } from 'kysely'
-import type { Warehouse } from '../context.ts'
-import { countDue } from '../pipeline/due.ts'
+import { connectWarehouse, embeddedFolder } from '../context.ts'
+import { embeddedStatus } from '../db/embedded.ts'
+import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
+import type { Db } from '../db/transaction.ts'
+import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pipeline/due.ts'
 import type { Run } from '../pipeline/ledger.ts'
-import { registerRooftops } from '../pipeline/rooftops.ts'
+import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/run.ts'
-import { toUnixSeconds } from '../values/unix-seconds.ts'
+import type { Stream } from '../streams/stream.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
+import { cutIntoWindows } from '../values/window.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
@@ -16,42 +21,109 @@ interface PlannedWork {
   readonly deep: number
   readonly expectedLists: number
   readonly expectedReads: number
+  /** Newest first, the first `mostShown`; ISO. */
+  readonly windows: readonly { from: string; until: string; reason: DueReason }[]
+  /** How many more there are; left out when that is all. */
+  readonly windowsOmitted?: number
 }
 
+const mostShown = 1000
+const mostPlanned = 1_000_000
+
 /**
- * The plan of a run: windows by reason and the calls to expect, from what earlier windows held. Calls nothing; without
- * the source's clock it goes by ours.
+ * The plan of a run: windows by reason and the calls to expect, from what earlier windows held. Calls nothing and writes
+ * nothing; without the source's clock it goes by ours, and a warehouse that is not there yet covers nothing.
  */
 export async function dryRun(session: Session, request: RunRequest): Promise<number> {
-  const warehouse = await session.warehouse('write')
+  await using warehouse = await findWarehouse(session)
+  const db = warehouse?.db ?? null
   const now = toUnixSeconds(new Date())
   const run: Run = { ...request.plan, runId: -1, startedAt: new Date(), sourceStart: now }
-  const rooftops = await registerRooftops(warehouse.db, request.rooftops)
+  const rooftops = db
+    ? await findRooftops(db, request.rooftops)
+    : request.rooftops.map(({ uid }) => ({ uid, id: 0 }))
   const plan: PlannedWork[] = []
   for (const stream of request.streams) {
     for (const rooftop of rooftops) {
-      const about = { stream: stream.name, rooftop: rooftop.uid }
-      if (stream.kind === 'snapshot') {
-        plan.push({ ...about, gap: 0, recheck: 0, deep: 0, expectedLists: 2, expectedReads: 0 })
-        continue
-      }
-      const due = await countDue(
-        warehouse.db,
-        { rooftopId: rooftop.id, stream: stream.name, run },
-        session.config.sync,
-      )
-      const average = await recordsPerWindow(warehouse, rooftop.id, stream.name)
-      const expectedReads = Math.round(due.gap * average)
-      plan.push({
-        ...about,
-        ...due,
-        expectedLists: due.gap + due.recheck + due.deep,
-        expectedReads,
-      })
+      const scope = { rooftopId: rooftop.id, stream: stream.name, run }
+      plan.push(await planOf(session, db, stream, rooftop.uid, scope))
     }
   }
-  session.result({ dryRun: true, mode: request.plan.mode, plan }, () => [
-    'Plan (nothing was called):',
+  session.result({ dryRun: true, mode: request.plan.mode, plan }, () => lines(plan, db === null))
+  return 0
+}
+
+/** The warehouse as it stands; null when it is not made yet or has no tables. UsageError when its schema is an older one. */
+async function findWarehouse({ config, log }: Session) {
+  if (config.warehouse.url === null && !(await embeddedStatus(embeddedFolder(config))).initialised)
+    return null
+  const warehouse = await connectWarehouse(config, log)
+  try {
+    const { version } = await migrationStatus(warehouse.pool)
+    if (version > 0) {
+      await assertSchemaCurrent(warehouse.pool)
+      return warehouse
+    }
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]()
+    throw error
+  }
+  await warehouse[Symbol.asyncDispose]()
+  return null
+}
+
+async function planOf(
+  { config }: Session,
+  db: Db | null,
+  stream: Stream,
+  rooftop: string,
+  scope: DueScope,
+): Promise<PlannedWork> {
+  const about = { stream: stream.name, rooftop }
+  if (stream.kind === 'snapshot') {
+    const none = { gap: 0, recheck: 0, deep: 0, windows: [] }
+    return { ...about, ...none, expectedLists: 2, expectedReads: 0 }
+  }
+  const due = db
+    ? await dueWindows(db, scope, config.sync, mostPlanned)
+    : allWindows(scope.run, config.sync.windowHours * 3600)
+  const count = (reason: DueReason) => due.filter((window) => window.reason === reason).length
+  const average = db ? await recordsPerWindow(db, scope) : 0
+  return {
+    ...about,
+    gap: count('gap'),
+    recheck: count('recheck'),
+    deep: count('deep'),
+    expectedLists: due.length,
+    expectedReads: Math.round(count('gap') * average),
+    windows: due.slice(0, mostShown).map(({ from, until, reason }) => ({
+      from: fromUnixSeconds(from).toISOString(),
+      until: fromUnixSeconds(until).toISOString(),
+      reason,
+    })),
+    ...(due.length > mostShown ? { windowsOmitted: due.length - mostShown } : {}),
+  }
+}
+
+/** Nothing is covered: the whole range is a gap. */
+function allWindows({ from, until, sourceStart }: Run, seconds: number): DueWindow[] {
+  const range = { from, until: until ?? sourceStart }
+  const openUntil = until === null ? sourceStart : null
+  const windows = cutIntoWindows([range], seconds, openUntil, mostPlanned)
+  return windows.map((window) => ({ ...window, reason: 'gap' }))
+}
+
+async function recordsPerWindow(db: Db, { rooftopId, stream }: DueScope): Promise<number> {
+  const { rows } = await sql<{ average: number }>`
+    select coalesce(avg(listed), 0)::float8 as average from ops.window_certificate
+    where rooftop_id = ${rooftopId} and stream = ${stream}`.execute(db)
+  return rows[0]!.average
+}
+
+function lines(plan: readonly PlannedWork[], isNew: boolean): string[] {
+  return [
+    "Plan by this machine's clock (nothing was called, nothing was written):",
+    ...(isNew ? ['The warehouse is not made yet, so nothing in it is covered.'] : []),
     ...table(
       ['stream', 'rooftop', 'new windows', 'recheck', 'deep', 'list calls', 'reads expected'],
       plan.map((row) => [
@@ -64,17 +136,5 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
         row.expectedReads,
       ]),
     ),
-  ])
-  return 0
-}
-
-async function recordsPerWindow(
-  { db }: Warehouse,
-  rooftopId: number,
-  stream: string,
-): Promise<number> {
-  const { rows } = await sql<{ average: number }>`
-    select coalesce(avg(listed), 0)::float8 as average from ops.window_certificate
-    where rooftop_id = ${rooftopId} and stream = ${stream}`.execute(db)
-  return rows[0]!.average
+  ]
 }

@@ -28,7 +28,7 @@ export const verify: CommandDefinition = {
     const rooftops = await findRooftops(warehouse.db, chosen)
     const checked: Verification[] = []
     const deep: DeepVerification[] = []
-    const appraisal = openAppraisal(session.config)
+    const appraisal = openAppraisal(session.config, session.log)
     for (const stream of windowed) {
       for (const rooftop of rooftops) {
         checked.push(

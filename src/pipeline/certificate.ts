@@ -97,7 +97,8 @@ export async function certify(
 
 function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
   const { part, quarantined, vanished } = certificate
-  const { window, items, listedAt, proof } = part
+  const { window, items, malformed, listedAt, proof } = part
+  const listed = items.length + malformed.length
   const until = fromUnixSeconds(window.until)
   const margin = settleDays * daySeconds * 1000
   return {
@@ -107,8 +108,8 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
     window_until: until,
     listed_at: listedAt,
     reread_at: certificate.rereadAt,
-    listed: items.length,
-    loaded: items.length - quarantined - vanished,
+    listed,
+    loaded: listed - quarantined - vanished,
     quarantined,
     vanished,
     least_entry_at: certificate.leastEntryAt,

@@ -1,13 +1,14 @@
 import type { Known, WindowedStream } from '../streams/stream.ts'
 import { parseUtc } from '../values/instant.ts'
-import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
+import { isWithin } from '../values/window.ts'
 import { type EarlierCertificate, earlierCertificates } from './certificate.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
 import type { ProvenPart } from './prove.ts'
 import { type AsideRecord, asideRecords } from './quarantine.ts'
 import { isRereadDue, saysUnchanged } from './reread.ts'
-import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
 
 export interface Reading {
   /** Records to read. */
@@ -21,6 +22,8 @@ export interface Reading {
   readonly lookedAt: ReadonlyMap<ProvenPart, Date>
   /** Stored records of a part that the list no longer shows. */
   readonly unlisted: ReadonlyMap<ProvenPart, readonly number[]>
+  /** Records that the list shows at another time than the one stored, with that time. */
+  readonly moved: ReadonlyMap<number, Date>
 }
 
 /** Which listed records are new, changed by the list's word, or due to be looked at again. */
@@ -28,7 +31,6 @@ export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
   parts: readonly ProvenPart[],
-  traffic: Traffic,
 ): Promise<Reading> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
@@ -44,6 +46,7 @@ export async function chooseRecords(
   const ids = new Set(lost)
   const lookedAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
+  const moved = new Map<number, Date>()
   for (const part of parts) {
     const since = earliestLook(part, await earlierCertificates(context.db, scope, part.window))
     const { first, again } = sortOut(job, part, { known, aside, since })
@@ -52,10 +55,54 @@ export async function chooseRecords(
     if (affordable) budget -= again.length
     for (const id of affordable ? [...first, ...again] : first) ids.add(id)
     lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
-    unlisted.set(part, await missingFrom(job, part, traffic))
+    for (const [id, at] of misplaced(part, known, rooftop)) moved.set(id, at)
+    const missing = await missingFrom(job, part)
+    const elsewhere = await shownElsewhere(
+      job,
+      missing.filter((id) => !listed.has(id)),
+    )
+    for (const [id, at] of elsewhere) moved.set(id, at)
+    unlisted.set(
+      part,
+      missing.filter((id) => !listed.has(id) && !elsewhere.has(id)),
+    )
   }
   const landed = [...aside].filter((id) => isHeldElsewhere(known.get(id), rooftop))
-  return { ids: [...ids], known, aside, landed, lookedAt, unlisted }
+  return { ids: [...ids], known, aside, landed, lookedAt, unlisted, moved }
+}
+
+/** Listed in a window that does not hold the stored time: EntryDate and the list's own time disagree. The list is right. */
+function misplaced(
+  { window, items }: ProvenPart,
+  known: ReadonlyMap<number, Known>,
+  rooftop: SliceJob['rooftop'],
+): Map<number, Date> {
+  const moved = new Map<number, Date>()
+  for (const { evalId } of items) {
+    const entry = known.get(evalId)
+    if (!entry || entry.rooftopId !== rooftop.id || isWithin(window, entry.entryAt)) continue
+    const created = isWithin(window, entry.createdAt)
+    moved.set(evalId, created ? entry.createdAt : fromUnixSeconds(window.from))
+  }
+  return moved
+}
+
+/** Before a record counts as no longer listed: is it listed in the second of its CreatedAt? Then EntryDate misled us. */
+async function shownElsewhere(
+  job: SliceJob<WindowedStream>,
+  ids: readonly number[],
+): Promise<Map<number, Date>> {
+  const { context, stream, rooftop } = job
+  const shown = new Map<number, Date>()
+  for (const entry of await stream.known(context.db, rooftop, ids)) {
+    const second = toUnixSeconds(entry.createdAt)
+    if (second === toUnixSeconds(entry.entryAt)) continue
+    const range = { from: second, until: second + 1 }
+    const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
+    const { items } = await stream.list(sourcesOf(context), rooftop, range, options)
+    if (items.some(({ evalId }) => evalId === entry.id)) shown.set(entry.id, entry.createdAt)
+  }
+  return shown
 }
 
 /** Of a part: what has to be read in any case, and what is known and is to be read again. */
@@ -119,7 +166,6 @@ async function rereadSoFar({
 async function missingFrom(
   job: SliceJob<WindowedStream>,
   part: ProvenPart,
-  traffic: Traffic,
 ): Promise<readonly number[]> {
   const { context, stream, rooftop } = job
   if (part.proof === 'unprovable') return []
@@ -137,7 +183,7 @@ async function missingFrom(
     sourcesOf(context),
     rooftop,
     { from, until: open ? null : until },
-    { signal: context.signal, onAttempt: traffic.onAttempt },
+    { signal: context.signal, onAttempt: job.traffic.onAttempt },
   )
   const shown = new Set(again.items.map((item) => item.evalId))
   return missing.filter((id) => !shown.has(id))

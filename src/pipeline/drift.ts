@@ -2,12 +2,16 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { storable } from '../values/text.ts'
 
+interface SeenPath {
+  readonly path: string
+  readonly type: string
+  readonly classification: string
+  count: number
+}
+
 /** How often each JSON path and type was seen; gathered over a slice, written once. */
 export class Drift {
-  readonly #seen = new Map<
-    string,
-    { path: string; type: string; count: number; classification: string }
-  >()
+  readonly #seen = new Map<string, SeenPath>()
   readonly #documented: {
     readonly paths: ReadonlySet<string>
     readonly required: readonly string[]
@@ -29,6 +33,11 @@ export class Drift {
     this.#walk(record, '')
   }
 
+  /** What was seen so far. */
+  get seen(): readonly SeenPath[] {
+    return [...this.#seen.values()]
+  }
+
   #walk(value: unknown, path: string): void {
     if (path !== '')
       this.#count(path, typeOf(value), this.#isDocumented(path) ? 'documented' : 'undocumented')
@@ -43,10 +52,10 @@ export class Drift {
     }
   }
 
+  /** The items of a list are as documented as the list. */
   #isDocumented(path: string): boolean {
-    return (
-      this.#documented.paths.has(path) || path.endsWith('[]') || path.startsWith('customFields.')
-    )
+    if (this.#documented.paths.has(path) || path.startsWith('customFields.')) return true
+    return path.endsWith('[]') && this.#isDocumented(path.slice(0, -2))
   }
 
   #count(path: string, type: string, classification: string): void {
@@ -59,7 +68,7 @@ export class Drift {
   /** Adds what was seen to the report. Sorted, so that two slices at once never wait for each other in a circle. */
   async write(db: Db, stream: string): Promise<void> {
     if (this.#seen.size === 0) return
-    const rows = [...this.#seen.values()].sort((a, b) =>
+    const rows = this.seen.toSorted((a, b) =>
       `${a.path}\n${a.type}` < `${b.path}\n${b.type}` ? -1 : 1,
     )
     await sql`

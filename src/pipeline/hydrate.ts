@@ -6,7 +6,7 @@ import { type Issue, RecordIssues, type WindowedStream } from '../streams/stream
 import { bodyHash } from '../values/content-hash.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
 
 /** A record that was read: as it was before, new or changed, not fitting, or no longer there. */
 export type Hydrated =
@@ -40,19 +40,20 @@ interface BeforeReading {
   readonly aside: ReadonlySet<number>
 }
 
+/** So many refusals with no answer among them are a refusal of the rooftop, not of records. */
+const refusalsTolerated = 3
 /** More records than this that the source will not give are a source that is down, not broken records. */
 const tolerated = 10
 
 /**
  * Reads records one by one, as many at once as the key's limiter allows. A record that cannot be read or does not fit is
  * rejected alone; a fault of the source ends the slice. One that was aside already tells nothing new of the source, so
- * that a few that stay broken for ever hold up nothing. `storedHash` saves parsing what has not changed.
+ * that a few that stay broken for ever hold up nothing. A 403 while the list and other records answer concerns that record. `storedHash` saves parsing what has not changed.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
   { storedHash, aside }: BeforeReading,
-  traffic: Traffic,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
   const stop = new AbortController()
@@ -60,16 +61,23 @@ export async function hydrate(
   // The limiter of the key decides how many are under way; this bounds how many wait for it with a slot.
   const limit = pLimit(context.config.http.concurrency)
   let faults = 0
+  const refusals: { id: number; error: SyncError }[] = []
+  let answers = 0
   const readOne = async (id: number): Promise<Hydrated> => {
     signal.throwIfAborted()
     try {
       const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
         signal,
-        onAttempt: traffic.onAttempt,
+        onAttempt: job.traffic.onAttempt,
       })
       context.crashPoint('record-read')
+      answers++
       return digest(job, id, fetched, storedHash.get(id))
     } catch (error) {
+      if (isRefusal(error) && (answers > 0 || refusals.length < refusalsTolerated)) {
+        if (!aside.has(id)) refusals.push({ id, error })
+        return refused(id, error)
+      }
       const rejected = asRejected(id, error)
       if (rejected && (error as SyncError).verdict === 'skip') return rejected
       if (rejected && (aside.has(id) || ++faults <= Math.max(tolerated, ids.length / 5)))
@@ -81,6 +89,7 @@ export async function hydrate(
   const results = await Promise.allSettled(ids.map((id) => limit(() => readOne(id))))
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
+  if (answers === 0 && refusals.length >= refusalsTolerated) throw refusals[0]!.error
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value
@@ -139,6 +148,14 @@ export function readRecord(
     if (error instanceof RecordIssues) return { kind: 'rejected', id, issues: error.issues }
     throw error
   }
+}
+
+function isRefusal(error: unknown): error is SyncError {
+  return error instanceof SyncError && error.status === 403
+}
+
+function refused(id: number, error: SyncError): Hydrated {
+  return { kind: 'rejected', id, issues: [{ path: '$', message: error.message }], text: '' }
 }
 
 /** A fault that concerns this record alone; null when it concerns the source, the key or us. */

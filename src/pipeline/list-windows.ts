@@ -3,7 +3,7 @@ import { earlierCertificates, idsDigest } from './certificate.ts'
 import type { DueScope, DueWindow } from './due.ts'
 import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestTurn } from '../values/window.ts'
-import { type SliceJob, sourcesOf, type Traffic } from './slice.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
 
 /** A slice holds about so many records: bounds memory, the length of its transaction, and what a crash costs. */
 const recordsPerSlice = 500
@@ -23,7 +23,6 @@ export async function listWindows(
   scope: DueScope,
   due: readonly DueWindow[],
   before: CapKnowledge,
-  traffic: Traffic,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
   let knowledge = before
@@ -36,9 +35,7 @@ export async function listWindows(
       Math.min(Math.ceil((recordsPerSlice - records) / average), 16, due.length - next),
     )
     const wave = due.slice(next, next + width)
-    const proofs = await Promise.all(
-      wave.map((window) => listOne(job, scope, window, knowledge, traffic)),
-    )
+    const proofs = await Promise.all(wave.map((window) => listOne(job, scope, window, knowledge)))
     for (const proof of proofs) {
       parts.push(...proof.parts)
       knowledge = combine(knowledge, proof.knowledge)
@@ -55,7 +52,6 @@ async function listOne(
   scope: DueScope,
   window: DueWindow,
   knowledge: CapKnowledge,
-  traffic: Traffic,
 ) {
   const { context, stream, rooftop, run } = job
   const nights = context.config.sync.deepRelistNights
@@ -68,7 +64,7 @@ async function listOne(
       // The same full answer again may hide what completed since: on its window's turn it is proved anew.
       old.listedAt.getTime() / 1000 >= latestTurn(dayNumber(window.from), nights, run.sourceStart),
   )
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
   const list = async ({
     from,
     until,

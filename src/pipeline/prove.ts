@@ -1,9 +1,10 @@
-import type { ListedEvaluation } from '../sources/appraisal/evaluation-list.ts'
+import type { ListedEvaluation, MalformedItem } from '../sources/appraisal/evaluation-list.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
 
 export interface Listing {
   readonly items: readonly ListedEvaluation[]
+  readonly malformed: readonly MalformedItem[]
   readonly listedAt: Date
 }
 
@@ -11,6 +12,8 @@ export interface Listing {
 export interface ProvenPart {
   readonly window: Window
   readonly items: readonly ListedEvaluation[]
+  /** Listed, but naming no record. */
+  readonly malformed: readonly MalformedItem[]
   readonly listedAt: Date
   readonly proof: 'plain' | 'halved' | 'unprovable'
 }
@@ -55,7 +58,7 @@ async function proveListing(
   listing: Listing,
   options: ProveOptions,
 ): Promise<Proof> {
-  const count = listing.items.length
+  const count = listing.items.length + listing.malformed.length
   const knowledge = grown(options.knowledge, count)
   const part = (proof: ProvenPart['proof']): Proof => ({
     parts: [{ window, ...listing, proof }],

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Issue } from '../streams/stream.ts'
+import { contentHash } from '../values/content-hash.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
@@ -91,6 +92,34 @@ export interface AsideRecord {
   readonly until: Date | null
 }
 
+/** The key of a list item that names no record: by its content, so that the same item is one entry. */
+export function itemKey(text: string): string {
+  return `item ${contentHash(text).toString('hex').slice(0, 16)}`
+}
+
+/** Closes items of the windows that are listed no more. */
+export async function releaseItems(
+  tx: Tx,
+  scope: QuarantineScope,
+  windows: readonly Omit<Window, 'open'>[],
+  stillThere: readonly string[],
+): Promise<void> {
+  await tx.client.query(
+    `update ops.quarantine as aside set resolved_at = now()
+     from unnest($3::timestamptz[], $4::timestamptz[]) as listed (start, stop)
+     where aside.rooftop_id = $1 and aside.stream = $2 and aside.resolved_at is null
+       and aside.natural_key like 'item %' and aside.natural_key <> all($5)
+       and aside.window_from < listed.stop and aside.window_until > listed.start`,
+    [
+      scope.rooftopId,
+      scope.stream,
+      windows.map(({ from }) => fromUnixSeconds(from)),
+      windows.map(({ until }) => fromUnixSeconds(until)),
+      stillThere,
+    ],
+  )
+}
+
 /** All records that are in quarantine now. */
 export async function asideRecords(
   db: Db,
@@ -103,9 +132,11 @@ export async function asideRecords(
     .where('stream', '=', scope.stream)
     .where('resolved_at', 'is', null)
     .execute()
-  return rows.map((row) => ({
-    id: Number(row.natural_key),
-    from: row.window_from,
-    until: row.window_until,
-  }))
+  return rows
+    .filter((row) => /^\d+$/.test(row.natural_key))
+    .map((row) => ({
+      id: Number(row.natural_key),
+      from: row.window_from,
+      until: row.window_until,
+    }))
 }

@@ -3,7 +3,7 @@ import type { WindowedStream } from '../streams/stream.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import { Drift } from './drift.ts'
 import type { ProvenPart } from './prove.ts'
-import { type SliceJob, Traffic } from './slice.ts'
+import type { SliceJob } from './slice.ts'
 import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
 import { writeSlice } from './write-slice.ts'
 
@@ -18,7 +18,6 @@ export async function retrySlice(
   finish: Finish,
 ): Promise<SliceResult> {
   const { context, stream } = job
-  const traffic = new Traffic()
   const open = await untried(job)
   const known = new Map(
     (await stream.known(context.db, job.rooftop, open)).map((entry) => [entry.id, entry]),
@@ -26,13 +25,21 @@ export async function retrySlice(
   const landed = open.filter((id) => isHeldElsewhere(known.get(id), job.rooftop))
   const ids = open.filter((id) => !landed.includes(id))
   const chosen = { ids, known, landed, aside: new Set(ids) }
-  const records = await readRecords(job, chosen, traffic)
+  const records = await readRecords(job, chosen)
   const drift = new Drift(stream.documented)
   const nothing = new Map<ProvenPart, never>()
   context.crashPoint('before-commit')
   const result = await inTransaction(context.pool, async (tx) => {
-    const content = { ...chosen, parts: [], lookedAt: nothing, unlisted: nothing, records, drift }
-    const { counts } = await writeSlice(tx, job, content, traffic)
+    const content = {
+      ...chosen,
+      parts: [],
+      lookedAt: nothing,
+      unlisted: nothing,
+      moved: new Map<number, Date>(),
+      records,
+      drift,
+    }
+    const { counts } = await writeSlice(tx, job, content)
     context.crashPoint('rows-written')
     const outcome = { counts, more: open.length >= recordsPerSlice }
     await finish(tx, outcome)

@@ -14,6 +14,8 @@ export interface SliceJob<S extends Stream = Stream> {
   /** All rooftops of the config that share its dealer group, itself among them. */
   readonly siblings: readonly RooftopRow[]
   readonly item: WorkItem
+  /** The requests made for this piece of work, also when it fails. */
+  readonly traffic: Traffic
 }
 
 /** Counts the requests of a slice, for the run's ledger. */

@@ -4,7 +4,7 @@ import { bodyHash } from '../values/content-hash.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
 import { putAside, releaseAllBut } from './quarantine.ts'
-import { type SliceJob, sourcesOf, Traffic } from './slice.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
 
 /** The one slice of a snapshot stream: the whole list, brought into the tables in one transaction. An unchanged list writes nothing. */
@@ -12,8 +12,7 @@ export async function snapshotSlice(
   job: SliceJob<SnapshotStream>,
   finish: Finish,
 ): Promise<SliceResult> {
-  const { context, stream, rooftop, run } = job
-  const traffic = new Traffic()
+  const { context, stream, rooftop, run, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   const payloads = await stream.read(sourcesOf(context), rooftop, options)
   const hashed = payloads.map((payload) => ({ ...payload, hash: bodyHash(payload.text) }))

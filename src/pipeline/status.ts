@@ -73,7 +73,10 @@ async function streamStanding(
     stream.kind === 'windowed' && last.lastStatus !== null
       ? await verifyStream(db, stream, rooftop, config.sync, new Date())
       : null
-  const covered = stream.kind === 'windowed' ? await coveredTo(db, stream.name, rooftop.id) : null
+  const covered =
+    stream.kind === 'windowed'
+      ? await coveredTo(db, stream.name, rooftop.id, config.sync.start)
+      : null
   const reasons = whatIsWrong(last, quarantined, verification)
   const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.lastGoodAt
   return {
@@ -105,7 +108,7 @@ function whatIsWrong(
   verification: Verification | null,
 ): string[] {
   const reasons: string[] = []
-  if (last.lastStatus === null) return ['never synced: run "forecourt sync"']
+  if (last.lastStatus === null) return ['no run has finished yet: run "forecourt sync"']
   if (last.lastError !== null) reasons.push(last.lastError)
   if (isLate(last)) reasons.push(`no good run within ${freshWithinHours} h`)
   if (quarantined > 0) reasons.push(`${quarantined} in quarantine: see "forecourt quarantine list"`)
@@ -162,17 +165,16 @@ async function coveredTo(
   db: Db,
   stream: string,
   rooftopId: number,
+  start: Date,
 ): Promise<{ listed: Date | null; settled: Date | null }> {
   const { rows } = await sql<{ listed: Date | null; settled: Date | null }>`
     with certified as (
       select range_agg(tstzrange(window_from, window_until)) as listed,
         range_agg(tstzrange(window_from, window_until)) filter (where settled) as settled
       from ops.window_certificate where stream = ${stream} and rooftop_id = ${rooftopId}
-    ), asked as (
-      select lower(wanted) as start from ops.coverage where stream = ${stream} and rooftop_id = ${rooftopId}
     )
-    select (select upper(range) from unnest(listed) as range where range @> start) as listed,
-      (select upper(range) from unnest(settled) as range where range @> start) as settled
-    from certified cross join asked`.execute(db)
+    select (select upper(range) from unnest(listed) as range where range @> ${start}::timestamptz) as listed,
+      (select upper(range) from unnest(settled) as range where range @> ${start}::timestamptz) as settled
+    from certified`.execute(db)
   return rows[0] ?? { listed: null, settled: null }
 }

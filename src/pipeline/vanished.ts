@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../db/transaction.ts'
+import type { Db, Tx } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
@@ -26,6 +26,24 @@ export async function markVanished(
       select ${rooftop.id}, ${stream.name}, id, ${reason}, ${at}, ${runId} from unnest(${ids.map(String)}::text[]) as id
       on conflict do nothing`.execute(tx.db)
   }
+}
+
+/** Which of the keys the source no longer answers for. */
+export async function vanishedKeys(
+  db: Db,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  naturalKeys: readonly string[],
+): Promise<Set<string>> {
+  if (naturalKeys.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('ops.vanished')
+    .select('natural_key')
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .where('natural_key', 'in', [...naturalKeys])
+    .execute()
+  return new Set(rows.map((row) => row.natural_key))
 }
 
 /** They are back. */

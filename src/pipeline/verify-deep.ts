@@ -5,6 +5,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
 import { asideKeys } from './quarantine.ts'
+import { vanishedKeys } from './vanished.ts'
 
 export interface DeepVerification {
   readonly rooftop: string
@@ -85,6 +86,9 @@ async function checkWindow(
   const all = [...whole.union(parts)]
   const known = new Set((await stream.known(db, rooftop, all)).map(({ id }) => id))
   const aside = await asideKeys(db, { stream: stream.name, rooftopId: rooftop.id }, all.map(String))
-  const missing = all.filter((id) => !known.has(id) && !aside.has(String(id)))
+  const vanished = await vanishedKeys(db, stream, rooftop, all.map(String))
+  const missing = all.filter(
+    (id) => !known.has(id) && !aside.has(String(id)) && !vanished.has(String(id)),
+  )
   return { missing, conserved: parts.isSubsetOf(whole) && whole.isSubsetOf(parts) }
 }

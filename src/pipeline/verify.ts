@@ -112,16 +112,22 @@ async function notStored(db: Db, stream: WindowedStream, rooftop: RooftopRow): P
     // The newest window ends at its listing, whose second was not over: what was created in it was listed too.
     const isNewest = goneAfter.getTime() - window_until.getTime() < 1000
     const until = isNewest ? new Date(window_until.getTime() + 1000) : window_until
-    const within = { from, until, goneAfter }
-    const ids = await stream.storedWithin(db, rooftop, within)
-    const complete = certificate.listed === certificate.loaded && ids.length === certificate.loaded
-    if (
-      complete ? !idsDigest(ids).equals(certificate.ids_digest) : ids.length < certificate.loaded
-    ) {
+    const holds = async (of: 'rooftop' | 'group') =>
+      matches(certificate, await stream.storedWithin(db, rooftop, { from, until, goneAfter, of }))
+    // A list that is not filtered, or whose filter the source passes over, shows the records of the whole group.
+    if (!(await holds('rooftop')) && !(await holds('group')))
       missing.push(asSpan({ from: certificate.window_from, until: certificate.window_until }))
-    }
   }
   return missing
+}
+
+function matches(
+  certificate: { listed: number; loaded: number; ids_digest: Buffer },
+  ids: readonly number[],
+): boolean {
+  if (certificate.listed !== certificate.loaded || ids.length !== certificate.loaded)
+    return ids.length >= certificate.loaded
+  return idsDigest(ids).equals(certificate.ids_digest)
 }
 
 /** Children have no foreign key; this is the proof that replaces it. */

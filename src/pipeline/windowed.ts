@@ -8,7 +8,7 @@ import { type Hydrated, hydrate } from './hydrate.ts'
 import type { Counts } from './ledger.ts'
 import { listWindows, windowsPerSlice } from './list-windows.ts'
 import { newestHashes } from './load.ts'
-import { type SliceJob, Traffic } from './slice.ts'
+import type { SliceJob } from './slice.ts'
 import { writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
@@ -29,19 +29,18 @@ export async function windowedSlice(
   finish: Finish,
 ): Promise<SliceResult> {
   const { context, run, stream, rooftop } = job
-  const traffic = new Traffic()
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const before = await capKnowledge(context.db, scope)
-  const listed = await listWindows(job, scope, due, before, traffic)
-  const reading = await chooseRecords(job, scope, listed.parts, traffic)
-  const records = await readRecords(job, reading, traffic)
+  const listed = await listWindows(job, scope, due, before)
+  const reading = await chooseRecords(job, scope, listed.parts)
+  const records = await readRecords(job, reading)
   context.crashPoint('before-commit')
   const more = listed.more || (listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null)
   const drift = new Drift(stream.documented)
   const result = await inTransaction(context.pool, async (tx) => {
     const content = { ...reading, parts: listed.parts, records, drift }
-    const { counts, certificates } = await writeSlice(tx, job, content, traffic)
+    const { counts, certificates } = await writeSlice(tx, job, content)
     await learnCap(tx, scope, before, listed.knowledge)
     await certify(tx, scope, certificates, context.config.sync.settleDays)
     context.crashPoint('rows-written')
@@ -59,14 +58,13 @@ export async function windowedSlice(
 export async function readRecords(
   job: SliceJob<WindowedStream>,
   { ids, known, aside }: Pick<Reading, 'ids' | 'known' | 'aside'>,
-  traffic: Traffic,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
   // A record that was gone is merged again even when its body is the same: its mark must go.
   const comparable = ids.filter((id) => known.has(id) && !known.get(id)!.gone)
   const hashes = await newestHashes(context.db, stream.endpoint, rooftop, comparable.map(String))
   const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
-  return await hydrate(job, ids, { storedHash, aside }, traffic)
+  return await hydrate(job, ids, { storedHash, aside })
 }
 
 /** A report beside the data: the slice stands, whether or not it can be written. */

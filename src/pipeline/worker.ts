@@ -6,10 +6,17 @@ import { FencedError, messageOf, SyncError } from '../errors.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { advanceFence, readRun, recordSlice, type StreamStatus, zeroCounts } from './ledger.ts'
+import {
+  addCounts,
+  advanceFence,
+  readRun,
+  recordSlice,
+  type StreamStatus,
+  zeroCounts,
+} from './ledger.ts'
 import { replaySnapshot, replayWindowed } from './replay.ts'
 import { retrySlice } from './retry.ts'
-import type { SliceJob } from './slice.ts'
+import { type SliceJob, Traffic } from './slice.ts'
 import { snapshotSlice } from './snapshot.ts'
 import { type Finish, type SliceResult, windowedSlice } from './windowed.ts'
 
@@ -76,7 +83,7 @@ class Lanes {
     const run = await readRun(context.db, item.data.runId)
     if (!stream || !rooftop || !run) return await handBack(context, item)
     const siblings = scope.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
-    const job = { context, run, stream, rooftop, siblings, item }
+    const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
     if (rooftop.dealerId !== null) return await doSlice(job, scope)
     const lane = `${stream.name}/${rooftop.groupId}`
     if (!this.#lanes.has(lane)) this.#lanes.set(lane, pLimit(1))
@@ -151,7 +158,7 @@ async function afterFailure(job: SliceJob, error: unknown): Promise<void> {
   const message = messageOf(error)
   context.log.error(about, message)
   await unlessTakenOver(job, async (tx) => {
-    await recordSlice(tx, keyOf(job), zeroCounts, status, message)
+    await recordSlice(tx, keyOf(job), addCounts(zeroCounts, job.traffic), status, message)
     await context.queue.complete(tx.client, item)
   })
 }

@@ -11,8 +11,8 @@ import type { Hydrated } from './hydrate.ts'
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, type LoadOutcome, loadRecords } from './load.ts'
 import type { ProvenPart } from './prove.ts'
-import { putAside, release } from './quarantine.ts'
-import type { SliceJob, Traffic } from './slice.ts'
+import { itemKey, putAside, type QuarantineScope, release, releaseItems } from './quarantine.ts'
+import type { SliceJob } from './slice.ts'
 import { clearVanished, markVanished } from './vanished.ts'
 
 /** Everything that a slice read, ready to be written. */
@@ -27,7 +27,6 @@ export async function writeSlice(
   tx: Tx,
   job: SliceJob<WindowedStream>,
   content: SliceContent,
-  traffic: Traffic,
 ): Promise<{ counts: Counts; certificates: Certificate[] }> {
   const { stream, rooftop, run } = job
   const fresh = content.records.filter((entry) => entry.kind === 'record')
@@ -56,8 +55,34 @@ export async function writeSlice(
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
-  const counts = countSlice(content, outcomes, traffic, unlisted.length)
+  await stream.place(tx.db, rooftop, content.moved)
+  await putItemsAside(tx, quarantine, content.parts)
+  const counts = countSlice(job, content, outcomes, unlisted.length)
   return { counts, certificates: certificatesOf(content, stream, fresh) }
+}
+
+/** List items that name no record; those that a window showed earlier and shows no more are closed. */
+async function putItemsAside(
+  tx: Tx,
+  scope: QuarantineScope,
+  parts: readonly ProvenPart[],
+): Promise<void> {
+  const items = parts.flatMap(({ malformed, window }) =>
+    malformed.map(({ issue, text }) => ({
+      naturalKey: itemKey(text),
+      issues: [{ path: '$', message: issue }],
+      payload: text,
+      window,
+    })),
+  )
+  const windows = parts.map(({ window }) => window)
+  await releaseItems(
+    tx,
+    scope,
+    windows,
+    items.map(({ naturalKey }) => naturalKey),
+  )
+  await putAside(tx, scope, items)
 }
 
 type Fresh = Extract<Hydrated, { kind: 'record' }>
@@ -93,28 +118,30 @@ async function loadOwned(
 }
 
 function countSlice(
+  job: SliceJob,
   content: SliceContent,
   outcomes: readonly LoadOutcome[],
-  traffic: Traffic,
   unlisted: number,
 ): Counts {
-  const listed = content.parts.reduce((sum, part) => sum + part.items.length, 0)
+  const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
+  const listed = content.parts.reduce((sum, part) => sum + part.items.length, items)
   const of = (kind: Hydrated['kind']) =>
     content.records.filter((entry) => entry.kind === kind).length
   const loaded = (outcome: LoadOutcome['outcome']) =>
     outcomes.filter((entry) => entry.outcome === outcome).length
   const [inserted, updated] = [loaded('inserted'), loaded('updated')]
+  const rejected = of('rejected') + items
   return addCounts(zeroCounts, {
     listed,
     hydrated: content.records.length,
     inserted,
     updated,
-    unchanged: Math.max(0, listed - inserted - updated - of('rejected') - of('vanished')),
-    quarantined: of('rejected'),
+    unchanged: Math.max(0, listed - inserted - updated - rejected - of('vanished')),
+    quarantined: rejected,
     vanished: of('vanished') + unlisted,
     windows: content.parts.length,
-    requests: traffic.requests,
-    retries: traffic.retries,
+    requests: job.traffic.requests,
+    retries: job.traffic.retries,
   })
 }
 
@@ -139,7 +166,7 @@ function certificatesOf(
       part.items.filter((item) => kinds.get(item.evalId) === kind).length
     return {
       part,
-      quarantined: of('rejected'),
+      quarantined: of('rejected') + part.malformed.length,
       vanished: of('vanished'),
       leastEntryAt: times.length > 0 ? new Date(Math.min(...times)) : null,
       greatestEntryAt: times.length > 0 ? new Date(Math.max(...times)) : null,

@@ -10,6 +10,18 @@ export interface AttemptReport {
   readonly retry: boolean
 }
 
+/** A request that was sent, for the log: nothing of its headers, body or query. */
+export interface SentRequest {
+  readonly method: string
+  readonly path: string
+  /** Null when no whole answer came. */
+  readonly status: number | null
+  readonly ms: number
+  /** From 1. */
+  readonly attempt: number
+  readonly details: ErrorDetails
+}
+
 /** One call of a source; `path` may hold a query, which no message repeats. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'

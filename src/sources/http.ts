@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { backoffMs } from '../values/backoff.ts'
+import { type Backoff, backoffMs, faultBackoff, throttleBackoff } from '../values/backoff.ts'
 import { parseHttpDate } from '../values/http-date.ts'
 import { parseRetryAfter } from '../values/retry-after.ts'
 import { sleep } from '../values/sleep.ts'
@@ -21,10 +21,10 @@ import {
   unanswered,
   unknownOutcome,
 } from './http-fault.ts'
-import type { AttemptReport, HttpAnswer, HttpRequest } from './http-request.ts'
+import type { AttemptReport, HttpAnswer, HttpRequest, SentRequest } from './http-request.ts'
 import { KeyBlocked, longestBlockMs } from './limiter.ts'
 
-export type { AttemptReport, HttpAnswer, HttpRequest }
+export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest }
 
 /** What a source needs: its address, and how far its calls may go. */
 export interface HttpSourceOptions {
@@ -43,6 +43,8 @@ export interface HttpSourceOptions {
   readonly now: () => Date
   /** In [0, 1). Default: Math.random. */
   readonly random?: () => number
+  /** Told of every request that was sent, when it has ended: for the log. */
+  readonly log?: ((sent: SentRequest) => void) | undefined
 }
 
 const usualHeaders = {
@@ -55,7 +57,6 @@ const oddHeader: Ruling = {
   verdict: 'abort',
   advice: 'Check the key and the rooftop uid for line ends and odd characters.',
 }
-const backoff = { baseMs: 250, capMs: 30_000 }
 const retryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
 /** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads.
@@ -159,7 +160,15 @@ export class HttpSource {
       return this.#failure(request, error, status, generation)
     } finally {
       request.onAttempt?.({ path: request.path, status, retry })
+      this.#tell(request, status, attempt, performance.now() - startedMs)
     }
+  }
+
+  #tell(request: HttpRequest, status: number | null, attempt: number, ms: number): void {
+    const { method, path, details = {} } = request
+    // A query may hold what a log must not.
+    const shown = path.split('?')[0] || '/'
+    this.#options.log?.({ method, path: shown, status, ms: Math.round(ms), attempt, details })
   }
 
   /** Tells an answer from a failure, and the limiter of either. */
@@ -210,9 +219,15 @@ export class HttpSource {
     const allowed = Math.min(maxRetries, request.maxRetries ?? maxRetries)
     if (!request.retryable || !failure.again || attempt > allowed) return null
     // Retry-After is authoritative when present; 0 names no wait, and a storm of retries helps nobody.
-    if (!failure.retryAfterMs) return backoffMs(attempt, backoff, random)
+    if (!failure.retryAfterMs) return backoffMs(attempt, backoffOf(failure), random)
     return failure.retryAfterMs > longestBlockMs ? null : failure.retryAfterMs
   }
+}
+
+/** A source that has too much to do, and does not say until when, is left alone for longer. */
+function backoffOf({ status, retryAfterMs }: Failure): Backoff {
+  const isThrottled = (status === 429 || status === 503) && retryAfterMs === null
+  return isThrottled ? throttleBackoff : faultBackoff
 }
 
 type Fault = BodyFault | BodyTooLarge | DeadlineExceeded | TransportFault

@@ -56,7 +56,9 @@ export interface Known {
   readonly id: number
   readonly rooftopId: number
   readonly updatedAt: Date
+  /** Where it stands among the windows. */
   readonly entryAt: Date
+  readonly createdAt: Date
   /** The instant that ageing counts from. */
   readonly bornAt: Date
   readonly gone: boolean
@@ -114,12 +116,19 @@ export interface WindowedStream<R = unknown> {
   known(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[]): Promise<Known[]>
   /** Ids that are stored, not gone, and belong to the half-open window. */
   knownWithin(db: Kysely<Tables>, rooftop: RooftopRow, from: Date, until: Date): Promise<number[]>
-  /** Ids that were stored, and not gone before `goneAfter`: for `verify`. Of the whole group where the list is not filtered. */
+  /** Ids that were stored, and not gone before `goneAfter`: for `verify`. */
   storedWithin(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
-    within: { readonly from: Date; readonly until: Date; readonly goneAfter: Date },
+    within: {
+      readonly from: Date
+      readonly until: Date
+      readonly goneAfter: Date
+      readonly of: 'rooftop' | 'group'
+    },
   ): Promise<number[]>
+  /** Moves records to the time at which the list shows them. */
+  place(db: Kysely<Tables>, rooftop: RooftopRow, times: ReadonlyMap<number, Date>): Promise<void>
   markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>
 }
 

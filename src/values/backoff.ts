@@ -5,6 +5,11 @@ export interface Backoff {
   readonly capMs: number
 }
 
+/** After a reset or an error of the server. */
+export const faultBackoff: Backoff = { baseMs: 250, capMs: 30_000 }
+/** After "too many" or "unavailable" without a time to come back: 6 retries span a minute in expectation. */
+export const throttleBackoff: Backoff = { baseMs: 2000, capMs: 60_000 }
+
 /** The wait before retry `retry` (1 is the first), in whole ms: uniform in [0, min(cap, base · 2^(retry−1))].
  *  Full jitter, so that callers that failed together do not come back together. `random` is in [0, 1). */
 export function backoffMs(retry: number, { baseMs, capMs }: Backoff, random: () => number): number {

@@ -30,6 +30,12 @@ export function cutIntoWindows(
   return windows
 }
 
+/** Does an instant lie in the window? The second in which the newest window was listed was not over: it counts as inside. */
+export function isWithin(window: Window, at: Date): boolean {
+  const seconds = Math.floor(at.getTime() / 1000)
+  return seconds >= window.from && seconds < window.until + (window.open ? 1 : 0)
+}
+
 /** Both halves of a window; null when it is a single second. */
 export function halve(window: Window): [Window, Window] | null {
   if (window.until - window.from < 2) return null

@@ -45,7 +45,7 @@ test('status says what is missing and why, exit 1', async () => {
   const untouched = {
     status: 'never',
     coveredTo: null,
-    error: expect.stringContaining('never synced'),
+    error: expect.stringContaining('no run has finished yet'),
   }
   expect(never.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
     users: untouched,

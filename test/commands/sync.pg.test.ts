@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { aKey, worldOf } from '#src/sandbox/build-world.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { counts, smallHouse } from './runs.ts'
 
@@ -97,5 +98,26 @@ test('a rooftop that the source refuses makes a sync of it alone fail with its r
   expect(document['rooftops']!['rooftop-1']).toEqual({
     status: 'failed',
     error: expect.stringMatching(/evaluations: .*403.*users: .*403/),
+  })
+})
+
+test('--log-level debug tells every request in a line, without keys and bodies', async () => {
+  await using house = await openChildHouse(smallHouse(worldOf({ keys: [aKey()] })))
+  await using warehouse = await house.warehouse()
+
+  const { stderr } = await warehouse.run(['sync', 'users', '--log-level', 'debug'])
+
+  const lines = stderr.split('\n').filter((line) => line.includes('"method"'))
+  expect(lines).toHaveLength(house.sandbox.requests.count())
+  const { level: _, time: __, ...said } = JSON.parse(lines.at(-1)!)
+  expect(said).toEqual({
+    method: 'POST',
+    path: '/getuserlist',
+    status: 200,
+    ms: expect.any(Number),
+    attempt: 1,
+    keyName: 'partner',
+    rooftopUid: 'rooftop-1',
+    msg: 'POST /getuserlist',
   })
 })

@@ -116,6 +116,45 @@ test.for(['Australia/Sidney', '+10:00', '', 'AEST time'])('%j is no time zone', 
   ])
 })
 
+test('two rooftops of one key with one dealerId are told at both lines', () => {
+  const text = `keys:
+  p: { value: key-of-p, kind: partner, region: AU }
+  q: { value: key-of-q, kind: partner, region: AU }
+rooftops:
+  - { uid: u1, name: A, dealerId: 101, key: p, timezone: UTC, currency: AUD }
+  - { uid: u2, name: B, dealerId: 101, key: q, timezone: UTC, currency: AUD }
+  - { uid: u3, name: C, dealerId: "$\{D}", key: p, timezone: UTC, currency: AUD }
+  - { uid: u4, name: D, key: p, timezone: UTC, currency: AUD }
+  - { uid: u5, name: E, key: p, timezone: UTC, currency: AUD }
+`
+
+  expect(problemsOf(text, { D: '101' })).toEqual([
+    'forecourt.yaml:5: rooftops[0].dealerId is that of rooftops[2] too, with the same key: each has its own [A §4 /getevallist], so mend one.',
+    'forecourt.yaml:7: rooftops[2].dealerId is that of rooftops[0] too, with the same key: each has its own [A §4 /getevallist], so mend one.',
+  ])
+})
+
+test.for(['http://127.0.0.1:4010', 'https://h/v2', 'https://h/v1/x', 'https://h/v1?a=/v1'])(
+  '%j does not end in /v1',
+  (address) => {
+    expect(problemsOf(`appraisal: { baseUrl: "${address}" }`)).toEqual([
+      'forecourt.yaml:1: appraisal.baseUrl does not end in /v1: write the address with it, e.g. https://host/v1.',
+    ])
+  },
+)
+
+test('a slash behind the base URL is taken off', () => {
+  const { appraisal } = configOf('appraisal: { baseUrl: "https://h/api/v1/" }')
+
+  expect(appraisal.baseUrl).toBe('https://h/api/v1')
+})
+
+test.for(['AUX', 'aud', 'Dollar', ''])('%j is no currency', (currency) => {
+  expect(problemsOf(oneRooftop.replace('currency: AUD', `currency: "${currency}"`))).toEqual([
+    'forecourt.yaml:8: rooftops[0].currency is not an ISO 4217 code, e.g. AUD: correct it.',
+  ])
+})
+
 test('a uid that YAML takes for a number has to be quoted, lest it lose its zeros', () => {
   expect(problemsOf(oneRooftop.replace('u1', '0012'))).toEqual([
     'forecourt.yaml:4: rooftops[0].uid must be text: put it in quotes.',

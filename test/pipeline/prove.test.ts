@@ -35,7 +35,7 @@ async function prove(
     requests++
     const held = later && requests >= later.nth ? later.entries : entries
     const within = held.filter(({ second }) => second >= from && second < until)
-    return { items: cut(within, cap, order), listedAt }
+    return { items: cut(within, cap, order), malformed: [], listedAt }
   }
   const proof = await proveWindow(
     { ...window, open: false },
@@ -217,7 +217,8 @@ test('a window of more items than a part may hold is halved into parts that hold
 })
 
 test('the newest window ends when it was listed', async () => {
-  const list = async () => ({ items: [{ evalId: 1, updatedAt: null }], listedAt })
+  const items = [{ evalId: 1, updatedAt: null }]
+  const list = async () => ({ items, malformed: [], listedAt })
   const from = Math.floor(listedAt.getTime() / 1000) - 60
 
   const { parts } = await proveWindow(

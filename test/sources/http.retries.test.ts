@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AttemptReport } from '#src/sources/http.ts'
+import type { AttemptReport, SentRequest } from '#src/sources/http.ts'
 import { KeyLimiter } from '#src/sources/limiter.ts'
 import { json } from './fake-source.ts'
 import { faultOf, post, withSource } from './http-support.ts'
@@ -94,5 +94,49 @@ test('a Retry-After beyond 15 minutes is given up at once, and the key sends not
       expect(second.message).toMatch(/was not sent: the source asked to wait until \d{4}-.*\(0 att/)
       expect(source.received).toHaveLength(1)
     },
+  )
+})
+
+test.each([
+  [429, {}, 495, 3000],
+  [503, {}, 495, 3000],
+  [503, { 'retry-after': '0' }, 60, 450],
+  [500, {}, 60, 450],
+])(
+  'after status %i with headers %j the next attempt waits %i to %i ms',
+  async (status, headers, least, most) => {
+    const arrivals: number[] = []
+    await withSource(
+      (response, _request, n) => {
+        arrivals.push(performance.now())
+        json(response, {}, n === 1 ? status : 200, headers)
+      },
+      async (http) => {
+        await http.request(post())
+
+        const waited = arrivals[1]! - arrivals[0]!
+        expect(waited).toBeGreaterThanOrEqual(least)
+        expect(waited).toBeLessThan(most)
+      },
+      { random: () => 0.25 },
+    )
+  },
+)
+
+test('the log is told of every request, and of nothing secret', async () => {
+  const sent: SentRequest[] = []
+  await withSource(
+    (response, _request, n) => (n === 1 ? json(response, {}, 500) : json(response, {})),
+    async (http) => {
+      const details = { rooftopUid: 'rooftop-1' }
+      await http.request({ ...post(), path: '/read?token=t0ken', details })
+
+      const same = { method: 'POST', path: '/read', ms: expect.any(Number), details }
+      expect(sent).toEqual([
+        { ...same, status: 500, attempt: 1 },
+        { ...same, status: 200, attempt: 2 },
+      ])
+    },
+    { log: (line) => sent.push(line) },
   )
 })

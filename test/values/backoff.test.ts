@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backoffMs } from '#src/values/backoff.ts'
+import { backoffMs, faultBackoff, throttleBackoff } from '#src/values/backoff.ts'
 
 const settings = { baseMs: 250, capMs: 30_000 }
 
@@ -22,4 +22,13 @@ test('the jitter is full: it reaches both ends', () => {
   expect(backoffMs(3, settings, () => 0)).toBe(0)
   expect(backoffMs(3, settings, () => 0.999_999)).toBe(1000)
   expect(backoffMs(50, settings, () => 0.999_999)).toBe(30_000)
+})
+
+test('six retries of a throttled call span about a minute in expectation, and a fault waits less', () => {
+  const spanOf = (settings: typeof faultBackoff) =>
+    [1, 2, 3, 4, 5, 6].reduce((sum, retry) => sum + backoffMs(retry, settings, () => 0.5), 0)
+
+  expect(spanOf(throttleBackoff)).toBeGreaterThan(50_000)
+  expect(spanOf(throttleBackoff)).toBeLessThan(70_000)
+  expect(spanOf(faultBackoff)).toBeLessThan(10_000)
 })

@@ -1,6 +1,6 @@
 import { type ErrorDetails, SyncError } from '../../errors.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type AttemptReport, HttpSource } from '../http.ts'
+import { type AttemptReport, HttpSource, type HttpSourceOptions } from '../http.ts'
 import { BodyTooLarge, jsonBody } from '../http-body.ts'
 import { type AnswerContext, quoteError } from '../http-fault.ts'
 import { KeyLimiter } from '../limiter.ts'
@@ -61,6 +61,7 @@ export interface AppraisalClientOptions {
   }
   /** Our clock. Default: the system's. */
   readonly now?: () => Date
+  readonly log?: HttpSourceOptions['log']
 }
 
 /** The reads of the appraisal service; what each status means at each endpoint is decided here.
@@ -82,6 +83,7 @@ export class AppraisalClient {
       connections,
       ...http,
       now,
+      log: options.log,
     })
     this.#calls = new RooftopCalls(this.#http, keys, wire, http.concurrency)
     this.#wire = wire

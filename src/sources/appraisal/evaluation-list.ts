@@ -13,8 +13,16 @@ export interface EvaluationList {
   readonly items: readonly ListedEvaluation[]
   /** The source's time of the answer: its Date header, else the source clock. */
   readonly listedAt: Date
-  /** Items without an id: position in the answer, and why (never a value). */
-  readonly malformed: readonly { readonly index: number; readonly issue: string }[]
+  /** Items without an id, a few among many that have one. */
+  readonly malformed: readonly MalformedItem[]
+}
+
+/** A list item that names no record: for quarantine. */
+export interface MalformedItem {
+  /** Why; never a value. */
+  readonly issue: string
+  /** The item as JSON. */
+  readonly text: string
 }
 
 /** The request bounds of the half-open window `[from, until)`, whole Unix seconds; `until: null` leaves `enddate` out. */
@@ -29,7 +37,8 @@ export function listBounds(range: { readonly from: number; readonly until: numbe
   return { startdate: from - 1, ...(until === null ? {} : { enddate: until }) }
 }
 
-/** The items of a parsed answer by the wire settings. SyncError `abort` when no array stands where they say. */
+/** The items of a parsed answer by the wire settings. SyncError `abort` when no array stands where they say, or when so many
+ *  items have no id there that the setting must be wrong: an empty list would be a lie. */
 export function readList(
   body: unknown,
   wire: AppraisalWire['evalList'],
@@ -38,17 +47,21 @@ export function readList(
   const found = valueAt(body, wire.items)
   if (!Array.isArray(found)) throw bodyError('abort', body, noArray, context)
   const items = new Map<number, ListedEvaluation>()
-  const malformed: { index: number; issue: string }[] = []
-  found.forEach((item: unknown, index) => {
+  const malformed: MalformedItem[] = []
+  found.forEach((item: unknown) => {
     const evalId = toEvalId(valueAt(item, wire.id))
-    if (evalId === null) malformed.push({ index, issue: noId })
+    if (evalId === null) malformed.push({ issue: noId, text: JSON.stringify(item) ?? 'null' })
     else if (!items.has(evalId)) items.set(evalId, { evalId, updatedAt: updateOf(item, wire) })
   })
+  if (malformed.length > 0 && malformed.length * 2 >= found.length)
+    throw bodyError('abort', body, noIds(malformed.length, found.length), context)
   return { items: [...items.values()], malformed }
 }
 
 const noArray =
   'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer.'
+const noIds = (without: number, all: number) =>
+  `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item.`
 const noId = 'no positive integer where wire.appraisal.evalList.id says the id stands'
 
 function toEvalId(value: unknown): number | null {

@@ -64,6 +64,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
       rooftopId: row.rooftop_id,
       updatedAt: row.source_updated_at,
       entryAt: row.entry_at,
+      createdAt: row.created_at,
       bornAt: row.completed_at ?? row.created_at,
       gone: row.gone_at !== null,
     }))
@@ -81,20 +82,29 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     return rows.map((row) => row.eval_id)
   },
 
-  async storedWithin(db, rooftop, { from, until, goneAfter }) {
+  async storedWithin(db, rooftop, { from, until, goneAfter, of }) {
     const rows = await db
       .selectFrom('core.evaluation')
       .select('eval_id')
       .where((eb) =>
-        rooftop.dealerId === null
-          ? eb('group_id', '=', rooftop.groupId)
-          : eb('rooftop_id', '=', rooftop.id),
+        of === 'group' ? eb('group_id', '=', rooftop.groupId) : eb('rooftop_id', '=', rooftop.id),
       )
       .where('entry_at', '>=', from)
       .where('entry_at', '<', until)
       .where((eb) => eb.or([eb('gone_at', 'is', null), eb('gone_at', '>', goneAfter)]))
       .execute()
     return rows.map((row) => row.eval_id)
+  },
+
+  async place(db, rooftop, times) {
+    for (const [id, at] of times) {
+      await db
+        .updateTable('core.evaluation')
+        .set({ entry_at: at })
+        .where('rooftop_id', '=', rooftop.id)
+        .where('eval_id', '=', id)
+        .execute()
+    }
   },
 
   async markGone(db, rooftop, ids, at) {

@@ -1,5 +1,6 @@
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
+import { isWithin } from '../../values/window.ts'
 import type { Merged, Origin, Row, RowSet } from '../stream.ts'
 import type { EvaluationRecord } from './normalise.ts'
 
@@ -55,12 +56,16 @@ function firstRows(
   }
 }
 
-/** Where EntryDate and the list disagree, the record stands in the window that listed it, so that it is looked for there. */
+/**
+ * Where the record stands among the windows: at EntryDate, by which the list filters. When that and CreatedAt disagree,
+ * CreatedAt is preferred [A §2]; when neither lies in the window that listed it, it stands at that window's start.
+ */
 function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
-  const seconds = toUnixSeconds(record.entryAt)
-  const fits =
-    !listedIn || (seconds >= listedIn.from && (listedIn.open || seconds < listedIn.until))
-  return fits ? record.entryAt : fromUnixSeconds(listedIn.from)
+  const created = record.content.evaluation['created_at'] as Date
+  const agree = Math.abs(created.getTime() - record.entryAt.getTime()) < 1000
+  const candidates = agree ? [record.entryAt] : [created, record.entryAt]
+  if (!listedIn) return candidates[0]!
+  return candidates.find((at) => isWithin(listedIn, at)) ?? fromUnixSeconds(listedIn.from)
 }
 
 /** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */

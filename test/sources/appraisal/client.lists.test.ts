@@ -90,8 +90,6 @@ test('list items: ids once, integer strings accepted, items without an id report
     { EvalID: 3 },
     { EvalID: 'four', name: 'Jane' },
     null,
-    { EvalID: -1 },
-    { EvalID: 1.5 },
   ]
   const { client } = await start((response) => json(response, items))
 
@@ -101,9 +99,22 @@ test('list items: ids once, integer strings accepted, items without an id report
     { evalId: 3, updatedAt: '2026-01-01T00:00:00Z' },
     { evalId: 4, updatedAt: null },
   ])
-  expect(list.malformed.map(({ index }) => index)).toEqual([3, 4, 5, 6])
+  expect(list.malformed.map(({ text }) => text)).toEqual([
+    '{"EvalID":"four","name":"Jane"}',
+    'null',
+  ])
   expect(list.malformed[0]!.issue).toContain('wire.appraisal.evalList.id')
-  expect(JSON.stringify(list.malformed)).not.toContain('Jane')
+  expect(list.malformed[0]!.issue).not.toContain('Jane')
+})
+
+test('a list in which half of the items have no id ends in the setting that names it, not in an empty list', async () => {
+  const { client } = await start((response) => json(response, [{ Id: 1 }, { Id: 2 }]))
+
+  const listing = client.listEvaluations(north, newest)
+
+  await expect(listing).rejects.toMatchObject({ verdict: 'abort' })
+  await expect(listing).rejects.toThrow('2 of 2 items')
+  await expect(listing).rejects.toThrow('wire.appraisal.evalList.id')
 })
 
 test('the shape of the list is a setting: a path to the items, and items that are the ids', async () => {
