@@ -23,6 +23,10 @@ export const status: CommandDefinition = {
           ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
           rows,
         ),
+        ...standing.running.map(
+          ({ runId, command, startedAt, host, processId }) =>
+            `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
+        ),
       ]
     })
     return standing.status === 'ok' ? 0 : 1

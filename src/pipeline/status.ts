@@ -22,6 +22,14 @@ export interface StreamStandings {
   readonly error?: string
 }
 
+export interface RunningRun {
+  readonly runId: number
+  readonly command: string
+  readonly startedAt: string
+  readonly host: string | null
+  readonly processId: number | null
+}
+
 export interface Standing {
   readonly status: 'ok' | 'missed'
   readonly rooftops: Readonly<
@@ -30,6 +38,8 @@ export interface Standing {
       { readonly name: string; readonly streams: Readonly<Record<string, StreamStandings>> }
     >
   >
+  /** Runs that have not ended: at work now, or killed, then the next run takes their work over. */
+  readonly running: readonly RunningRun[]
   readonly jobs: Readonly<Record<string, never>>
   readonly links: Readonly<Record<string, never>>
   readonly spend: Readonly<Record<string, never>>
@@ -52,7 +62,25 @@ export async function readStatus(
   const good = Object.values(standings).every(({ streams: own }) =>
     Object.values(own).every(({ status }) => status === 'ok'),
   )
-  return { status: good ? 'ok' : 'missed', rooftops: standings, jobs: {}, links: {}, spend: {} }
+  const running = await runningRuns(db)
+  const status = good ? 'ok' : 'missed'
+  return { status, rooftops: standings, running, jobs: {}, links: {}, spend: {} }
+}
+
+async function runningRuns(db: Db): Promise<RunningRun[]> {
+  const rows = await db
+    .selectFrom('ops.run')
+    .select(['run_id', 'command', 'started_at', 'host', 'process_id'])
+    .where('status', '=', 'running')
+    .orderBy('run_id')
+    .execute()
+  return rows.map((row) => ({
+    runId: row.run_id,
+    command: row.command,
+    startedAt: row.started_at.toISOString(),
+    host: row.host,
+    processId: row.process_id,
+  }))
 }
 
 interface LastRuns {

@@ -23,6 +23,7 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
         },
       },
     },
+    running: [],
     jobs: {},
     links: {},
     spend: {},
@@ -61,6 +62,17 @@ test('status says what is missing and why, exit 1', async () => {
       error: expect.stringContaining('1 in quarantine'),
     },
   })
+})
+
+test('status names a run that has not ended', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+  await warehouse.database.pool.query("update ops.run set status = 'running'")
+
+  const { stdout } = await warehouse.run(['status'])
+
+  expect(stdout).toMatch(/Not ended: run 1 \(sync\), since 20\d\d-.*, process \d+ on /)
 })
 
 test('status names a window that is gone from the ledger', async () => {
