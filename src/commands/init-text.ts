@@ -5,6 +5,7 @@ import { wireSettings } from '../values/wire.ts'
 /** What the file is filled in with; without it, with examples in comments. */
 export interface ConfigPlaces {
   readonly appraisal: { readonly baseUrl: string }
+  readonly vehicleData: { readonly baseUrl: string; readonly apiKey: string }
   readonly keys: Readonly<Record<string, object>>
   readonly rooftops: readonly object[]
   /** The first day of the history. */
@@ -17,7 +18,8 @@ export function configText(places: ConfigPlaces | null): string {
     heading,
     `appraisal:
   baseUrl: ${places?.appraisal.baseUrl ?? 'http://127.0.0.1:4010/v1'}   # the service's address, ends in /v1`,
-    vehicleDataAndWarehouse,
+    vehicleDataSection(places),
+    warehouseSection,
     places ? sandboxAccess(places) : emptyAccess,
     syncSection(places?.start ?? '2024-01-01'),
     smallSections,
@@ -32,11 +34,17 @@ const heading = `
 # Forecourt. \${NAME} takes an environment variable, \${NAME:-default} with a default; a missing one is an error.
 # Whatever is left out has the default that is shown here. "forecourt check" tells what is wrong.`
 
-const vehicleDataAndWarehouse = `
-vehicleData:
-  baseUrl: http://127.0.0.1:4011                   # paths begin with /v1, so without it
-  apiKey: \${FORECOURT_VEHICLE_DATA_KEY:-}          # empty: no vehicle data
+function vehicleDataSection(places: ConfigPlaces | null): string {
+  const { baseUrl, apiKey } = places?.vehicleData ?? {
+    baseUrl: 'http://127.0.0.1:4011',
+    apiKey: '${FORECOURT_VEHICLE_DATA_KEY:-}',
+  }
+  return `vehicleData:
+  baseUrl: ${baseUrl}   # paths begin with /v1, so without it
+  apiKey: ${apiKey}   # empty: no vehicle data`
+}
 
+const warehouseSection = `
 warehouse:
   # Left out: an embedded Postgres under .forecourt/, started when it is needed. Else Postgres 15 or newer.
   # url: \${DATABASE_URL}`

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { configJsonSchema, configPath } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import { clientConfigFor } from '../sandbox/client-config.ts'
+import { clientConfigFor, sandboxVehicleDataKey } from '../sandbox/client-config.ts'
 import { generateWorld } from '../sandbox/generate-world.ts'
 import { daySeconds } from '../values/window.ts'
 import { defaultWire } from '../values/wire.ts'
@@ -70,7 +70,11 @@ function sandboxPlaces(home: string): ConfigPlaces {
   const world = generateWorld({ ...size, generatedUser: defaultWire.appraisal.generatedUser })
   const start = new Date(now.getTime() - (days + 2) * daySeconds * 1000)
   return {
-    ...clientConfigFor(world, 'http://127.0.0.1:4010/v1'),
+    ...clientConfigFor(world, {
+      baseUrl: 'http://127.0.0.1:4010/v1',
+      vehicleDataUrl: 'http://127.0.0.1:4011',
+      vehicleDataKey: sandboxVehicleDataKey,
+    }),
     start: start.toISOString().slice(0, 10),
   }
 }

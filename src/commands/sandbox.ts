@@ -24,7 +24,7 @@ export const sandbox: CommandDefinition = {
       rooftops: wholeNumberOption('--rooftops', options['rooftops'], 1, 5000),
       evaluations: wholeNumberOption('--evals', options['evals'], 0, 2_000_000),
       now: sandboxAnchor(session.config.homeDir),
-      wire: session.config.wire.appraisal,
+      wire: session.config.wire,
     }).catch((cause: Error) => {
       if ((cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw cause
       throw new UsageError(

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AppraisalWire } from '../values/wire.ts'
 import { Refusal } from './refusal.ts'
+import type { Service } from './service.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Rooftop } from './world-types.ts'
 
@@ -16,6 +17,10 @@ export interface Caller {
 export interface Claim {
   readonly key: ApiKey | undefined
   readonly rooftopUid: string | null
+  /** Of the key, for the log. */
+  readonly name: string | null
+  /** Why it is turned down whatever it asks for. */
+  readonly refusal: Refusal | null
 }
 
 /** Who the headers say is calling. A dedicated key is bound to its rooftop, whatever `X-Dealer-Id` says [A §5.2]. */
@@ -25,7 +30,9 @@ export function readClaim(headers: IncomingHttpHeaders, world: World, wire: Appr
   const key = world.keys.find((candidate) => wire.authPrefix + candidate.value === value)
   const dealer = headers['x-dealer-id']
   const named = typeof dealer === 'string' && dealer !== '' ? dealer : null
-  return { key, rooftopUid: key?.kind === 'dedicated' ? (key.rooftopUids[0] ?? null) : named }
+  const rooftopUid = key?.kind === 'dedicated' ? (key.rooftopUids[0] ?? null) : named
+  const refusal = key === undefined ? new Refusal(403, 'Invalid API key') : null
+  return { key, rooftopUid, name: key?.name ?? null, refusal }
 }
 
 /** The caller, or 403: invalid key, `X-Dealer-Id` missing, or a rooftop that the key is not authorised for [A §5]. */
@@ -37,4 +44,17 @@ export function authorise({ key, rooftopUid }: Claim, world: World): Caller {
     throw new Refusal(403, 'This key is not authorised for the rooftop in X-Dealer-Id')
   const groupRooftops = world.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
   return { key, rooftop, groupRooftops }
+}
+
+/** The one key of the vehicle-data APIs: 401 when there is none, 403 when it is wrong [V §5]. */
+export function readVehicleDataClaim(
+  { authorization }: IncomingHttpHeaders,
+  { vehicleDataKey }: Service,
+): Claim {
+  const nobody = { key: undefined, rooftopUid: null }
+  if (!authorization)
+    return { ...nobody, name: null, refusal: new Refusal(401, 'No API key in Authorization') }
+  if (authorization !== vehicleDataKey)
+    return { ...nobody, name: null, refusal: new Refusal(403, 'Wrong API key') }
+  return { ...nobody, name: 'vehicle-data', refusal: null }
 }

@@ -1,85 +1,147 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { authorise, type Claim, readClaim } from './access.ts'
-import { type Endpoint, evalIdIn, type RawCall, readBody } from './call.ts'
-import type { VirtualClock } from './clock.ts'
-import type { Fault, FaultPlan } from './faults.ts'
+import { receivedFields } from '../contract/operation.ts'
+import { authorise, type Claim, readClaim, readVehicleDataClaim } from './access.ts'
+import { Answer, type Call, type Endpoint } from './call.ts'
+import type { Fault } from './faults.ts'
+import { fittingFields } from './fitting-fields.ts'
 import { Refusal } from './refusal.ts'
-import type { Rendering } from './render.ts'
-import type { RequestLog } from './request-log.ts'
-import type { World } from './world.ts'
+import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
+import type { Service } from './service.ts'
 
-/** All that answering takes. */
-export interface Service {
-  readonly world: World
-  readonly clock: VirtualClock
-  readonly rendering: Rendering
-  readonly faults: FaultPlan
-  readonly requests: RequestLog
-}
-
-/** A JSON answer, serialised. */
-interface Answer {
+/** An answer as it goes out. */
+interface Reply {
   readonly status: number
   readonly text: string
 }
 
-/** Answers one request to an endpoint: claim, fault, key, body, endpoint, log, in that order. */
+/** Answers one request to an endpoint: claim, fault, key, body, fields, endpoint, log, in that order. */
 export async function answerRequest(
   service: Service,
-  endpoint: { readonly path: string; readonly answer: Endpoint },
+  endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { headers } = request
-  const raw: RawCall = {
-    path: endpoint.path,
-    headers,
-    ...readBody(request.body, headers['content-type']),
-  }
-  const claim = readClaim(headers, service.world, service.rendering.wire)
-  const key = claim.key?.name ?? null
+  const { operation } = endpoint
+  const path = loggedPath(operation.transport(service.wire).path)
+  const body = await readBody(service, endpoint, request)
+  const claim = claimOf(service, endpoint, request)
+  const { rooftopUid, name: key } = claim
   const end = service.requests.begin(key)
   let status = 0
-  const { rooftopUid } = claim
-  const evalId = evalIdIn(raw.body)
   try {
-    const fault = service.faults.strike({ path: raw.path, rooftopUid, key, evalId })
+    const evalId = evalIdIn(body.sent) ?? evalIdIn(request.params)
+    const fault = service.faults.strike({ path, rooftopUid, key, evalId })
     if (fault?.kind === 'reset') return cutConnection(reply)
     // Not kept alive by a wait, so that `close` is quick.
     if (fault?.kind === 'slow') await wait(fault.ms, undefined, { ref: false })
-    sendAnswer(reply, fault, () => answerCall(service, endpoint.answer, raw, claim, fault))
+    await sendAnswer(reply, fault, () =>
+      answerCall(service, endpoint, { request, body, claim }, fault),
+    )
     status = reply.statusCode
     return reply
   } finally {
     end()
-    const { path, body } = raw
-    service.requests.add({ path, key, rooftopUid, body, status, at: service.clock.now() })
+    const at = service.clock.now()
+    service.requests.add({ path, key, rooftopUid, body: body.sent, status, at })
   }
 }
 
-function answerCall(
-  { world, clock, rendering }: Service,
+/** The path without `/v1`, which is how faults and the log name it. */
+export function loggedPath(path: string): string {
+  return path.replace(/^\/v1(?=\/)/, '').replace(/\?.*/, '')
+}
+
+function readBody(
+  { wire }: Service,
+  { operation }: Endpoint,
+  { body, headers, query }: FastifyRequest,
+): RequestBody | Promise<RequestBody> {
+  const { encoding } = operation.transport(wire)
+  const type = headers['content-type']
+  if (encoding === 'query') return { sent: query, files: [], error: null }
+  return encoding === 'form' ? readFormBody(body, type) : readJsonBody(body, type)
+}
+
+function claimOf(service: Service, { operation }: Endpoint, { headers }: FastifyRequest): Claim {
+  return operation.service === 'vehicleData'
+    ? readVehicleDataClaim(headers, service)
+    : readClaim(headers, service.world, service.rendering.wire)
+}
+
+interface Arrived {
+  readonly request: FastifyRequest
+  readonly body: RequestBody
+  readonly claim: Claim
+}
+
+async function answerCall(
+  service: Service,
   endpoint: Endpoint,
-  raw: RawCall,
-  claim: Claim,
+  arrived: Arrived,
   fault: Fault | undefined,
-): Answer {
+): Promise<Reply> {
+  const { operation } = endpoint
   try {
-    const caller = authorise(claim, world)
-    if (raw.bodyError !== null) throw new Refusal(400, raw.bodyError)
-    const listCap = fault?.kind === 'listCap' ? fault : undefined
-    const { body = {} } = raw
-    const answer = endpoint({ body, caller, now: clock.now(), world, rendering, listCap })
-    return { status: 200, text: JSON.stringify(answer) }
+    const call = callOf(service, endpoint, arrived, fault)
+    const answer = await endpoint.answer(call)
+    return answer instanceof Answer
+      ? { status: answer.status, text: JSON.stringify(answer.body) }
+      : { status: operation.status, text: JSON.stringify(answer) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { status: error.status, text: JSON.stringify({ error: error.message }) }
   }
 }
 
-function sendAnswer(reply: FastifyReply, fault: Fault | undefined, answer: () => Answer): void {
+/** Throws the refusal that the key, the region or the fields call for. */
+function callOf(
+  service: Service,
+  endpoint: Endpoint,
+  { request, body, claim }: Arrived,
+  fault: Fault | undefined,
+): Call {
+  const { operation } = endpoint
+  const { world, rendering, wire, clock } = service
+  if (claim.refusal !== null) throw claim.refusal
+  const caller = operation.service === 'appraisal' ? authorise(claim, world) : undefined
+  if (operation.region !== null && caller?.key.region !== operation.region)
+    throw new Refusal(403, `This operation is for ${operation.region} keys alone`)
+  if (body.error !== null) throw new Refusal(400, body.error)
+  const sent = body.sent ?? {}
+  const path = request.params as Record<string, unknown>
+  const rest = isObject(sent) ? sent : {}
+  const fields = isObject(sent) ? receivedFields(operation, { path, rest }, wire) : sent
+  return {
+    fields: fittingFields(endpoint, fields),
+    sent,
+    files: body.files,
+    // Only endpoints of the appraisal service look at it.
+    caller: caller!,
+    now: clock.now(),
+    world,
+    rendering,
+    service,
+    listCap: fault?.kind === 'listCap' ? fault : undefined,
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function evalIdIn(body: unknown): unknown {
+  if (!isObject(body) || !Object.hasOwn(body, 'evalid')) return undefined
+  const { evalid } = body
+  return typeof evalid === 'string' && /^\d+$/.test(evalid) ? Number(evalid) : evalid
+}
+
+async function sendAnswer(
+  reply: FastifyReply,
+  fault: Fault | undefined,
+  answer: () => Promise<Reply>,
+): Promise<void> {
   reply.type('application/json; charset=utf-8')
   switch (fault?.kind) {
     case 'status':
@@ -95,17 +157,17 @@ function sendAnswer(reply: FastifyReply, fault: Fault | undefined, answer: () =>
       reply.send('')
       return
     case 'truncate': {
-      const { text } = answer()
+      const { text } = await answer()
       reply.code(200).send(text.slice(0, Math.ceil(text.length / 2)))
       return
     }
     case 'oversize': {
-      const { status, text } = answer()
+      const { status, text } = await answer()
       reply.code(status).send(Readable.from(padded(text, fault.bytes)))
       return
     }
     default: {
-      const { status, text } = answer()
+      const { status, text } = await answer()
       reply.code(status).send(text)
     }
   }

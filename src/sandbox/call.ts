@@ -1,63 +1,66 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
+import type { Effect, Operation } from '../contract/operation.ts'
 import type { Caller } from './access.ts'
 import type { CapOrder } from './faults.ts'
-import { Refusal } from './refusal.ts'
+import type { UploadedFile } from './request-body.ts'
 import type { Rendering } from './render.ts'
+import type { Service } from './service.ts'
 import type { World } from './world.ts'
 
-/** An authorised call, with all that an endpoint needs to answer it. */
-export interface Call {
-  /** The JSON body; `{}` when there was none. */
-  readonly body: unknown
-  readonly caller: Caller
+/** A call of the vehicle-data APIs whose key is good and whose fields fit. */
+export interface VehicleCall<F = Record<string, unknown>> {
+  readonly fields: F
+  readonly files: readonly UploadedFile[]
   readonly now: Date
+  readonly service: Service
+}
+
+/** An authorised call of the appraisal service. */
+export interface Call<F = Record<string, unknown>> extends VehicleCall<F> {
+  /** What was sent, by wire names, fields that nobody knows included. */
+  readonly sent: unknown
+  readonly caller: Caller
   readonly world: World
   readonly rendering: Rendering
   /** A silent cap that is to be put on the list. */
   readonly listCap: { readonly cap: number; readonly order: CapOrder } | undefined
 }
 
-/** Answers a call with the JSON body of a 200, or throws a `Refusal`. */
-export type Endpoint = (call: Call) => unknown
-
-/** Endpoints by their path without `/v1`. */
-export type EndpointTable = Readonly<Record<string, Endpoint>>
-
-/** What arrived, before anyone asked who sent it. */
-export interface RawCall {
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  /** The parsed body; undefined when there is none. */
+/** An answer with a status of its own; anything else is the body of the operation's documented success. */
+export class Answer {
+  readonly status: number
   readonly body: unknown
-  /** Why the body could not be read; null when it could. */
-  readonly bodyError: string | null
-}
 
-/** Reads the body as JSON; what is wrong with it is told later, after the key has been looked at. */
-export function readBody(
-  text: unknown,
-  contentType: string | undefined,
-): Pick<RawCall, 'body' | 'bodyError'> {
-  if (typeof text !== 'string' || text === '') return { body: undefined, bodyError: null }
-  if (!/^application\/json\b/i.test(contentType ?? ''))
-    return { body: undefined, bodyError: 'The body has to be application/json' }
-  try {
-    return { body: JSON.parse(text), bodyError: null }
-  } catch (error) {
-    return { body: undefined, bodyError: `The body is not JSON: ${(error as Error).message}` }
+  constructor(status: number, body: unknown) {
+    this.status = status
+    this.body = body
   }
 }
 
-/** `evalid` of a body of any shape. */
-export function evalIdIn(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'evalid' in body ? body.evalid : undefined
+type Reply = unknown | Promise<unknown>
+
+/** One operation as the sandbox serves it. */
+export interface Endpoint {
+  readonly operation: Operation
+  /** Throws a `Refusal` for every other documented status. */
+  readonly answer: (call: Call) => Reply
+  /** The status for a field that is missing or malformed, where it is not 400. */
+  readonly invalid: Readonly<Record<string, number>>
 }
 
-/** The body in the shape that an endpoint asks for; 400 with the fields that do not fit. */
-export function fittingBody<T>(schema: z.ZodType<T>, body: unknown): T {
-  const result = schema.safeParse(body)
-  if (result.success) return result.data
-  const issues = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new Refusal(400, issues.join('; '))
+/** Serves an operation of the appraisal service. */
+export function serve<S extends z.ZodRawShape, A>(
+  operation: Operation<Effect, S, A>,
+  answer: (call: Call<z.output<z.ZodObject<S>>>) => Reply,
+  invalid: Readonly<Record<string, number>> = {},
+): Endpoint {
+  return { operation, answer: answer as Endpoint['answer'], invalid }
+}
+
+/** Serves an operation of the vehicle-data APIs. */
+export function serveVehicleData<S extends z.ZodRawShape, A>(
+  operation: Operation<Effect, S, A>,
+  answer: (call: VehicleCall<z.output<z.ZodObject<S>>>) => Reply,
+): Endpoint {
+  return serve(operation, answer as (call: Call<z.output<z.ZodObject<S>>>) => Reply)
 }

@@ -1,9 +1,20 @@
 import type { World } from './world.ts'
 import type { ApiKey, Region, Rooftop } from './world-types.ts'
 
-/** The `appraisal`, `keys` and `rooftops` of a `forecourt.yaml` (contract section 2). */
+/** The one key of the sandbox's vehicle-data APIs. */
+export const sandboxVehicleDataKey = 'sandbox-vehicle-data-5d1f0c8e7a2b'
+
+/** Where a sandbox listens. */
+export interface SandboxPlaces {
+  readonly baseUrl: string
+  readonly vehicleDataUrl: string
+  readonly vehicleDataKey: string
+}
+
+/** The services, `keys` and `rooftops` of a `forecourt.yaml` (contract section 2). */
 export interface ClientConfig {
   readonly appraisal: { readonly baseUrl: string }
+  readonly vehicleData: { readonly baseUrl: string; readonly apiKey: string }
   readonly keys: Record<
     string,
     { value: string; kind: ApiKey['kind']; region: Region; user: string | null }
@@ -20,12 +31,16 @@ export interface ClientConfig {
 }
 
 /** What a client needs to read every rooftop that some key covers; the first such key is taken. */
-export function clientConfigFor(world: World, baseUrl: string): ClientConfig {
+export function clientConfigFor(
+  world: World,
+  { baseUrl, vehicleDataUrl, vehicleDataKey }: SandboxPlaces,
+): ClientConfig {
   const keys = world.keys.map(
     ({ name, value, kind, region, user }) => [name, { value, kind, region, user }] as const,
   )
   return {
     appraisal: { baseUrl },
+    vehicleData: { baseUrl: vehicleDataUrl, apiKey: vehicleDataKey },
     keys: Object.fromEntries(keys),
     rooftops: world.rooftops.flatMap((rooftop) => {
       const key = keyFor(world, rooftop)

@@ -11,8 +11,8 @@ export type JsonObject = Record<string, unknown>
 /** How the world is put into words. */
 export interface Rendering {
   readonly wire: AppraisalWire
-  /** What signed photo links begin with. */
-  readonly photoBaseUrl: string
+  /** What signed photo links begin with; empty until the sandbox listens. */
+  photoBaseUrl: string
   /** Whether list items carry an update time; the document does not show them [A §4]. */
   readonly listCarriesUpdatedAt: boolean
 }

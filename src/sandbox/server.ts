@@ -1,16 +1,23 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { type AppraisalWire, defaultWire } from '../values/wire.ts'
+import { pathFields, type ServiceName } from '../contract/operation.ts'
+import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
-import { answerRequest, type Service } from './answer.ts'
-import { type EndpointTable, readBody } from './call.ts'
-import { type ClientConfig, clientConfigFor } from './client-config.ts'
+import { answerRequest, loggedPath } from './answer.ts'
+import { Checks } from './checks.ts'
+import { type ClientConfig, clientConfigFor, sandboxVehicleDataKey } from './client-config.ts'
 import { VirtualClock } from './clock.ts'
+import { endpoints } from './endpoints.ts'
 import { FaultPlan, type FaultRule } from './faults.ts'
 import { generateWorld } from './generate-world.ts'
+import { Images } from './images.ts'
+import { Jobs } from './jobs.ts'
+import { Limits, type SandboxLimits } from './limits.ts'
+import { Reasoning } from './reasoning.ts'
+import { readJsonBody } from './request-body.ts'
 import { RequestLog } from './request-log.ts'
-import { evaluationEndpoints } from './routes/evaluations.ts'
-import { photoEndpoints, servePhotoFiles } from './routes/photos.ts'
-import { userEndpoints } from './routes/users.ts'
+import { servePhotoFiles } from './routes/photos.ts'
+import type { Service } from './service.ts'
+import { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
 
 /** How to start the sandbox; everything has a default. */
@@ -33,8 +40,12 @@ export interface SandboxOptions {
   /** Default: one that runs from `now`. */
   readonly clock?: VirtualClock
   readonly faults?: readonly FaultRule[]
+  /** Of the vehicle-data APIs; default: the port after `port`, any free one where that is 0. */
+  readonly vehicleDataPort?: number
   /** Default: what the client reads when nothing is overridden. */
-  readonly wire?: AppraisalWire
+  readonly wire?: WireSettings
+  /** Quotas and throttles, which the documents state without a number. */
+  readonly limits?: Partial<SandboxLimits>
   /** Whether list items carry an update time; default true. */
   readonly listCarriesUpdatedAt?: boolean
   /** What signed photo links begin with; default: the sandbox's own address, which serves them. */
@@ -45,6 +56,9 @@ export interface SandboxOptions {
 export interface Sandbox {
   /** `http://<host>:<port>/v1`. */
   readonly baseUrl: string
+  /** `http://<host>:<port>`: paths of the vehicle-data APIs begin with /v1 [V §4]. */
+  readonly vehicleDataUrl: string
+  readonly vehicleDataKey: string
   readonly port: number
   readonly world: World
   readonly clock: VirtualClock
@@ -56,53 +70,78 @@ export interface Sandbox {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const endpoints: EndpointTable = { ...evaluationEndpoints, ...userEndpoints, ...photoEndpoints }
-
-/** Starts the appraisal service on loopback. Error when the port is taken. Source: appraisal §4, §5, §7. */
+/** Starts both documented services on loopback. Error when a port is taken. Source: appraisal §4 to §7, vehicle data §4 to §7. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host = '127.0.0.1', seed = 1, wire = defaultWire.appraisal } = options
-  const now = options.now ?? options.clock?.now() ?? new Date()
-  const { rooftops = 6, evaluations = 2000, days = 90 } = options
-  const { generatedUser } = wire
-  const world =
-    options.world ?? generateWorld({ seed, rooftops, evaluations, days, now, generatedUser })
-  const clock = options.clock ?? new VirtualClock({ start: now })
-  const service = {
-    world,
-    clock,
-    rendering: {
-      wire,
-      photoBaseUrl: options.photoBaseUrl ?? '',
-      listCarriesUpdatedAt: options.listCarriesUpdatedAt ?? true,
-    },
-    faults: new FaultPlan(options.faults, seed),
-    requests: new RequestLog(),
+  const { host = '127.0.0.1', port = 0 } = options
+  const service = serviceOf(options)
+  const { world, clock, faults, requests, vehicleDataKey } = service
+  const appraisal = serverFor(service, 'appraisal')
+  const vehicleData = serverFor(service, 'vehicleData')
+  const close = async () => {
+    await Promise.all([appraisal.close(), vehicleData.close()])
   }
-  const app = serverFor(service)
-  const port = await listen(app, host, options.port ?? 0)
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const origin = await listen(appraisal, host, port)
+  const second = options.vehicleDataPort ?? (port === 0 ? 0 : port + 1)
+  const vehicleDataUrl = await listen(vehicleData, host, second).catch(async (error: Error) => {
+    await close()
+    throw error
+  })
   // Known only now: with port 0 the system chooses.
+  service.origin = origin
   service.rendering.photoBaseUrl ||= origin
   const baseUrl = `${origin}/v1`
-  const close = () => app.close()
   return {
     baseUrl,
-    port,
+    vehicleDataUrl,
+    vehicleDataKey,
+    port: Number(new URL(origin).port),
     world,
     clock,
-    faults: service.faults,
-    requests: service.requests,
-    clientConfig: () => clientConfigFor(world, baseUrl),
+    faults,
+    requests,
+    clientConfig: () => clientConfigFor(world, { baseUrl, vehicleDataUrl, vehicleDataKey }),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-function serverFor(service: Service): FastifyInstance {
-  const app = fastify({ forceCloseConnections: true })
-  // Bodies arrive as text: the endpoint decides what an empty or broken one means.
+function serviceOf(options: SandboxOptions): Service {
+  const { seed = 1, wire = defaultWire } = options
+  const now = options.now ?? options.clock?.now() ?? new Date()
+  const { rooftops = 6, evaluations = 2000, days = 90 } = options
+  const { generatedUser } = wire.appraisal
+  const clock = options.clock ?? new VirtualClock({ start: now })
+  return {
+    world:
+      options.world ?? generateWorld({ seed, rooftops, evaluations, days, now, generatedUser }),
+    clock,
+    wire,
+    rendering: {
+      wire: wire.appraisal,
+      photoBaseUrl: options.photoBaseUrl ?? '',
+      listCarriesUpdatedAt: options.listCarriesUpdatedAt ?? true,
+    },
+    faults: new FaultPlan(options.faults, seed),
+    requests: new RequestLog(),
+    limits: new Limits(clock, options.limits),
+    checks: new Checks(),
+    images: new Images(),
+    reasoning: new Reasoning(),
+    webhooks: new Webhooks(),
+    jobs: new Jobs(),
+    vehicleDataKey: sandboxVehicleDataKey,
+    origin: '',
+  }
+}
+
+const formBytes = 32 * 1024 * 1024
+const jsonBytes = 1024 * 1024
+
+function serverFor(service: Service, name: ServiceName): FastifyInstance {
+  const app = fastify({ forceCloseConnections: true, bodyLimit: jsonBytes })
+  // Bodies arrive as bytes: the endpoint decides what an empty or broken one means.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onSend', async (_request, reply) => {
     reply.header('date', service.clock.now().toUTCString())
   })
@@ -113,25 +152,39 @@ function serverFor(service: Service): FastifyInstance {
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     reply.code(error.statusCode ?? 500).send({ error: error.message })
   })
-  for (const [path, answer] of Object.entries(endpoints)) {
-    app.post(`/v1${path}`, (request, reply) =>
-      answerRequest(service, { path, answer }, request, reply),
-    )
+  for (const endpoint of endpoints) {
+    if (endpoint.operation.service !== name) continue
+    const { method, path, encoding } = endpoint.operation.transport(service.wire)
+    app.route({
+      method,
+      url: routeOf(name, path),
+      bodyLimit: encoding === 'form' ? formBytes : jsonBytes,
+      handler: (request, reply) => answerRequest(service, endpoint, request, reply),
+    })
   }
-  servePhotoFiles(app, service.clock)
+  if (name === 'appraisal') servePhotoFiles(app, service.clock)
   return app
+}
+
+/** Paths of the appraisal service are below {base_url}, which ends in /v1; those of the other begin with it. */
+function routeOf(name: ServiceName, path: string): string {
+  const named = pathFields(path).reduce(
+    (url, field) => url.replace(`{${field}}`, `:${field}`),
+    path,
+  )
+  return name === 'appraisal' ? `/v1${named}` : named
 }
 
 /** A call of something that is not there is logged too, so that a test can see it. */
 function logUnknown({ world, rendering, requests, clock }: Service, request: FastifyRequest): void {
-  const { key, rooftopUid } = readClaim(request.headers, world, rendering.wire)
-  const path = request.url.replace(/^\/v1(?=\/)/, '').replace(/\?.*/, '')
-  const { body } = readBody(request.body, request.headers['content-type'])
-  const at = clock.now()
-  requests.add({ path, key: key?.name ?? null, rooftopUid, body, status: 404, at })
+  const { name, rooftopUid } = readClaim(request.headers, world, rendering.wire)
+  const path = loggedPath(request.url)
+  const { sent } = readJsonBody(request.body, request.headers['content-type'])
+  requests.add({ path, key: name, rooftopUid, body: sent, status: 404, at: clock.now() })
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
+/** Gives the origin. */
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     await app.listen({ host, port })
   } catch (error) {
@@ -144,5 +197,6 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     )
   }
   const address = app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : port
+  const chosen = typeof address === 'object' && address !== null ? address.port : port
+  return `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { z } from 'zod'
 import type { Tables } from '../db/tables.ts'
-import { user as userShape } from '../sources/appraisal/contract.ts'
+import { user as userShape } from '../contract/appraisal/shapes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { storable } from '../values/text.ts'
 import type { AppraisalWire } from '../values/wire.ts'

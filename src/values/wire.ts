@@ -13,6 +13,17 @@ const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefa
 const appraisal = group({
   authHeader: name('Authorization').describe('Header that carries the API key [A §5.5]'),
   authPrefix: text('').describe('Text before the key in that header, e.g. "Bearer " [A §5.5]'),
+  error: path(['error', 'message', 'Message']).describe(
+    'The text of an error body, where its shape is not shown [A §7]',
+  ),
+  enterVin: group({
+    options: path(['VechielDescriptions', 'options']),
+    description: path('Description'),
+  }).describe('Options of an ambiguous AU VIN: in the item of the array, in the option [A §4]'),
+  updateEval: group({
+    pricing: path(['pricingAi', 'PricingAi']),
+    gccPricing: path(['gccPriceGuide', 'GccPriceGuide']),
+  }).describe('Pricing on the answer of /dcupdateeval [A §4]'),
   evalList: group({
     items: path('').describe('Where the items stand in the answer of /getevallist [A §4]'),
     id: path('EvalID').describe('The evaluation id of a list item [A §4]'),
@@ -54,13 +65,41 @@ const appraisal = group({
     createdAt: path('CreatedAt'),
     pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
   }).describe('Past PPSR / Car History item [A §2]'),
+  ppsrCertificate: group({
+    id: path(['ID', 'Id', 'id']),
+    createdAt: path('CreatedAt'),
+    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
+    certificateNumber: path('CertificateNumber'),
+    securityInterests: path('SecurityInterests'),
+    writeOffs: path('WriteOffs'),
+    stolen: path('Stolen'),
+  }).describe('Answer of /ppsrsearch [A §2]'),
+  carHistory: group({
+    id: path(['ID', 'Id', 'id']),
+    createdAt: path('CreatedAt'),
+    pdfUrl: path(['PdfUrl', 'PDF', 'pdfUrl']),
+  }).describe('Answer of /carhistory [A §4]'),
   watch: group({
     checks: path('Checks'),
     checkId: path(['ID', 'Id', 'id']),
     checkStatus: path('WatchStatus'),
     checkedAt: path('CheckedAt'),
   }).describe('Answer of /ppsrwatch [A §4]'),
-  webhook: group({ items: path(''), id: path('id') }).describe('Webhook record [A §2]'),
+  webhook: group({
+    items: path(''),
+    id: path('id'),
+    type: path('type'),
+    triggerEvent: path('trigger_event'),
+    url: path('webhook'),
+    authHeaderName: path('auth_header_name'),
+  }).describe('Webhook record [A §2]'),
+  webhookBody: group({
+    evaluation: path('').describe(
+      'Where the evaluation stands in the body of an eval webhook [A §6]',
+    ),
+    driveId: path(['DriveID', 'id']).describe('The id in the body of a drive webhook [A §6]'),
+    driveEvalId: path('EvalID').describe('The evaluation in the body of a drive webhook [A §6]'),
+  }),
   generatedUser: group({
     namePrefix: text('Link Capture').describe('Generated accounts: start of the name [A §2]'),
     emailSuffix: text('@link-capture.invalid').describe(
@@ -70,6 +109,7 @@ const appraisal = group({
 })
 
 const vehicleData = group({
+  error: path(['error', 'message', 'Message']).describe('The text of an error body [V §7]'),
   priceBatch: group({
     submit: group({
       encoding: z.enum(['json', 'form']).default('json'),
@@ -78,6 +118,7 @@ const vehicleData = group({
       vin: name('vin'),
       adcode: name('adcode'),
       km: name('km'),
+      market: name('market'),
       batchId: path('batchId'),
     }),
     poll: group({
@@ -114,19 +155,33 @@ const vehicleData = group({
     modelYear: path('modelYear'),
     body: path('body'),
     fuel: path('fuel'),
+    cylinders: path('cylinders'),
+    engineLitres: path('engineLitres'),
     transmission: path('transmission'),
+    options: path('options'),
     adcode: path('adcode'),
+    echo: path('clientReference'),
   }).describe('/v1/vindatabasic [V §2]'),
-  historyCheck: group({ vin: name('vin'), clean: path('clean') }).describe(
-    '/v1/historyCheck [V §4]',
-  ),
+  historyCheck: group({
+    vin: name('vin'),
+    clean: path('clean'),
+    titles: path('titles'),
+    brands: path('brands'),
+    salvage: path('salvage'),
+    accidents: path('accidents'),
+    thefts: path('thefts'),
+    liens: path('liens'),
+  }).describe('/v1/historyCheck [V §2, §4]'),
   ppsrSearch: group({
     vin: name('vin'),
     pdfUrl: path('pdfUrl'),
     securityInterests: path('securityInterests'),
     writeOffs: path('writeOffs'),
     stolen: path('stolen'),
-  }).describe('/v1/ppsrNewSearch [V §4]'),
+    searchId: path('searchId'),
+    watchPath: text('/v1/ppsrNewSearch/{searchId}'),
+    watchStatus: path('watchStatus'),
+  }).describe('/v1/ppsrNewSearch and its follow-up status endpoint [V §4]'),
   priceGuide: group({
     vin: name('vin'),
     gccSpec: name('gccSpec'),

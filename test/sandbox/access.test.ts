@@ -54,7 +54,10 @@ test('a dedicated key runs as its rooftop, whatever X-Dealer-Id says', async () 
 
 test('the wire settings name the header and the text before the key', async () => {
   const wire = { ...defaultWire.appraisal, authHeader: 'X-Api-Key', authPrefix: 'Key ' }
-  await using sandbox = await startSandbox({ world: world(), wire })
+  await using sandbox = await startSandbox({
+    world: world(),
+    wire: { ...defaultWire, appraisal: wire },
+  })
   const list = (headers: Record<string, string>) =>
     fetch(`${sandbox.baseUrl}/getevallist`, { method: 'POST', headers })
 

@@ -156,7 +156,7 @@ test('the order is neither by time nor by id, and always the same', async () => 
 
 test('the wire settings name the envelope and the parts of an item', async () => {
   const evalList = { items: 'data.evals', id: 'id', updatedAt: 'times.updated' }
-  const wire = { ...defaultWire.appraisal, evalList }
+  const wire = { ...defaultWire, appraisal: { ...defaultWire.appraisal, evalList } }
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 9, createdAt: midnight })] })
   await using sandbox = await startSandbox({ world, wire, clock: clockAt('2026-03-10T00:00:00Z') })
 
@@ -170,7 +170,7 @@ test('the update time can be left out, and an id path of "" makes bare ids', asy
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 9 })] })
   const bare = { items: '', id: '', updatedAt: 'UpdatedAt' }
   const clock = clockAt('2026-03-10T00:00:00Z')
-  const wire = { ...defaultWire.appraisal, evalList: bare }
+  const wire = { ...defaultWire, appraisal: { ...defaultWire.appraisal, evalList: bare } }
   await using silent = await startSandbox({ world, clock, listCarriesUpdatedAt: false })
   await using plain = await startSandbox({ world, clock, wire })
 

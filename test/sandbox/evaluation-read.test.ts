@@ -3,7 +3,7 @@ import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '#src/sandbox/build
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
-import { evaluation } from '#src/sources/appraisal/contract.ts'
+import { evaluation } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { ask, readOne } from './ask.ts'
 
@@ -219,7 +219,7 @@ test('the wire settings name the fields that the document does not show', async 
     },
   }
   await using sandbox = await startSandbox({
-    wire,
+    wire: { ...defaultWire, appraisal: wire },
     world: worldOf({ evaluations: [anEvaluation()] }),
     now,
   })

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
-import {
-  evaluation as evaluationShape,
-  user as userShape,
-} from '#src/sources/appraisal/contract.ts'
+import { evaluation as evaluationShape, user as userShape } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { type AskAs, ask } from './ask.ts'
 

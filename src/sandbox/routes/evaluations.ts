@@ -1,40 +1,17 @@
-import { z } from 'zod'
-import { type Call, type EndpointTable, fittingBody } from '../call.ts'
+import type { z } from 'zod'
+import { getEvaluation, listEvaluations } from '../../contract/appraisal/evaluations.ts'
+import { type Call, serve } from '../call.ts'
 import { entrySecond, fieldsAt, isReadable } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderEvaluation, renderList, renderListItem } from '../render.ts'
 import type { Evaluation } from '../world-types.ts'
-import { dealerIds, namedUser, rejectDateStrings } from './requests.ts'
-
-const listRequest = z.object({
-  startdate: z.int().optional(),
-  enddate: z.int().optional(),
-  user: z.string().optional(),
-  dealerId: dealerIds.optional(),
-})
-
-const readRequest = z.object({
-  evalid: z.int().optional(),
-  vin: z.string().optional(),
-  reg: z.string().optional(),
-  registration: z.string().optional(),
-  state: z
-    .string()
-    .regex(/^[A-Z]{2,3}$/, 'has to be 2-3 uppercase letters')
-    .optional(),
-  user: z.string().optional(),
-})
-
-/** `/getevallist` and `/geteval` [A §4]. */
-export const evaluationEndpoints: EndpointTable = {
-  '/getevallist': listEvaluations,
-  '/geteval': readEvaluations,
-}
+import { idsIn, namedUser, rejectDateStrings } from './requests.ts'
 
 /** Completed evaluations of the dealer group whose EntryDate lies strictly between the bounds. */
-function listEvaluations(call: Call): unknown {
-  rejectDateStrings(call.body)
-  const { startdate, enddate, user, dealerId } = fittingBody(listRequest, call.body)
+export const evaluationList = serve(listEvaluations, (call) => {
+  rejectDateStrings(call.sent)
+  const { startdate, enddate, user } = call.fields
+  const dealerId = idsIn(call.fields.dealerId)
   const { world, caller, now, rendering } = call
   const rooftopUids = caller.groupRooftops
     .filter((rooftop) => dealerId === undefined || dealerId.includes(rooftop.dealerId))
@@ -48,7 +25,7 @@ function listEvaluations(call: Call): unknown {
   }
   const items = capped(listed, call.listCap).map((one) => renderListItem(one, rendering, now))
   return renderList(items, rendering)
-}
+})
 
 /** Cuts the list without a sign; what is left keeps its order. */
 function capped(listed: readonly Evaluation[], listCap: Call['listCap']): readonly Evaluation[] {
@@ -64,8 +41,8 @@ function capped(listed: readonly Evaluation[], listCap: Call['listCap']): readon
 }
 
 /** Completed evaluations of the dealer group by id, VIN or plate; 400 when there is none. */
-function readEvaluations(call: Call): unknown {
-  const request = fittingBody(readRequest, call.body)
+export const evaluations = serve(getEvaluation, (call) => {
+  const request = call.fields
   requireUser(call, request.user)
   const { world, caller, now, rendering } = call
   const groupUids = caller.groupRooftops.map(({ uid }) => uid)
@@ -74,10 +51,10 @@ function readEvaluations(call: Call): unknown {
   )
   if (found.length === 0) throw new Refusal(400, 'Evaluation not found')
   return found.map((evaluation) => renderEvaluation(world, evaluation, rendering, now))
-}
+})
 
 /** `user` is read on behalf of, of the same group; left out, the user linked to the key is used, if there is one. */
-function requireUser(call: Call, user: string | undefined): void {
+function requireUser(call: Pick<Call, 'world' | 'caller'>, user: string | undefined): void {
   if (user === undefined) {
     if (call.caller.key.linkedUserId === null)
       throw new Refusal(400, 'user is required: no user is linked to this key')
@@ -88,8 +65,8 @@ function requireUser(call: Call, user: string | undefined): void {
 }
 
 function candidates(
-  { world, now }: Call,
-  { evalid, vin, reg, registration = reg, state }: z.infer<typeof readRequest>,
+  { world, now }: Pick<Call, 'world' | 'now'>,
+  { evalid, vin, reg, registration = reg, state }: z.infer<typeof getEvaluation.fields>,
 ): Evaluation[] {
   if (evalid !== undefined) {
     const evaluation = world.evaluation(evalid)

@@ -1,30 +1,28 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
-import type { Call, EndpointTable } from '../call.ts'
+import { listImages } from '../../contract/appraisal/photos.ts'
+import { serve } from '../call.ts'
 import type { VirtualClock } from '../clock.ts'
 import { isCreated, isVanished } from '../lifecycle.ts'
 import { isLivePhotoLink } from '../photo-link.ts'
 import { Refusal } from '../refusal.ts'
 import { renderPhotos } from '../render.ts'
 
-const imageListRequest = z.object({ evalid: z.int().positive() })
-
-/** `/imagelist` [A §4]. */
-export const photoEndpoints: EndpointTable = { '/imagelist': listPhotos }
-
 /** Photos at any stage; 403 also for an evaluation that is not there and for a missing or bad `evalid` [A §7]. */
-function listPhotos({ body, world, caller, now, rendering }: Call): unknown {
-  const request = imageListRequest.safeParse(body)
-  const evaluation = request.success ? world.evaluation(request.data.evalid) : undefined
-  if (
-    evaluation === undefined ||
-    !isCreated(evaluation, now) ||
-    isVanished(evaluation, now) ||
-    !caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
-  )
-    throw new Refusal(403, 'This key may not access the evaluation, or it does not exist')
-  return { Photos: renderPhotos(evaluation, rendering, now) }
-}
+export const imageList = serve(
+  listImages,
+  ({ fields, world, caller, now, rendering }) => {
+    const evaluation = world.evaluation(fields.evalid)
+    if (
+      evaluation === undefined ||
+      !isCreated(evaluation, now) ||
+      isVanished(evaluation, now) ||
+      !caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
+    )
+      throw new Refusal(403, 'This key may not access the evaluation, or it does not exist')
+    return { Photos: renderPhotos(evaluation, rendering, now) }
+  },
+  { evalid: 403 },
+)
 
 /** What the signed links lead to: a drawing with the photo's id, 403 once the link has expired. */
 export function servePhotoFiles(app: FastifyInstance, clock: VirtualClock): void {

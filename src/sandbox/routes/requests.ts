@@ -1,18 +1,17 @@
-import { z } from 'zod'
 import type { Call } from '../call.ts'
 import { Refusal } from '../refusal.ts'
 import type { Salesperson } from '../world-types.ts'
 
-/** `dealerId`: a string that holds a JSON array of dealership ids [A §4]. */
-export const dealerIds = z.string().transform((text, context): number[] => {
-  const parsed = z.array(z.int()).safeParse(parseJson(text))
-  if (parsed.success) return parsed.data
-  context.addIssue('has to be a string that holds a JSON array of dealership ids')
-  return z.NEVER
-})
+/** The dealership ids of a `dealerId` that fits its schema: a string that holds a JSON array [A §4]. */
+export function idsIn(dealerId: string | undefined): number[] | undefined {
+  return dealerId === undefined ? undefined : JSON.parse(dealerId)
+}
 
 /** The salesperson that `user` names, by id or email, of the caller's dealer group; undefined when there is none. */
-export function namedUser({ world, caller }: Call, user: string): Salesperson | undefined {
+export function namedUser(
+  { world, caller }: Pick<Call, 'world' | 'caller'>,
+  user: string,
+): Salesperson | undefined {
   return world.findUser(caller.rooftop.groupId, user)
 }
 
@@ -22,12 +21,4 @@ export function rejectDateStrings(body: unknown): void {
   // "Do not send from / to date strings" [A §4]: told at once rather than passed over.
   if (Object.hasOwn(body, 'from') || Object.hasOwn(body, 'to'))
     throw new Refusal(400, 'from / to are not taken: send startdate and enddate in Unix seconds')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

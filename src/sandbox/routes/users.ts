@@ -1,21 +1,13 @@
-import { z } from 'zod'
-import { type Call, type EndpointTable, fittingBody } from '../call.ts'
-import { dealerIds, namedUser } from './requests.ts'
-
-const userListRequest = z.object({
-  user: z.string().optional(),
-  dealerId: dealerIds.optional(),
-  includeInactive: z.boolean().default(false),
-})
+import { listUsers } from '../../contract/appraisal/evaluations.ts'
+import { serve } from '../call.ts'
+import { idsIn, namedUser } from './requests.ts'
 
 const byName = new Intl.Collator('en')
 
-/** `/getuserlist` [A §4]. */
-export const userEndpoints: EndpointTable = { '/getuserlist': listUsers }
-
-/** Users of the whole dealer group by name, never the generated link-capture accounts. */
-function listUsers(call: Call): unknown {
-  const { user, dealerId, includeInactive } = fittingBody(userListRequest, call.body)
+/** Users of the whole dealer group by name, never the generated link-capture accounts [A §4 /getuserlist]. */
+export const users = serve(listUsers, (call) => {
+  const { user, includeInactive = false } = call.fields
+  const dealerId = idsIn(call.fields.dealerId)
   const rooftopUids = call.caller.groupRooftops
     .filter((one) => dealerId === undefined || dealerId.includes(one.dealerId))
     .map(({ uid }) => uid)
@@ -30,4 +22,4 @@ function listUsers(call: Call): unknown {
     )
     .sort((a, b) => byName.compare(a.name, b.name) || a.userId - b.userId)
     .map(({ name, email }) => ({ Name: name, Email: email }))
-}
+})

@@ -7,7 +7,7 @@ import { KeyLimiter } from '../limiter.ts'
 import { SourceClock } from '../source-clock.ts'
 import type { AccessKey, RooftopAccess } from './access.ts'
 import { type CallOptions, RooftopCalls } from './calls.ts'
-import type { User } from './contract.ts'
+import type { User } from '../../contract/appraisal/shapes.ts'
 import { checkEvaluationBody, isEmptyArray, UnreadableBody } from './evaluation-body.ts'
 import {
   type EvaluationList,

@@ -1,5 +1,5 @@
 import { type AnswerContext, bodyError } from '../http-fault.ts'
-import { type User, user } from './contract.ts'
+import { type User, user } from '../../contract/appraisal/shapes.ts'
 
 /** The users of a parsed `/getuserlist` answer [A §4]. An item that is no user is reported by position and path, never by value.
  *  SyncError `abort` when the answer is no array. */

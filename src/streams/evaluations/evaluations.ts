@@ -1,7 +1,7 @@
 import {
   documentedEvaluationPaths,
   requiredEvaluationPaths,
-} from '../../sources/appraisal/contract.ts'
+} from '../../contract/appraisal/shapes.ts'
 import { valueAt } from '../../values/json-path.ts'
 import { defineWindowedStream } from '../stream.ts'
 import { mergeEvaluation } from './merge.ts'

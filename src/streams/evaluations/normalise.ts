@@ -1,4 +1,4 @@
-import { evaluation as evaluationShape, type Evaluation } from '../../sources/appraisal/contract.ts'
+import { evaluation as evaluationShape, type Evaluation } from '../../contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import { localDay, parseInstant, parseUtc } from '../../values/instant.ts'
 import { valueAt } from '../../values/json-path.ts'

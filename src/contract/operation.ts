@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import type { WireSettings } from '../values/wire.ts'
+import { fromText } from './text-fields.ts'
+
+/** What a call does upstream: nothing, a change, or a charge. Jobs and streams reach `read` alone. */
+export type Effect = 'read' | 'write' | 'bill'
+export type ServiceName = 'appraisal' | 'vehicleData'
+export type Region = 'AU' | 'US' | 'GCC'
+/** How the fields that are not part of the path travel; a form is multipart. */
+export type Encoding = 'query' | 'json' | 'form'
+/** The daily allowance of the config that a billable call is taken from. */
+export type Budget = 'ppsrSearch' | 'carHistory' | 'historyCheck' | 'prediction'
+
+/** How a call travels. `{field}` in the path, which is below the base URL, stands for a field. */
+export interface Transport {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly encoding: Encoding
+}
+
+/** Fields by name: ours, or the wire's. */
+export type FieldValues = Readonly<Record<string, unknown>>
+type Names = Readonly<Record<string, string>>
+
+/** A file field of a multipart request; its bytes never pass through the schema. */
+export interface FileField {
+  readonly name: (wire: WireSettings) => string
+  readonly required: boolean
+  readonly several: boolean
+  readonly description: string
+}
+
+/** How an asynchronous operation is asked again. */
+export interface Follow {
+  /** Name of the operation that is polled. */
+  readonly operation: string
+  /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. */
+  readonly fields: (body: unknown, sent: FieldValues, wire: WireSettings) => FieldValues | null
+  /** `percent` from 0 to 100; null where only "not yet" and "done" are known. */
+  readonly progress: (
+    body: unknown,
+    wire: WireSettings,
+  ) => { readonly done: boolean; readonly percent: number | null }
+  /** Between two polls, in seconds. */
+  readonly everySeconds: number
+  /** How long it is worth waiting at all, in seconds. */
+  readonly patienceSeconds: number
+}
+
+/** One documented operation as data: the client calls by it, the sandbox serves by it, `forecourt api` and the
+ *  OpenAPI document are made from it. `S` is the shape of its fields, `A` what the documented answer says. */
+export interface Operation<
+  E extends Effect = Effect,
+  S extends z.ZodRawShape = z.ZodRawShape,
+  A = unknown,
+> {
+  /** The path's own name: what follows `forecourt api`. */
+  readonly name: string
+  readonly aliases: readonly string[]
+  readonly service: ServiceName
+  readonly effect: E
+  readonly transport: (wire: WireSettings) => Transport
+  /** Whether a call without an answer may simply be sent again. */
+  readonly repeatable: boolean
+  readonly summary: string
+  /** Document and section, e.g. `[A §4]`. */
+  readonly source: string
+  readonly fields: z.ZodObject<S>
+  readonly file: FileField | null
+  /** Of the documented success. */
+  readonly status: 200 | 201
+  /** Every other documented status and when it is given. */
+  readonly statuses: Readonly<Record<number, string>>
+  /** Keys of other regions get 403; null = every region. */
+  readonly region: Region | null
+  /** Only where it bills. */
+  readonly budget: Budget | null
+  /** Only where it is asynchronous. */
+  readonly follow: Follow | null
+  readonly example: FieldValues
+  /** The fields by their names on the wire. */
+  readonly toWire: (fields: FieldValues, wire: WireSettings) => Record<string, unknown>
+  /** The fields by our names out of what arrived. */
+  readonly fromWire: (sent: FieldValues, wire: WireSettings) => Record<string, unknown>
+  /** What the documented answer says, by our names. Throws ZodError when it is of another shape. */
+  readonly read: (body: unknown, wire: WireSettings) => A
+}
+
+type Told = 'name' | 'effect' | 'summary' | 'source' | 'example' | 'read'
+type Made = 'transport' | 'fields'
+
+/** What a declaration has to say; the rest has defaults. */
+export interface OperationDraft<E extends Effect, S extends z.ZodRawShape, A>
+  extends Pick<Operation<E, S, A>, Told>,
+    Partial<Omit<Operation<E, S, A>, Told | Made>> {
+  readonly fields: S
+  /** Default: POST of JSON to `/<name>`. A function where the documents leave it open. */
+  readonly transport?: Partial<Transport> | ((wire: WireSettings) => Partial<Transport>)
+  /** Wire names of fields that go by another name there. */
+  readonly names?: (wire: WireSettings) => Names
+}
+
+/** Declares an operation. */
+export function operation<E extends Effect, S extends z.ZodRawShape, A>(
+  draft: OperationDraft<E, S, A>,
+): Operation<E, S, A> {
+  const { names = () => ({}), transport = {}, ...given } = draft
+  const usual = { method: 'POST', path: `/${draft.name}`, encoding: 'json' } as const
+  return {
+    aliases: [],
+    service: 'appraisal',
+    repeatable: draft.effect === 'read',
+    file: null,
+    status: 200,
+    statuses: {},
+    region: null,
+    budget: null,
+    follow: null,
+    toWire: (fields, wire) => renamed(fields, names(wire)),
+    fromWire: (sent, wire) => renamed(sent, inverse(names(wire))),
+    ...given,
+    fields: z.strictObject(draft.fields),
+    transport: (wire) => ({
+      ...usual,
+      ...(typeof transport === 'function' ? transport(wire) : transport),
+    }),
+  }
+}
+
+/** The fields of a request by our names, out of what arrived: text becomes what the fields hold, where text is all that travels. */
+export function receivedFields(
+  { fields, fromWire, transport }: Operation,
+  sent: { readonly path: FieldValues; readonly rest: FieldValues },
+  wire: WireSettings,
+): Record<string, unknown> {
+  const rest = fromWire(sent.rest, wire)
+  const isText = transport(wire).encoding !== 'json'
+  return { ...(isText ? fromText(fields, rest) : rest), ...fromText(fields, sent.path) }
+}
+
+/** The answer as it came, where nothing of its shape is documented. */
+export const asReceived = (body: unknown): unknown => body
+
+/** A reader that holds the answer against its documented shape. */
+export function shaped<T>(schema: z.ZodType<T>): (body: unknown) => T {
+  return (body) => schema.parse(body)
+}
+
+/** Names of the fields that stand in a path, in order. */
+export function pathFields(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+}
+
+function inverse(names: Names): Names {
+  return Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, ours]))
+}
+
+function renamed(from: FieldValues, names: Names): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(from).map(([name, value]) => [names[name] ?? name, value]),
+  )
+}

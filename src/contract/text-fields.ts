@@ -1,0 +1,80 @@
+import type { z } from 'zod'
+
+// Forms, queries, paths and command lines carry text alone: what a text means follows from the schema of its field.
+
+/** How the text of a field is read. */
+export type TextKind = 'number' | 'boolean' | 'list' | 'object' | 'text'
+
+/** The kind of a field, whatever it is wrapped in (optional, default, nullable). */
+export function kindOf(field: z.core.$ZodType): TextKind {
+  const def = field._zod.def as unknown as Record<string, unknown>
+  switch (def['type']) {
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'readonly':
+      return kindOf(def['innerType'] as z.core.$ZodType)
+    case 'pipe':
+      return kindOf(def['in'] as z.core.$ZodType)
+    case 'union':
+      return kindOf((def['options'] as z.core.$ZodType[])[0]!)
+    case 'number':
+    case 'int':
+      return 'number'
+    case 'boolean':
+      return 'boolean'
+    case 'array':
+      return 'list'
+    case 'object':
+    case 'record':
+      return 'object'
+    default:
+      return 'text'
+  }
+}
+
+/** Texts by field name, turned into what the fields hold. What cannot be read stays text, so that the schema names it. */
+export function fromText(
+  fields: z.ZodObject,
+  texts: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => {
+      const field = Object.hasOwn(fields.shape, name) ? fields.shape[name] : undefined
+      return [name, field && typeof value === 'string' ? readText(kindOf(field), value) : value]
+    }),
+  )
+}
+
+function readText(kind: TextKind, text: string): unknown {
+  if (kind === 'number') return /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : nullOr(text)
+  if (kind === 'boolean') return readSwitch(text)
+  if (kind === 'object') return readJson(text)
+  if (kind === 'list') return /^\s*\[/.test(text) ? readJson(text) : readList(text)
+  return text
+}
+
+function readSwitch(text: string): unknown {
+  const said = text.trim().toLowerCase()
+  if (said === '1' || said === 'true') return true
+  return said === '0' || said === 'false' ? false : text
+}
+
+/** `1,2,3`; items that look like numbers become numbers. */
+function readList(text: string): unknown[] {
+  const items = text.split(',').map((item) => item.trim())
+  return items.every((item) => /^-?\d+$/.test(item)) ? items.map(Number) : items
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function nullOr(text: string): string | null {
+  return text.trim() === 'null' ? null : text
+}

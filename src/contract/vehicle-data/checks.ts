@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { vin17 } from '../fields.ts'
+import { operation } from '../operation.ts'
+import { valueAt } from '../../values/json-path.ts'
+import { listAt, numberAt, textAt } from './reading.ts'
+
+// History and PPSR by VIN; parameter and field names are wire settings [V §2, §4].
+
+const errors = { 400: 'no VIN', 401: 'no API key', 403: 'wrong API key', 404: 'VIN not found' }
+
+/** Title, brand, salvage, accident, theft and lien records of the EU and the US [V §4 /v1/historyCheck]. */
+export const checkHistory = operation({
+  name: 'historyCheck',
+  service: 'vehicleData',
+  effect: 'bill',
+  budget: 'historyCheck',
+  transport: { path: '/v1/historyCheck', encoding: 'form' },
+  summary: "A VIN's history across EU and US sources",
+  source: '[V §4 /v1/historyCheck]',
+  fields: { vin: vin17 },
+  names: ({ vehicleData }) => ({ vin: vehicleData.historyCheck.vin }),
+  statuses: errors,
+  example: { vin: 'SAMPLEUS000000001' },
+  read: (body, { vehicleData: { historyCheck } }) => ({
+    clean: valueAt(body, historyCheck.clean) ?? null,
+    titles: listAt(body, historyCheck.titles),
+    brands: listAt(body, historyCheck.brands),
+    salvage: listAt(body, historyCheck.salvage),
+    accidents: listAt(body, historyCheck.accidents),
+    thefts: listAt(body, historyCheck.thefts),
+    liens: listAt(body, historyCheck.liens),
+  }),
+})
+
+/** An official certificate: a PDF link and counts [V §4 /v1/ppsrNewSearch]. */
+export const searchNewPpsr = operation({
+  name: 'ppsrNewSearch',
+  service: 'vehicleData',
+  effect: 'bill',
+  budget: 'ppsrSearch',
+  transport: { path: '/v1/ppsrNewSearch', encoding: 'form' },
+  summary: 'An official PPSR search certificate from a VIN',
+  source: '[V §4 /v1/ppsrNewSearch]',
+  fields: { vin: vin17 },
+  names: ({ vehicleData }) => ({ vin: vehicleData.ppsrSearch.vin }),
+  statuses: errors,
+  example: { vin: 'SAMPLEAU000000001' },
+  read: (body, { vehicleData: { ppsrSearch } }) => ({
+    pdfUrl: textAt(body, ppsrSearch.pdfUrl),
+    securityInterests: numberAt(body, ppsrSearch.securityInterests),
+    writeOffs: numberAt(body, ppsrSearch.writeOffs),
+    stolen: numberAt(body, ppsrSearch.stolen),
+    searchId: textAt(body, ppsrSearch.searchId),
+  }),
+})
+
+/** The follow-up status endpoint; its path and fields are not shown [V §1, §4 /v1/ppsrNewSearch]. */
+export const watchNewPpsr = operation({
+  name: 'ppsrNewSearch-watch',
+  service: 'vehicleData',
+  effect: 'read',
+  transport: ({ vehicleData }) => ({
+    method: 'GET',
+    path: vehicleData.ppsrSearch.watchPath,
+    encoding: 'query',
+  }),
+  summary: 'Whether security interests changed since a PPSR search',
+  source: '[V §3, §4 /v1/ppsrNewSearch]',
+  fields: { searchId: z.string().min(1).describe('from the answer of ppsrNewSearch') },
+  statuses: { 401: 'no API key', 403: 'wrong API key', 404: 'search not found' },
+  example: { searchId: 'PPSR-1' },
+  read: (body, { vehicleData }) => ({
+    watchStatus: textAt(body, vehicleData.ppsrSearch.watchStatus),
+  }),
+})
+
+export const vehicleCheckOperations = [checkHistory, searchNewPpsr, watchNewPpsr] as const

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { vin17 } from '../fields.ts'
+import { type Follow, operation } from '../operation.ts'
+import { valueAt } from '../../values/json-path.ts'
+import type { WireSettings } from '../../values/wire.ts'
+import { numberAt, textAt } from './reading.ts'
+
+const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
+
+/** Typically 10-90 s, polled with a request ID [V §3, §8]. */
+const untilPredicted: Follow = {
+  operation: 'prediction-status',
+  fields: (body, _sent, { vehicleData: { prediction } }) => {
+    const requestId = textAt(body, prediction.requestId)
+    const isOpen = textAt(body, prediction.status) === 'processing'
+    return requestId === null || !isOpen ? null : { requestId }
+  },
+  progress: (body, { vehicleData: { prediction } }) => ({
+    done: textAt(body, prediction.status) !== 'processing',
+    percent: null,
+  }),
+  everySeconds: 12,
+  patienceSeconds: 180,
+}
+
+/** Prices with reasoning, for today or a past date [V §4 /v1/prediction]. */
+export const predictPrice = operation({
+  name: 'prediction',
+  service: 'vehicleData',
+  effect: 'bill',
+  budget: 'prediction',
+  transport: { path: '/v1/prediction', encoding: 'form' },
+  summary: 'Price prediction with reasoning by code or VIN; asynchronous with reasoning',
+  source: '[V §4 /v1/prediction]',
+  fields: {
+    adcode: z.string().min(1).optional().describe('catalogue code'),
+    vin: vin17.optional().describe('instead of the code'),
+    km: z.number().min(0).optional(),
+    predictDate: z.iso.date().optional().describe('YYYY-MM-DD, past dates are allowed'),
+    reasoning: z.boolean().optional().describe('dealer and customer insights'),
+  },
+  names: ({ vehicleData: { prediction } }) => ({
+    adcode: prediction.adcode,
+    vin: prediction.vin,
+    km: prediction.km,
+    predictDate: prediction.predictDate,
+    reasoning: prediction.reasoning,
+  }),
+  statuses: {
+    ...keyErrors,
+    400: 'neither code nor VIN, or a date in the future',
+    404: 'VIN not found',
+  },
+  follow: untilPredicted,
+  example: { adcode: 'AU0TOYHILUX01', km: 48_000, reasoning: true },
+  read: readPrediction,
+})
+
+/** The prediction by its request ID; the path is not shown [V §4 /v1/prediction]. */
+export const pollPrediction = operation({
+  name: 'prediction-status',
+  service: 'vehicleData',
+  effect: 'read',
+  transport: ({ vehicleData }) => ({
+    method: 'GET',
+    path: vehicleData.prediction.pollPath,
+    encoding: 'query',
+  }),
+  summary: 'A prediction by its request ID',
+  source: '[V §3, §4 /v1/prediction]',
+  fields: { requestId: z.string().min(1).describe('from the answer of prediction') },
+  statuses: { ...keyErrors, 404: 'request not found' },
+  example: { requestId: 'P-1' },
+  read: readPrediction,
+})
+
+function readPrediction(body: unknown, { vehicleData: { prediction } }: WireSettings) {
+  return {
+    requestId: textAt(body, prediction.requestId),
+    status: textAt(body, prediction.status),
+    wholesale: numberAt(body, prediction.wholesale),
+    retail: numberAt(body, prediction.retail),
+    buyToRetail: numberAt(body, prediction.buyToRetail),
+    quickSale: numberAt(body, prediction.quickSale),
+    sweetSpot: numberAt(body, prediction.sweetSpot),
+    confidence: valueAt(body, prediction.confidence) ?? null,
+    dealer: valueAt(body, prediction.dealer) ?? null,
+    customer: valueAt(body, prediction.customer) ?? null,
+  }
+}
+
+export const predictionOperations = [predictPrice, pollPrediction] as const

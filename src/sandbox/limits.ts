@@ -1,0 +1,55 @@
+import type { VirtualClock } from './clock.ts'
+
+/** How far the service lets its callers go; the documents state that there are such limits, not their size. */
+export interface SandboxLimits {
+  /** Real VIN and pricing look-ups per key and UTC day; beyond it 429 [A §8 "sandbox real-lookup quota"]. */
+  readonly lookupsPerDay: number
+  /** PPSR searches of one vehicle per UTC day; beyond it 400 [A §7 /ppsrsearch]. */
+  readonly ppsrPerVehicle: number
+  /** PPSR searches of a rooftop per UTC day; beyond it 429 [A §7 /ppsrsearch]. */
+  readonly ppsrPerDay: number
+  /** Car History reports of a rooftop per UTC day; beyond it 429 [A §7 /carhistory]. */
+  readonly carHistoryPerDay: number
+  /** How long a Car History report runs, real ms: a second call for the evaluation meanwhile gets 429 [A §8]. */
+  readonly carHistoryMs: number
+  /** Vehicles in a price batch; beyond it 413 [V §8 "Maximum batch size: not shown"]. */
+  readonly batchVehicles: number
+  /** Bytes of all uploaded images; beyond it 500, "image could not be stored" [A §7 /imageupload]. */
+  readonly imageBytes: number
+}
+
+export const defaultLimits: SandboxLimits = {
+  lookupsPerDay: 100_000,
+  ppsrPerVehicle: 3,
+  ppsrPerDay: 200,
+  carHistoryPerDay: 200,
+  carHistoryMs: 40,
+  batchVehicles: 5000,
+  imageBytes: 512 * 1024 * 1024,
+}
+
+/** Daily counters by the virtual clock: UTC days. */
+export class Limits {
+  readonly of: SandboxLimits
+  readonly #clock: VirtualClock
+  #day = ''
+  #used = new Map<string, number>()
+
+  constructor(clock: VirtualClock, limits: Partial<SandboxLimits> = {}) {
+    this.#clock = clock
+    this.of = { ...defaultLimits, ...limits }
+  }
+
+  /** Takes one of today's `allowed` for the name; false when none is left. */
+  take(name: string, allowed: number): boolean {
+    const today = this.#clock.now().toISOString().slice(0, 10)
+    if (today !== this.#day) {
+      this.#day = today
+      this.#used = new Map()
+    }
+    const used = this.#used.get(name) ?? 0
+    if (used >= allowed) return false
+    this.#used.set(name, used + 1)
+    return true
+  }
+}
