@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { allCommands } from './commands/all.ts'
+import type { CommandDefinition } from './commands/command.ts'
 import { type CommandIo, Session } from './commands/session.ts'
 import { BusyError, messageOf, UsageError } from './errors.ts'
 import { logLevels } from './log.ts'
@@ -9,7 +10,8 @@ import { programVersion } from './version.ts'
 export const exitCodes = { ok: 0, failed: 1, usage: 2, busy: 3 } as const
 
 /** Runs one command line and gives its exit code. Results go to stdout, everything else to stderr. */
-export async function runCli(args: readonly string[], io: CommandIo): Promise<number> {
+export async function runCli(typed: readonly string[], io: CommandIo): Promise<number> {
+  const args = respelled(typed)
   let code: number = exitCodes.ok
   const program = makeProgram(io, (result) => {
     code = result
@@ -21,6 +23,16 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<nu
     const fault = error instanceof CommanderError ? usageFault(error, program, args) : error
     return fault === null ? exitCodes.ok : report(fault, args, io)
   }
+}
+
+/** The name of a subcommand as it is listed, however it was typed. */
+function respelled(args: readonly string[]): readonly string[] {
+  for (const { usage, spell } of allCommands) {
+    const at = spell === undefined ? -1 : args.indexOf(usage)
+    const next = args.findIndex((arg, index) => index > at && !arg.startsWith('-'))
+    if (spell !== undefined && at >= 0 && next > at) return args.with(next, spell(args[next]!))
+  }
+  return args
 }
 
 /** The whole command tree; also read by the README test and for `--help`. */
@@ -44,25 +56,33 @@ export function makeProgram(io: CommandIo, onResult: (code: number) => void): Co
       // Told in one sentence by `report` instead.
       outputError: () => {},
     })
-  for (const definition of allCommands) {
-    const command = program.command(definition.usage).description(definition.summary)
-    definition.options?.(command)
-    if (definition.examples)
-      command.addHelpText(
-        'after',
-        `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`,
-      )
-    command.action(async (...parsed: unknown[]) => {
-      const own = parsed.pop() as Command
-      const options = parsed.pop() as Record<string, unknown>
-      await using session = new Session(io, own.optsWithGlobals())
-      onResult(
-        (await definition.run(session, options, parsed as (string | string[] | undefined)[])) ??
-          exitCodes.ok,
-      )
-    })
-  }
+  for (const definition of allCommands) addCommand(program, definition, io, onResult)
   return program
+}
+
+function addCommand(
+  parent: Command,
+  definition: CommandDefinition,
+  io: CommandIo,
+  onResult: (code: number) => void,
+): void {
+  const { usage, summary, examples, subcommands } = definition
+  const command = parent.command(usage).description(summary)
+  if (definition.group !== undefined) command.helpGroup(definition.group)
+  definition.options?.(command)
+  if (examples)
+    command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
+  if (subcommands) {
+    for (const one of subcommands) addCommand(command, one, io, onResult)
+    return
+  }
+  command.action(async (...parsed: unknown[]) => {
+    const own = parsed.pop() as Command
+    const options = parsed.pop() as Record<string, unknown>
+    await using session = new Session(io, own.optsWithGlobals())
+    const args = parsed as (string | string[] | undefined)[]
+    onResult((await definition.run(session, options, args)) ?? exitCodes.ok)
+  })
 }
 
 /** What commander found, in one sentence that says where help is; null when nothing is wrong (--help, --version). */
@@ -83,11 +103,16 @@ function usageFault(
     )
     .replace(/\. ([A-Z])/g, (_, letter: string) => `; ${letter.toLowerCase()}`)
     .replace(/\.$/, '')
-  const command = program.commands.find((one) => args.includes(one.name()))
-  const help = command ? `forecourt ${command.name()} --help` : 'forecourt --help'
+  const help = ['forecourt', ...commandPath(program, args), '--help'].join(' ')
   return new UsageError(`${said[0]!.toUpperCase()}${said.slice(1)}: see "${help}".`, {
     cause: error,
   })
+}
+
+/** The names of the command that the arguments lead to, from the top. */
+function commandPath(parent: Command, args: readonly string[]): string[] {
+  const command = parent.commands.find((one) => args.includes(one.name()))
+  return command === undefined ? [] : [command.name(), ...commandPath(command, args)]
 }
 
 /** One sentence for what went wrong; the stack only at `--log-level debug`. */

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type pg from 'pg'
 import type { Config } from './config.ts'
+import type { Effect } from './contract/operation.ts'
 import { openPool } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
 import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
@@ -8,7 +9,14 @@ import { type Db, openDb } from './db/transaction.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
 import type { Queue } from './queue/queue.ts'
-import { AppraisalClient } from './sources/appraisal/client.ts'
+import {
+  AppraisalClient,
+  type AppraisalClientOptions,
+  openRooftopCalls,
+} from './sources/appraisal/client.ts'
+import { HttpSource } from './sources/http.ts'
+import { ServiceClient } from './sources/service-client.ts'
+import { VehicleDataCalls } from './sources/vehicle-data/calls.ts'
 
 /** The open warehouse and what reads it. */
 export interface Warehouse extends AsyncDisposable {
@@ -130,11 +138,46 @@ export async function openContext(
 
 /** The client of the appraisal service with the config's keys; tells the log of every request, at debug. */
 export function openAppraisal(config: Config, log: Log): AppraisalClient {
+  return new AppraisalClient(appraisalOptions(config, log))
+}
+
+/** A client for every documented operation of both services whose effect is within reach. */
+export interface Services<Reach extends Effect> extends AsyncDisposable {
+  readonly client: ServiceClient<Reach>
+}
+
+/** Opens both services. Jobs and streams ask for `read`; only a person on the command line reaches further. */
+export function openServices<Reach extends Effect>(
+  config: Config,
+  log: Log,
+  reach: readonly Reach[],
+): Services<Reach> {
+  const { wire, http, vehicleData } = config
+  const appraisal = openRooftopCalls<Reach>(appraisalOptions(config, log))
+  const source = new HttpSource({
+    baseUrl: vehicleData.baseUrl,
+    setting: 'vehicleData.baseUrl',
+    connections: http.concurrency,
+    ...http,
+    errorPath: wire.vehicleData.error,
+    now: () => new Date(),
+    log: (sent) => log.debug(sent, `${sent.method} ${sent.path}`),
+  })
+  const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, http.concurrency)
+  return {
+    client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([appraisal.http.close(), source.close()])
+    },
+  }
+}
+
+function appraisalOptions(config: Config, log: Log): AppraisalClientOptions {
   const keys = Object.fromEntries(
     Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
   )
   const keyOf = new Map(config.rooftops.map(({ uid, key }) => [uid, key]))
-  return new AppraisalClient({
+  return {
     baseUrl: config.appraisal.baseUrl,
     keys,
     wire: config.wire.appraisal,
@@ -144,5 +187,5 @@ export function openAppraisal(config: Config, log: Log): AppraisalClient {
         { ...sent, keyName: rooftopUid && keyOf.get(rooftopUid), rooftopUid },
         `${sent.method} ${sent.path}`,
       ),
-  })
+  }
 }

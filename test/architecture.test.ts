@@ -18,7 +18,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   queue: ground,
   sources: ['contract', ...ground],
   streams: ['sources', 'contract', 'csv', 'values', 'errors', 'type:src/db/tables.ts'],
-  context: ['sources', 'db', 'queue', ...ground],
+  billing: ['sources', 'contract', 'db', ...ground],
+  context: ['sources', 'contract', 'db', 'queue', ...ground],
   pipeline: [...upToPipeline, 'src/streams/stream.ts'],
   scheduler: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   webhook: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
@@ -26,7 +27,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['values', 'contract'],
   commands: [
     ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
-    ...['sandbox', 'version'],
+    ...['sandbox', 'billing', 'version'],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
   main: ['cli', 'config'],

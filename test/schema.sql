@@ -162,6 +162,25 @@ mart schema
 
 ops schema
 
+ops.billable_call table
+  call_id bigint not null generated always as identity
+  operation character varying(40) not null
+  budget character varying(40) not null -- Setting under budget: in the config that allows so many a day
+  rooftop_id integer -- core.rooftop; null for a call of the vehicle-data APIs that names none
+  natural_key character varying(64) -- What the call is about: the EvalID as text, else the VIN or code
+  day date not null -- UTC day of the reservation, by the clock of the database
+  state character varying(12) not null
+  at timestamp with time zone not null default now()
+  settled_at timestamp with time zone
+  http_status integer
+  requested_by character varying(120) not null -- user@host that asked for it
+  note character varying(400) -- Why it was released, or what is not known; never an answer body
+  constraint billable_call_pkey PRIMARY KEY (call_id)
+  constraint billable_call_state_check CHECK (((state)::text = ANY ((ARRAY['reserved'::character varying, 'committed'::character varying, 'released'::character varying])::text[])))
+  CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)
+  CREATE INDEX billable_call_natural_key_at_idx ON ops.billable_call USING btree (natural_key, at)
+  -- One row per billable call that was asked for. reserved: sent or about to be, outcome not known (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
+
 ops.coverage table
   rooftop_id integer not null
   stream character varying(40) not null

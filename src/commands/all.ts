@@ -1,3 +1,4 @@
+import { api } from './api.ts'
 import { backfill } from './backfill.ts'
 import { check } from './check.ts'
 import type { CommandDefinition } from './command.ts'
@@ -26,6 +27,7 @@ export const allCommands: readonly CommandDefinition[] = [
   why,
   replay,
   quarantine,
+  api,
   warehouse,
   sandbox,
 ]

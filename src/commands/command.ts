@@ -7,6 +7,12 @@ export interface CommandDefinition {
   readonly summary: string
   readonly options?: (command: Command) => void
   readonly examples?: readonly string[]
+  /** Heading in the help of the command above. */
+  readonly group?: string
+  /** Commands below it; with them there is nothing to run but they. */
+  readonly subcommands?: readonly CommandDefinition[]
+  /** The listed name of a subcommand that is written in another way. */
+  readonly spell?: (typed: string) => string
   /** Gives the exit code; nothing means 0. */
   run(
     session: Session,

@@ -62,6 +62,8 @@ export interface Operation<
   readonly transport: (wire: WireSettings) => Transport
   /** Whether a call without an answer may simply be sent again. */
   readonly repeatable: boolean
+  /** How long an answer may take at least; null = as any other. */
+  readonly timeoutSeconds: number | null
   readonly summary: string
   /** Document and section, e.g. `[A §4]`. */
   readonly source: string
@@ -110,6 +112,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     aliases: [],
     service: 'appraisal',
     repeatable: draft.effect === 'read',
+    timeoutSeconds: null,
     file: null,
     status: 200,
     statuses: {},

@@ -145,6 +145,22 @@ export interface CoreUserPriceTable {
   body: unknown
 }
 
+/** ops.billable_call */
+export interface OpsBillableCallTable {
+  call_id: GeneratedAlways<number>
+  operation: string
+  budget: string
+  rooftop_id: number | null
+  natural_key: string | null
+  day: string
+  state: string
+  at: Generated<Date>
+  settled_at: Date | null
+  http_status: number | null
+  requested_by: string
+  note: string | null
+}
+
 /** ops.coverage */
 export interface OpsCoverageTable {
   rooftop_id: number
@@ -328,6 +344,7 @@ export interface Tables {
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
   'core.user_price': CoreUserPriceTable
+  'ops.billable_call': OpsBillableCallTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.field_drift': OpsFieldDriftTable
@@ -477,6 +494,20 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'amount', type: 'numeric(15,3)' },
     { name: 'currency_code', type: 'character(3)' },
     { name: 'body', type: 'jsonb' },
+  ],
+  'ops.billable_call': [
+    { name: 'call_id', type: 'bigint', generated: true },
+    { name: 'operation', type: 'character varying(40)' },
+    { name: 'budget', type: 'character varying(40)' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'natural_key', type: 'character varying(64)' },
+    { name: 'day', type: 'date' },
+    { name: 'state', type: 'character varying(12)' },
+    { name: 'at', type: 'timestamp with time zone' },
+    { name: 'settled_at', type: 'timestamp with time zone' },
+    { name: 'http_status', type: 'integer' },
+    { name: 'requested_by', type: 'character varying(120)' },
+    { name: 'note', type: 'character varying(400)' },
   ],
   'ops.coverage': [
     { name: 'rooftop_id', type: 'integer' },

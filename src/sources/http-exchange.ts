@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, FormData } from 'undici'
 import { type AnswerHeaders, BodyTooLarge } from './http-body.ts'
 import { TransportFault } from './http-fault.ts'
 
@@ -17,7 +17,7 @@ export interface Exchange {
   /** The full path on the origin, with its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array | null
+  readonly body: string | Uint8Array | FormData | null
 }
 
 /** What ends an exchange. */

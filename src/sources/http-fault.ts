@@ -1,9 +1,12 @@
 import { type ErrorDetails, SyncError, type Verdict } from '../errors.ts'
+import { type JsonPath, valueAt } from '../values/json-path.ts'
 
 /** What an endpoint says about a status: errors are local to it. `advice` is a sentence that says what to do. */
 export interface Ruling {
   readonly verdict: Verdict
   readonly advice: string
+  /** Whether asking again within the call may help. Default: 408, 429 and the 5xx of a busy server. */
+  readonly again?: boolean
 }
 
 /** Where an answer came from, for errors about its body. `where` follows "The answer of"; `secrets` are cut out of quotations. */
@@ -25,21 +28,28 @@ export function bodyError(
   return new SyncError(verdict, `The answer of ${where} ${fault}`, { ...details, status: 200 })
 }
 
-/** The `error` string of a JSON body, fit for a log; null when there is none. */
-export function quoteError(text: string, secrets: readonly string[]): string | null {
+/** The text of an error body at `path` (default: `error`), fit for a log; null when there is none. */
+export function quoteError(
+  text: string,
+  secrets: readonly string[],
+  path: JsonPath = 'error',
+): string | null {
   // A body of megabytes is no error message.
   if (text.length > 65_536 || !/^\s*\{/.test(text)) return null
   try {
-    return errorText(JSON.parse(text), secrets)
+    return errorText(JSON.parse(text), secrets, path)
   } catch {
     // Not JSON, so nothing in it may be quoted.
     return null
   }
 }
 
-function errorText(body: unknown, secrets: readonly string[]): string | null {
-  if (body === null || typeof body !== 'object' || !Object.hasOwn(body, 'error')) return null
-  const { error } = body as { error: unknown }
+function errorText(
+  body: unknown,
+  secrets: readonly string[],
+  path: JsonPath = 'error',
+): string | null {
+  const error = valueAt(body, path)
   return typeof error === 'string' && error.trim() !== '' ? withoutPersons(error, secrets) : null
 }
 

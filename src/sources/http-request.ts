@@ -2,6 +2,7 @@ import type { ErrorDetails, Verdict } from '../errors.ts'
 import type { AnswerHeaders } from './http-body.ts'
 import type { Ruling } from './http-fault.ts'
 import type { KeyLimiter } from './limiter.ts'
+import type { FormData } from 'undici'
 
 /** Told of every request that was sent, when it has ended: `status` null when no whole answer came; `retry` when it repeated an earlier one. */
 export interface AttemptReport {
@@ -28,7 +29,8 @@ export interface HttpRequest {
   /** After the base URL's prefix. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | Uint8Array
+  /** A form sets its own content-type; its files are streamed. */
+  readonly body?: string | Uint8Array | FormData
   readonly limiter: KeyLimiter
   /** Only a read is: a write or a billable call is sent once. */
   readonly retryable: boolean
@@ -42,6 +44,8 @@ export interface HttpRequest {
   readonly rulings?: Readonly<Record<number, Ruling>>
   /** The verdict when no answer comes at all. Default: `retry`. */
   readonly unreachable?: Verdict
+  /** More than the source's own, for a call that is known to take long. */
+  readonly timeoutSeconds?: number
   /** Fewer retries than the source has. */
   readonly maxRetries?: number
   /** Stands behind the path in messages, e.g. `for rooftop x (key y)`. */

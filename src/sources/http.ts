@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import type { JsonPath } from '../values/json-path.ts'
 import { type Backoff, backoffMs, faultBackoff, throttleBackoff } from '../values/backoff.ts'
 import { parseHttpDate } from '../values/http-date.ts'
 import { parseRetryAfter } from '../values/retry-after.ts'
@@ -37,6 +38,8 @@ export interface HttpSourceOptions {
   /** For the whole of one attempt: connect, headers and body. */
   readonly timeoutSeconds: number
   readonly maxRetries: number
+  /** Where the text of an error body stands. Default: `error`. */
+  readonly errorPath?: JsonPath
   /** The largest answer, decoded. Default: 64 MB. */
   readonly maxBytes?: number
   /** Our clock. */
@@ -145,7 +148,8 @@ export class HttpSource {
     try {
       const { method, headers, body = null } = request
       const path = this.#prefix + request.path || '/'
-      const limits = { timeoutMs: timeoutSeconds * 1000, maxBytes, signals }
+      const seconds = Math.max(timeoutSeconds, request.timeoutSeconds ?? 0)
+      const limits = { timeoutMs: seconds * 1000, maxBytes, signals }
       const sent = { method, path, headers: { ...usualHeaders, ...headers }, body }
       const raw = await exchange(this.#pool, sent, limits)
       status = raw.status
@@ -178,7 +182,7 @@ export class HttpSource {
     generation: number,
     maxBytes: number,
   ): Promise<Failure | { status: number; headers: AnswerHeaders; text: string }> {
-    const { setting, now } = this.#options
+    const { setting, now, errorPath } = this.#options
     const accepted = accept === 'any' || accept.includes(status)
     if (accepted || (status >= 200 && status < 300)) {
       const text = await decodeBody(bytes, headers, maxBytes)
@@ -192,11 +196,12 @@ export class HttpSource {
       limiter.onThrottle(retryAfterMs ?? undefined, generation)
     else if (status === 408 || status >= 500) limiter.onFault(generation)
     else limiter.onSuccess(generation)
-    const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers))
+    const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
     const what = `answered ${status}${said === null ? '' : `: "${said}"`}`
     const lost = !request.retryable && status >= 500
     const ruling = request.rulings?.[status] ?? (lost ? unknownOutcome : rulingOf(status, setting))
-    return { status, what, again: retryStatuses.has(status), retryAfterMs, ruling }
+    const again = ruling.again ?? retryStatuses.has(status)
+    return { status, what, again, retryAfterMs, ruling }
   }
 
   /** What it means that no answer came, or none that can be used. */

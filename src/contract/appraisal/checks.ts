@@ -26,6 +26,7 @@ export const searchPpsr = operation({
   name: 'ppsrsearch',
   effect: 'bill',
   budget: 'ppsrSearch',
+  timeoutSeconds: 120,
   summary: "Runs a PPSR search on the evaluation's VIN and attaches the certificate",
   statuses: {
     400: 'evalid missing, eval has no VIN, search failed, or daily per-vehicle limit',
@@ -42,6 +43,7 @@ export const runCarHistory = operation({
   name: 'carhistory',
   effect: 'bill',
   budget: 'carHistory',
+  timeoutSeconds: 120,
   summary: 'Runs a Car History report and attaches it',
   statuses: {
     400: 'evalid missing or eval has no VIN',

@@ -15,6 +15,7 @@ export const uploadImage = operation({
   name: 'imageupload',
   effect: 'write',
   transport: { encoding: 'form' },
+  timeoutSeconds: 120,
   summary: 'Adds a photo to an evaluation',
   source: '[A §4 /imageupload]',
   fields: {

@@ -29,6 +29,7 @@ export const predictPrice = operation({
   service: 'vehicleData',
   effect: 'bill',
   budget: 'prediction',
+  timeoutSeconds: 120,
   transport: { path: '/v1/prediction', encoding: 'form' },
   summary: 'Price prediction with reasoning by code or VIN; asynchronous with reasoning',
   source: '[V §4 /v1/prediction]',

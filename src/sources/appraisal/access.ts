@@ -1,3 +1,5 @@
+import { getEvaluation } from '../../contract/appraisal/evaluations.ts'
+import type { FieldValues, Operation } from '../../contract/operation.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 
 /** What a call needs to know of a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
@@ -7,7 +9,7 @@ export interface RooftopAccess {
   readonly keyName: string
 }
 
-/** An API key of the config. `user` is sent with `/geteval` alone: in the list it would narrow to one salesperson [A §4]. */
+/** An API key of the config; `user` is for `/geteval` alone. */
 export interface AccessKey {
   readonly name: string
   readonly value: string
@@ -16,17 +18,29 @@ export interface AccessKey {
   readonly user: string | null
 }
 
-/** The headers of a call with a body. A partner key names its rooftop; a dedicated key is bound to its own and names none [A §5.2, §5.3]. */
+/** The headers of a call. A partner key names its rooftop; a dedicated key is bound to its own and names none [A §5.2, §5.3]. */
 export function headersOf(
   rooftop: RooftopAccess,
   key: AccessKey,
   { authHeader, authPrefix }: Pick<AppraisalWire, 'authHeader' | 'authPrefix'>,
+  contentType: string | null,
 ): Record<string, string> {
   return {
-    'content-type': 'application/json',
+    ...(contentType === null ? {} : { 'content-type': contentType }),
     [authHeader]: authPrefix + key.value,
     ...(key.kind === 'partner' ? { 'X-Dealer-Id': rooftop.uid } : {}),
   }
+}
+
+/** The fields of a call with the key's `user`, which `/geteval` alone takes where it is needed: in the list it would
+ *  narrow to one salesperson [A §4]. */
+export function onBehalf(
+  operation: Operation,
+  fields: FieldValues,
+  { user }: AccessKey,
+): FieldValues {
+  const isMissing = user !== null && fields['user'] === undefined
+  return operation.name === getEvaluation.name && isMissing ? { ...fields, user } : fields
 }
 
 /** What a call was for, in messages. */

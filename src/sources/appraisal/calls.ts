@@ -1,9 +1,18 @@
 import { SyncError } from '../../errors.ts'
-import type { AppraisalWire } from '../../values/wire.ts'
+import type { Effect, Operation } from '../../contract/operation.ts'
+import type { WireSettings } from '../../values/wire.ts'
 import type { AttemptReport, HttpAnswer, HttpRequest, HttpSource } from '../http.ts'
-import type { AnswerContext } from '../http-fault.ts'
+import type { AnswerContext, Ruling } from '../http-fault.ts'
 import { KeyLimiter } from '../limiter.ts'
-import { type AccessKey, headersOf, keyAdvice, type RooftopAccess, subjectOf } from './access.ts'
+import { type CallContent, requestOf } from '../request-of.ts'
+import {
+  type AccessKey,
+  headersOf,
+  keyAdvice,
+  onBehalf,
+  type RooftopAccess,
+  subjectOf,
+} from './access.ts'
 
 /** `signal` ends a call at once (it rejects with the signal's reason); `onAttempt` is told of every request that was sent. */
 export interface CallOptions {
@@ -11,26 +20,30 @@ export interface CallOptions {
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
 }
 
-/** A read on behalf of a rooftop. `naturalKey` is the EvalID where there is one. */
-export interface RooftopCall extends CallOptions, Pick<HttpRequest, 'accept' | 'validate'> {
-  readonly path: string
+/** A call on behalf of a rooftop. `naturalKey` is the EvalID where there is one. */
+export interface RooftopCall<Reach extends Effect>
+  extends CallOptions,
+    CallContent,
+    Pick<HttpRequest, 'accept' | 'validate' | 'maxRetries'> {
+  readonly operation: Operation<Reach>
   readonly rooftop: RooftopAccess
-  readonly body: Readonly<Record<string, unknown>>
   readonly naturalKey?: string
+  /** What statuses mean to this caller. Default: 401 and 403 are about the key. */
+  readonly rulings?: (refused: string) => Readonly<Record<number, Ruling>>
 }
 
-/** Sends the reads of the appraisal service with the rooftop's key; a key's rooftops share one limiter.
- *  SyncError `abort` when a rooftop names an unknown key, and on 401 and 403 [A §5.1]. */
-export class RooftopCalls {
+/** Sends the calls of the appraisal service with the rooftop's key; a key's rooftops share one limiter. `Reach` is what
+ *  the calls may do upstream. SyncError `abort` when a rooftop names an unknown key, and on 401 and 403 [A §5.1]. */
+export class RooftopCalls<Reach extends Effect> {
   readonly #http: HttpSource
   readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #limiters = new Map<string, KeyLimiter>()
-  readonly #wire: AppraisalWire
+  readonly #wire: WireSettings
 
   constructor(
     http: HttpSource,
     keys: ReadonlyMap<string, AccessKey>,
-    wire: AppraisalWire,
+    wire: WireSettings,
     concurrency: number,
   ) {
     this.#http = http
@@ -56,8 +69,9 @@ export class RooftopCalls {
   }
 
   /** What errors about an answer's body need to know. */
-  context(rooftop: RooftopAccess, path: string, naturalKey?: string): AnswerContext {
-    const where = `POST ${path} ${subjectOf(rooftop, naturalKey)}`
+  context(operation: Operation, rooftop: RooftopAccess, naturalKey?: string): AnswerContext {
+    const { method, path } = operation.transport(this.#wire)
+    const where = `${method} ${path} ${subjectOf(rooftop, naturalKey)}`
     const details = {
       rooftopUid: rooftop.uid,
       ...(naturalKey === undefined ? {} : { naturalKey }),
@@ -65,20 +79,34 @@ export class RooftopCalls {
     return { where, details, secrets: [this.keyOf(rooftop).value] }
   }
 
-  /** One POST, repeated while it may help. */
-  async post({ rooftop, naturalKey, body, ...call }: RooftopCall): Promise<HttpAnswer> {
+  /** One call; repeated while it may help, unless a repeat could do it twice. */
+  async send({
+    operation,
+    rooftop,
+    naturalKey,
+    fields,
+    files = [],
+    rulings = aboutTheKey,
+    ...call
+  }: RooftopCall<Reach>): Promise<HttpAnswer> {
     const key = this.keyOf(rooftop)
-    const refused = { verdict: 'abort', advice: keyAdvice(rooftop, key) } as const
+    const content = { fields: onBehalf(operation, fields, key), files }
+    const { contentType, ...request } = await requestOf(operation, content, this.#wire)
     return this.#http.request({
       ...call,
-      method: 'POST',
-      headers: headersOf(rooftop, key, this.#wire),
-      body: JSON.stringify(body),
+      ...request,
+      headers: headersOf(rooftop, key, this.#wire.appraisal, contentType),
       limiter: this.#limiters.get(rooftop.keyName)!,
-      retryable: true,
+      retryable: operation.repeatable,
+      ...(operation.timeoutSeconds === null ? {} : { timeoutSeconds: operation.timeoutSeconds }),
       subject: subjectOf(rooftop, naturalKey),
-      details: this.context(rooftop, call.path, naturalKey).details,
-      rulings: { 401: refused, 403: refused },
+      details: this.context(operation, rooftop, naturalKey).details,
+      rulings: rulings(keyAdvice(rooftop, key)),
     })
   }
+}
+
+function aboutTheKey(advice: string): Readonly<Record<number, Ruling>> {
+  const refused: Ruling = { verdict: 'abort', advice }
+  return { 401: refused, 403: refused }
 }

@@ -1,5 +1,5 @@
 import { type ErrorDetails, SyncError } from '../../errors.ts'
-import type { AppraisalWire } from '../../values/wire.ts'
+import { type AppraisalWire, defaultWire } from '../../values/wire.ts'
 import { type AttemptReport, HttpSource, type HttpSourceOptions } from '../http.ts'
 import { BodyTooLarge, jsonBody } from '../http-body.ts'
 import { type AnswerContext, quoteError } from '../http-fault.ts'
@@ -7,7 +7,9 @@ import { KeyLimiter } from '../limiter.ts'
 import { SourceClock } from '../source-clock.ts'
 import type { AccessKey, RooftopAccess } from './access.ts'
 import { type CallOptions, RooftopCalls } from './calls.ts'
+import { getEvaluation, listEvaluations, listUsers } from '../../contract/appraisal/evaluations.ts'
 import type { User } from '../../contract/appraisal/shapes.ts'
+import type { Effect } from '../../contract/operation.ts'
 import { checkEvaluationBody, isEmptyArray, UnreadableBody } from './evaluation-body.ts'
 import {
   type EvaluationList,
@@ -64,31 +66,47 @@ export interface AppraisalClientOptions {
   readonly log?: HttpSourceOptions['log']
 }
 
+/** The calls of the appraisal service, over connections of their own. `Reach` is what they may do upstream. */
+export function openRooftopCalls<Reach extends Effect>(
+  options: AppraisalClientOptions,
+): { readonly http: HttpSource; readonly calls: RooftopCalls<Reach> } {
+  const { baseUrl, wire, now = () => new Date(), log } = options
+  const keys = new Map(options.keys instanceof Map ? options.keys : Object.entries(options.keys))
+  const http = new HttpSource({
+    baseUrl,
+    setting: 'appraisal.baseUrl',
+    connections: keys.size * options.http.concurrency + 1,
+    ...options.http,
+    errorPath: wire.error,
+    now,
+    log,
+  })
+  const settings = { ...defaultWire, appraisal: wire }
+  return { http, calls: new RooftopCalls(http, keys, settings, options.http.concurrency) }
+}
+
 /** The reads of the appraisal service; what each status means at each endpoint is decided here.
  *  Rejects with SyncError, or with the reason of an aborted signal. Source: [A §4, §5, §7]. */
 export class AppraisalClient {
   readonly clock: SourceClock
   readonly #http: HttpSource
-  readonly #calls: RooftopCalls
+  readonly #calls: RooftopCalls<'read'>
   readonly #wire: AppraisalWire
   readonly #now: () => Date
 
   constructor(options: AppraisalClientOptions) {
-    const { baseUrl, http, wire, now = () => new Date() } = options
-    const keys = new Map(options.keys instanceof Map ? options.keys : Object.entries(options.keys))
-    const connections = keys.size * http.concurrency + 1
-    this.#http = new HttpSource({
-      baseUrl,
-      setting: 'appraisal.baseUrl',
-      connections,
-      ...http,
-      now,
-      log: options.log,
-    })
-    this.#calls = new RooftopCalls(this.#http, keys, wire, http.concurrency)
+    const { wire, now = () => new Date() } = options
+    const { http, calls } = openRooftopCalls<'read'>(options)
+    this.#http = http
+    this.#calls = calls
     this.#wire = wire
     this.#now = now
     this.clock = new SourceClock(now)
+  }
+
+  /** Any other read of the service, through the same connections and limiters. */
+  get calls(): RooftopCalls<'read'> {
+    return this.#calls
   }
 
   /** Requests sent and repeats among them, of all rooftops. */
@@ -129,17 +147,17 @@ export class AppraisalClient {
   ): Promise<EvaluationList> {
     const { dealerId } = rooftop
     let body: unknown
-    const answer = await this.#calls.post({
+    const answer = await this.#calls.send({
       ...options,
       rooftop,
-      path: '/getevallist',
+      operation: listEvaluations,
       // dealerId is a *string* that holds a JSON array [A §4].
-      body: { ...listBounds(range), ...(dealerId === null ? {} : { dealerId: `[${dealerId}]` }) },
+      fields: { ...listBounds(range), ...(dealerId === null ? {} : { dealerId: `[${dealerId}]` }) },
       validate: (text, headers) => {
         body = jsonBody(text, headers)
       },
     })
-    const list = readList(body, this.#wire.evalList, this.#calls.context(rooftop, '/getevallist'))
+    const list = readList(body, this.#wire.evalList, this.#calls.context(listEvaluations, rooftop))
     return { ...list, listedAt: answer.date ?? this.clock.now() }
   }
 
@@ -152,14 +170,14 @@ export class AppraisalClient {
   ): Promise<FetchedEvaluation> {
     const { user } = this.#calls.keyOf(rooftop)
     const naturalKey = String(evalId)
-    const context = this.#calls.context(rooftop, '/geteval', naturalKey)
+    const context = this.#calls.context(getEvaluation, rooftop, naturalKey)
     try {
-      const answer = await this.#calls.post({
+      const answer = await this.#calls.send({
         ...options,
         rooftop,
-        path: '/geteval',
+        operation: getEvaluation,
         naturalKey,
-        body: { evalid: evalId, ...(user === null ? {} : { user }) },
+        fields: { evalid: evalId },
         accept: [400],
         validate: (text, headers) => checkEvaluationBody(text, headers, context),
       })
@@ -180,16 +198,16 @@ export class AppraisalClient {
     options: CallOptions = {},
   ): Promise<FetchedUsers> {
     let body: unknown
-    const { text } = await this.#calls.post({
+    const { text } = await this.#calls.send({
       ...options,
       rooftop,
-      path: '/getuserlist',
-      body: { includeInactive: query.includeInactive },
+      operation: listUsers,
+      fields: { includeInactive: query.includeInactive },
       validate: (answer, headers) => {
         body = jsonBody(answer, headers)
       },
     })
-    const list = readUsers(body, this.#calls.context(rooftop, '/getuserlist'))
+    const list = readUsers(body, this.#calls.context(listUsers, rooftop))
     return { ...list, text, fetchedAt: this.#now() }
   }
 

@@ -1,0 +1,173 @@
+import { accessSync, constants } from 'node:fs'
+import type { Command } from 'commander'
+import type { RooftopConfig } from '../config.ts'
+import { openServices } from '../context.ts'
+import type { Effect, Operation } from '../contract/operation.ts'
+import { allOperations, findOperation } from '../contract/operations.ts'
+import { messageOf, UsageError } from '../errors.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
+import type { ServiceCall } from '../sources/service-client.ts'
+import { withinBudget } from './api-bill.ts'
+import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
+import { waitFor } from './api-wait.ts'
+import { collect, type CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
+
+const effects: Readonly<Record<Effect, string>> = {
+  read: 'reads',
+  write: 'writes: needs --yes',
+  bill: 'costs money: needs --yes and a budget',
+}
+
+/** Any documented operation from the command line; each is a command of its own, made from its declaration. */
+export const api: CommandDefinition = {
+  usage: 'api',
+  summary: 'Any documented operation of both services: "forecourt api <operation> --help"',
+  examples: [
+    'forecourt api geteval --evalid 1001 --rooftop 7f3a',
+    'forecourt api dcupdateeval --evalid 1001 --km 48000 --price 23500 --yes',
+    'forecourt api price-batch --vehicles @stock.json --market AU --wait',
+  ],
+  subcommands: allOperations.map(commandOf),
+  // As the documents write it: /geteval, /v1/historyCheck, any case.
+  spell: (typed) => findOperation(typed)?.name ?? typed,
+  run: () => Promise.resolve(undefined),
+}
+
+function commandOf(operation: Operation): CommandDefinition {
+  return {
+    usage: operation.name,
+    group: operation.service === 'appraisal' ? 'Appraisal service:' : 'Vehicle-data APIs:',
+    summary: `${operation.summary} (${effects[operation.effect]})`,
+    options: (command) => addOptions(command, operation),
+    run: (session, options) => runOperation(session, operation, options),
+  }
+}
+
+function addOptions(command: Command, operation: Operation): void {
+  addFieldFlags(command, operation)
+  const { service, effect, file, follow } = operation
+  if (service === 'appraisal' || effect === 'bill')
+    command.option('--rooftop <uid>', 'as which rooftop (default: the only one of the config)')
+  if (file !== null) command.option('--file <path>', file.description, collect, [])
+  if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
+  if (follow !== null) {
+    command.option('--wait', 'ask again until it is done')
+    command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
+  }
+  command.addHelpText('after', helpOf(operation))
+}
+
+function helpOf({ source, status, statuses, region }: Operation): string {
+  const stated = Object.entries(statuses).map(([code, when]) => `  ${code}  ${when}`)
+  return [
+    '',
+    `Document: ${source}${region === null ? '' : `, ${region} keys alone`}`,
+    'Statuses:',
+    `  ${status}  success`,
+    ...stated,
+  ].join('\n')
+}
+
+async function runOperation(
+  session: Session,
+  operation: Operation,
+  options: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const fields = fieldsFromFlags(operation, options)
+  const files = filesOf(operation, options)
+  const every = everyOf(options)
+  const rooftop = rooftopFor(session, operation, options)
+  requireYes(operation, options)
+  requireApiKey(session, operation)
+  const naturalKey = subjectOf(fields)
+  const call: ServiceCall<Record<string, unknown>> = {
+    fields,
+    files,
+    signal: session.io.signal,
+    ...(rooftop === null ? {} : { rooftop: accessOf(rooftop) }),
+    ...(naturalKey === null ? {} : { naturalKey }),
+  }
+  await using services = openServices<Effect>(session.config, session.log, [
+    'read',
+    'write',
+    'bill',
+  ])
+  const send = () => services.client.call(operation, call)
+  const { body } =
+    operation.effect === 'bill'
+      ? await withinBudget(session, { operation, rooftop, naturalKey }, send)
+      : await send()
+  const begun = { operation, call, body }
+  const result = options['wait'] ? await waitFor(session, services.client, begun, every) : body
+  session.result(result, () => [JSON.stringify(result, null, 2)])
+  return 0
+}
+
+/** What the call is about: an evaluation, else a vehicle. */
+function subjectOf(fields: Readonly<Record<string, unknown>>): string | null {
+  const named = fields['evalid'] ?? fields['vin'] ?? fields['adcode']
+  return named === undefined ? null : String(named).slice(0, 64)
+}
+
+function accessOf({ uid, dealerId, key }: RooftopConfig) {
+  return { uid, dealerId, keyName: key }
+}
+
+function requireYes(
+  { name, effect, budget }: Operation,
+  options: Readonly<Record<string, unknown>>,
+) {
+  if (effect === 'read' || options['yes'] === true) return
+  const what = effect === 'bill' ? `costs money (budget.${budget})` : 'writes at the source'
+  throw new UsageError(`${name} ${what}: nothing was sent. Add --yes to do it.`)
+}
+
+function requireApiKey({ config }: Session, { service, name }: Operation): void {
+  if (service === 'appraisal' || config.vehicleData.apiKey !== null) return
+  throw new UsageError(
+    `${name} needs vehicleData.apiKey, which the config leaves out: set it to e.g. \${FORECOURT_VEHICLE_DATA_KEY}.`,
+  )
+}
+
+/** The rooftop as which to call; null where the vehicle-data APIs need none. */
+function rooftopFor(
+  { config }: Session,
+  { service, name }: Operation,
+  options: Readonly<Record<string, unknown>>,
+): RooftopConfig | null {
+  const uid = options['rooftop']
+  if (typeof uid === 'string') return chooseRooftops(config, [uid])[0]!
+  if (service === 'vehicleData') return null
+  const rooftops = chooseRooftops(config, [])
+  if (rooftops.length === 1) return rooftops[0]!
+  const known = rooftops.map((one) => `${one.uid} (${one.name})`).join(', ')
+  throw new UsageError(`${name} needs --rooftop <uid>, one of: ${known}.`)
+}
+
+function filesOf(
+  { name, file }: Operation,
+  options: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  if (file === null) return []
+  const files = options['file'] as readonly string[]
+  if (file.required && files.length === 0)
+    throw new UsageError(`${name} needs --file <path>: ${file.description}.`)
+  if (!file.several && files.length > 1) throw new UsageError(`${name} takes one --file.`)
+  for (const path of files) {
+    try {
+      accessSync(path, constants.R_OK)
+    } catch (cause) {
+      throw new UsageError(`--file ${path} cannot be read: ${messageOf(cause)}.`, { cause })
+    }
+  }
+  return files
+}
+
+function everyOf(options: Readonly<Record<string, unknown>>): number | null {
+  const text = options['every']
+  if (text === undefined) return null
+  const seconds = Number(text)
+  if (seconds > 0 && seconds <= 3600) return seconds
+  throw new UsageError(`--every ${String(text)} must be a number of seconds up to 3600.`)
+}

@@ -1,0 +1,79 @@
+import { openAsBlob } from 'node:fs'
+import { basename } from 'node:path'
+import { FormData } from 'undici'
+import { type FieldValues, type Operation, pathFields } from '../contract/operation.ts'
+import type { WireSettings } from '../values/wire.ts'
+import type { HttpRequest } from './http-request.ts'
+
+/** What is to be sent: fields by our names that fit the operation, and files by their place on the disk. */
+export interface CallContent {
+  readonly fields: FieldValues
+  readonly files?: readonly string[]
+}
+
+/** The request of an operation by the wire names in force. Files are streamed from the disk when it is sent.
+ *  Rejects with the file's error when one cannot be opened. */
+export async function requestOf(
+  operation: Operation,
+  content: CallContent,
+  wire: WireSettings,
+): Promise<
+  Pick<HttpRequest, 'method' | 'path' | 'body'> & { readonly contentType: string | null }
+> {
+  const { method, path: template, encoding } = operation.transport(wire)
+  const { path, rest } = splitPath(template, content.fields)
+  const sent = operation.toWire(rest, wire)
+  switch (encoding) {
+    case 'query':
+      return { method, path: withQuery(path, sent), contentType: null }
+    case 'json':
+      return { method, path, body: JSON.stringify(sent), contentType: 'application/json' }
+    case 'form':
+      // The form brings its own content type, boundary included.
+      return { method, path, body: await formOf(operation, sent, content, wire), contentType: null }
+  }
+}
+
+/** Puts the fields that the path names into it, and keeps the rest. */
+function splitPath(
+  template: string,
+  fields: FieldValues,
+): { readonly path: string; readonly rest: FieldValues } {
+  const named = pathFields(template)
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(fields[name])),
+  )
+  const rest = Object.entries(fields).filter(
+    ([name, value]) => value !== undefined && !named.includes(name),
+  )
+  return { path, rest: Object.fromEntries(rest) }
+}
+
+function withQuery(path: string, sent: FieldValues): string {
+  const query = new URLSearchParams(
+    Object.entries(sent).map(([name, value]) => [name, textOf(value)]),
+  ).toString()
+  return query === '' ? path : `${path}?${query}`
+}
+
+async function formOf(
+  { file }: Operation,
+  sent: FieldValues,
+  { files = [] }: CallContent,
+  wire: WireSettings,
+): Promise<FormData> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(sent)) form.append(name, textOf(value))
+  for (const path of files)
+    form.append(file!.name(wire), await openAsBlob(path, { type: imageType(path) }), basename(path))
+  return form
+}
+
+function imageType(path: string): string {
+  if (/\.png$/i.test(path)) return 'image/png'
+  return /\.jpe?g$/i.test(path) ? 'image/jpeg' : 'application/octet-stream'
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

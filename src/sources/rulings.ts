@@ -1,0 +1,28 @@
+import type { Operation } from '../contract/operation.ts'
+import type { Ruling } from './http-fault.ts'
+
+/** What each documented status of an operation means: the record is left out on 400 and 404, the stream is parked on a
+ *  daily throttle or quota, a running report is asked for again. `refused` is about the key: 401 and 403 [A §5.1, §7; V §7]. */
+export function rulingsOf(
+  { statuses }: Operation,
+  refused: string,
+): Readonly<Record<number, Ruling>> {
+  const stated = Object.entries(statuses).map(([text, condition]): [number, Ruling] => {
+    const status = Number(text)
+    return [status, rulingFor(status, condition, refused)]
+  })
+  const keyErrors = [401, 403].map((status): [number, Ruling] => [
+    status,
+    { verdict: 'abort', advice: refused },
+  ])
+  return Object.fromEntries([...keyErrors, ...stated])
+}
+
+function rulingFor(status: number, condition: string, refused: string): Ruling {
+  const advice = `Documented as: ${condition}.`
+  if (status === 401 || status === 403)
+    return { verdict: 'abort', advice: `${advice} ${refused}`, again: false }
+  if (status !== 429) return { verdict: 'skip', advice, again: false }
+  // A throttle that lasts until tomorrow is not waited for within the call.
+  return { verdict: 'park', advice, again: false }
+}

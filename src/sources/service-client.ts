@@ -1,0 +1,128 @@
+import type { z } from 'zod'
+import { messageOf, SyncError } from '../errors.ts'
+import type { Effect, Operation } from '../contract/operation.ts'
+import type { WireSettings } from '../values/wire.ts'
+import type { RooftopAccess } from './appraisal/access.ts'
+import type { CallOptions, RooftopCalls } from './appraisal/calls.ts'
+import type { HttpAnswer } from './http.ts'
+import { jsonBody, requireJson } from './http-body.ts'
+import { type AnswerContext, bodyError } from './http-fault.ts'
+import { rulingsOf } from './rulings.ts'
+import type { VehicleDataCalls } from './vehicle-data/calls.ts'
+
+/** What a caller says. `rooftop` is needed by the appraisal service alone; `files` are paths on the disk. */
+export interface ServiceCall<F> extends CallOptions {
+  readonly fields: F
+  readonly rooftop?: RooftopAccess
+  readonly files?: readonly string[]
+  /** What the call is about, for messages: an EvalID or a VIN. */
+  readonly naturalKey?: string
+}
+
+/** A 2xx answer. */
+export interface ServiceAnswer<A> {
+  readonly status: number
+  /** The parsed JSON; null when a body that is not documented is empty. */
+  readonly body: unknown
+  readonly text: string
+  /** The source's time of the answer, where it told. */
+  readonly date: Date | null
+  /** What the documented answer says. SyncError `skip` when the body is of another shape. */
+  answer(): A
+}
+
+/** What a client is made of; both parts have the same reach. */
+export interface ServiceClientParts<Reach extends Effect> {
+  readonly appraisal: RooftopCalls<Reach>
+  readonly vehicleData: VehicleDataCalls<Reach>
+  readonly wire: WireSettings
+  /** The effects that are allowed at run time, as the type says at compile time. */
+  readonly reach: readonly Reach[]
+}
+
+/** Any documented operation of both services, typed by its declaration. A client of reach `read` takes no operation that
+ *  writes or bills: the compiler refuses it, and so does `call`. Rejects with SyncError, or the reason of an aborted signal. */
+export class ServiceClient<Reach extends Effect> {
+  readonly #parts: ServiceClientParts<Reach>
+
+  constructor(parts: ServiceClientParts<Reach>) {
+    this.#parts = parts
+  }
+
+  /** Sends one call. ZodError when the fields do not fit; TypeError when the operation is beyond this client's reach. */
+  async call<S extends z.ZodRawShape, A>(
+    operation: Operation<Reach, S, A>,
+    call: ServiceCall<z.input<z.ZodObject<S>>>,
+  ): Promise<ServiceAnswer<A>> {
+    const { wire, reach } = this.#parts
+    if (!reach.includes(operation.effect))
+      throw new TypeError(`${operation.name} is a ${operation.effect}: out of reach here.`)
+    const fields = operation.fields.parse(call.fields)
+    const { answer, context } = await this.#send(operation as Operation<Reach>, { ...call, fields })
+    const body = bodyOf(answer, context)
+    // A 2xx body with `error` is an error [A §4 /entervin].
+    if (isError(body)) throw bodyError('skip', body, '', context)
+    return {
+      status: answer.status,
+      body,
+      text: answer.text,
+      date: answer.date,
+      answer: () => readAnswer(operation, body, wire, context),
+    }
+  }
+
+  async #send(
+    operation: Operation<Reach>,
+    { rooftop, naturalKey, ...call }: ServiceCall<Record<string, unknown>>,
+  ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
+    const { appraisal, vehicleData } = this.#parts
+    const subject = naturalKey === undefined ? {} : { naturalKey }
+    // Without a documented shape an answer may be empty.
+    const validate: typeof requireJson = (text, headers) => {
+      if (text.trim() !== '') requireJson(text, headers)
+    }
+    if (operation.service === 'vehicleData') {
+      const answer = await vehicleData.send({ ...call, ...subject, operation, validate })
+      return { answer, context: vehicleData.context(operation, naturalKey) }
+    }
+    if (rooftop === undefined) throw new TypeError(`${operation.name} needs a rooftop.`)
+    const rulings = (refused: string) => rulingsOf(operation, refused)
+    const request = { ...call, ...subject, operation, rooftop, rulings, validate }
+    const answer = await appraisal.send(request)
+    return { answer, context: appraisal.context(operation, rooftop, naturalKey) }
+  }
+}
+
+/** SyncError `skip` when a 2xx body cannot be read: the call took effect, and must not be sent again for that. */
+function bodyOf({ text, headers, status }: HttpAnswer, context: AnswerContext): unknown {
+  if (text.trim() === '') return null
+  try {
+    return jsonBody(text, headers)
+  } catch (cause) {
+    const message = `The answer of ${context.where} cannot be read: ${messageOf(cause)}.`
+    throw new SyncError('skip', message, { ...context.details, cause, status })
+  }
+}
+
+function isError(body: unknown): boolean {
+  if (body === null || typeof body !== 'object' || !Object.hasOwn(body, 'error')) return false
+  const { error } = body as { error: unknown }
+  return typeof error === 'string' && error !== ''
+}
+
+function readAnswer<S extends z.ZodRawShape, A>(
+  { read }: Operation<Effect, S, A>,
+  body: unknown,
+  wire: WireSettings,
+  context: AnswerContext,
+): A {
+  try {
+    return read(body, wire)
+  } catch (cause) {
+    const issues = (cause as z.ZodError).issues ?? []
+    // Paths and codes alone: a value may be a customer.
+    const places = issues.map(({ path, code }) => `${path.join('.') || 'body'} (${code})`)
+    const message = `The answer of ${context.where} is of another shape than documented: ${places.join(', ')}.`
+    throw new SyncError('skip', message, { ...context.details, status: 200 })
+  }
+}
