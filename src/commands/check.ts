@@ -1,7 +1,8 @@
 import { findBinaries } from '../db/embedded-binaries.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { migrationStatus } from '../db/migrate.ts'
-import { connectWarehouse, embeddedFolder, openAppraisal } from '../context.ts'
+import { connectWarehouse, embeddedFolder, openAppraisal, openServices } from '../context.ts'
+import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
@@ -31,6 +32,7 @@ export const check: CommandDefinition = {
       [...describeConfig(config)],
       checkWarehouse(session),
       checkSource(session),
+      checkVehicleData(session),
     ])
     const checks = groups.flat()
     const ok = checks.every(({ status }) => status !== 'fail')
@@ -129,6 +131,24 @@ async function checkSource({ config, io, log }: Session): Promise<Check[]> {
   } finally {
     await appraisal.close()
   }
+}
+
+/** An unknown batch is asked for: that bills nothing, and only a key that is refused answers 401 or 403 [V §5]. */
+async function checkVehicleData({ config, io, log }: Session): Promise<Check[]> {
+  const name = 'vehicle data'
+  const { baseUrl, apiKey } = config.vehicleData
+  if (apiKey === null) return [ok(name, 'no vehicleData.apiKey: decoding and pricing are off')]
+  const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
+  await using services = openServices({ ...config, http }, log, ['read'])
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  try {
+    await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
+  } catch (error) {
+    const { status } = error as { status?: number }
+    if (status === undefined || status === 401 || status === 403)
+      return [fail(name, messageOf(error))]
+  }
+  return [ok(name, `${baseUrl}: reached, and the key is not refused`)]
 }
 
 async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Promise<Check> {

@@ -31,6 +31,7 @@ test('check says one line for each thing that it looked at, and writes nothing',
     .replace(/Postgres \S+ (?:\(.*\))?, \S+/, 'Postgres 15+, HERE')
     .replace(/Postgres \S+, \S+/, 'Postgres 15+, HERE')
     .replace(/version \d+/, 'version N')
+    .replace(sandbox.vehicleDataUrl, 'http://127.0.0.1:PORT')
     .replace(first!, 'UID-1')
     .replace(second!, 'UID-2')
   expect(shown.replaceAll(/ {2,}/g, '  ')).toMatchInlineSnapshot(`
@@ -40,12 +41,13 @@ test('check says one line for each thing that it looked at, and writes nothing',
     ok  clock  the source's clock differs from ours by 0 s
     ok  rooftop UID-1  Harbour City Sydney, key au: the key is good, its group has 12 users
     ok  rooftop UID-2  Harbour City Brisbane, key au: the key is good, its group has 12 users
+    ok  vehicle data  http://127.0.0.1:PORT: reached, and the key is not refused
     "
   `)
-  // What is not /getuserlist is the question for the clock, to no endpoint at all.
+  // What is not /getuserlist is the question for the clock, to no endpoint at all, and an unknown batch.
   const asked = sandbox.requests.entries().map(({ path }) => path)
-  expect(asked.filter((path) => path !== '/getuserlist')).toHaveLength(1)
-  expect(asked).toHaveLength(3)
+  expect(asked.filter((path) => path !== '/getuserlist')).toHaveLength(2)
+  expect(asked).toHaveLength(4)
   expect(existsSync(join(folder.path, '.forecourt'))).toBe(false)
   const { rows } = await database.pool.query('select count(*)::int as runs from ops.run')
   expect(rows).toEqual([{ runs: 0 }])

@@ -22,10 +22,12 @@ test('every option and argument of every example is known to its command', () =>
 
   const unknown = allCommands.flatMap(({ usage, examples = [] }) => {
     const command = program.commands.find((one) => one.name() === usage.split(' ')[0])
-    const options = [...program.options, ...(command?.options ?? [])].map(({ long }) => long)
-    return examples.flatMap((line) =>
-      (line.match(/--[a-z-]+/g) ?? []).filter((option) => !options.includes(option)),
-    )
+    return examples.flatMap((line) => {
+      const below = command?.commands.find((one) => line.includes(` ${one.name()} `))
+      const known = [program, command, below].flatMap((one) => one?.options ?? [])
+      const options = known.map(({ long }) => long)
+      return (line.match(/--[a-zA-Z-]+/g) ?? []).filter((option) => !options.includes(option))
+    })
   })
 
   expect(unknown).toEqual([])
