@@ -23,6 +23,8 @@ export function configText(places: ConfigPlaces | null): string {
     places ? sandboxAccess(places) : emptyAccess,
     syncSection(places?.start ?? '2024-01-01'),
     smallSections,
+    budgetSection(places === null ? 0 : sandboxBudget),
+    webhookSection,
     wireSection(),
   ]
     .map((part) => part.trim())
@@ -37,7 +39,7 @@ const heading = `
 function vehicleDataSection(places: ConfigPlaces | null): string {
   const { baseUrl, apiKey } = places?.vehicleData ?? {
     baseUrl: 'http://127.0.0.1:4011',
-    apiKey: '${FORECOURT_VEHICLE_DATA_KEY:-}',
+    apiKey: `\${FORECOURT_VEHICLE_DATA_KEY:-}`,
   }
   return `vehicleData:
   baseUrl: ${baseUrl}   # paths begin with /v1, so without it
@@ -108,13 +110,20 @@ prices:
 
 retention:
   rawDays: 90                # superseded payloads; the newest of each record stays
+`
 
-budget:                      # billable calls allowed a day; 0 = never
-  ppsrSearch: 0
-  carHistory: 0
-  historyCheck: 0
-  prediction: 0
+/** The sandbox charges nobody. */
+const sandboxBudget = 20
 
+function budgetSection(allowed: number): string {
+  return `budget:                      # billable calls allowed a day; 0 = never
+  ppsrSearch: ${allowed}
+  carHistory: ${allowed}
+  historyCheck: ${allowed}
+  prediction: ${allowed}`
+}
+
+const webhookSection = `
 webhooks:
   publicUrl: null
   authHeaderName: X-Forecourt-Token

@@ -1,7 +1,21 @@
 import type { Endpoint } from './call.ts'
+import { carHistory, pastCarHistory, pastPpsr, ppsrSearch, ppsrWatch } from './routes/checks.ts'
 import { evaluationList, evaluations } from './routes/evaluations.ts'
-import { imageList } from './routes/photos.ts'
+import { imageHero, imageList, imageOrder, imageUpload } from './routes/photos.ts'
 import { users } from './routes/users.ts'
 
 /** Every operation that the sandbox serves. */
-export const endpoints: readonly Endpoint[] = [imageList, evaluations, evaluationList, users]
+export const endpoints: readonly Endpoint[] = [
+  imageList,
+  imageUpload,
+  imageOrder,
+  imageHero,
+  ppsrSearch,
+  carHistory,
+  pastPpsr,
+  pastCarHistory,
+  ppsrWatch,
+  evaluations,
+  evaluationList,
+  users,
+]

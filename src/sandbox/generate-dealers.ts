@@ -68,6 +68,7 @@ export function generateDealers(
       region: plot.region,
       timezone: plot.timezone,
       currency: plot.currency,
+      ...(plot.group === 'outback' ? { carHistory: false } : {}),
     }
     return { rooftop, keyName: plot.key + suffix }
   })

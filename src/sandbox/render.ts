@@ -1,9 +1,9 @@
 import { firstName, type JsonPath } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { fieldsAt, isCompleted, reconTotal, showPhotos, updatedAt } from './lifecycle.ts'
-import { signPhotoLink } from './photo-link.ts'
+import { photoLinkLifeMs, signLink } from './signed-link.ts'
 import type { World } from './world.ts'
-import type { Evaluation, EvaluationFields } from './world-types.ts'
+import type { Evaluation, EvaluationFields, StoredPhoto } from './world-types.ts'
 
 /** A JSON object on its way out. */
 export type JsonObject = Record<string, unknown>
@@ -82,14 +82,28 @@ export interface WirePhoto {
 /** `Photos` in display order [A §2, §4 /imagelist]. */
 export function renderPhotos(evaluation: Evaluation, rendering: Rendering, now: Date): WirePhoto[] {
   const { evalId } = evaluation
+  const expiresAt = now.getTime() + photoLinkLifeMs
   return showPhotos(fieldsAt(evaluation, now).photos).map((photo) => ({
     id: photo.id,
-    url: signPhotoLink(rendering.photoBaseUrl, { evalId, id: photo.id }, now),
+    url: signLink(rendering.photoBaseUrl, photoPath(evalId, photo), expiresAt),
     order: photo.order,
     hero: photo.hero,
     heroSource: photo.heroSource,
     angle: photo.angle,
   }))
+}
+
+/** `CarPics`: the same photos as raw rows [A §2]. */
+export function renderRawPhotos(
+  evaluation: Evaluation,
+  rendering: Rendering,
+  now: Date,
+): JsonObject[] {
+  return renderPhotos(evaluation, rendering, now).map((one) => rawPhoto(evaluation.evalId, one))
+}
+
+function photoPath(evalId: number, { id, extension = 'svg' }: StoredPhoto): string {
+  return `/photos/${evalId}/${id}.${extension}`
 }
 
 /** A raw row: id as text, `order` as integer, text or null, and columns outside the contract [A §2]. */
@@ -159,7 +173,7 @@ function entryDate(createdAt: Date): string {
 }
 
 /** Puts a value where a reader with these settings looks for it first; undefined is left out. */
-function place(body: JsonObject, path: JsonPath, value: unknown): void {
+export function place(body: JsonObject, path: JsonPath, value: unknown): void {
   if (value === undefined) return
   const keys = firstName(path).split('.')
   const last = keys.pop()!

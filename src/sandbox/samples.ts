@@ -10,7 +10,11 @@ export interface Sample {
 /** All have 17 characters; those of Australia answer 200 at `/entervin` and use no quota [A §4 /entervin]. */
 export const samples = {
   auSingle: vin('SAMPLEAU000000001', 'AU', 'decodes to one vehicle'),
-  auAmbiguous: vin('SAMPLEAU000000002', 'AU', 'ambiguous: an array of options, no EvalID'),
+  auAmbiguous: vin(
+    'SAMPLEAU000000002',
+    'AU',
+    'ambiguous: an array of options, no EvalID; a PPSR search on it: changed on the third day',
+  ),
   auWatchChanges: vin('SAMPLEAU000000003', 'AU', 'a PPSR search on it: changed on the third day'),
   auSearchFails: vin('SAMPLEAU000000004', 'AU', 'a PPSR search on it fails (400)'),
   auHistoryFails: vin('SAMPLEAU000000005', 'AU', 'Car History fails (500)'),

@@ -8,6 +8,7 @@ import { type ClientConfig, clientConfigFor, sandboxVehicleDataKey } from './cli
 import { VirtualClock } from './clock.ts'
 import { endpoints } from './endpoints.ts'
 import { FaultPlan, type FaultRule } from './faults.ts'
+import { generateChecks } from './generate-checks.ts'
 import { generateWorld } from './generate-world.ts'
 import { Images } from './images.ts'
 import { Jobs } from './jobs.ts'
@@ -15,6 +16,7 @@ import { Limits, type SandboxLimits } from './limits.ts'
 import { Reasoning } from './reasoning.ts'
 import { readJsonBody } from './request-body.ts'
 import { RequestLog } from './request-log.ts'
+import { serveCheckPdfs } from './routes/checks.ts'
 import { servePhotoFiles } from './routes/photos.ts'
 import type { Service } from './service.ts'
 import { Webhooks } from './webhooks.ts'
@@ -64,6 +66,8 @@ export interface Sandbox {
   readonly clock: VirtualClock
   readonly faults: FaultPlan
   readonly requests: RequestLog
+  /** PPSR and Car History checks; `add` puts in one that was made earlier. */
+  readonly checks: Checks
   /** The parts of `forecourt.yaml` that make a client speak to this sandbox. */
   clientConfig(): ClientConfig
   close(): Promise<void>
@@ -74,7 +78,7 @@ export interface Sandbox {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0 } = options
   const service = serviceOf(options)
-  const { world, clock, faults, requests, vehicleDataKey } = service
+  const { world, clock, faults, requests, checks, vehicleDataKey } = service
   const appraisal = serverFor(service, 'appraisal')
   const vehicleData = serverFor(service, 'vehicleData')
   const close = async () => {
@@ -99,6 +103,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     clock,
     faults,
     requests,
+    checks,
     clientConfig: () => clientConfigFor(world, { baseUrl, vehicleDataUrl, vehicleDataKey }),
     close,
     [Symbol.asyncDispose]: close,
@@ -111,9 +116,10 @@ function serviceOf(options: SandboxOptions): Service {
   const { rooftops = 6, evaluations = 2000, days = 90 } = options
   const { generatedUser } = wire.appraisal
   const clock = options.clock ?? new VirtualClock({ start: now })
+  const world =
+    options.world ?? generateWorld({ seed, rooftops, evaluations, days, now, generatedUser })
   return {
-    world:
-      options.world ?? generateWorld({ seed, rooftops, evaluations, days, now, generatedUser }),
+    world,
     clock,
     wire,
     rendering: {
@@ -124,7 +130,7 @@ function serviceOf(options: SandboxOptions): Service {
     faults: new FaultPlan(options.faults, seed),
     requests: new RequestLog(),
     limits: new Limits(clock, options.limits),
-    checks: new Checks(),
+    checks: new Checks(options.world ? [] : generateChecks(seed, world)),
     images: new Images(),
     reasoning: new Reasoning(),
     webhooks: new Webhooks(),
@@ -162,7 +168,10 @@ function serverFor(service: Service, name: ServiceName): FastifyInstance {
       handler: (request, reply) => answerRequest(service, endpoint, request, reply),
     })
   }
-  if (name === 'appraisal') servePhotoFiles(app, service.clock)
+  if (name === 'appraisal') {
+    servePhotoFiles(app, service)
+    serveCheckPdfs(app, service)
+  }
   return app
 }
 

@@ -19,6 +19,8 @@ export interface Rooftop {
   readonly timezone: string
   /** ISO 4217. */
   readonly currency: string
+  /** Whether Car History is enabled here [A §4 /carhistory]; left out = it is. */
+  readonly carHistory?: boolean
 }
 
 /** A person or a generated link-capture account of a group [A §2, §4 /getuserlist]. */
@@ -65,6 +67,8 @@ export interface StoredPhoto {
   readonly uploadedAt: Date
   readonly pinned: boolean
   readonly angle: string | null
+  /** Of an uploaded image, without the dot; left out where the sandbox draws the photo. */
+  readonly extension?: string
 }
 
 /** An item of `UserPrices`; its shape is not shown [A §2]. */

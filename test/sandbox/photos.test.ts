@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
-import { photoLinkLifeMs } from '#src/sandbox/photo-link.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
+import { photoLinkLifeMs } from '#src/sandbox/signed-link.ts'
 import type { StoredPhoto } from '#src/sandbox/world-types.ts'
 import { ask } from './ask.ts'
 
@@ -120,4 +120,112 @@ test('a signed link leads to a picture until it expires', async () => {
   expect((await fetch(url.replace('/1.svg', '/2.svg'))).status).toBe(403)
   sandbox.clock.advance(photoLinkLifeMs)
   expect((await fetch(url)).status).toBe(403)
+})
+
+const four = [
+  { id: 1, order: 1 },
+  { id: 2, order: 1 },
+  { id: 3, order: null },
+  { id: 4, order: null },
+]
+
+interface Changed {
+  readonly success: boolean
+  readonly Photos: { id: number; order: number; hero: boolean; heroSource: string | null }[]
+}
+
+/** `id` of each photo in display order, the hero with its source. */
+function inShort(json: unknown): (number | string)[] {
+  return (json as Changed).Photos.map(({ id, hero, heroSource }) =>
+    hero ? `${id} ${heroSource}` : id,
+  )
+}
+
+test.each<[string, unknown, (number | string)[]]>([
+  ['a list', [4, 3, 2, 1], ['4 default', 3, 2, 1]],
+  ['a comma-separated string', ' 2, 1,4 ', ['2 default', 1, 4, 3]],
+  ['a list with ids left out', [3], ['3 default', 1, 2, 4]],
+  ['a list with ids of other evaluations', [99, 4, -1], ['4 default', 1, 2, 3]],
+  ['a list that names one twice', [2, 4, 2], ['2 default', 4, 1, 3]],
+])('imageorder takes %s', async (_name, ids, expected) => {
+  await using sandbox = await startWith(four)
+
+  const { status, json } = await ask(sandbox, '/imageorder', { evalid: 1001, ids })
+  const later = await ask(sandbox, '/imagelist', { evalid: 1001 })
+
+  expect(status).toBe(200)
+  expect(json).toMatchObject({ success: true })
+  expect(inShort(json)).toEqual(expected)
+  expect(inShort(later.json)).toEqual(expected)
+  expect((json as Changed).Photos.map(({ order }) => order)).toEqual([1, 2, 3, 4])
+})
+
+test('imageorder leaves a pin on its photo, and pins another on request', async () => {
+  await using sandbox = await startWith([...four, { id: 5, pinned: true }])
+  const order = (body: object) => ask(sandbox, '/imageorder', { evalid: 1001, ...body })
+
+  expect(inShort((await order({ ids: [4, 3] })).json)).toEqual([4, 3, 1, 2, '5 manual'])
+  expect(inShort((await order({ ids: [1], hero: 3 })).json)).toEqual([1, 4, '3 manual', 2, 5])
+})
+
+test('imageorder with an unknown hero is a 404, and the reorder stays', async () => {
+  await using sandbox = await startWith([...four, { id: 5, pinned: true }])
+
+  const refused = await ask(sandbox, '/imageorder', { evalid: 1001, ids: [4, 2], hero: 99 })
+  const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+
+  expect(refused).toMatchObject({ status: 404, json: { error: expect.any(String) } })
+  expect(inShort(json)).toEqual([4, 2, 1, 3, '5 manual'])
+})
+
+test.each([
+  ['missing', undefined],
+  ['an empty list', []],
+  ['an empty string', ''],
+  ['names', ['a', 'b']],
+  ['a string of names', '1,b'],
+  ['one number', 4],
+])('imageorder with ids that are %s is a 400 that changes nothing', async (_name, ids) => {
+  await using sandbox = await startWith(four)
+
+  const { status } = await ask(sandbox, '/imageorder', { evalid: 1001, ids, hero: 4 })
+  const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+
+  expect(status).toBe(400)
+  expect(inShort(json)).toEqual(['1 default', 2, 3, 4])
+})
+
+test('imagehero pins, moves and clears the pin without moving a photo', async () => {
+  await using sandbox = await startWith(four)
+  const pin = async (imgid: number | null) =>
+    inShort((await ask(sandbox, '/imagehero', { evalid: 1001, imgid })).json)
+
+  expect(await pin(3)).toEqual([1, 2, '3 manual', 4])
+  expect(await pin(1)).toEqual(['1 manual', 2, 3, 4])
+  expect(await pin(null)).toEqual(['1 default', 2, 3, 4])
+})
+
+test('imagehero with an unknown id is a 404 that changes nothing', async () => {
+  await using sandbox = await startWith([...four, { id: 5, pinned: true }])
+
+  const refused = await ask(sandbox, '/imagehero', { evalid: 1001, imgid: 99 })
+  const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
+
+  expect(refused).toMatchObject({ status: 404, json: { error: expect.any(String) } })
+  expect(inShort(json)).toEqual([1, 2, 3, 4, '5 manual'])
+})
+
+test.each([
+  ['/imageorder', { ids: [1] }],
+  ['/imagehero', { imgid: null }],
+])('%s is a 403 without an evaluation that the key may access', async (path, rest) => {
+  const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', groupId: 'group-2' })]
+  const evaluations = [anEvaluation({ evalId: 2, rooftopUid: 'rooftop-2' })]
+  await using sandbox = await startSandbox({ world: worldOf({ rooftops, evaluations }), now })
+  const statusFor = async (evalid?: unknown) =>
+    (await ask(sandbox, path, { evalid, ...rest })).status
+
+  expect(await Promise.all([5, 2, 0, -1, '2', undefined].map(statusFor))).toEqual(
+    Array(6).fill(403),
+  )
 })

@@ -1,31 +1,156 @@
 import type { FastifyInstance } from 'fastify'
-import { listImages } from '../../contract/appraisal/photos.ts'
-import { serve } from '../call.ts'
-import type { VirtualClock } from '../clock.ts'
-import { isCreated, isVanished } from '../lifecycle.ts'
-import { isLivePhotoLink } from '../photo-link.ts'
+import type { z } from 'zod'
+import { listImages, orderImages, pinHero, uploadImage } from '../../contract/appraisal/photos.ts'
+import { type Call, serve } from '../call.ts'
+import { decodeImage, type StoredImage } from '../images.ts'
+import { fieldsAt, isCreated, isVanished, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
-import { renderPhotos } from '../render.ts'
+import { renderPhotos, renderRawPhotos } from '../render.ts'
+import type { Service } from '../service.ts'
+import { isLiveLink } from '../signed-link.ts'
+import type { Evaluation, StoredPhoto } from '../world-types.ts'
+
+type OnEvaluation = Call<{ readonly evalid: number }>
+type UploadFields = z.infer<typeof uploadImage.fields>
+
+/** Adds photos at any stage; an evaluation that this key may not write to is a 400 here [A §7 /imageupload]. */
+export const imageUpload = serve(uploadImage, async (call) => {
+  if (accessible(call) === undefined)
+    throw new Refusal(400, 'The evaluation does not exist, or this key may not write to it')
+  const { service, fields, world, rendering } = call
+  const photo = sentPhoto(fields)
+  const images = await sentImages(call)
+  const ids = service.images.store(images, service.limits.of.imageBytes)
+  if (ids === null) throw new Refusal(500, 'The image could not be stored')
+  // Decoding takes its time, and another upload may have come between.
+  const now = service.clock.now()
+  const before = fieldsAt(world.evaluation(fields.evalid)!, now).photos
+  const added = ids.map((id, index) => {
+    const { extension } = images[index]!
+    return { ...photo, id, uploadedAt: now, extension }
+  })
+  const others = photo.pinned ? withPin(before, null) : before
+  const evaluation = changePhotos(call, [...others, ...added], now)
+  return { CarPics: renderRawPhotos(evaluation, rendering, now) }
+})
 
 /** Photos at any stage; 403 also for an evaluation that is not there and for a missing or bad `evalid` [A §7]. */
 export const imageList = serve(
   listImages,
-  ({ fields, world, caller, now, rendering }) => {
-    const evaluation = world.evaluation(fields.evalid)
-    if (
-      evaluation === undefined ||
-      !isCreated(evaluation, now) ||
-      isVanished(evaluation, now) ||
-      !caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
-    )
-      throw new Refusal(403, 'This key may not access the evaluation, or it does not exist')
-    return { Photos: renderPhotos(evaluation, rendering, now) }
+  (call) => ({ Photos: renderPhotos(permitted(call), call.rendering, call.now) }),
+  { evalid: 403 },
+)
+
+/** Numbers every photo anew, the listed ones first. A pin stays where it is; without one the hero is still the first
+ *  photo in display order, which is what `default` means [A §2, §3]. */
+export const imageOrder = serve(
+  orderImages,
+  (call) => {
+    const { now, fields } = call
+    const ids = typeof fields.ids === 'string' ? fields.ids.split(',').map(Number) : fields.ids
+    const { photos } = fieldsAt(permitted(call), now)
+    const reordered = inOrder(photos, ids)
+    const evaluation = changePhotos(call, reordered, now)
+    if (fields.hero === undefined) return photosAnswer(call, evaluation)
+    if (!hasPhoto(photos, fields.hero))
+      throw new Refusal(404, `hero ${fields.hero} is not an image on this evaluation`)
+    return photosAnswer(call, changePhotos(call, withPin(reordered, fields.hero), now))
   },
   { evalid: 403 },
 )
 
-/** What the signed links lead to: a drawing with the photo's id, 403 once the link has expired. */
-export function servePhotoFiles(app: FastifyInstance, clock: VirtualClock): void {
+/** Moves the pin; null returns to the default hero [A §3]. */
+export const imageHero = serve(
+  pinHero,
+  (call) => {
+    const { now, fields } = call
+    const { photos } = fieldsAt(permitted(call), now)
+    if (fields.imgid !== null && !hasPhoto(photos, fields.imgid))
+      throw new Refusal(404, `imgid ${fields.imgid} is not an image on this evaluation`)
+    return photosAnswer(call, changePhotos(call, withPin(photos, fields.imgid), now))
+  },
+  { evalid: 403 },
+)
+
+/** The evaluation at any stage, where it is of the caller's dealer group and still there. */
+function accessible({ fields, world, caller, now }: OnEvaluation): Evaluation | undefined {
+  const evaluation = world.evaluation(fields.evalid)
+  if (evaluation === undefined || !isCreated(evaluation, now) || isVanished(evaluation, now))
+    return undefined
+  return caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
+    ? evaluation
+    : undefined
+}
+
+function permitted(call: OnEvaluation): Evaluation {
+  const evaluation = accessible(call)
+  if (evaluation === undefined)
+    throw new Refusal(403, 'This key may not access the evaluation, or it does not exist')
+  return evaluation
+}
+
+function changePhotos(
+  { world, fields }: OnEvaluation,
+  photos: readonly StoredPhoto[],
+  at: Date,
+): Evaluation {
+  world.edit(fields.evalid, at, { photos })
+  return world.evaluation(fields.evalid)!
+}
+
+function photosAnswer({ rendering, now }: OnEvaluation, evaluation: Evaluation) {
+  return { success: true, Photos: renderPhotos(evaluation, rendering, now) }
+}
+
+function hasPhoto(photos: readonly StoredPhoto[], id: number): boolean {
+  return photos.some((photo) => photo.id === id)
+}
+
+function withPin(photos: readonly StoredPhoto[], id: number | null): StoredPhoto[] {
+  return photos.map((photo) => ({ ...photo, pinned: photo.id === id }))
+}
+
+/** Ids that are not among the photos are passed over, and so is an id's second mention. */
+function inOrder(photos: readonly StoredPhoto[], ids: readonly number[]): StoredPhoto[] {
+  const shown = new Map(showPhotos(photos).map(({ id }, index) => [id, index]))
+  const wanted = [...new Set([...ids, ...shown.keys()])].filter((id) => shown.has(id))
+  const orders = new Map(wanted.map((id, index) => [id, index + 1]))
+  return photos.map((photo) => ({ ...photo, order: orders.get(photo.id)! }))
+}
+
+/** Every file, decoded; one that is not an image fails them all, and nothing is stored. */
+async function sentImages({ files, fields, service }: Call<UploadFields>): Promise<StoredImage[]> {
+  const sent = files.filter(({ field }) => field === uploadImage.file?.name(service.wire))
+  if (sent.length === 0) throw new Refusal(400, 'file is required')
+  const isPlaced = [fields.order, fields.hero, fields.firstPic].some((one) => one !== undefined)
+  if (sent.length > 1 && isPlaced)
+    throw new Refusal(400, 'Several files are taken only without order and hero: send one a call')
+  const images: StoredImage[] = []
+  for (const { bytes, fileName } of sent) {
+    const image = await decodeImage(bytes)
+    if (image === null)
+      throw new Refusal(400, `The image is unreadable, cut off or empty: ${fileName || 'file'}`)
+    images.push(image)
+  }
+  return images
+}
+
+/** What the fields say of a new photo; a field counts before its alias. */
+function sentPhoto({ order, timestamp, timeStamp, hero, firstPic }: UploadFields) {
+  const epoch = timestamp ?? timeStamp
+  const takenAt = epoch === undefined ? null : epochInstant(epoch)
+  if (Number.isNaN(takenAt?.getTime()))
+    throw new Refusal(400, 'timestamp: beyond the time that a date can hold')
+  return { order: order ?? null, takenAt, pinned: (hero ?? firstPic) === 1, angle: null }
+}
+
+/** Unix seconds; what would lie beyond the year 5138 counts milliseconds. */
+function epochInstant(epoch: number): Date {
+  return new Date(Math.abs(epoch) < 100_000_000_000 ? epoch * 1000 : epoch)
+}
+
+/** What the signed links lead to: the uploaded bytes, else a drawing with the photo's id; 403 once the link has expired. */
+export function servePhotoFiles(app: FastifyInstance, { clock, images }: Service): void {
   app.get<{
     Params: { evalId: string; file: string }
     Querystring: { expires?: string; signature?: string }
@@ -33,9 +158,13 @@ export function servePhotoFiles(app: FastifyInstance, clock: VirtualClock): void
     const { evalId, file } = request.params
     const { expires, signature } = request.query
     const path = `/photos/${evalId}/${file}`
-    if (!isLivePhotoLink({ path, expires, signature }, clock.now()))
+    if (!isLiveLink({ path, expires, signature }, clock.now()))
       return reply.code(403).send({ error: 'The link has expired or its signature is wrong' })
-    return reply.type('image/svg+xml').send(drawing(Number.parseInt(file, 10)))
+    const photoId = Number.parseInt(file, 10)
+    const image = images.find(photoId)
+    return image === undefined
+      ? reply.type('image/svg+xml').send(drawing(photoId))
+      : reply.type(image.type).send(image.bytes)
   })
 }
 

@@ -50,7 +50,10 @@ export class VehicleDataCalls<Reach extends Effect> {
     ...call
   }: VehicleDataCall<Reach>): Promise<HttpAnswer> {
     if (this.#apiKey === null)
-      throw new SyncError('abort', 'The config has no vehicleData.apiKey: set it, e.g. to ${NAME}.')
+      throw new SyncError(
+        'abort',
+        'The config has no vehicleData.apiKey: set it to call the vehicle-data APIs.',
+      )
     const { contentType, ...request } = await requestOf(operation, { fields, files }, this.#wire)
     const type = contentType === null ? {} : { 'content-type': contentType }
     return this.#http.request({

@@ -3,19 +3,16 @@ import { scramble } from './seeded-random.ts'
 /** How long a signed photo link lives; the document gives no length for photos, so a day. */
 export const photoLinkLifeMs = 86_400_000
 
-/** A signed link to a photo [A §2]: the path is stable, expiry and signature change with time. */
-export function signPhotoLink(
-  baseUrl: string,
-  photo: { readonly evalId: number; readonly id: number },
-  now: Date,
-): string {
-  const path = `/photos/${photo.evalId}/${photo.id}.svg`
-  const expires = now.getTime() + photoLinkLifeMs
-  return `${baseUrl}${path}?expires=${expires}&signature=${signature(path, expires)}`
+/** How long a signed link to the PDF of a check lives [A §8]. */
+export const pdfLinkLifeMs = 7 * 86_400_000
+
+/** A signed link [A §2]: the path is stable, expiry and signature change with the instant of expiry. */
+export function signLink(baseUrl: string, path: string, expiresAt: number): string {
+  return `${baseUrl}${path}?expires=${expiresAt}&signature=${signature(path, expiresAt)}`
 }
 
 /** Whether the link was signed here and still lives; `path` without the query. */
-export function isLivePhotoLink(
+export function isLiveLink(
   link: { readonly path: string; readonly expires: unknown; readonly signature: unknown },
   now: Date,
 ): boolean {

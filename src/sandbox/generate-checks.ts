@@ -1,0 +1,55 @@
+import type { CheckDraft } from './check-types.ts'
+import { fieldsAt } from './lifecycle.ts'
+import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import type { World } from './world.ts'
+import type { Evaluation, Rooftop } from './world-types.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+/** Past checks on about one in twelve completed AU evaluations with a 17-character VIN, by time; those after the clock's
+ *  time come true with it. A pure function of seed and world. */
+export function generateChecks(seed: number, world: World): CheckDraft[] {
+  const drafts: CheckDraft[] = []
+  for (const evaluation of world.evaluations()) {
+    const rooftop = world.rooftop(evaluation.rooftopUid)
+    if (rooftop?.region !== 'AU' || evaluation.completedAt === null) continue
+    const random = seededRandom(seed, `checks on ${evaluation.evalId}`)
+    if (random.chance(0.08)) drafts.push(...checksOn(evaluation, rooftop, random))
+  }
+  return drafts.sort(
+    (a, b) => a.searchedAt.getTime() - b.searchedAt.getTime() || a.evalId - b.evalId,
+  )
+}
+
+/** Most a PPSR search alone, minutes to days after completion; some again once its watch is over, some with a report. */
+function checksOn(evaluation: Evaluation, rooftop: Rooftop, random: SeededRandom): CheckDraft[] {
+  const firstMs = evaluation.completedAt!.getTime() + delayMs(random)
+  const again = random.chance(0.25) ? [firstMs + random.int(15 * 1440, 40 * 1440) * minuteMs] : []
+  const share = rooftop.carHistory === false ? 1 : random.next()
+  const reportMs = share < 0.2 ? [firstMs + random.int(1, 90) * minuteMs] : []
+  const searches = share < 0.05 ? [] : [firstMs, ...again]
+  return [
+    ...searches.map((ms) => draftOf('ppsr', evaluation, rooftop, new Date(ms))),
+    ...reportMs.map((ms) => draftOf('car_history', evaluation, rooftop, new Date(ms))),
+  ].filter((draft) => draft !== null)
+}
+
+function delayMs(random: SeededRandom): number {
+  return random.chance(0.6)
+    ? random.int(3, 180) * minuteMs
+    : random.int(1, 6) * dayMs + random.int(-300, 300) * minuteMs
+}
+
+/** null where the evaluation has vanished by then, or has no VIN to search for. */
+function draftOf(
+  kind: CheckDraft['kind'],
+  evaluation: Evaluation,
+  { uid: rooftopUid, groupId }: Rooftop,
+  searchedAt: Date,
+): CheckDraft | null {
+  const { evalId, vanishedAt } = evaluation
+  const { vin } = fieldsAt(evaluation, searchedAt)
+  if (vin?.length !== 17 || (vanishedAt !== null && vanishedAt <= searchedAt)) return null
+  return { kind, groupId, rooftopUid, evalId, vin, searchedAt }
+}

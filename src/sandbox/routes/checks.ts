@@ -1,0 +1,178 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import {
+  listPastCarHistory,
+  listPastPpsr,
+  runCarHistory,
+  searchPpsr,
+  watchPpsr,
+} from '../../contract/appraisal/checks.ts'
+import type { JsonPath } from '../../values/json-path.ts'
+import { type Call, serve } from '../call.ts'
+import type { CheckKind, VehicleCheck } from '../check-types.ts'
+import { lastLookedAt, mostNoteworthy, type WatchStatus, watchStatusAt } from '../check-watch.ts'
+import { fieldsAt, isCreated, isVanished } from '../lifecycle.ts'
+import { checkPdf } from '../pdf.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place } from '../render.ts'
+import { samples } from '../samples.ts'
+import type { Service } from '../service.ts'
+import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
+
+type OnEvaluation = Call<{ readonly evalid: number }>
+
+/** What is checked: the vehicle of an evaluation, on behalf of the caller. */
+type Subject = Pick<VehicleCheck, 'groupId' | 'rooftopUid' | 'evalId' | 'vin'>
+
+/** A search on the VIN at any stage; it starts a fresh watch [A §3, §7 /ppsrsearch]. */
+export const ppsrSearch = serve(searchPpsr, (call) => {
+  const subject = subjectOf(call)
+  const { now, service } = call
+  takeSearch(subject, service)
+  const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
+  const names = service.wire.appraisal.ppsrCertificate
+  const body = renderCheck(check, names, service, now)
+  place(body, names.certificateNumber, check.certificateNumber)
+  place(body, names.securityInterests, check.counts.securityInterests)
+  place(body, names.writeOffs, check.counts.writeOffs)
+  place(body, names.stolen, check.counts.stolen)
+  return body
+})
+
+/** A search that fails uses nothing up; one beyond the vehicle's limit counts as a call of the day. */
+function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: Service): void {
+  if (vin === samples.auSearchFails.vin) throw new Refusal(400, 'The PPSR search failed')
+  if (!limits.take(`ppsr at ${rooftopUid}`, limits.of.ppsrPerDay))
+    throw new Refusal(429, 'Daily throttle: no more PPSR searches at this rooftop today')
+  if (!limits.take(`ppsr of ${groupId} on ${vin}`, limits.of.ppsrPerVehicle))
+    throw new Refusal(400, 'Daily limit of this vehicle: no more PPSR searches on its VIN today')
+}
+
+/** A report that takes its time; one at a time for an evaluation [A §7 /carhistory, §8]. */
+export const carHistory = serve(runCarHistory, async (call) => {
+  if (call.caller.rooftop.carHistory === false)
+    throw new Refusal(403, 'Car History is not enabled for this dealership')
+  const subject = subjectOf(call)
+  const { service } = call
+  const check = await service.checks.runAlone(subject.evalId, () => runReport(subject, service))
+  if (check === undefined) throw new Refusal(429, 'Request in progress, please wait')
+  const names = service.wire.appraisal.carHistory
+  return renderCheck(check, names, service, service.clock.now())
+})
+
+async function runReport(subject: Subject, service: Service): Promise<VehicleCheck> {
+  const { limits, checks, clock } = service
+  if (!limits.take(`car history at ${subject.rooftopUid}`, limits.of.carHistoryPerDay))
+    throw new Refusal(429, 'Daily throttle: no more Car History reports at this rooftop today')
+  // Not kept alive by a wait, so that `close` is quick.
+  await wait(limits.of.carHistoryMs, undefined, { ref: false })
+  if (subject.vin === samples.auHistoryFails.vin)
+    throw new Refusal(500, 'Failed to get vehicle history')
+  return checks.add({ kind: 'car_history', searchedAt: clock.now(), ...subject })
+}
+
+/** Certificates of the dealer group for the VIN, newest first, each with a fresh link [A §4]. */
+export const pastPpsr = serve(listPastPpsr, (call) => past(call, 'ppsr', () => ({})))
+
+/** Reports of the dealer group for the VIN, with the certificate that was there when each was made [A §2, §4]. */
+export const pastCarHistory = serve(listPastCarHistory, (call) =>
+  past(call, 'car_history', (check) => ({
+    SearchNumber: check.searchNumber,
+    CertificateNumber: call.service.checks.certificateOf(check)?.certificateNumber ?? null,
+  })),
+)
+
+function past(
+  call: OnEvaluation,
+  kind: CheckKind,
+  more: (check: VehicleCheck) => JsonObject,
+): JsonObject[] {
+  const { now, service } = call
+  const names = service.wire.appraisal.pastCheck
+  return service.checks.past(kind, subjectOf(call), now).map((check) => ({
+    WatchStatus: statusOf(check, service, now),
+    ...renderCheck(check, names, service, now),
+    ...more(check),
+  }))
+}
+
+/** What the daily looks have found on every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
+export const ppsrWatch = serve(watchPpsr, (call) => {
+  const { now, service } = call
+  const names = service.wire.appraisal.watch
+  const checks = service.checks.past('ppsr', subjectOf(call), now)
+  const statuses = checks.map((check) => statusOf(check, service, now))
+  const body: JsonObject = { WatchStatus: mostNoteworthy(statuses) }
+  const items = checks.map((check, index) => {
+    const item: JsonObject = {}
+    place(item, names.checkId, check.id)
+    place(item, names.checkStatus, statuses[index])
+    place(item, names.checkedAt, lastLookedAt(check, now))
+    return item
+  })
+  place(body, names.checks, items)
+  return body
+})
+
+/** A report is not monitored itself: it has the status of the certificate that was there when it was made. */
+function statusOf(check: VehicleCheck, { checks }: Service, now: Date): WatchStatus {
+  const watched = check.kind === 'ppsr' ? check : (checks.certificateOf(check) ?? check)
+  return watchStatusAt(watched, now)
+}
+
+/** 404 where the evaluation is not there or of another group, 400 where it has no 17-character VIN [A §7]. */
+function subjectOf({ fields, world, caller, now }: OnEvaluation): Subject {
+  const evaluation = world.evaluation(fields.evalid)
+  if (
+    evaluation === undefined ||
+    !isCreated(evaluation, now) ||
+    isVanished(evaluation, now) ||
+    !caller.groupRooftops.some(({ uid }) => uid === evaluation.rooftopUid)
+  )
+    throw new Refusal(404, 'Evaluation not found')
+  const vin = fieldsAt(evaluation, now).vin?.trim().toUpperCase()
+  if (vin?.length !== 17) throw new Refusal(400, 'The evaluation has no 17-character VIN')
+  const { uid: rooftopUid, groupId } = caller.rooftop
+  return { groupId, rooftopUid, evalId: evaluation.evalId, vin }
+}
+
+interface CheckNames {
+  readonly id: JsonPath
+  readonly createdAt: JsonPath
+  readonly pdfUrl: JsonPath
+}
+
+function renderCheck(
+  check: VehicleCheck,
+  names: CheckNames,
+  { origin }: Service,
+  now: Date,
+): JsonObject {
+  const body: JsonObject = {}
+  place(body, names.id, check.id)
+  place(body, names.createdAt, check.searchedAt)
+  const expiresAt = now.getTime() + pdfLinkLifeMs
+  place(body, names.pdfUrl, signLink(origin, pdfPath(check), expiresAt))
+  return body
+}
+
+function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): string {
+  return `/pdf/${kind}/${ref}.pdf`
+}
+
+/** What the links lead to: 403 once the link has expired or when it is forged, 404 for a check that is not there. */
+export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: Service): void {
+  app.get<{
+    Params: { kind: string; ref: string }
+    Querystring: { expires?: string; signature?: string }
+  }>('/pdf/:kind/:ref.pdf', async (request, reply) => {
+    const { kind, ref } = request.params
+    const { expires, signature } = request.query
+    const path = `/pdf/${kind}/${ref}.pdf`
+    if (!isLiveLink({ path, expires, signature }, clock.now()))
+      return reply.code(403).send({ error: 'The link has expired or its signature is wrong' })
+    const check = checks.withRef(kind, ref)
+    if (check === undefined) return reply.code(404).send({ error: 'There is no such check' })
+    return reply.type('application/pdf').send(await checkPdf(check))
+  })
+}

@@ -1,0 +1,119 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { runInProcess } from '../support/cli.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+let sandbox: Sandbox
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+
+beforeAll(async () => {
+  const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', name: 'Rooftop Two', dealerId: 102 })]
+  sandbox = await startSandbox({ world: worldOf({ rooftops, evaluations: [anEvaluation()] }) })
+  folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(sandbox.clientConfig()))
+})
+
+afterAll(async () => {
+  await sandbox.close()
+  await folder[Symbol.asyncDispose]()
+})
+
+const run = (...args: readonly string[]) => runInProcess(args, { cwd: folder.path })
+
+test('an answer is JSON on stdout, with and without --json, and nothing else', async () => {
+  const plain = await run('api', 'geteval', '--evalid', '1001', '--rooftop', 'rooftop-1')
+  const asJson = await run(
+    '--json',
+    'api',
+    '/v1/GetEval',
+    '--evalid=1001',
+    '--rooftop',
+    'rooftop-1',
+  )
+
+  expect(plain).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(plain.stdout)).toMatchObject([{ EvalID: 1001, Make: 'Toyota' }])
+  expect(JSON.parse(asJson.stdout)).toMatchObject([{ EvalID: 1001 }])
+})
+
+test('the help of an operation says its fields, its statuses and its section', async () => {
+  const { code, stdout } = await run('api', 'imageorder', '--help')
+
+  expect(code).toBe(0)
+  for (const part of [
+    '--evalid <number>',
+    '(required)',
+    '--ids',
+    '--yes',
+    '[A §4 /imageorder]',
+    '404',
+  ])
+    expect(stdout).toContain(part)
+})
+
+test.each([
+  [['geteval', '--evalid', '1'], 'geteval needs --rooftop <uid>, one of: rooftop-1 (Rooftop One)'],
+  [['geteval', '--evalid', '1', '--rooftop', 'x'], '--rooftop x is not in the config'],
+  [
+    ['geteval', '--evalid', 'x', '--rooftop', 'rooftop-1'],
+    '--evalid: invalid input: expected number',
+  ],
+  [
+    ['dcupdateeval', '--condition', '11'],
+    '--evalid is missing; --km is missing; --condition: too big',
+  ],
+  [['nothing'], 'Unknown command \'nothing\': see "forecourt api --help"'],
+  [['geteval', '--evalId', '1'], 'see "forecourt api geteval --help"'],
+  [
+    ['entervin', '--vin', 'X', '--rooftop', 'rooftop-1'],
+    'entervin writes at the source: nothing was sent',
+  ],
+  [['ppsrsearch', '--evalid', '1', '--rooftop', 'rooftop-1'], 'costs money (budget.ppsrSearch)'],
+  [['imageupload', '--evalid', '1', '--rooftop', 'rooftop-1'], 'imageupload needs --file <path>'],
+  [
+    ['imageupload', '--evalid', '1', '--rooftop', 'rooftop-1', '--file', '/nowhere.jpg'],
+    '--file /nowhere.jpg cannot be read',
+  ],
+  [['price-batch', '--vehicles', '@/nowhere.json'], '--vehicles @/nowhere.json cannot be read'],
+  [['price-batch', '--vehicles', '[{}]'], '--vehicles (0.reference)'],
+  [['pricingAi', '--evalid', '1', '--every', '0'], '--every 0 must be a number of seconds'],
+])('%j is refused before anything is sent, with what to do', async (args, said) => {
+  const before = sandbox.requests.count()
+  const { code, stdout, stderr } = await run('api', ...args)
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(said)
+  expect(sandbox.requests.count()).toBe(before)
+})
+
+test('an error of the service is exit 1, with the status, its words and what the document says', async () => {
+  const { code, stdout, stderr } = await run(
+    'api',
+    'geteval',
+    '--evalid',
+    '9',
+    '--rooftop',
+    'rooftop-1',
+  )
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('answered 400: "Evaluation not found"')
+  expect(stderr).toContain('Documented as: evaluation not found')
+  expect(stderr).not.toContain('partner-au\n')
+})
+
+test('without a vehicle-data key the config is at fault', async () => {
+  await using other = await temporaryFolder()
+  const { vehicleData: _, ...config } = sandbox.clientConfig()
+  await writeFile(join(other.path, 'forecourt.yaml'), stringify(config))
+
+  const args = ['api', 'vindatabasic', '--vin', 'SAMPLEAU000000001']
+  const { code, stderr } = await runInProcess(args, { cwd: other.path })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('vindatabasic needs vehicleData.apiKey')
+})
