@@ -17,6 +17,7 @@ export interface HouseOptions {
   readonly sandbox: SandboxOptions & { readonly now: Date }
   readonly sync?: ConfigInput['sync']
   readonly http?: ConfigInput['http']
+  readonly wire?: ConfigInput['wire']
   /** false: the config names no dealerId, so that a list answers for the whole group. Default true. */
   readonly dealerIds?: boolean
   /** Only these rooftops. */
@@ -94,6 +95,7 @@ function configFor(sandbox: Sandbox, url: string, options: HouseOptions): Config
     warehouse: { url },
     sync: { start, ...options.sync },
     http: { maxRetries: 0, timeoutSeconds: 10, ...options.http },
+    ...(options.wire === undefined ? {} : { wire: options.wire }),
   }
   return makeConfig(input, '/nowhere')
 }

@@ -1,0 +1,195 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { expect, test } from 'vitest'
+import type { z } from 'zod'
+import { makeConfig } from '#src/config.ts'
+import { openServices } from '#src/context.ts'
+import * as checks from '#src/contract/appraisal/checks.ts'
+import * as creation from '#src/contract/appraisal/creation.ts'
+import * as evaluations from '#src/contract/appraisal/evaluations.ts'
+import * as photos from '#src/contract/appraisal/photos.ts'
+import { getPricing } from '#src/contract/appraisal/pricing.ts'
+import * as webhooks from '#src/contract/appraisal/webhooks.ts'
+import type { Effect, Operation } from '#src/contract/operation.ts'
+import { allOperations } from '#src/contract/operations.ts'
+import * as vehicleChecks from '#src/contract/vehicle-data/checks.ts'
+import * as decode from '#src/contract/vehicle-data/decode.ts'
+import { pollPrediction, predictPrice } from '#src/contract/vehicle-data/prediction.ts'
+import * as prices from '#src/contract/vehicle-data/prices.ts'
+import { openLog } from '#src/log.ts'
+import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { samples } from '#src/sandbox/samples.ts'
+import { startSandbox } from '#src/sandbox/server.ts'
+import { valueAt } from '#src/values/json-path.ts'
+import { defaultWire, type WireSettings } from '#src/values/wire.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { renamedWire } from './renamed.ts'
+
+const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+const now = new Date('2026-03-10T06:30:00Z')
+
+function smallWorld() {
+  return worldOf({
+    rooftops: [aRooftop(), aRooftop({ uid: 'gulf', groupId: 'gulf', region: 'GCC', dealerId: 9 })],
+    evaluations: [anEvaluation(), anEvaluation({ evalId: 1002, rooftopUid: 'gulf' })],
+  })
+}
+
+type Call = <S extends z.ZodRawShape, A>(
+  operation: Operation<Effect, S, A>,
+  fields: z.input<z.ZodObject<S>>,
+  more?: { readonly uid?: string; readonly files?: readonly string[] },
+) => Promise<{ readonly answer: A; readonly body: unknown }>
+
+/** Calls every operation of both services once, in an order that makes sense, and gives what each answer said. */
+async function callEverything(wire: WireSettings, image: string): Promise<Map<string, unknown>> {
+  const clock = new VirtualClock({ start: now, frozen: true })
+  await using sandbox = await startSandbox({ world: smallWorld(), clock, wire })
+  const config = makeConfig({ ...sandbox.clientConfig(), wire }, '/nowhere')
+  await using services = openServices<Effect>(config, silent, ['read', 'write', 'bill'])
+  const said = new Map<string, unknown>()
+  const call: Call = async (operation, fields, { uid = 'rooftop-1', files = [] } = {}) => {
+    const { key, dealerId } = config.rooftops.find((one) => one.uid === uid)!
+    const rooftop = { uid, dealerId, keyName: key }
+    const reply = await services.client.call(operation, { fields, files, rooftop })
+    const answer = reply.answer()
+    said.set(operation.name, answer)
+    return { answer, body: reply.body }
+  }
+  await callAppraisal(call, wire, said, image)
+  await callVehicleData(call, sandbox.clock, image)
+  return said
+}
+
+async function callAppraisal(
+  call: Call,
+  wire: WireSettings,
+  said: Map<string, unknown>,
+  image: string,
+): Promise<void> {
+  const { vin } = samples.auAmbiguous
+  const { enterVin: names, updateEval, webhook, carHistory, ppsrCertificate } = wire.appraisal
+  const { body: choice } = await call(creation.enterVin, { vin })
+  const options = valueAt((choice as unknown[])[0], names.options) as unknown[]
+  const desc = String(valueAt(options[0], names.description))
+  said.set('entervin', desc)
+  const { answer: made } = await call(creation.manualCarEntry, { vin, desc })
+  const { EvalID: evalid } = made as { EvalID: number }
+  const { answer: uploaded } = await call(photos.uploadImage, { evalid }, { files: [image] })
+  const imgid = Number(uploaded.CarPics[0]!.ID)
+  await call(photos.orderImages, { evalid, ids: [imgid] })
+  await call(photos.pinHero, { evalid, imgid })
+  await call(photos.listImages, { evalid })
+  const update = { evalid, km: 48_000, price: 20_000, cName: 'Pat', pricingAi: true }
+  const { body: updated } = await call(creation.updateEvaluation, update)
+  said.set('dcupdateeval', valueAt(updated, updateEval.pricing))
+  const gulf = { evalid: 1002, km: 9000, gccPriceGuide: true }
+  const { body: priced } = await call(creation.updateEvaluation, gulf, { uid: 'gulf' })
+  said.set('dcupdateeval in the gulf', valueAt(priced, updateEval.gccPricing))
+  said.set('geteval', (await call(evaluations.getEvaluation, { evalid })).answer.length)
+  const { body: list } = await call(evaluations.listEvaluations, {})
+  said.set('getevallist', (valueAt(list, wire.appraisal.evalList.items) as unknown[]).length)
+  await call(evaluations.listUsers, {})
+  await call(getPricing, { evalid, reasoning: true })
+  const { body: certificate } = await call(checks.searchPpsr, { evalid })
+  said.set('ppsrsearch', valuesOf(certificate, ppsrCertificate))
+  const { body: history } = await call(checks.runCarHistory, { evalid })
+  said.set('carhistory', valuesOf(history, carHistory))
+  const { pastCheck, watch } = wire.appraisal
+  const { body: past } = await call(checks.listPastPpsr, { evalid })
+  said.set(
+    'getpastppsrsearch',
+    (past as unknown[]).map((one) => valuesOf(one, pastCheck)),
+  )
+  const { body: reports } = await call(checks.listPastCarHistory, { evalid })
+  said.set(
+    'getpastcarhistory',
+    (reports as unknown[]).map((one) => valuesOf(one, pastCheck)),
+  )
+  const { body: watched } = await call(checks.watchPpsr, { evalid })
+  const items = valueAt(watched, watch.checks) as unknown[]
+  said.set(
+    'ppsrwatch',
+    items.map((one) => valuesOf(one, watch)),
+  )
+  await callWebhooks(call, webhook, said)
+}
+
+async function callWebhooks(
+  call: Call,
+  names: WireSettings['appraisal']['webhook'],
+  said: Map<string, unknown>,
+): Promise<void> {
+  const wanted = {
+    type: 'eval',
+    trigger_event: 'ON_COMPLETE',
+    webhook: 'https://a.example/x',
+  } as const
+  const { body: made } = await call(webhooks.createWebhook, wanted)
+  const id = Number(valueAt(made, names.id))
+  said.set('webhooks-create', valuesOf(made, names))
+  const { body: changed } = await call(webhooks.updateWebhook, {
+    id,
+    webhook: 'https://b.example/',
+  })
+  said.set('webhooks-update', valuesOf(changed, names))
+  const { body: list } = await call(webhooks.listWebhooks, {})
+  const items = valueAt(list, names.items) as unknown[]
+  said.set(
+    'webhooks-list',
+    items.map((one) => valuesOf(one, names)),
+  )
+  await call(webhooks.deleteWebhook, { id })
+  said.set('webhooks-delete', 'done')
+}
+
+async function callVehicleData(call: Call, clock: VirtualClock, image: string): Promise<void> {
+  await call(decode.decodeGcc, { vin: samples.gccSingle.vin })
+  await call(decode.decodeGcc, {}, { files: [image] }).catch(() => undefined)
+  await call(decode.decodeAu, { vin: samples.auSingle.vin, clientReference: 'mine' })
+  await call(vehicleChecks.checkHistory, { vin: samples.usSingle.vin })
+  const { answer: found } = await call(vehicleChecks.searchNewPpsr, { vin: samples.auSingle.vin })
+  await call(vehicleChecks.watchNewPpsr, { searchId: found.searchId! })
+  const { vin } = samples.auSingle
+  const guide = { vin, market: 'AU', km: 9000, gccSpec: true, saleMonth: 2, saleYear: 2025 }
+  await call(prices.getPriceGuide, guide)
+  const vehicles = [
+    { reference: 'S-1', vin, km: 9000 },
+    { reference: 'S-2', adcode: 'AU0TOYHILUX01' },
+    { reference: 'S-3', adcode: 'nothing' },
+  ]
+  const { answer: batch } = await call(prices.submitPriceBatch, { vehicles, market: 'AU' })
+  clock.advance(60_000)
+  await call(prices.pollPriceBatch, { batchId: batch.batchId! })
+  const asked = { vin, km: 9000, predictDate: '2026-01-02', reasoning: true }
+  const { answer: begun } = await call(predictPrice, asked)
+  clock.advance(120_000)
+  await call(pollPrediction, { requestId: begun.requestId! })
+}
+
+/** The values at the paths of a group of settings, by their names. */
+function valuesOf(body: unknown, names: Readonly<Record<string, string | string[]>>) {
+  return Object.fromEntries(
+    Object.entries(names).map(([name, path]) => [name, path === '' ? null : valueAt(body, path)]),
+  )
+}
+
+test('every operation says the same when everything has another name, with only wire edited', async () => {
+  await using folder = await temporaryFolder()
+  const image = join(folder.path, `${samples.gccSingle.vin}.png`)
+  const picture = { width: 8, height: 8, channels: 3, background: 'red' } as const
+  await writeFile(image, await sharp({ create: picture }).png().toBuffer())
+
+  const usual = await callEverything(defaultWire, image)
+  const renamed = await callEverything(renamedWire(), image)
+
+  expect(allOperations.map(({ name }) => name).filter((name) => !usual.has(name))).toEqual([])
+  const plain = (said: Map<string, unknown>) =>
+    JSON.stringify([...said], (name, value) => (name === 'items' ? undefined : value), 1)
+      .replaceAll(/127\.0\.0\.1:\d+/g, 'HERE')
+      .replaceAll(/"renamed": \{[^}]*\},?/g, '')
+  expect(plain(renamed)).toBe(plain(usual))
+  expect(plain(usual)).not.toMatch(/": null|undefined/)
+})
