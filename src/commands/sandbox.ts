@@ -8,7 +8,7 @@ import { sandboxAnchor } from './sandbox-anchor.ts'
 
 export const sandbox: CommandDefinition = {
   usage: 'sandbox',
-  summary: 'The documented services on loopback, over a seeded world, until stopped',
+  summary: 'Both documented services on loopback, over a seeded world, until stopped',
   options: (command) =>
     command
       .option('--port <port>', 'port on 127.0.0.1', '4010')
@@ -36,8 +36,10 @@ export const sandbox: CommandDefinition = {
     started.clock.set(new Date())
     const config = started.clientConfig()
     // Its keys are made up and meant to be copied, even when the config here holds them as secrets.
-    session.openResult({ baseUrl: started.baseUrl, ...config }, () => [
-      `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C. A config that fits:`,
+    const page = started.baseUrl.replace(/v1$/, '')
+    session.openResult({ baseUrl: started.baseUrl, page, ...config }, () => [
+      `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C.`,
+      `Its page, ${page} , shows every operation with an example. A config that fits:`,
       '',
       stringify(config).trimEnd(),
     ])

@@ -76,9 +76,11 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       payloads, with no API call
       quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
                                       did not fit
+      api                             Any documented operation of both services:
+                                      "forecourt api <operation> --help"
       warehouse <action>              start | stop | url | status of the embedded
                                       Postgres
-      sandbox [options]               The documented services on loopback, over a
+      sandbox [options]               Both documented services on loopback, over a
                                       seeded world, until stopped
       help [command]                  display help for command
     "
