@@ -100,7 +100,8 @@ async function runOperation(
       : await send()
   const begun = { operation, call, body }
   const result = options['wait'] ? await waitFor(session, services.client, begun, every) : body
-  session.result(result, () => [JSON.stringify(result, null, 2)])
+  // As received, signed links included: whoever asks for one wants to open it.
+  session.openResult(result, () => [JSON.stringify(result, null, 2)])
   return 0
 }
 

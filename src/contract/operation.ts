@@ -144,9 +144,14 @@ export function receivedFields(
 /** The answer as it came, where nothing of its shape is documented. */
 export const asReceived = (body: unknown): unknown => body
 
-/** A reader that holds the answer against its documented shape. */
-export function shaped<T>(schema: z.ZodType<T>): (body: unknown) => T {
-  return (body) => schema.parse(body)
+/** A reader that holds the answer against its documented shape, and can tell it. */
+export interface Shaped<T> {
+  (body: unknown): T
+  readonly shape: z.ZodType<T>
+}
+
+export function shaped<T>(shape: z.ZodType<T>): Shaped<T> {
+  return Object.assign((body: unknown) => shape.parse(body), { shape })
 }
 
 /** Names of the fields that stand in a path, in order. */

@@ -1,2 +1,44 @@
-/** Filled in by its routes. */
-export class Reasoning {}
+import { sampleOf } from './decode-vin.ts'
+import { samples } from './samples.ts'
+import { scramble } from './seeded-random.ts'
+
+/** [A §3] */
+export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
+
+/** Reasoning of the pricing AI, from the first time that someone asks for it. */
+export class Reasoning {
+  readonly #askedAt = new Map<number, number>()
+
+  /** Where the reasoning for an evaluation stands; asking for the first time begins it. */
+  ask(evalId: number, vin: string | null | undefined, now: Date): ReasoningStatus {
+    const askedAt = this.#askedAt.get(evalId) ?? now.getTime()
+    this.#askedAt.set(evalId, askedAt)
+    return statusOf(`evaluation ${evalId}`, vin, now.getTime() - askedAt)
+  }
+
+  /** Whether somebody has asked and the answer is still to come. */
+  isRunning(evalId: number, now: Date): boolean {
+    const askedAt = this.#askedAt.get(evalId)
+    return askedAt !== undefined && isRunning(`evaluation ${evalId}`, now.getTime() - askedAt)
+  }
+}
+
+/** `processing` for 10 to 90 seconds [A §8], then `completed`; `unavailable` for the sample and about one in twenty.
+ *  A function of what is reasoned about. */
+export function statusOf(
+  subject: string,
+  vin: string | null | undefined,
+  elapsedMs: number,
+): ReasoningStatus {
+  if (isRunning(subject, elapsedMs)) return 'processing'
+  const sample = sampleOf(vin)
+  const fails =
+    sample === undefined
+      ? scramble(`reasoning on ${subject} ends`) % 20 === 0
+      : sample.vin === samples.reasoningUnavailable.vin
+  return fails ? 'unavailable' : 'completed'
+}
+
+function isRunning(subject: string, elapsedMs: number): boolean {
+  return elapsedMs < 10_000 + (scramble(`reasoning on ${subject} takes`) % 80_001)
+}

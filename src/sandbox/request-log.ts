@@ -31,6 +31,11 @@ export class RequestLog {
     return this.#counts.values().reduce((total, count) => total + count, 0)
   }
 
+  /** How many requests to each path, by path. */
+  counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
   /** The kept requests, oldest first. */
   entries(path?: string): LoggedRequest[] {
     const all = [...this.#entries.slice(this.#oldest), ...this.#entries.slice(0, this.#oldest)]

@@ -6,6 +6,7 @@ import { answerRequest, loggedPath } from './answer.ts'
 import { Checks } from './checks.ts'
 import { type ClientConfig, clientConfigFor, sandboxVehicleDataKey } from './client-config.ts'
 import { VirtualClock } from './clock.ts'
+import { serveControls } from './controls.ts'
 import { endpoints } from './endpoints.ts'
 import { FaultPlan, type FaultRule } from './faults.ts'
 import { generateChecks } from './generate-checks.ts'
@@ -16,6 +17,7 @@ import { Limits, type SandboxLimits } from './limits.ts'
 import { Reasoning } from './reasoning.ts'
 import { readJsonBody } from './request-body.ts'
 import { RequestLog } from './request-log.ts'
+import { serveAbout } from './routes/about.ts'
 import { serveCheckPdfs } from './routes/checks.ts'
 import { servePhotoFiles } from './routes/photos.ts'
 import type { Service } from './service.ts'
@@ -68,6 +70,8 @@ export interface Sandbox {
   readonly requests: RequestLog
   /** PPSR and Car History checks; `add` puts in one that was made earlier. */
   readonly checks: Checks
+  /** Webhook subscriptions and deliveries. */
+  readonly webhooks: Webhooks
   /** The parts of `forecourt.yaml` that make a client speak to this sandbox. */
   clientConfig(): ClientConfig
   close(): Promise<void>
@@ -78,11 +82,11 @@ export interface Sandbox {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0 } = options
   const service = serviceOf(options)
-  const { world, clock, faults, requests, checks, vehicleDataKey } = service
+  const { world, clock, faults, requests, checks, webhooks, vehicleDataKey } = service
   const appraisal = serverFor(service, 'appraisal')
   const vehicleData = serverFor(service, 'vehicleData')
   const close = async () => {
-    await Promise.all([appraisal.close(), vehicleData.close()])
+    await Promise.all([appraisal.close(), vehicleData.close(), service.webhooks.close()])
   }
   const origin = await listen(appraisal, host, port)
   const second = options.vehicleDataPort ?? (port === 0 ? 0 : port + 1)
@@ -92,6 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
   // Known only now: with port 0 the system chooses.
   service.origin = origin
+  service.vehicleDataOrigin = vehicleDataUrl
   service.rendering.photoBaseUrl ||= origin
   const baseUrl = `${origin}/v1`
   return {
@@ -104,6 +109,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     faults,
     requests,
     checks,
+    webhooks,
     clientConfig: () => clientConfigFor(world, { baseUrl, vehicleDataUrl, vehicleDataKey }),
     close,
     [Symbol.asyncDispose]: close,
@@ -118,25 +124,27 @@ function serviceOf(options: SandboxOptions): Service {
   const clock = options.clock ?? new VirtualClock({ start: now })
   const world =
     options.world ?? generateWorld({ seed, rooftops, evaluations, days, now, generatedUser })
+  const rendering = {
+    wire: wire.appraisal,
+    photoBaseUrl: options.photoBaseUrl ?? '',
+    listCarriesUpdatedAt: options.listCarriesUpdatedAt ?? true,
+  }
   return {
     world,
     clock,
     wire,
-    rendering: {
-      wire: wire.appraisal,
-      photoBaseUrl: options.photoBaseUrl ?? '',
-      listCarriesUpdatedAt: options.listCarriesUpdatedAt ?? true,
-    },
+    rendering,
     faults: new FaultPlan(options.faults, seed),
     requests: new RequestLog(),
     limits: new Limits(clock, options.limits),
     checks: new Checks(options.world ? [] : generateChecks(seed, world)),
     images: new Images(),
     reasoning: new Reasoning(),
-    webhooks: new Webhooks(),
+    webhooks: new Webhooks({ world, clock, rendering }),
     jobs: new Jobs(),
     vehicleDataKey: sandboxVehicleDataKey,
     origin: '',
+    vehicleDataOrigin: '',
   }
 }
 
@@ -158,6 +166,7 @@ function serverFor(service: Service, name: ServiceName): FastifyInstance {
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     reply.code(error.statusCode ?? 500).send({ error: error.message })
   })
+  serveAbout(app, service)
   for (const endpoint of endpoints) {
     if (endpoint.operation.service !== name) continue
     const { method, path, encoding } = endpoint.operation.transport(service.wire)
@@ -171,6 +180,7 @@ function serverFor(service: Service, name: ServiceName): FastifyInstance {
   if (name === 'appraisal') {
     servePhotoFiles(app, service)
     serveCheckPdfs(app, service)
+    serveControls(app, service)
   }
   return app
 }

@@ -34,4 +34,6 @@ export interface Service {
   readonly vehicleDataKey: string
   /** `http://<host>:<port>` of the appraisal service, which serves photos and PDFs too; empty until it listens. */
   origin: string
+  /** The same of the vehicle-data APIs. */
+  vehicleDataOrigin: string
 }

@@ -1,3 +1,4 @@
+import { ConfiguredFields } from './configured-fields.ts'
 import { entrySecond, fieldsAt, isListed, isReadable } from './lifecycle.ts'
 import { avalanche } from './seeded-random.ts'
 import { type TruthEvaluation, truthOf } from './truth.ts'
@@ -36,6 +37,7 @@ export class World {
   readonly rooftops: readonly Rooftop[]
   readonly users: readonly Salesperson[]
   readonly keys: readonly ApiKey[]
+  readonly configuredFields = new ConfiguredFields()
   readonly #evaluations = new Map<number, Evaluation>()
   /** Per rooftop, by creation, so that a window is a binary search. */
   readonly #entries = new Map<string, Entry[]>()
@@ -44,6 +46,7 @@ export class World {
   readonly #poisons = new Map<number, Readonly<Record<string, unknown>>>()
   readonly #rooftops: ReadonlyMap<string, Rooftop>
   readonly #users: ReadonlyMap<number, Salesperson>
+  #lastEvalId = 0
 
   constructor({ groups, rooftops, users, keys, evaluations }: WorldContents) {
     this.groups = groups
@@ -62,6 +65,11 @@ export class World {
 
   evaluations(): Iterable<Evaluation> {
     return this.#evaluations.values()
+  }
+
+  /** For a new evaluation: above every id that there is. */
+  get nextEvalId(): number {
+    return this.#lastEvalId + 1
   }
 
   evaluation(evalId: number): Evaluation | undefined {
@@ -127,10 +135,13 @@ export class World {
   }
 
   add(evaluation: Evaluation): void {
-    const { evalId, rooftopUid } = evaluation
+    const { evalId, rooftopUid, customFields } = evaluation
+    const rooftop = this.#rooftops.get(rooftopUid)
     if (this.#evaluations.has(evalId)) throw new Error(`Evaluation ${evalId} is there already`)
-    if (!this.#rooftops.has(rooftopUid))
+    if (rooftop === undefined)
       throw new Error(`Evaluation ${evalId} is at rooftop ${rooftopUid}, which this world lacks`)
+    this.configuredFields.learn(rooftop.groupId, customFields)
+    this.#lastEvalId = Math.max(this.#lastEvalId, evalId)
     const edits = evaluation.edits.toSorted(byInstant)
     this.#put({ ...evaluation, edits })
     const entries = valueFor(this.#entries, rooftopUid, () => [])

@@ -75,8 +75,9 @@ async function callAppraisal(
   const options = valueAt((choice as unknown[])[0], names.options) as unknown[]
   const desc = String(valueAt(options[0], names.description))
   said.set('entervin', desc)
-  const { answer: made } = await call(creation.manualCarEntry, { vin, desc })
+  const { body: made } = await call(creation.manualCarEntry, { vin, desc })
   const { EvalID: evalid } = made as { EvalID: number }
+  said.set('manualcarentry', valuesOf(made, { ...wire.appraisal.evaluation, vin: 'VIN' }))
   const { answer: uploaded } = await call(photos.uploadImage, { evalid }, { files: [image] })
   const imgid = Number(uploaded.CarPics[0]!.ID)
   await call(photos.orderImages, { evalid, ids: [imgid] })
@@ -84,10 +85,10 @@ async function callAppraisal(
   await call(photos.listImages, { evalid })
   const update = { evalid, km: 48_000, price: 20_000, cName: 'Pat', pricingAi: true }
   const { body: updated } = await call(creation.updateEvaluation, update)
-  said.set('dcupdateeval', valueAt(updated, updateEval.pricing))
   const gulf = { evalid: 1002, km: 9000, gccPriceGuide: true }
   const { body: priced } = await call(creation.updateEvaluation, gulf, { uid: 'gulf' })
-  said.set('dcupdateeval in the gulf', valueAt(priced, updateEval.gccPricing))
+  const { pricing, gccPricing } = updateEval
+  said.set('dcupdateeval', [valueAt(updated, pricing), valueAt(priced, gccPricing)])
   said.set('geteval', (await call(evaluations.getEvaluation, { evalid })).answer.length)
   const { body: list } = await call(evaluations.listEvaluations, {})
   said.set('getevallist', (valueAt(list, wire.appraisal.evalList.items) as unknown[]).length)
@@ -185,11 +186,10 @@ test('every operation says the same when everything has another name, with only 
   const usual = await callEverything(defaultWire, image)
   const renamed = await callEverything(renamedWire(), image)
 
-  expect(allOperations.map(({ name }) => name).filter((name) => !usual.has(name))).toEqual([])
+  expect([...usual.keys()].sort()).toEqual(allOperations.map(({ name }) => name).sort())
   const plain = (said: Map<string, unknown>) =>
     JSON.stringify([...said], (name, value) => (name === 'items' ? undefined : value), 1)
       .replaceAll(/127\.0\.0\.1:\d+/g, 'HERE')
       .replaceAll(/"renamed": \{[^}]*\},?/g, '')
   expect(plain(renamed)).toBe(plain(usual))
-  expect(plain(usual)).not.toMatch(/": null|undefined/)
 })

@@ -14,7 +14,10 @@ const authHeader = {
 const type = z.enum(['eval', 'drive'])
 /** ON_SHARE_OFFER and ON_EXTERNAL_PRICE cannot be created on this interface [A §6]. */
 export const selfServeEvents = ['ON_COMPLETE', 'ON_EXPORT', 'ON_DRIVE_COMPLETED'] as const
-const event = z.enum(selfServeEvents)
+const event = z.enum(
+  selfServeEvents,
+  `has to be ${selfServeEvents.join(', ')}; ON_SHARE_OFFER and ON_EXTERNAL_PRICE cannot be created on this interface`,
+)
 const address = z.string().min(1).describe('HTTPS POST URL')
 
 export const listWebhooks = operation({

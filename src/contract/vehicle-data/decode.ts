@@ -6,8 +6,8 @@ import { textAt } from './reading.ts'
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 
 /** The documented part of the factory build of a GCC vehicle [V §2]. */
-const gccBuild = z.looseObject({
-  VehicleData: z.looseObject({
+const gccBuild = z.object({
+  VehicleData: z.object({
     VIN: z.string(),
     MY: z.union([z.string(), z.number()]).nullish(),
     Make: z.string().nullish(),
@@ -18,7 +18,7 @@ const gccBuild = z.looseObject({
     GCC: z.boolean().nullish(),
     ADCode: z.string().nullish(),
   }),
-  VehicleSpec: z.looseObject({ FactoryOptions: z.array(z.string()).nullish() }).nullish(),
+  VehicleSpec: z.object({ FactoryOptions: z.array(z.string()).nullish() }).nullish(),
 })
 
 /** Factory build by VIN, or by an image of it [V §4 /v1/gccfactoryvinext]. */

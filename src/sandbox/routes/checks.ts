@@ -156,7 +156,8 @@ function renderCheck(
   return body
 }
 
-function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): string {
+/** Below the origin of the appraisal service. */
+export function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): string {
   return `/pdf/${kind}/${ref}.pdf`
 }
 

@@ -1,0 +1,162 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { instant } from '../contract/fields.ts'
+import { isReadable } from './lifecycle.ts'
+import { Refusal } from './refusal.ts'
+import { readJsonBody } from './request-body.ts'
+import type { Service } from './service.ts'
+import type { WebhookEvent } from './webhooks.ts'
+
+// What a real service does by itself or by a press in its app; no part of the documented services.
+
+const clockMove = z.xor(
+  [z.strictObject({ advanceSeconds: z.number() }), z.strictObject({ set: instant })],
+  'send { advanceSeconds: number } or { set: ISO instant with a zone }',
+)
+
+const evaluationOnly = z.strictObject({ evalid: z.int().positive() })
+
+const fault = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(200).max(599),
+    body: z.unknown().exactOptional(),
+    headers: z.record(z.string(), z.string()).exactOptional(),
+  }),
+  z.strictObject({
+    kind: z.literal('tooMany'),
+    retryAfter: z
+      .union([z.number().min(0), instant.transform(toDate)])
+      .nullable()
+      .exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('reset') }),
+  z.strictObject({ kind: z.literal('slow'), ms: z.int().min(0).max(600_000) }),
+  z.strictObject({ kind: z.literal('truncate') }),
+  z.strictObject({ kind: z.literal('html') }),
+  z.strictObject({ kind: z.literal('empty') }),
+  z.strictObject({
+    kind: z.literal('listCap'),
+    cap: z.int().min(0),
+    order: z.enum(['newest', 'oldest', 'arbitrary']),
+  }),
+  z.strictObject({
+    kind: z.literal('oversize'),
+    bytes: z
+      .int()
+      .min(1)
+      .max(2 ** 31),
+  }),
+])
+
+const faultRule = z.strictObject({
+  match: z
+    .strictObject({
+      path: z.string().startsWith('/').exactOptional(),
+      rooftopUid: z.string().exactOptional(),
+      key: z.string().exactOptional(),
+      evalId: z.int().exactOptional(),
+      nth: z.array(z.int().min(1)).exactOptional(),
+    })
+    .exactOptional(),
+  times: z.int().min(0).exactOptional(),
+  probability: z.number().min(0).max(1).exactOptional(),
+  fault,
+})
+
+function toDate(iso: string): Date {
+  return new Date(iso)
+}
+
+type Control = (body: unknown) => unknown
+
+/** The controls by method and path; what each answers is JSON. */
+function controlsOf(service: Service): Readonly<Record<string, Control>> {
+  const { clock, faults, requests, webhooks } = service
+  return {
+    'GET /clock': () => ({ now: clock.now() }),
+    'POST /clock': (body) => {
+      moveClock(service, fitting(clockMove, body))
+      return { now: clock.now() }
+    },
+    'POST /export': (body) => fire(service, 'ON_EXPORT', body),
+    'POST /drive': (body) => fire(service, 'ON_DRIVE_COMPLETED', body),
+    'GET /deliveries': () => ({ deliveries: webhooks.deliveries() }),
+    'GET /requests': () => ({ total: requests.count(), paths: requests.counts() }),
+    'POST /faults': (body) => {
+      const rule = fitting(faultRule, body)
+      faults.add(rule)
+      return { added: rule }
+    },
+    'DELETE /faults': () => {
+      faults.clear()
+      return { cleared: true }
+    },
+  }
+}
+
+/** Serves the controls under `/sandbox/`: JSON without a key, to this machine alone, not in the request log. */
+export function serveControls(app: FastifyInstance, service: Service): void {
+  for (const [name, control] of Object.entries(controlsOf(service))) {
+    const [method, path] = name.split(' ') as [string, string]
+    app.route({
+      method,
+      url: `/sandbox${path}`,
+      handler: (request, reply) => answerControl(request, reply, control),
+    })
+  }
+  app.all('/sandbox/*', (request, reply) =>
+    answerControl(request, reply, () => {
+      throw new Refusal(404, `There is no control ${request.method} ${request.url}`)
+    }),
+  )
+}
+
+function answerControl(
+  { ip, body: bytes, headers }: FastifyRequest,
+  reply: FastifyReply,
+  control: Control,
+): FastifyReply {
+  try {
+    if (!isLoopback(ip)) throw new Refusal(403, 'The controls answer this machine alone')
+    const { sent, error } = readJsonBody(bytes, headers['content-type'])
+    if (error !== null) throw new Refusal(400, error)
+    return reply.send(control(sent))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return reply.code(error.status).send({ error: error.message })
+  }
+}
+
+function isLoopback(ip: string): boolean {
+  return ip === '::1' || /^(::ffff:)?127\./.test(ip)
+}
+
+function fitting<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body)
+  if (result.success) return result.data
+  const said = result.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
+  )
+  throw new Refusal(400, said.join('; '))
+}
+
+/** Not beyond the years in which every date has its usual text. */
+function moveClock({ clock }: Service, move: z.infer<typeof clockMove>): void {
+  const target =
+    'set' in move
+      ? Date.parse(move.set)
+      : Math.round(clock.now().getTime() + move.advanceSeconds * 1000)
+  if (!(target >= 0 && target < Date.UTC(10_000, 0)))
+    throw new Refusal(400, 'The clock can be put between the years 1970 and 9999')
+  clock.set(new Date(target))
+}
+
+/** The deliveries that the event started: none when nobody has subscribed to it. */
+function fire({ world, clock, webhooks }: Service, event: WebhookEvent, body: unknown): unknown {
+  const { evalid } = fitting(evaluationOnly, body)
+  const evaluation = world.evaluation(evalid)
+  if (evaluation === undefined || !isReadable(evaluation, clock.now()))
+    throw new Refusal(400, `There is no completed evaluation ${evalid}`)
+  return { deliveries: webhooks.fire(event, evalid) }
+}

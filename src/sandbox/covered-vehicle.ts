@@ -1,0 +1,111 @@
+import { catalogue, type CatalogueVehicle, lastSoldYear, vehicleByCode } from './catalogue.ts'
+import { regionCurrency } from './currencies.ts'
+import { decodeVin, sampleOf } from './decode-vin.ts'
+import { fieldsAt } from './lifecycle.ts'
+import { Refusal } from './refusal.ts'
+import type { World } from './world.ts'
+import type { Region } from './world-types.ts'
+
+// Which vehicle a call of the vehicle-data APIs is about. They know Australia and the six GCC countries [V §1].
+
+/** A vehicle and its model year. */
+export interface KnownVehicle {
+  readonly vehicle: CatalogueVehicle
+  readonly year: number
+}
+
+/** How a call names a vehicle. */
+export interface VehicleName {
+  readonly adcode?: string | undefined
+  readonly vin?: string | undefined
+}
+
+interface Market {
+  readonly region: Region
+  /** ISO 4217. */
+  readonly currency: string
+}
+
+const markets: Readonly<Record<string, Market>> = {
+  AU: { region: 'AU', currency: 'AUD' },
+  AE: { region: 'GCC', currency: 'AED' },
+  SA: { region: 'GCC', currency: 'SAR' },
+  QA: { region: 'GCC', currency: 'QAR' },
+  KW: { region: 'GCC', currency: 'KWD' },
+  BH: { region: 'GCC', currency: 'BHD' },
+  OM: { region: 'GCC', currency: 'OMR' },
+}
+const coveredRegions: readonly Region[] = ['GCC', 'AU']
+
+/** The market of a two-letter country code, undefined where none is named; 400 for a country without coverage. */
+export function marketOf(country: string | undefined): Market | undefined {
+  if (country === undefined) return undefined
+  const code = country.trim().toUpperCase()
+  if (!Object.hasOwn(markets, code))
+    throw new Refusal(
+      400,
+      `market: there is no coverage of ${code}, only of ${Object.keys(markets).join(', ')}`,
+    )
+  return markets[code]
+}
+
+/** Local currency: of the market, else of the vehicle's own region. */
+export function currencyOf({ region }: CatalogueVehicle, market: Market | undefined): string {
+  return market?.currency ?? regionCurrency[region]
+}
+
+/** The vehicle by its code, which goes before a VIN, or by its VIN. 400 when it has neither, 404 when it is unknown. */
+export function mustFind(
+  { adcode, vin }: VehicleName,
+  {
+    world,
+    now,
+    market,
+  }: { readonly world: World; readonly now: Date; readonly market?: Market | undefined },
+): KnownVehicle {
+  if (adcode !== undefined) {
+    const vehicle = vehicleByCode(adcode.trim().toUpperCase())
+    if (vehicle === undefined || !coveredRegions.includes(vehicle.region))
+      throw new Refusal(404, `There is no vehicle with the code ${adcode}`)
+    return { vehicle, year: lastSoldYear(vehicle, now) }
+  }
+  if (vin === undefined) throw new Refusal(400, 'Neither a code nor a VIN')
+  return mustDecode(vin, { world, now, regions: market ? [market.region] : coveredRegions })
+}
+
+/** The exact factory build behind a VIN, where an ambiguous one stands for the first of its vehicles. 404 when it
+ *  decodes in none of the regions. */
+export function mustDecode(
+  vin: string,
+  {
+    world,
+    now,
+    regions,
+  }: { readonly world: World; readonly now: Date; readonly regions: readonly Region[] },
+): KnownVehicle {
+  const appraised = sampleOf(vin) ? undefined : appraisedAs(vin, world, now)
+  if (appraised !== undefined && regions.includes(appraised.vehicle.region)) return appraised
+  for (const region of regions) {
+    const decoded = decodeVin(vin, region)
+    if (decoded.kind === 'single') return decoded
+    if (decoded.kind === 'ambiguous') return { vehicle: decoded.vehicles[0]!, year: decoded.year }
+  }
+  throw new Refusal(404, 'VIN not found')
+}
+
+/** What an evaluation on the VIN says it is, so that both services tell of the same vehicle. */
+function appraisedAs(vin: string, world: World, now: Date): KnownVehicle | undefined {
+  for (const evaluation of world.withVin(vin, now)) {
+    const { make, model, variant, year } = fieldsAt(evaluation, now)
+    const region = world.rooftop(evaluation.rooftopUid)?.region
+    const vehicle = catalogue.find(
+      (one) =>
+        one.region === region &&
+        one.make === make &&
+        one.model === model &&
+        one.variant === variant,
+    )
+    if (vehicle !== undefined) return { vehicle, year: year ?? lastSoldYear(vehicle, now) }
+  }
+  return undefined
+}

@@ -1,0 +1,81 @@
+import { catalogue, type CatalogueVehicle, vehicleByCode } from './catalogue.ts'
+import { type Sample, samples } from './samples.ts'
+import { scramble } from './seeded-random.ts'
+import type { Region } from './world-types.ts'
+
+/** What a VIN stands for; ambiguous ones are variants of one model. */
+export type Decoded =
+  | { readonly kind: 'single'; readonly vehicle: CatalogueVehicle; readonly year: number }
+  | {
+      readonly kind: 'ambiguous'
+      readonly vehicles: readonly CatalogueVehicle[]
+      readonly year: number
+    }
+  | { readonly kind: 'unknown' }
+
+const unknown: Decoded = { kind: 'unknown' }
+const vinCharacters = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
+const ambiguousSamples: readonly string[] = [
+  samples.auAmbiguous.vin,
+  samples.usAmbiguous.vin,
+  samples.gccAmbiguous.vin,
+]
+/** One vehicle per region that its samples decode to; those with several variants there. */
+const sampleVehicle: Readonly<Record<Region, CatalogueVehicle>> = {
+  AU: vehicleByCode('AU0TOYHILUX01')!,
+  US: vehicleByCode('US0FORF150X01')!,
+  GCC: vehicleByCode('GC0TOYLANDC01')!,
+}
+
+/** A VIN always decodes to the same in a region; about one in five is ambiguous. The check digit is not validated
+ *  [A §4 /entervin]. A sample of another region is unknown. */
+export function decodeVin(vin: string, region: Region): Decoded {
+  const text = plainVin(vin)
+  if (!/^[A-HJ-NPR-Z0-9]{17}$/.test(text)) return unknown
+  const sample = sampleOf(text)
+  if (sample !== undefined) return decodeSample(sample, region)
+  const known = catalogue.filter((vehicle) => vehicle.region === region)
+  const vehicle = known[scramble(`vehicle of ${text}`) % known.length]!
+  return decodedAs(vehicle, text, scramble(`ambiguity of ${text}`) % 4 === 0)
+}
+
+/** The sample that the VIN is, in any case. */
+export function sampleOf(vin: string | null | undefined): Sample | undefined {
+  const text = plainVin(vin ?? '')
+  return Object.values(samples).find((sample) => sample.vin === text)
+}
+
+/** Without blanks around it, in upper case. */
+export function plainVin(vin: string): string {
+  return vin.trim().toUpperCase()
+}
+
+/** The VIN of a plate that nothing else is known of: always the same one. */
+export function vinOfPlate(plate: string, state: string): string {
+  return Array.from({ length: 17 }, (_, at) => {
+    const index = scramble(`character ${at} of ${plate} in ${state}`) % vinCharacters.length
+    return vinCharacters[index]!
+  }).join('')
+}
+
+function decodeSample({ vin, region: home }: Sample, region: Region): Decoded {
+  if ((home !== 'any' && home !== region) || vin === samples.undecodable.vin) return unknown
+  return decodedAs(sampleVehicle[region], vin, ambiguousSamples.includes(vin))
+}
+
+/** Ambiguous only where the model has other variants of that year. */
+function decodedAs(vehicle: CatalogueVehicle, vin: string, wantsChoice: boolean): Decoded {
+  const years = vehicle.lastYear - vehicle.firstYear + 1
+  const year = vehicle.firstYear + (scramble(`year of ${vin}`) % years)
+  const vehicles = catalogue.filter(
+    ({ region, make, model, firstYear, lastYear }) =>
+      region === vehicle.region &&
+      make === vehicle.make &&
+      model === vehicle.model &&
+      firstYear <= year &&
+      year <= lastYear,
+  )
+  return wantsChoice && vehicles.length > 1
+    ? { kind: 'ambiguous', vehicles, year }
+    : { kind: 'single', vehicle, year }
+}

@@ -1,0 +1,161 @@
+import type { FieldValues, Operation, Region } from '../contract/operation.ts'
+import { fieldsAt, isReadable } from './lifecycle.ts'
+import { wireValues } from './openapi-fields.ts'
+import type { Service } from './service.ts'
+import type { World } from './world.ts'
+import type { ApiKey, Evaluation, Rooftop } from './world-types.ts'
+
+/** As whom an example is called, and about what. */
+export interface Scene {
+  readonly key: ApiKey
+  readonly rooftop: Rooftop
+  /** Null where the world has no completed evaluation that the key may read. */
+  readonly evaluation: Evaluation | null
+}
+
+/** A call of this very sandbox that it answers. */
+export interface ExampleCall {
+  /** By our names. */
+  readonly fields: FieldValues
+  /** Uid of the rooftop; null where the service knows none. */
+  readonly rooftopUid: string | null
+  readonly request: ExampleRequest
+}
+
+/** What goes over the wire. */
+export interface ExampleRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Fields by wire names; null where none travel in a body. */
+  readonly json: FieldValues | null
+  readonly form: Readonly<Record<string, string>> | null
+  /** Form field of a file that has to be sent along. */
+  readonly file: string | null
+}
+
+/** Examples out of this world as it stands now: real keys, rooftops, evaluations and photos. */
+export function exampleCalls(service: Service): (operation: Operation) => ExampleCall {
+  const scenes = new Map<string, Scene | null>()
+  const sceneIn = (region: Region | 'any'): Scene | null => {
+    const known = scenes.get(region)
+    if (known !== undefined) return known
+    const found = findScene(service, region)
+    scenes.set(region, found)
+    return found
+  }
+  return (operation) => {
+    const scene = operation.service === 'appraisal' ? sceneIn(operation.region ?? 'any') : null
+    const fields = exampleFields(operation, scene, service)
+    const rooftopUid = scene?.rooftop.uid ?? null
+    return { fields, rooftopUid, request: requestOf(service, operation, { fields, scene }) }
+  }
+}
+
+/** A key of the region with a rooftop and a completed evaluation that it reads; null in a world without keys. */
+export function findScene({ world, clock }: Service, region: Region | 'any' = 'any'): Scene | null {
+  const now = clock.now()
+  const keys = world.keys
+    .filter((key) => region === 'any' || key.region === region)
+    .toSorted((a, b) => Number(a.linkedUserId === null) - Number(b.linkedUserId === null))
+  for (const key of keys) {
+    const covered = key.rooftopUids.flatMap((uid) => world.rooftop(uid) ?? [])
+    const evaluation = tellingEvaluation(world, covered, now)
+    const rooftop =
+      covered.find(({ uid }) => uid === evaluation?.rooftopUid) ??
+      covered.find(({ carHistory }) => carHistory !== false) ??
+      covered[0]
+    if (rooftop !== undefined) return { key, rooftop, evaluation }
+  }
+  return null
+}
+
+/** One on which every operation has something to say, if there is one. */
+function tellingEvaluation(
+  world: World,
+  rooftops: readonly Rooftop[],
+  now: Date,
+): Evaluation | null {
+  const uids = new Set(
+    rooftops.filter(({ carHistory }) => carHistory !== false).map(({ uid }) => uid),
+  )
+  let any: Evaluation | null = null
+  for (const evaluation of world.evaluations()) {
+    if (!uids.has(evaluation.rooftopUid) || !isReadable(evaluation, now)) continue
+    const { photos, vin, odometer } = fieldsAt(evaluation, now)
+    if (photos.length > 1 && vin?.length === 17 && odometer) return evaluation
+    any ??= evaluation
+  }
+  return any
+}
+
+/** The operation's own example, about something that is there. */
+function exampleFields(operation: Operation, scene: Scene | null, { clock }: Service): FieldValues {
+  const { example } = operation
+  const evaluation = scene?.evaluation ?? null
+  const user = needsUser(operation, scene) ? { user: scene!.key.user } : {}
+  if (evaluation === null) return { ...example, ...user }
+  const photoIds = fieldsAt(evaluation, clock.now()).photos.map(({ id }) => id)
+  const real: FieldValues = {
+    evalid: evaluation.evalId,
+    ...(photoIds.length === 0 ? {} : { ids: photoIds.toReversed(), imgid: photoIds[0] }),
+  }
+  const replaced = Object.entries(example).map(([name, value]) => [name, real[name] ?? value])
+  return { ...Object.fromEntries(replaced), ...user }
+}
+
+/** A key without a linked user has to say on whose behalf it reads [A §4 /geteval]. */
+function needsUser({ name }: Operation, scene: Scene | null): boolean {
+  return name === 'geteval' && scene !== null && scene.key.linkedUserId === null
+}
+
+function requestOf(
+  service: Service,
+  operation: Operation,
+  { fields, scene }: { readonly fields: FieldValues; readonly scene: Scene | null },
+): ExampleRequest {
+  const { wire } = service
+  const { method, path: template, encoding } = operation.transport(wire)
+  const { path, rest } = wireValues(operation, fields, wire)
+  const texts = Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ]),
+  )
+  const query = encoding === 'query' ? new URLSearchParams(texts).toString() : ''
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(path[name])),
+  )
+  return {
+    method,
+    url: baseUrlOf(service, operation) + filled + (query === '' ? '' : `?${query}`),
+    headers: headersOf(service, operation, scene),
+    json: encoding === 'json' ? rest : null,
+    form: encoding === 'form' ? texts : null,
+    file: operation.file?.required ? operation.file.name(wire) : null,
+  }
+}
+
+/** Paths of the appraisal service are below /v1; those of the other begin with it. */
+export function baseUrlOf(
+  { origin, vehicleDataOrigin }: Service,
+  { service }: Pick<Operation, 'service'>,
+): string {
+  return service === 'appraisal' ? `${origin}/v1` : vehicleDataOrigin
+}
+
+function headersOf(
+  { wire, vehicleDataKey }: Service,
+  { service }: Operation,
+  scene: Scene | null,
+): Record<string, string> {
+  if (service === 'vehicleData') return { Authorization: vehicleDataKey }
+  if (scene === null) return {}
+  const { authHeader, authPrefix } = wire.appraisal
+  const { key, rooftop } = scene
+  return {
+    [authHeader]: authPrefix + key.value,
+    ...(key.kind === 'partner' ? { 'X-Dealer-Id': rooftop.uid } : {}),
+  }
+}

@@ -1,0 +1,53 @@
+import type { CatalogueVehicle } from './catalogue.ts'
+import { plainVin } from './decode-vin.ts'
+import { scramble } from './seeded-random.ts'
+
+/** What left the factory under a VIN, beyond what the catalogue says of every such vehicle. */
+export interface FactoryBuild {
+  /** `YYYY-MM`: of the model year, or late in the year before it. */
+  readonly buildMonth: string
+  /** Name with a code [V §2]. */
+  readonly exteriorColour: string
+  readonly interiorColour: string
+  /** Built to the specification of the GCC. */
+  readonly isGccSpec: boolean
+  /** Those of the catalogue's that were fitted. */
+  readonly options: readonly string[]
+}
+
+const exteriorColours = [
+  'Glacier White (040)',
+  'Midnight Black (202)',
+  'Silver Dust (1F7)',
+  'Ocean Blue (8X8)',
+  'Ember Red (3T3)',
+  'Desert Bronze (4V6)',
+]
+const interiorColours = ['Black', 'Beige', 'Grey', 'Saddle brown']
+
+/** Always the same for a VIN. */
+export function factoryBuildOf(
+  vin: string,
+  { options }: CatalogueVehicle,
+  year: number,
+): FactoryBuild {
+  const text = plainVin(vin)
+  const draw = (what: string, choices: number) => scramble(`${what} of ${text}`) % choices
+  const months = draw('build month', 14) - 2
+  return {
+    buildMonth: new Date(Date.UTC(year, months)).toISOString().slice(0, 7),
+    exteriorColour: exteriorColours[draw('exterior', exteriorColours.length)]!,
+    interiorColour: interiorColours[draw('interior', interiorColours.length)]!,
+    isGccSpec: isGccSpec(vin),
+    options: options.filter((option) => draw(`option ${option}`, 5) < 3),
+  }
+}
+
+/** False for a vehicle of the GCC that the factory built for another market, as about one VIN in eight. */
+export function specOf({ region }: CatalogueVehicle, vin: string | null | undefined): boolean {
+  return region !== 'GCC' || typeof vin !== 'string' || isGccSpec(vin)
+}
+
+function isGccSpec(vin: string): boolean {
+  return scramble(`specification of ${plainVin(vin)}`) % 8 !== 0
+}

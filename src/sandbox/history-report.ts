@@ -1,0 +1,97 @@
+import { countsFor } from './check-watch.ts'
+import type { KnownVehicle } from './covered-vehicle.ts'
+import { averageKm } from './price-model.ts'
+import { scramble } from './seeded-random.ts'
+
+/** What sources of the EU and the US have on a VIN; an empty list = nothing recorded [V §2]. */
+export interface HistoryReport {
+  /** No title brands and no junk, salvage or insurance records [V §1]. */
+  readonly isClean: boolean
+  readonly titles: readonly TitleRecord[]
+  readonly brands: readonly HistoryRecord[]
+  readonly salvage: readonly HistoryRecord[]
+  readonly accidents: readonly HistoryRecord[]
+  readonly thefts: readonly HistoryRecord[]
+  readonly liens: readonly HistoryRecord[]
+}
+
+interface HistoryRecord {
+  /** `YYYY-MM-DD`. */
+  readonly date: string
+  /** Two-letter country code. */
+  readonly country: string
+  readonly description: string
+}
+
+interface TitleRecord extends HistoryRecord {
+  readonly odometer: number
+  readonly odometerUnit: 'km' | 'miles'
+}
+
+const countries = ['US', 'DE', 'NL', 'FR']
+const brandTexts = ['Salvage title', 'Rebuilt title', 'Flood damage', 'Odometer not actual']
+const salvageTexts = ['Insurance total loss', 'Sold at a salvage auction', 'Junk yard record']
+const accidentTexts = ['Front impact, minor', 'Rear impact, moderate', 'Side impact, minor']
+const dayMs = 86_400_000
+
+/** Always the same for a VIN on a day; theft and lien records agree with the PPSR counts of the VIN. */
+export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryReport {
+  const draw = (what: string, choices: number) => scramble(`${what} of ${vin}`) % choices
+  const several = (what: string, count: number, texts: readonly string[]): HistoryRecord[] =>
+    Array.from({ length: count }, (_, at) => ({
+      ...placeOf(`${what} ${at}`, vin, known, now),
+      description: texts[draw(`${what} text ${at}`, texts.length)]!,
+    })).sort((a, b) => (a.date < b.date ? -1 : 1))
+  const counts = countsFor(vin)
+  const isBad = draw('history', 5) === 0
+  const brands = several('brand', isBad ? 1 + draw('brands', 2) : 0, brandTexts)
+  const salvage = several('salvage', isBad ? draw('salvages', 3) : 0, salvageTexts)
+  const accidents = draw('accidents', 3) === 0 ? 1 + draw('crashes', 2) : 0
+  return {
+    isClean: brands.length === 0 && salvage.length === 0,
+    titles: titlesOf(vin, known, now),
+    brands,
+    salvage,
+    accidents: several('accident', accidents, accidentTexts),
+    thefts: several('theft', counts.stolen, ['Reported stolen']),
+    liens: several('lien', counts.securityInterests, ['Lien recorded on the title']),
+  }
+}
+
+/** One to three, with odometer readings that rise, in the unit of the country. */
+function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
+  const count = 1 + (scramble(`titles of ${vin}`) % 3)
+  const { country } = placeOf('title', vin, known, now)
+  const firstMs = firstDayMs(known, now)
+  const share = 0.7 + (scramble(`driving of ${vin}`) % 60) / 100
+  return Array.from({ length: count }, (_, at) => {
+    const dateMs = firstMs + ((now.getTime() - firstMs) * (at + 1)) / (count + 1)
+    const km = averageKm((dateMs - firstMs) / (365 * dayMs)) * share
+    const isUs = country === 'US'
+    return {
+      date: dayOf(dateMs),
+      country,
+      description: at === 0 ? 'First title' : 'Transfer of title',
+      odometer: Math.round(isUs ? km / 1.609_344 : km),
+      odometerUnit: isUs ? 'miles' : 'km',
+    }
+  })
+}
+
+function placeOf(what: string, vin: string, known: KnownVehicle, now: Date) {
+  const firstMs = firstDayMs(known, now)
+  const share = (1 + (scramble(`${what} date of ${vin}`) % 98)) / 100
+  return {
+    date: dayOf(firstMs + (now.getTime() - firstMs) * share),
+    country: countries[scramble(`country of ${vin}`) % countries.length]!,
+  }
+}
+
+/** The first of the model year, but at least a quarter ago. */
+function firstDayMs({ year }: KnownVehicle, now: Date): number {
+  return Math.min(Date.UTC(year, 0), now.getTime() - 90 * dayMs)
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { firstName, type JsonPath } from '../values/json-path.ts'
+
+/** A JSON schema of draft 2020-12, as far as it is looked into here. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly items?: JsonSchema
+  readonly [keyword: string]: unknown
+}
+
+/** A value at its place in an answer. */
+export type Placed = readonly (readonly [JsonPath, JsonSchema])[]
+
+const makeOptions = {
+  io: 'input',
+  unrepresentable: 'any',
+  override: ({ zodSchema, jsonSchema }) => {
+    // What only fills the page: the bounds of a whole number, the expression of a named format.
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern
+    if (zodSchema._zod.def.type === 'undefined') jsonSchema.not = {}
+  },
+} satisfies z.core.ToJSONSchemaParams
+
+/** The JSON schema of what is sent. */
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...made } = z.toJSONSchema(schema, makeOptions)
+  return made as JsonSchema
+}
+
+/** JSON schemas by name, that point at each other in the components of an OpenAPI document. */
+export function componentSchemas(
+  shapes: Readonly<Record<string, z.ZodType>>,
+): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>()
+  for (const [id, shape] of Object.entries(shapes)) registry.add(shape, { id })
+  const { schemas } = z.toJSONSchema(registry, { ...makeOptions, uri: componentUri })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...made }]) => [
+      id,
+      made as JsonSchema,
+    ]),
+  )
+}
+
+function componentUri(id: string): string {
+  return `#/components/schemas/${id}`
+}
+
+export function refTo(component: string): JsonSchema {
+  return { $ref: componentUri(component) }
+}
+
+export function listOf(items: JsonSchema): JsonSchema {
+  return { type: 'array', items }
+}
+
+/** An object with these values, each where a reader looks for it first; `""` is the body itself. */
+export function objectOf(placed: Placed, base: JsonSchema = { type: 'object' }): JsonSchema {
+  return placed.reduce<JsonSchema>((whole, [path, schema]) => {
+    const name = firstName(path)
+    return name === '' ? schema : withProperty(whole, name.split('.'), schema)
+  }, base)
+}
+
+function withProperty(
+  base: JsonSchema,
+  [name = '', ...deeper]: readonly string[],
+  schema: JsonSchema,
+): JsonSchema {
+  const known = base.properties?.[name] ?? { type: 'object' }
+  const property = deeper.length === 0 ? schema : withProperty(known, deeper, schema)
+  return { ...base, properties: { ...base.properties, [name]: property } }
+}

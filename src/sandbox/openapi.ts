@@ -1,0 +1,222 @@
+import type { FieldValues, Operation, ServiceName } from '../contract/operation.ts'
+import type { AppraisalWire, WireSettings } from '../values/wire.ts'
+import { type JsonSchema, refTo } from './json-schema.ts'
+import { answerSchemas } from './openapi-answers.ts'
+import { objectSchema, type WireField, wireFields, wireValues } from './openapi-fields.ts'
+import { effectTexts, operationGroups, serviceTitles } from './operation-groups.ts'
+
+/** What the document is made for: the wire names in force, and where the services are. */
+export interface OpenApiInput {
+  readonly wire: WireSettings
+  /** Base URLs: of the appraisal service with `/v1`, of the vehicle-data APIs without. */
+  readonly servers: Readonly<Record<ServiceName, string>>
+  /** Fields of an example call, by our names; default: the operation's own. */
+  readonly exampleOf?: (operation: Operation) => FieldValues
+  /** A rooftop to show as `X-Dealer-Id`. */
+  readonly rooftopUid?: string
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The OpenAPI 3.1 document of both services, by the wire names in force. */
+export function openApiDocument(input: OpenApiInput): Json {
+  const { wire, servers } = input
+  const answers = answerSchemas(wire)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const { name, operations } of operationGroups)
+    for (const operation of operations) {
+      const { method, path } = operation.transport(wire)
+      const entry = operationEntry(operation, input, answers.answerOf(operation))
+      paths[path] = { ...paths[path], [method.toLowerCase()]: { tags: [name], ...entry } }
+    }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Appraisal service and vehicle-data APIs (Forecourt sandbox)',
+      version: '1.3.0',
+      description: about,
+    },
+    servers: (['appraisal', 'vehicleData'] as const).map((name) => serverEntry(servers, name)),
+    tags: operationGroups.map(({ name, service }) => ({
+      name,
+      description: serviceTitles[service],
+    })),
+    paths,
+    components: {
+      securitySchemes: { appraisal: appraisalScheme(wire.appraisal), vehicleData: vehicleScheme },
+      parameters: { dealerId: dealerIdParameter(input.rooftopUid) },
+      schemas: { ErrorBody: errorBody, ...answers.components },
+    },
+  }
+}
+
+const about = [
+  'Every operation of the two documents. Names that the documents leave open are those of the wire settings in force.',
+  'Sources are cited as `[A §n]` (appraisal service) and `[V §n]` (vehicle data).',
+].join(' ')
+
+const errorBody: JsonSchema = {
+  type: 'object',
+  description: 'Shown for some operations [A §7]; the sandbox uses it for all.',
+  properties: { error: { type: 'string' } },
+  required: ['error'],
+}
+
+const vehicleScheme = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'Authorization',
+  description: 'The key of the vehicle-data APIs [V §5].',
+}
+
+/** Whether the key of the appraisal service travels as HTTP bearer authentication. */
+export function isBearer({ authHeader, authPrefix }: AppraisalWire): boolean {
+  return /^authorization$/i.test(authHeader) && /^bearer $/i.test(authPrefix)
+}
+
+function appraisalScheme(wire: AppraisalWire): Json {
+  const { authHeader, authPrefix } = wire
+  const description = 'Dedicated or partner key [A §5]; the header is a wire setting.'
+  if (isBearer(wire)) return { type: 'http', scheme: 'bearer', description }
+  const prefixed = authPrefix === '' ? '' : ` The key follows the text "${authPrefix}".`
+  return { type: 'apiKey', in: 'header', name: authHeader, description: description + prefixed }
+}
+
+function dealerIdParameter(rooftopUid: string | undefined): Json {
+  return {
+    name: 'X-Dealer-Id',
+    in: 'header',
+    required: false,
+    description:
+      'uid of the rooftop. Required with a partner key; ignored on a dedicated one [A §5].',
+    schema: { type: 'string' },
+    ...(rooftopUid === undefined ? {} : { example: rooftopUid }),
+  }
+}
+
+function serverEntry(servers: OpenApiInput['servers'], name: ServiceName): Json {
+  return { url: servers[name], description: serviceTitles[name] }
+}
+
+function operationEntry(
+  operation: Operation,
+  input: OpenApiInput,
+  answer: JsonSchema | undefined,
+): Json {
+  const { service, effect, region, budget, source } = operation
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    description: description(operation),
+    servers: [serverEntry(input.servers, service)],
+    security: [{ [service]: [] }],
+    ...requestParts(operation, input),
+    responses: responsesOf(operation, answer),
+    'x-effect': effect,
+    'x-source': source,
+    ...(region === null ? {} : { 'x-region': region }),
+    ...(budget === null ? {} : { 'x-budget': budget }),
+  }
+}
+
+function description({ source, effect, region, follow }: Operation): string {
+  const parts = [
+    effectTexts[effect],
+    ...(region === null ? [] : [`${region} keys alone.`]),
+    ...(follow === null
+      ? []
+      : [`Asynchronous: asked again with \`${follow.operation}\` every ${follow.everySeconds} s.`]),
+    `Source: ${source}`,
+  ]
+  return parts.join(' ')
+}
+
+function requestParts(operation: Operation, { wire, exampleOf }: OpenApiInput): Json {
+  const { service, transport } = operation
+  const { encoding } = transport(wire)
+  const fields = wireFields(operation, wire)
+  const example = wireValues(operation, exampleOf?.(operation) ?? operation.example, wire)
+  const query = encoding === 'query' ? fields.rest : []
+  const parameters = [
+    ...fields.path.map((field) => parameter('path', field, example.path[field.name])),
+    ...query.map((field) => parameter('query', field, example.rest[field.name])),
+    ...(service === 'appraisal' ? [{ $ref: '#/components/parameters/dealerId' }] : []),
+  ]
+  const body = encoding === 'query' ? {} : bodyOf(operation, fields.rest, { example, wire })
+  return { ...(parameters.length === 0 ? {} : { parameters }), ...body }
+}
+
+function parameter(place: 'path' | 'query', field: WireField, example: unknown): Json {
+  const { description: text, ...schema } = field.schema
+  return {
+    name: field.name,
+    in: place,
+    required: place === 'path' || field.required,
+    ...(text === undefined ? {} : { description: text }),
+    schema,
+    ...(example === undefined ? {} : { example }),
+  }
+}
+
+function bodyOf(
+  operation: Operation,
+  fields: readonly WireField[],
+  {
+    example,
+    wire,
+  }: { readonly example: { readonly rest: FieldValues }; readonly wire: WireSettings },
+): Json {
+  const { encoding } = operation.transport(wire)
+  const all =
+    encoding === 'form'
+      ? [...fields.map((field) => withExample(field, example.rest)), ...fileFields(operation, wire)]
+      : fields
+  if (all.length === 0) return {}
+  const content = { schema: objectSchema(all), example: example.rest }
+  const required = all.some((field) => field.required)
+  return {
+    requestBody: {
+      required,
+      content:
+        encoding === 'form'
+          ? { 'multipart/form-data': { ...content, ...partEncoding(fields) } }
+          : { 'application/json': content },
+    },
+  }
+}
+
+/** In a form, viewers look for the example at the field itself. */
+function withExample(field: WireField, example: FieldValues): WireField {
+  const value = example[field.name]
+  return value === undefined ? field : { ...field, schema: { ...field.schema, examples: [value] } }
+}
+
+function fileFields({ file }: Operation, wire: WireSettings): WireField[] {
+  if (file === null) return []
+  const { name, required, several, description: text } = file
+  const one = { type: 'string', contentMediaType: 'application/octet-stream', format: 'binary' }
+  const schema = several ? { type: 'array', items: one } : one
+  return [{ name: name(wire), required, schema: { ...schema, description: text } }]
+}
+
+/** Lists travel in a form as JSON text. */
+function partEncoding(fields: readonly WireField[]): Json {
+  const lists = fields.filter(({ schema }) => schema.type === 'array')
+  if (lists.length === 0) return {}
+  const json = { contentType: 'application/json' }
+  return { encoding: Object.fromEntries(lists.map(({ name }) => [name, json])) }
+}
+
+function responsesOf({ status, statuses }: Operation, answer: JsonSchema = {}): Json {
+  const success = (text: string) => ({
+    description: text,
+    content: { 'application/json': { schema: answer } },
+  })
+  const others = Object.entries(statuses).map(([code, when]) => [
+    code,
+    Number(code) < 300
+      ? success(when)
+      : { description: when, content: { 'application/json': { schema: refTo('ErrorBody') } } },
+  ])
+  return { ...Object.fromEntries(others), [status]: success('Success') }
+}

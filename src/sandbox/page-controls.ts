@@ -1,0 +1,65 @@
+import { findScene } from './example-calls.ts'
+import { curlCommand } from './example-commands.ts'
+import { codeBlock, type Html, html, table } from './page-html.ts'
+import type { Service } from './service.ts'
+
+interface Control {
+  readonly method: string
+  readonly path: string
+  readonly does: string
+  /** An example body; null where none is sent. */
+  readonly body: Readonly<Record<string, unknown>> | null
+}
+
+function controls(evalid: number): readonly Control[] {
+  const fault = { match: { path: '/geteval' }, times: 1, fault: { kind: 'status', status: 503 } }
+  return [
+    control('GET', '/clock', 'tells the virtual time, by which everything here goes'),
+    control('POST', '/clock', 'moves it: advanceSeconds, or set to an instant', {
+      advanceSeconds: 86_400,
+    }),
+    control('POST', '/export', 'presses Export in the app: ON_EXPORT webhooks fire', { evalid }),
+    control('POST', '/drive', 'ends a drive: ON_DRIVE_COMPLETED webhooks fire', { evalid }),
+    control('GET', '/deliveries', 'lists what was delivered to webhooks'),
+    control('GET', '/requests', 'counts the requests that were answered, by path'),
+    control('POST', '/faults', 'adds a fault: status, tooMany, reset, slow, truncate, …', fault),
+    control('DELETE', '/faults', 'clears every fault'),
+  ]
+}
+
+function control(
+  method: string,
+  path: string,
+  does: string,
+  body: Control['body'] = null,
+): Control {
+  return { method, path: `/sandbox${path}`, does, body }
+}
+
+/** What the real service does by itself: time, presses in its app, misfortune. */
+export function controlsSection(service: Service): Html {
+  const all = controls(findScene(service)?.evaluation?.evalId ?? 1001)
+  const rows = all.map(({ method, path, does }) => [
+    html`<span class="method ${method.toLowerCase()}">${method}</span>`,
+    html`<code>${path}</code>`,
+    does,
+  ])
+  const commands = all.map(({ method, path, body }) =>
+    curlCommand({
+      method,
+      url: service.origin + path,
+      headers: {},
+      json: body,
+      form: null,
+      file: null,
+    }),
+  )
+  return html`<section id="controls" aria-labelledby="controls-title">
+  <h2 id="controls-title">Controls</h2>
+  <p>Not part of the documented services: JSON without a key, answered to this machine alone.</p>
+  ${table('Controls of the sandbox', ['method', 'path', 'what it does'], rows)}
+  <details class="part"><summary>As curl commands</summary>
+  ${commands.map((command, index) => codeBlock(`${all[index]?.method} ${all[index]?.path}`, command))}
+  </details>
+</section>`
+}

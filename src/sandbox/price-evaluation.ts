@@ -1,0 +1,97 @@
+import { catalogue, type CatalogueVehicle } from './catalogue.ts'
+import { decodeVin } from './decode-vin.ts'
+import { type InsightSubject, insightsFor } from './insights.ts'
+import { fieldsAt } from './lifecycle.ts'
+import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
+import type { JsonObject } from './render.ts'
+import { scramble } from './seeded-random.ts'
+import type { Service } from './service.ts'
+import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
+
+/** An evaluation with its prices, in whole units of the rooftop's currency. */
+export interface PricedEvaluation {
+  readonly evaluation: Evaluation
+  readonly rooftop: Rooftop
+  readonly fields: EvaluationFields
+  readonly vehicle: CatalogueVehicle
+  readonly year: number
+  readonly prices: ModelPrices
+}
+
+const kmInMile = 1.609_344
+
+/** The prices of an evaluation as it stands now. */
+export function priceEvaluation(
+  { world }: Pick<Service, 'world'>,
+  evaluation: Evaluation,
+  now: Date,
+): PricedEvaluation {
+  const rooftop = world.rooftop(evaluation.rooftopUid)!
+  const fields = fieldsAt(evaluation, now)
+  const vehicle = vehicleOf(fields, rooftop.region)
+  const year = fields.year ?? Math.round((vehicle.firstYear + vehicle.lastYear) / 2)
+  const odometer = fields.odometer ?? null
+  const km = odometer === null ? null : odometer * kmPer(rooftop.region)
+  const prices = priceOf({ vehicle, year, km, at: now, currency: rooftop.currency })
+  return { evaluation, rooftop, fields, vehicle, year, prices }
+}
+
+/** PricingAiPayload, field names verbatim [A §2]; asking for the reasoning begins it. */
+export function pricingPayload(
+  { reasoning }: Pick<Service, 'reasoning'>,
+  priced: PricedEvaluation,
+  now: Date,
+  withReasoning: boolean,
+): JsonObject {
+  const { evaluation, rooftop, fields, prices } = priced
+  const { evalId } = evaluation
+  const status = withReasoning ? reasoning.ask(evalId, fields.vin, now) : null
+  const insights =
+    status === 'completed' ? insightsFor(subjectOf(priced, now)) : { dealer: null, customer: null }
+  return {
+    confidence: prices.confidence,
+    prediction_date: now.toISOString().slice(0, 10),
+    prices: {
+      wholesale: prices.wholesale,
+      wholesale_low: prices.wholesaleLow,
+      wholesale_high: prices.wholesaleHigh,
+      buy_to_retail: prices.buyToRetail,
+      retail: prices.retail,
+      quick_sale: prices.quickSale,
+      sweet_spot: prices.sweetSpot,
+    },
+    currency_symbol: currencySymbol(rooftop.currency),
+    evalId,
+    ...(status === null ? {} : { reasoning: { status, ...insights } }),
+  }
+}
+
+/** By make, model and variant, else by make and model, else by VIN; any other vehicle is priced like one of the region. */
+function vehicleOf({ vin, make, model, variant }: EvaluationFields, region: Region) {
+  const known = catalogue.filter((vehicle) => vehicle.region === region)
+  const alike = known.filter((vehicle) => vehicle.make === make && vehicle.model === model)
+  const named = alike.find((vehicle) => vehicle.variant === variant) ?? alike[0]
+  if (named !== undefined) return named
+  const decoded = decodeVin(vin ?? '', region)
+  if (decoded.kind === 'single') return decoded.vehicle
+  if (decoded.kind === 'ambiguous') return decoded.vehicles[0]!
+  return known[scramble(`price of ${make} ${model}`) % known.length]!
+}
+
+function subjectOf(priced: PricedEvaluation, now: Date): InsightSubject {
+  const { rooftop, fields, vehicle, year, prices } = priced
+  const { make = vehicle.make, model = vehicle.model, variant = vehicle.variant } = fields
+  return {
+    name: [year, make, model, variant].filter((one) => one !== null).join(' '),
+    odometer: fields.odometer ?? null,
+    unit: rooftop.region === 'US' ? 'mi' : 'km',
+    usualOdometer: averageKm(ageAt({ year, at: now })) / kmPer(rooftop.region),
+    currency: rooftop.currency,
+    prices,
+  }
+}
+
+/** Odometers of the US read miles. */
+function kmPer(region: Region): number {
+  return region === 'US' ? kmInMile : 1
+}

@@ -1,0 +1,110 @@
+import type { CatalogueVehicle } from './catalogue.ts'
+import { convert, regionCurrency } from './currencies.ts'
+import { scramble } from './seeded-random.ts'
+
+/** What is to be priced, and as of when. */
+export interface PriceAsk {
+  readonly vehicle: CatalogueVehicle
+  /** Model year. */
+  readonly year: number
+  /** null = average for the age. */
+  readonly km: number | null
+  readonly at: Date
+  /** ISO 4217. */
+  readonly currency: string
+  /** False = not built for the GCC, which is worth less there; left out = it was. */
+  readonly gccSpec?: boolean
+}
+
+/** Whole units of the currency; quick sale < wholesale < buy to retail < sweet spot < retail. */
+export interface ModelPrices {
+  readonly retail: number
+  readonly retailLow: number
+  readonly retailHigh: number
+  readonly wholesale: number
+  readonly wholesaleLow: number
+  readonly wholesaleHigh: number
+  readonly wholesalePerfectLow: number
+  readonly wholesalePerfectHigh: number
+  readonly buyToRetail: number
+  readonly quickSale: number
+  readonly sweetSpot: number
+  readonly confidence: 'high' | 'medium' | 'low'
+}
+
+/** Half the width of a range, as a share of its middle. */
+const spreads = { high: 0.05, medium: 0.08, low: 0.13 } as const
+const nonGccShare = 0.82
+
+/** A pure function: more age and more kilometres never raise a price, and the market drifts by the month. */
+export function priceOf(ask: PriceAsk): ModelPrices {
+  const { vehicle, at, currency } = ask
+  const age = ageAt(ask)
+  const whenNew = convert(vehicle.newPrice, regionCurrency[vehicle.region], currency)
+  const spec = ask.gccSpec === false ? nonGccShare : 1
+  const retail =
+    whenNew * shareLeft(age) * mileageFactor(ask.km, age) * marketDrift(vehicle, at) * spec
+  const confidence = confidenceIn(ask, age)
+  const spread = spreads[confidence]
+  const part = (share: number) => Math.round(retail * share)
+  return {
+    retail: part(1),
+    retailLow: part(1 - spread),
+    retailHigh: part(1 + spread),
+    wholesale: part(0.8),
+    wholesaleLow: part(0.8 * (1 - spread)),
+    wholesaleHigh: part(0.8 * (1 + spread)),
+    wholesalePerfectLow: part(0.86 * (1 - spread)),
+    wholesalePerfectHigh: part(0.86 * (1 + spread)),
+    buyToRetail: part(0.86),
+    quickSale: part(0.74),
+    sweetSpot: part(0.96),
+    confidence,
+  }
+}
+
+/** The narrow symbol where the currency has one ($), else its code. */
+export function currencySymbol(currency: string): string {
+  const format = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'narrowSymbol',
+  })
+  return format.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency
+}
+
+/** Kilometres that a vehicle of so many years has on average: 17,000 in the first year, fewer every year after. */
+export function averageKm(age: number): number {
+  return 240_000 * (1 - Math.exp(-age / 14))
+}
+
+/** In years, by the month; at least 0. */
+export function ageAt({ year, at }: Pick<PriceAsk, 'year' | 'at'>): number {
+  return Math.max(0, at.getUTCFullYear() + at.getUTCMonth() / 12 - year)
+}
+
+/** Of the price when new: 90 percent at once, then about 15 percent less a year, never below 5. */
+function shareLeft(age: number): number {
+  return 0.05 + 0.85 * Math.exp(-0.16 * age)
+}
+
+/** Between 0.65 and 1.35; changes less by a year of age than the share that is left does. */
+function mileageFactor(km: number | null, age: number): number {
+  return km === null ? 1 : 1 - 0.35 * Math.tanh((km - averageKm(age)) / 150_000)
+}
+
+/** Within 4.5 percent: the season of the model and the month's own mood. */
+function marketDrift({ region, make, model }: CatalogueVehicle, at: Date): number {
+  const month = at.getUTCFullYear() * 12 + at.getUTCMonth()
+  const phase = scramble(`season of ${make} ${model}`) % 12
+  const mood = ((scramble(`market of ${region} in ${month}`) % 31) - 15) / 1000
+  return 1 + 0.03 * Math.sin(((month + phase) * Math.PI) / 6) + mood
+}
+
+function confidenceIn({ km, gccSpec }: PriceAsk, age: number): ModelPrices['confidence'] {
+  const usual = averageKm(age)
+  const driven = km ?? usual
+  if (age > 15 || driven > 350_000 || gccSpec === false) return 'low'
+  const isUsual = driven >= usual * 0.4 - 5_000 && driven <= usual * 1.8 + 15_000
+  return age < 8 && isUsual ? 'high' : 'medium'
+}

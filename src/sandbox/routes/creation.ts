@@ -1,0 +1,110 @@
+import type { z } from 'zod'
+import { enterVin } from '../../contract/appraisal/creation.ts'
+import { beginEvaluation } from '../begin-evaluation.ts'
+import { Answer, type Call, serve } from '../call.ts'
+import { type CatalogueVehicle, describe } from '../catalogue.ts'
+import { type Decoded, decodeVin, plainVin, sampleOf, vinOfPlate } from '../decode-vin.ts'
+import { fieldsAt, isCreated } from '../lifecycle.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place, renderEvaluation } from '../render.ts'
+import { styleOption } from '../styles.ts'
+
+/** What was entered: a VIN, or a plate and the VIN that goes with it (null where it can have none). */
+interface Entered {
+  readonly vin: string | null
+  readonly registration: string | null
+  readonly registrationState: string | null
+}
+
+type VinCall = Call<z.infer<typeof enterVin.fields>>
+type Ambiguous = Extract<Decoded, { kind: 'ambiguous' }>
+
+/** Begins an evaluation, unless the VIN cannot be decoded or is ambiguous in Australia; samples use no quota [A §4, §7]. */
+export const vinEntry = serve(enterVin, (call) => {
+  const entered = enteredIn(call)
+  const { key } = call.caller
+  const isSample = sampleOf(entered.vin) !== undefined
+  if (!isSample) takeLookup(call)
+  const status = isSample && key.region === 'AU' ? 200 : 201
+  return new Answer(status, decodedAnswer(call, entered))
+})
+
+function enteredIn(call: VinCall): Entered {
+  const { vin: text, state } = call.fields
+  const vin = plainVin(text)
+  if (vin.length === 17) return { vin, registration: null, registrationState: null }
+  if (state === undefined)
+    throw new Refusal(400, 'vin: has to be a 17-character VIN, or a plate together with state')
+  const plate = vin.replaceAll(/[\s-]/g, '')
+  return { vin: vinBehind(call, plate, state), registration: plate, registrationState: state }
+}
+
+/** Of the newest evaluation in the world with that plate and a whole VIN, else one made up from the plate. */
+function vinBehind({ world, now }: VinCall, plate: string, state: string): string | null {
+  const known = world
+    .withPlate(plate, now)
+    .filter((evaluation) => isCreated(evaluation, now))
+    .map((evaluation) => fieldsAt(evaluation, now))
+    .findLast(({ vin, registrationState }) => vin?.length === 17 && registrationState === state)
+  if (known?.vin) return plainVin(known.vin)
+  return /^[A-Z0-9]{1,9}$/.test(plate) ? vinOfPlate(plate, state) : null
+}
+
+function takeLookup({ service, caller }: VinCall): void {
+  const { limits } = service
+  if (!limits.take(`lookups ${caller.key.name}`, limits.of.lookupsPerDay))
+    throw new Refusal(429, 'The quota of real look-ups of this key is used up for today')
+}
+
+function decodedAnswer(call: VinCall, entered: Entered): unknown {
+  const { region } = call.caller.key
+  const decoded = entered.vin === null ? null : decodeVin(entered.vin, region)
+  if (decoded === null || decoded.kind === 'unknown')
+    return { error: 'The VIN or plate could not be decoded' }
+  if (decoded.kind === 'ambiguous')
+    return region === 'AU'
+      ? auOptions(call, entered, decoded)
+      : begunOptions(call, entered, decoded)
+  const { vehicle, year } = decoded
+  return begun(call, { ...entered, ...namesOf(vehicle), year })
+}
+
+/** Nothing is created; the VIN tells who entered a plate what to send to `/manualcarentry`. */
+function auOptions({ rendering }: VinCall, { vin }: Entered, { vehicles }: Ambiguous) {
+  const { options, description } = rendering.wire.enterVin
+  const item: JsonObject = { VIN: vin }
+  const choices = vehicles.map((vehicle) => {
+    const option: JsonObject = {}
+    place(option, description, describe(vehicle))
+    return option
+  })
+  place(item, options, choices)
+  return [item]
+}
+
+function begunOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambiguous) {
+  const { world, caller, now } = call
+  const { make, model } = vehicles[0]!
+  const vehicle = { ...entered, make, model, variant: null, year }
+  const { evalId } = beginEvaluation(world, caller, vehicle, now)
+  return {
+    VIN: entered.vin,
+    EvalID: evalId,
+    descriptionSelect: true,
+    descriptionOptions: vehicles.map((one) => styleOption(one, year)),
+  }
+}
+
+/** Begins an evaluation and answers with it. */
+export function begun(
+  { world, caller, rendering, now }: Pick<Call, 'world' | 'caller' | 'rendering' | 'now'>,
+  vehicle: Parameters<typeof beginEvaluation>[2],
+): JsonObject {
+  const evaluation = beginEvaluation(world, caller, vehicle, now)
+  return renderEvaluation(world, evaluation, rendering, now)
+}
+
+/** What an evaluation takes over from the catalogue. */
+export function namesOf({ make, model, variant }: CatalogueVehicle) {
+  return { make, model, variant }
+}

@@ -1,0 +1,85 @@
+import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
+import { serveVehicleData, type VehicleCall } from '../call.ts'
+import { mustDecode } from '../covered-vehicle.ts'
+import { plainVin } from '../decode-vin.ts'
+import { factoryBuildOf } from '../factory-build.ts'
+import { decodeImage } from '../images.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place } from '../render.ts'
+import type { UploadedFile } from '../request-body.ts'
+
+/** By VIN, which goes before an image where both are sent [V §4 /v1/gccfactoryvinext]. */
+export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
+  const { now, service } = call
+  const vin = plainVin(call.fields.vin ?? (await vinInImage(call)))
+  const { vehicle, year } = mustDecode(vin, { world: service.world, now, regions: ['GCC'] })
+  const build = factoryBuildOf(vin, vehicle, year)
+  const body: JsonObject = {
+    VehicleData: {
+      VIN: vin,
+      MY: String(year),
+      Make: vehicle.make,
+      Model: vehicle.model,
+      Variant: vehicle.variant,
+      Transmission: vehicle.transmission,
+      Ext_Colour: build.exteriorColour,
+      GCC: build.isGccSpec,
+      ADCode: vehicle.adcode,
+    },
+    VehicleSpec: { FactoryOptions: build.options },
+  }
+  const names = service.wire.vehicleData.gccDecode
+  place(body, names.series, vehicle.series)
+  place(body, names.buildDate, build.buildMonth)
+  place(body, names.body, vehicle.body)
+  place(body, names.engine, vehicle.engine)
+  place(body, names.drivetrain, vehicle.drivetrain)
+  place(body, names.interiorColour, build.interiorColour)
+  return body
+})
+
+/** With the client reference echoed [V §2 Factory VIN (AU)]. */
+export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) => {
+  const vin = plainVin(fields.vin)
+  const { vehicle, year } = mustDecode(vin, { world: service.world, now, regions: ['AU'] })
+  const names = service.wire.vehicleData.auDecode
+  const body: JsonObject = {}
+  place(body, names.make, vehicle.make)
+  place(body, names.model, vehicle.model)
+  place(body, names.series, vehicle.series)
+  place(body, names.modelYear, String(year))
+  place(body, names.body, vehicle.body)
+  place(body, names.fuel, vehicle.fuel)
+  place(body, names.cylinders, vehicle.cylinders)
+  place(body, names.engineLitres, vehicle.engineLitres)
+  place(body, names.transmission, vehicle.transmission)
+  place(body, names.options, factoryBuildOf(vin, vehicle, year).options)
+  place(body, names.adcode, vehicle.adcode)
+  place(body, names.echo, fields.clientReference)
+  return body
+})
+
+/** The VIN that an image is said to show: reading pixels is beyond the sandbox, so it goes by the name of the file and
+ *  the texts in it. 400 when there is no image or it is not a sound JPG or PNG, 404 when it names no VIN. */
+async function vinInImage({ files, service }: VehicleCall): Promise<string> {
+  const field = service.wire.vehicleData.gccDecode.image
+  const file = files.find((one) => one.field === field)
+  if (file === undefined)
+    throw new Refusal(400, `Send vin, or a JPG or PNG of the VIN in the field ${field}`)
+  const image = await decodeImage(file.bytes)
+  if (image === null || !['jpg', 'png'].includes(image.extension))
+    throw new Refusal(400, 'The image cannot be read: it has to be a JPG or PNG')
+  for (const text of await textsOf(file)) {
+    const vin = /(?<![A-Z0-9])[A-HJ-NPR-Z0-9]{17}(?![A-Z0-9])/i.exec(text)
+    if (vin !== null) return vin[0]
+  }
+  throw new Refusal(404, 'VIN not found')
+}
+
+/** The file's name, the texts of a PNG and the EXIF block, in which texts stand as they are. */
+async function textsOf({ fileName, bytes }: UploadedFile): Promise<string[]> {
+  // A big library that most runs of the sandbox never need.
+  const { default: sharp } = await import('sharp')
+  const { comments = [], exif } = await sharp(bytes).metadata()
+  return [fileName, ...comments.map(({ text }) => text), exif?.toString('latin1') ?? '']
+}

@@ -1,0 +1,69 @@
+import { pollPrediction, predictPrice } from '../../contract/vehicle-data/prediction.ts'
+import { serveVehicleData } from '../call.ts'
+import { describe } from '../catalogue.ts'
+import { currencyOf, mustFind } from '../covered-vehicle.ts'
+import { specOf } from '../factory-build.ts'
+import { insightsFor } from '../insights.ts'
+import { type Prediction, predictionStatusAt } from '../jobs.ts'
+import { ageAt, averageKm, priceOf } from '../price-model.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place } from '../render.ts'
+import type { Service } from '../service.ts'
+
+/** Prices at once, in the currency of the vehicle's region; reasoning later [V §4 /v1/prediction]. */
+export const prediction = serveVehicleData(predictPrice, ({ fields, now, service }) => {
+  const { vin = null, km = null, reasoning: withReasoning = false } = fields
+  const known = mustFind(fields, { world: service.world, now })
+  const at = predictDateOf(fields.predictDate, now)
+  const currency = currencyOf(known.vehicle, undefined)
+  const prices = priceOf({ ...known, km, at, currency, gccSpec: specOf(known.vehicle, vin) })
+  const draft = { ...known, askedAt: now, at, vin, km, currency, prices, withReasoning }
+  return renderPrediction(service.jobs.addPrediction(draft), service, now)
+})
+
+/** The same answer as it is by now. */
+export const predictionStatus = serveVehicleData(pollPrediction, ({ fields, now, service }) => {
+  const known = service.jobs.prediction(fields.requestId)
+  if (known === undefined) throw new Refusal(404, 'Request not found')
+  return renderPrediction(known, service, now)
+})
+
+/** Noon of the day, now where it is today or left out; 400 for a day that has not begun in UTC. */
+function predictDateOf(date: string | undefined, now: Date): Date {
+  const today = now.toISOString().slice(0, 10)
+  if (date === undefined || date === today) return now
+  if (date > today) throw new Refusal(400, 'predictDate is in the future')
+  return new Date(`${date}T12:00:00Z`)
+}
+
+/** Insights only where they were asked for: null until they are complete [A §2 reasoning]. */
+function renderPrediction(one: Prediction, { wire }: Service, now: Date): JsonObject {
+  const names = wire.vehicleData.prediction
+  const { prices } = one
+  const status = predictionStatusAt(one, now)
+  const body: JsonObject = {}
+  place(body, names.requestId, one.id)
+  place(body, names.status, status)
+  place(body, names.wholesale, prices.wholesale)
+  place(body, names.retail, prices.retail)
+  place(body, names.buyToRetail, prices.buyToRetail)
+  place(body, names.quickSale, prices.quickSale)
+  place(body, names.sweetSpot, prices.sweetSpot)
+  place(body, names.confidence, prices.confidence)
+  if (!one.withReasoning) return body
+  const insights = status === 'completed' ? insightsOn(one) : null
+  place(body, names.dealer, insights?.dealer ?? null)
+  place(body, names.customer, insights?.customer ?? null)
+  return body
+}
+
+function insightsOn({ vehicle, year, at, km, currency, prices }: Prediction) {
+  return insightsFor({
+    name: describe(vehicle, year),
+    odometer: km,
+    unit: 'km',
+    usualOdometer: averageKm(ageAt({ year, at })),
+    currency,
+    prices,
+  })
+}

@@ -1,0 +1,116 @@
+import type { z } from 'zod'
+import {
+  getPriceGuide,
+  pollPriceBatch,
+  submitPriceBatch,
+} from '../../contract/vehicle-data/prices.ts'
+import { serveVehicleData, type VehicleCall } from '../call.ts'
+import { currencyOf, marketOf, mustFind } from '../covered-vehicle.ts'
+import { specOf } from '../factory-build.ts'
+import type { PricedVehicle } from '../jobs.ts'
+import { renderGuide } from '../price-guide.ts'
+import { priceOf } from '../price-model.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place } from '../render.ts'
+import { avalanche } from '../seeded-random.ts'
+import type { Service } from '../service.ts'
+
+type GuideFields = z.infer<typeof getPriceGuide.fields>
+type BatchFields = z.infer<typeof submitPriceBatch.fields>
+
+/** Ranges by code or VIN, in the currency of the market [V §2 Price guide, §8]. */
+export const priceGuide = serveVehicleData(getPriceGuide, ({ fields, now, service }) => {
+  const market = marketOf(fields.market)
+  const at = saleMonthOf(fields, now)
+  const known = mustFind(fields, { world: service.world, now, market })
+  const currency = currencyOf(known.vehicle, market)
+  const prices = priceOf({
+    ...known,
+    km: fields.km ?? null,
+    at,
+    currency,
+    gccSpec: fields.gccSpec ?? specOf(known.vehicle, fields.vin),
+  })
+  return renderGuide(known.vehicle, prices, currency)
+})
+
+/** An instant in the month of sale, now where none is named; 400 for half of one, and outside the last five years. */
+function saleMonthOf({ saleMonth, saleYear }: GuideFields, now: Date): Date {
+  if (saleMonth === undefined && saleYear === undefined) return now
+  if (saleMonth === undefined || saleYear === undefined)
+    throw new Refusal(400, 'The month and the year of sale belong together')
+  const monthsAgo = (now.getUTCFullYear() - saleYear) * 12 + now.getUTCMonth() + 1 - saleMonth
+  if (monthsAgo < 0) throw new Refusal(400, 'The month of sale is in the future')
+  if (monthsAgo > 60) throw new Refusal(400, 'The month of sale is more than five years ago')
+  return monthsAgo === 0 ? now : new Date(Date.UTC(saleYear, saleMonth - 1, 15))
+}
+
+/** Taken whole or not at all; what cannot be priced is told with the results [V §4 /v1/price-batch]. */
+export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
+  const { fields, now, service } = call
+  const { batchVehicles } = service.limits.of
+  if (fields.vehicles.length > batchVehicles)
+    throw new Refusal(413, `A batch holds up to ${batchVehicles} vehicles`)
+  const priced = pricesOf(call)
+  const { id } = service.jobs.addBatch(inAnotherOrder(priced), now)
+  const body: JsonObject = {}
+  place(body, service.wire.vehicleData.priceBatch.submit.batchId, id)
+  return body
+})
+
+/** The results stand there only once they are complete. */
+export const priceBatchStatus = serveVehicleData(pollPriceBatch, ({ fields, now, service }) => {
+  const batch = service.jobs.pollBatch(fields.batchId, now)
+  if (batch === undefined) throw new Refusal(404, 'Batch not found')
+  const names = service.wire.vehicleData.priceBatch.poll
+  const body: JsonObject = {}
+  place(body, names.percentComplete, batch.percentComplete)
+  if (batch.results !== null)
+    place(
+      body,
+      names.results,
+      batch.results.map((one) => renderPriced(one, service)),
+    )
+  return body
+})
+
+function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVehicle[] {
+  const market = marketOf(fields.market)
+  return fields.vehicles.map((vehicle) => {
+    const { reference } = vehicle
+    try {
+      const known = mustFind(vehicle, { world: service.world, now, market })
+      const currency = currencyOf(known.vehicle, market)
+      const gccSpec = specOf(known.vehicle, vehicle.vin)
+      const prices = priceOf({ ...known, km: vehicle.km ?? null, at: now, currency, gccSpec })
+      return { reference, prices, currency, error: null }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return { reference, prices: null, currency: null, error: error.message }
+    }
+  })
+}
+
+/** Not the order in which they were sent, so that nobody relies on it; always the same one. */
+function inAnotherOrder<T>(items: readonly T[]): readonly T[] {
+  const mixed = items
+    .map((item, index) => ({ item, index, rank: avalanche(index + 1) }))
+    .sort((a, b) => a.rank - b.rank)
+  if (mixed.every(({ index }, at) => index === at)) mixed.reverse()
+  return mixed.map(({ item }) => item)
+}
+
+function renderPriced({ reference, prices, currency, error }: PricedVehicle, { wire }: Service) {
+  const names = wire.vehicleData.priceBatch.poll
+  const record: JsonObject = {}
+  place(record, names.reference, reference)
+  place(record, names.retail, prices?.retail)
+  place(record, names.retailLow, prices?.retailLow)
+  place(record, names.retailHigh, prices?.retailHigh)
+  place(record, names.wholesale, prices?.wholesale)
+  place(record, names.wholesaleLow, prices?.wholesaleLow)
+  place(record, names.wholesaleHigh, prices?.wholesaleHigh)
+  place(record, names.currency, currency ?? undefined)
+  place(record, names.error, error ?? undefined)
+  return record
+}

@@ -1,0 +1,145 @@
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  updateWebhook,
+} from '../../contract/appraisal/webhooks.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { type Call, serve } from '../call.ts'
+import { Refusal } from '../refusal.ts'
+import { type JsonObject, place } from '../render.ts'
+import { type Subscription, type WebhookEvent, wrapped } from '../webhooks.ts'
+
+// What is no id at all is not found either.
+const noSuchId = { id: 404 }
+
+/** Those of the caller's rooftop, by id [A §4 Webhooks]. */
+export const webhookList = serve(listWebhooks, ({ caller, service }) => {
+  const { webhook } = service.wire.appraisal
+  const records = service.webhooks
+    .ofRooftop(caller.rooftop.uid)
+    .map((one) => renderSubscription(one, webhook))
+  return wrapped(webhook.items, records)
+})
+
+export const webhookCreate = serve(createWebhook, ({ fields, caller, service }) => {
+  const draft = {
+    rooftopUid: caller.rooftop.uid,
+    type: fields.type,
+    event: fields.trigger_event,
+    url: fields.webhook,
+    authHeaderName: fields.auth_header_name ?? null,
+    authHeaderValue: fields.auth_header_value ?? null,
+  }
+  requireSound(draft)
+  return renderSubscription(service.webhooks.add(draft), service.wire.appraisal.webhook)
+})
+
+/** What is left out stays as it is. */
+export const webhookUpdate = serve(
+  updateWebhook,
+  (call) => {
+    const { fields, service } = call
+    const known = ownSubscription(call)
+    const updated = {
+      ...known,
+      type: fields.type ?? known.type,
+      event: fields.trigger_event ?? known.event,
+      url: fields.webhook ?? known.url,
+      authHeaderName: fields.auth_header_name ?? known.authHeaderName,
+      authHeaderValue: fields.auth_header_value ?? known.authHeaderValue,
+    }
+    requireSound(updated)
+    service.webhooks.replace(updated)
+    return renderSubscription(updated, service.wire.appraisal.webhook)
+  },
+  noSuchId,
+)
+
+export const webhookDelete = serve(
+  deleteWebhook,
+  (call) => {
+    const { id } = ownSubscription(call)
+    call.service.webhooks.remove(id)
+    return { success: true }
+  },
+  noSuchId,
+)
+
+function ownSubscription({ fields, caller, service }: Call<{ readonly id: number }>): Subscription {
+  const found = service.webhooks.subscription(fields.id)
+  if (found?.rooftopUid !== caller.rooftop.uid) throw new Refusal(404, 'Webhook not found')
+  return found
+}
+
+/** The secret is never shown. */
+function renderSubscription(
+  { id, type, event, url, authHeaderName }: Subscription,
+  names: AppraisalWire['webhook'],
+): JsonObject {
+  const record: JsonObject = {}
+  place(record, names.id, id)
+  place(record, names.type, type)
+  place(record, names.triggerEvent, event)
+  place(record, names.url, url)
+  place(record, names.authHeaderName, authHeaderName)
+  return record
+}
+
+const typeOf: Readonly<Record<WebhookEvent, Subscription['type']>> = {
+  ON_COMPLETE: 'eval',
+  ON_EXPORT: 'eval',
+  ON_DRIVE_COMPLETED: 'drive',
+}
+
+/** Throws the refusal with 400 that says what the document does not allow [A §4 Webhooks, §6]. */
+function requireSound(draft: Omit<Subscription, 'id'>): void {
+  const { type, event, url, authHeaderName, authHeaderValue } = draft
+  if (typeOf[event] !== type)
+    throw new Refusal(400, `trigger_event: ${event} is of type ${typeOf[event]}, not ${type}`)
+  const wrongUrl = problemOfUrl(url)
+  if (wrongUrl !== null) throw new Refusal(400, `webhook: ${wrongUrl}`)
+  if ((authHeaderName === null) !== (authHeaderValue === null))
+    throw new Refusal(400, 'auth_header_name and auth_header_value belong together')
+  if (authHeaderName !== null && !isFreeHeader(authHeaderName))
+    throw new Refusal(400, 'auth_header_name: has to be the name of an HTTP header of your own')
+  if (
+    authHeaderValue !== null &&
+    !/^[!-~\x80-\xff]([\t -~\x80-\xff]*[!-~\x80-\xff])?$/.test(authHeaderValue)
+  )
+    throw new Refusal(400, 'auth_header_value: has to be what an HTTP header can carry')
+}
+
+/** Plain http is for receivers on this machine: the sandbox is for one machine. */
+function problemOfUrl(text: string): string | null {
+  const url = URL.parse(text)
+  if (url === null) return 'has to be a URL'
+  if (url.username !== '' || url.password !== '')
+    return 'must not carry a user name or password; use the auth header'
+  if (url.protocol === 'https:') return null
+  return url.protocol === 'http:' && isLoopback(url.hostname)
+    ? null
+    : 'has to be an https URL (http is let through to this machine alone)'
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
+}
+
+// What the delivery itself sets.
+const ownHeaders = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+function isFreeHeader(name: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !ownHeaders.has(name.toLowerCase())
+}

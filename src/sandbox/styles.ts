@@ -1,0 +1,60 @@
+import { catalogue, type CatalogueVehicle, describe } from './catalogue.ts'
+import type { Region } from './world-types.ts'
+
+// How a vehicle is named when a caller has to choose: a code and its type, or a description [A §4].
+
+/** An item of `descriptionOptions`, field names verbatim [A §4 /entervin]. */
+export interface StyleOption {
+  readonly code: string
+  readonly codeType: string
+  readonly fullDescription: string
+  /** What tells this option from the others. */
+  readonly highlight: string
+}
+
+/** "GCC: `ADData`, never `ADCode`" [A §4 /manualcarentry]. */
+export const gccCodeType = 'ADData'
+
+/** "US: one of two provider-specific values" [A §4 /manualcarentry]; the document does not show them. */
+export const usCodeTypes = ['ProviderAStyle', 'ProviderBStyle'] as const
+
+/** The vehicle as an option of an ambiguous VIN of that year. */
+export function styleOption(vehicle: CatalogueVehicle, year: number): StyleOption {
+  return {
+    code: codeOf(vehicle),
+    codeType: codeTypeOf(vehicle),
+    fullDescription: describe(vehicle, year),
+    highlight: vehicle.variant,
+  }
+}
+
+/** US: the style id; elsewhere the ADCode. */
+export function codeOf({ region, styleId, adcode }: CatalogueVehicle): string {
+  return region === 'US' ? styleId : adcode
+}
+
+/** Of the two US providers the first knows the pickups, the second the rest. */
+export function codeTypeOf({ region, body }: CatalogueVehicle): string {
+  if (region !== 'US') return gccCodeType
+  return usCodeTypes[body.includes('pickup') ? 0 : 1]
+}
+
+/** The region's vehicle of that code. */
+export function vehicleByStyle(region: Region, code: string): CatalogueVehicle | undefined {
+  const wanted = code.trim().toUpperCase()
+  return catalogue.find((vehicle) => vehicle.region === region && codeOf(vehicle) === wanted)
+}
+
+/** The region's vehicle that the description names, and the year where it begins with one; case and blanks do not matter. */
+export function vehicleByDescription(
+  region: Region,
+  description: string,
+): { readonly vehicle: CatalogueVehicle; readonly year: number | null } | undefined {
+  const [, year, name = ''] = /^(?:(\d{4}) )?(.*)$/.exec(plain(description)) ?? []
+  const vehicle = catalogue.find((one) => one.region === region && plain(describe(one)) === name)
+  return vehicle && { vehicle, year: year === undefined ? null : Number(year) }
+}
+
+function plain(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ').toLowerCase()
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { findScene } from './example-calls.ts'
+import { isBearer } from './openapi.ts'
+import { html } from './page-html.ts'
+import type { Service } from './service.ts'
+
+const folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
+/** The files of the viewer that are served, and nothing beside them. */
+export const viewerFiles = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const
+export type ViewerFile = keyof typeof viewerFiles
+
+/** The bytes of a file of the viewer. */
+export function viewerFile(name: ViewerFile): Buffer {
+  return readFileSync(path.join(folder, name))
+}
+
+/** Names the viewer's version, which is all that its files depend on. */
+export function viewerTag(): string {
+  const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
+  return `"swagger-ui-${version}"`
+}
+
+/** The page of the viewer. */
+export const viewerPage = html`<!doctype html>
+<html lang="en-AU">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Forecourt sandbox: API</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`.text
+
+const viewerOptions = {
+  dom_id: '#swagger-ui',
+  layout: 'BaseLayout',
+  deepLinking: true,
+  filter: true,
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  // The usual validator is another host.
+  validatorUrl: null,
+}
+
+/** The script that starts the viewer, authorised with keys of this world already. */
+export function viewerScript(service: Service): string {
+  const keys = { appraisal: appraisalKey(service), vehicleData: service.vehicleDataKey }
+  return `const keys = ${JSON.stringify(keys)}
+// Fields of a form that the example leaves out start empty and are not sent: else the viewer fills them with guesses.
+const emptied = (spec) => {
+  for (const operation of Object.values(spec.paths).flatMap(Object.values)) {
+    const form = operation.requestBody?.content['multipart/form-data']
+    for (const field of Object.values(form?.schema.properties ?? {}))
+      if (field.type !== 'array' && !field.contentMediaType) field.examples ??= ['']
+  }
+  return spec
+}
+const requestInterceptor = (request) => {
+  if (request.body instanceof FormData)
+    for (const [name, value] of [...request.body]) if (value === '') request.body.delete(name)
+  return request
+}
+const start = async () => {
+  const spec = emptied(await (await fetch('/openapi.json')).json())
+  const ui = SwaggerUIBundle({ ...${JSON.stringify(viewerOptions)}, spec, requestInterceptor })
+  for (const [name, key] of Object.entries(keys)) if (key) ui.preauthorizeApiKey(name, key)
+}
+start()
+`
+}
+
+/** As the viewer sends it: it knows the prefix of a bearer token, and no other. */
+function appraisalKey(service: Service): string | null {
+  const { appraisal } = service.wire
+  const value = findScene(service)?.key.value
+  if (value === undefined) return null
+  return isBearer(appraisal) ? value : appraisal.authPrefix + value
+}

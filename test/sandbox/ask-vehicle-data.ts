@@ -1,0 +1,47 @@
+import type { Sandbox } from '#src/sandbox/server.ts'
+
+/** What came back from the vehicle-data APIs. */
+export interface Told {
+  readonly status: number
+  readonly json: Record<string, unknown>
+}
+
+/** A field of a form: text, or a file. */
+export type FormValue = string | number | boolean | File
+
+/** POSTs a multipart form with the key of the vehicle-data APIs, or another one; null sends none. */
+export async function sendForm(
+  sandbox: Sandbox,
+  path: string,
+  fields: Readonly<Record<string, FormValue>>,
+  key: string | null = sandbox.vehicleDataKey,
+): Promise<Told> {
+  const body = new FormData()
+  for (const [name, value] of Object.entries(fields))
+    if (value instanceof File) body.append(name, value)
+    else body.append(name, String(value))
+  return tell(sandbox, path, { method: 'POST', body }, key)
+}
+
+/** POSTs JSON. */
+export function sendJson(sandbox: Sandbox, path: string, body: unknown): Promise<Told> {
+  const headers = { 'content-type': 'application/json' }
+  return tell(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** GETs. */
+export function look(sandbox: Sandbox, path: string): Promise<Told> {
+  return tell(sandbox, path, {})
+}
+
+async function tell(
+  { vehicleDataUrl, vehicleDataKey }: Sandbox,
+  path: string,
+  init: RequestInit,
+  key: string | null = vehicleDataKey,
+): Promise<Told> {
+  const headers = new Headers(init.headers)
+  if (key !== null) headers.set('authorization', key)
+  const response = await fetch(vehicleDataUrl + path, { ...init, headers })
+  return { status: response.status, json: (await response.json()) as Told['json'] }
+}
