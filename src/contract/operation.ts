@@ -120,7 +120,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     budget: null,
     follow: null,
     toWire: (fields, wire) => renamed(fields, names(wire)),
-    fromWire: (sent, wire) => renamed(sent, inverse(names(wire))),
+    fromWire: (sent, wire) => unnamed(sent, names(wire)),
     ...given,
     fields: z.strictObject(draft.fields),
     transport: (wire) => ({
@@ -159,8 +159,14 @@ export function pathFields(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 }
 
-function inverse(names: Names): Names {
-  return Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, ours]))
+/** Back to our names; one of ours that goes by another name on the wire means nothing there. */
+function unnamed(sent: FieldValues, names: Names): Record<string, unknown> {
+  const ours = new Map(Object.entries(names).map(([name, theirs]) => [theirs, name]))
+  return Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name]) => ours.has(name) || !Object.hasOwn(names, name))
+      .map(([name, value]) => [ours.get(name) ?? name, value]),
+  )
 }
 
 function renamed(from: FieldValues, names: Names): Record<string, unknown> {

@@ -1,18 +1,12 @@
-import { catalogue, type CatalogueVehicle, lastSoldYear, vehicleByCode } from './catalogue.ts'
+import { appraisedAs, type KnownVehicle } from './appraised-as.ts'
+import { type CatalogueVehicle, lastSoldYear, vehicleByCode } from './catalogue.ts'
 import { regionCurrency } from './currencies.ts'
-import { decodeVin, sampleOf } from './decode-vin.ts'
-import { fieldsAt } from './lifecycle.ts'
+import { decodeVin } from './decode-vin.ts'
 import { Refusal } from './refusal.ts'
 import type { World } from './world.ts'
 import type { Region } from './world-types.ts'
 
 // Which vehicle a call of the vehicle-data APIs is about. They know Australia and the six GCC countries [V §1].
-
-/** A vehicle and its model year. */
-export interface KnownVehicle {
-  readonly vehicle: CatalogueVehicle
-  readonly year: number
-}
 
 /** How a call names a vehicle. */
 export interface VehicleName {
@@ -83,7 +77,7 @@ export function mustDecode(
     regions,
   }: { readonly world: World; readonly now: Date; readonly regions: readonly Region[] },
 ): KnownVehicle {
-  const appraised = sampleOf(vin) ? undefined : appraisedAs(vin, world, now)
+  const appraised = appraisedAs(vin, world, now)
   if (appraised !== undefined && regions.includes(appraised.vehicle.region)) return appraised
   for (const region of regions) {
     const decoded = decodeVin(vin, region)
@@ -91,21 +85,4 @@ export function mustDecode(
     if (decoded.kind === 'ambiguous') return { vehicle: decoded.vehicles[0]!, year: decoded.year }
   }
   throw new Refusal(404, 'VIN not found')
-}
-
-/** What an evaluation on the VIN says it is, so that both services tell of the same vehicle. */
-function appraisedAs(vin: string, world: World, now: Date): KnownVehicle | undefined {
-  for (const evaluation of world.withVin(vin, now)) {
-    const { make, model, variant, year } = fieldsAt(evaluation, now)
-    const region = world.rooftop(evaluation.rooftopUid)?.region
-    const vehicle = catalogue.find(
-      (one) =>
-        one.region === region &&
-        one.make === make &&
-        one.model === model &&
-        one.variant === variant,
-    )
-    if (vehicle !== undefined) return { vehicle, year: year ?? lastSoldYear(vehicle, now) }
-  }
-  return undefined
 }

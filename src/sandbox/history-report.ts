@@ -1,5 +1,5 @@
 import { countsFor } from './check-watch.ts'
-import type { KnownVehicle } from './covered-vehicle.ts'
+import type { KnownVehicle } from './appraised-as.ts'
 import { averageKm } from './price-model.ts'
 import { scramble } from './seeded-random.ts'
 

@@ -1,4 +1,4 @@
-import type { KnownVehicle } from './covered-vehicle.ts'
+import type { KnownVehicle } from './appraised-as.ts'
 import type { ModelPrices } from './price-model.ts'
 import { type ReasoningStatus, statusOf } from './reasoning.ts'
 import { scramble } from './seeded-random.ts'

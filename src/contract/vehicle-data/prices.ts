@@ -53,7 +53,8 @@ export const getPriceGuide = operation({
 
 const batchVehicle = z.strictObject({
   reference: z.string().min(1).describe("the caller's own stock reference"),
-  vin: vin17.optional(),
+  // Of any length: one that cannot be priced is an error of its own, not of the batch.
+  vin: z.string().min(1).optional(),
   adcode: z.string().min(1).optional(),
   km: z.number().min(0).optional(),
 })

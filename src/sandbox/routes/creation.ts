@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { enterVin } from '../../contract/appraisal/creation.ts'
+import { appraisedAs } from '../appraised-as.ts'
 import { beginEvaluation } from '../begin-evaluation.ts'
 import { Answer, type Call, serve } from '../call.ts'
 import { type CatalogueVehicle, describe } from '../catalogue.ts'
@@ -58,7 +59,7 @@ function takeLookup({ service, caller }: VinCall): void {
 
 function decodedAnswer(call: VinCall, entered: Entered): unknown {
   const { region } = call.caller.key
-  const decoded = entered.vin === null ? null : decodeVin(entered.vin, region)
+  const decoded = entered.vin === null ? null : decodedIn(call, entered.vin)
   if (decoded === null || decoded.kind === 'unknown')
     return { error: 'The VIN or plate could not be decoded' }
   if (decoded.kind === 'ambiguous')
@@ -67,6 +68,15 @@ function decodedAnswer(call: VinCall, entered: Entered): unknown {
       : begunOptions(call, entered, decoded)
   const { vehicle, year } = decoded
   return begun(call, { ...entered, ...namesOf(vehicle), year })
+}
+
+/** As it was appraised before, in this region; else as the VIN says. */
+function decodedIn({ world, now, caller }: VinCall, vin: string): Decoded {
+  const { region } = caller.key
+  const appraised = appraisedAs(vin, world, now)
+  return appraised?.vehicle.region === region
+    ? { kind: 'single', ...appraised }
+    : decodeVin(vin, region)
 }
 
 /** Nothing is created; the VIN tells who entered a plate what to send to `/manualcarentry`. */

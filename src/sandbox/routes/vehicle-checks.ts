@@ -30,7 +30,7 @@ export const historyCheck = serveVehicleData(checkHistory, ({ fields, now, servi
 /** Whose searches these are: the key of these APIs is of no dealer group, and no group sees them. */
 const owner = { groupId: 'vehicle-data', rooftopUid: '', evalId: 0 }
 
-/** A certificate on the same terms as those of the appraisal service: watched for 14 days, its link valid for a week. */
+/** On the terms of the appraisal service: watched for 14 days, the link valid for a week. */
 export const newPpsrSearch = serveVehicleData(searchNewPpsr, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   mustDecode(vin, { world: service.world, now, regions: ['AU'] })
