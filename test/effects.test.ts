@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { Effect, Operation } from '#src/contract/operation.ts'
+import { allOperations } from '#src/contract/operations.ts'
+import { readSources } from './support/imports.ts'
+
+// Nothing that runs by itself may write or bill at a source (the compiler's part is in sources/service-client.test.ts).
+
+const byThemselves = /^(src\/(streams|pipeline|scheduler|webhook|console)\/|jobs\/)/
+
+/** The constants of src/contract/ that hold an operation, with its effect. */
+async function declared(sources: ReadonlyMap<string, string>): Promise<Map<string, Effect>> {
+  const effects = new Map<string, Effect>()
+  const files = [...sources.keys()].filter((path) => /^src\/contract\/[^/]+\//.test(path))
+  for (const path of files) {
+    const module = (await import(`../${path}`)) as Record<string, unknown>
+    for (const [name, value] of Object.entries(module))
+      if (allOperations.includes(value as Operation)) effects.set(name, (value as Operation).effect)
+  }
+  return effects
+}
+
+test('no stream, no job and no daemon names an operation that writes or bills', async () => {
+  const sources = await readSources()
+  const effects = await declared(sources)
+  const beyond = [...effects].filter(([, effect]) => effect !== 'read').map(([name]) => name)
+  const named = new RegExp(`\\b(${beyond.join('|')})\\b`)
+
+  expect(effects.size).toBe(allOperations.length)
+  expect(beyond.length).toBeGreaterThan(10)
+  const trespasses = [...sources].filter(
+    ([path, text]) => byThemselves.test(path) && named.test(text),
+  )
+  expect(trespasses.map(([path]) => path)).toEqual([])
+})
+
+test('only the command line reaches further than read', async () => {
+  const opened = [...(await readSources())].flatMap(([path, text]) =>
+    [...text.matchAll(/openServices(?:<\w+>)?\([^)]*?\[([^\]]*)\]/g)].map(([, reach]) => [
+      path,
+      reach,
+    ]),
+  )
+
+  expect(opened.filter(([, reach]) => reach !== 'read')).toEqual([
+    ['src/commands/api.ts', 'read write bill'],
+  ])
+  expect(opened.length).toBeGreaterThan(1)
+})
