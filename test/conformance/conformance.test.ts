@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { allOperations } from '#src/contract/operations.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { show } from './desk.ts'
+import type { Row, Send } from './row.ts'
+import { rows } from './table.ts'
+
+// The two documents, sentence by sentence, over HTTP. Read the tables beside the documents.
+
+const shown = new Set<string>()
+
+for (const row of rows) {
+  test(
+    `[${row.section}] ${row.says}`,
+    () => show(row, (send) => shown.add(`${operationOf(send)} ${row.status}`)),
+    15_000,
+  )
+}
+
+test('every statement stands in the table once', () => {
+  const names = rows.map(({ section, says }) => `${section} ${says}`)
+
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+})
+
+test('every operation and every documented status is shown by a row', () => {
+  console.log(countsOf(rows))
+
+  const wanted = allOperations.flatMap(({ name, status, statuses }) =>
+    [status, ...Object.keys(statuses)].map((one) => `${name} ${one}`),
+  )
+  expect(wanted.filter((one) => !shown.has(one))).toEqual([])
+  expect(rows.length).toBeGreaterThan(200)
+})
+
+/** Name of the operation that answers to the method and the path. */
+function operationOf({ method, path, isVehicleData = false }: Send): string {
+  const found = allOperations.find((operation) => {
+    const transport = operation.transport(defaultWire)
+    const pattern = transport.path.replaceAll(/\{\w+\}/g, '[^/]+')
+    return (
+      (operation.service === 'vehicleData') === isVehicleData &&
+      transport.method === method &&
+      new RegExp(`^${pattern}$`).test(path.replace(/\?.*/, ''))
+    )
+  })
+  return found?.name ?? `${method} ${path}`
+}
+
+function countsOf(all: readonly Row[]): string {
+  const bySection = Map.groupBy(all, ({ section }) => /^\w §\d+/.exec(section)?.[0] ?? section)
+  const lines = [...bySection].sort().map(([section, own]) => `[${section}] ${own.length} rows`)
+  return [...lines, `${all.length} rows in all`].join('\n')
+}

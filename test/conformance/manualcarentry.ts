@@ -1,0 +1,190 @@
+import { expect } from 'vitest'
+import { samples } from '#src/sandbox/samples.ts'
+import { descriptions } from './entervin.ts'
+import { at, instant, listAt } from './patterns.ts'
+import { post, table } from './row.ts'
+import { evals, who } from './world.ts'
+
+const path = '/manualcarentry'
+const { us, gcc, wrong } = who
+const [auVin, usVin, gccVin] = [
+  samples.auAmbiguous.vin,
+  samples.usAmbiguous.vin,
+  samples.gccAmbiguous.vin,
+]
+const enterAu = post('/entervin', { vin: auVin })
+const enterUs = post('/entervin', { vin: usVin }, us)
+const enterGcc = post('/entervin', { vin: gccVin }, gcc)
+
+const chosen = (body: unknown, index = 1) => {
+  const { code, codeType } = listAt(body, 'descriptionOptions')[index] ?? {}
+  return { code, codeType }
+}
+
+export const manualCarEntryRows = [
+  ...table('A §4 /manualcarentry', [
+    {
+      says: 'AU: send `vin` + `desc`; 201, shaped like a successful /entervin',
+      given: [enterAu],
+      send: ({ last }) => post(path, { vin: auVin, desc: descriptions(last.body)[0] }),
+      status: 201,
+      body: { EvalID: expect.any(Number), VIN: auVin, UserPrices: [], customFields: {} },
+    },
+    {
+      says: 'response: EvalID, CreatedAt, CompletedAt, UpdatedAt',
+      given: [enterAu],
+      send: ({ last }) => post(path, { vin: auVin, desc: descriptions(last.body)[0] }),
+      status: 201,
+      body: {
+        EvalID: expect.any(Number),
+        CreatedAt: instant,
+        CompletedAt: null,
+        UpdatedAt: instant,
+      },
+    },
+    {
+      says: 'AU: another `desc` is another vehicle',
+      given: [enterAu, ({ last }) => post(path, { vin: auVin, desc: descriptions(last.body)[0] })],
+      send: ({ answers }) => post(path, { vin: auVin, desc: descriptions(answers[0]?.body)[1] }),
+      status: 201,
+      check: ({ body }, { answers }) => {
+        const vehicleOf = (one: unknown) =>
+          ['Make', 'Model', 'Variant', 'Year'].map((n) => at(one, n))
+        expect(vehicleOf(body)).not.toEqual(vehicleOf(answers[1]?.body))
+      },
+    },
+    {
+      says: 'AU: a `desc` that was not offered is not a vehicle (reading: 400)',
+      send: post(path, { vin: auVin, desc: 'No such description' }),
+      status: 400,
+    },
+    {
+      says: 'US: send `evalid` + `code` + `codeType`; the EvalID is updated in place',
+      given: [enterUs],
+      send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      status: 201,
+      check: ({ body }, { last }) => expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
+    },
+    {
+      says: 'GCC: send `evalid` + `code` + `codeType`; the EvalID is updated in place',
+      given: [enterGcc],
+      send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, gcc),
+      status: 201,
+      check: ({ body }, { last }) => expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
+    },
+    {
+      says: 'US: the chosen style is decoded: the answer asks for no style again',
+      given: [enterUs],
+      send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      status: 201,
+      lacks: ['descriptionSelect', 'descriptionOptions', 'error'],
+    },
+    {
+      says: 'US keys: when `codeType` is omitted it is inferred from the cached decode for the VIN',
+      given: [enterUs],
+      send: ({ last, evalId }) =>
+        post(path, { vin: usVin, evalid: evalId, code: chosen(last.body).code }, us),
+      status: 201,
+      check: ({ body }, { last }) => expect(at(body, 'EvalID')).toBe(at(last.body, 'EvalID')),
+    },
+    {
+      says: 'US keys: `evalid` also omitted: the most recent in-progress one for that VIN',
+      given: [enterUs, (desk) => desk.advance(60), enterUs],
+      send: ({ last }) => post(path, { vin: usVin, code: chosen(last.body).code }, us),
+      status: 201,
+      check: ({ body }, { answers }) =>
+        expect(at(body, 'EvalID')).toBe(at(answers[1]?.body, 'EvalID')),
+    },
+    {
+      says: 'US keys: `evalid` also omitted: one with no style chosen',
+      given: [
+        enterUs,
+        (desk) => desk.advance(60),
+        enterUs,
+        ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      ],
+      send: ({ answers }) => post(path, { vin: usVin, code: chosen(answers[0]?.body).code }, us),
+      status: 201,
+      check: ({ body }, { answers }) =>
+        expect(at(body, 'EvalID')).toBe(at(answers[0]?.body, 'EvalID')),
+    },
+    {
+      says: 'GCC: `codeType` is `ADData`, never `ADCode`',
+      given: [enterGcc],
+      send: ({ last, evalId }) =>
+        post(path, { evalid: evalId, code: chosen(last.body).code, codeType: 'ADCode' }, gcc),
+      status: 400,
+    },
+    {
+      says: 'GCC may start with `code` and `codeType` = `ADData`',
+      given: [enterGcc],
+      send: ({ last }) => post(path, chosen(last.body), gcc),
+      status: 201,
+      check: ({ body }, { last }) => {
+        expect(at(body, 'EvalID')).toBeTypeOf('number')
+        expect(at(body, 'EvalID')).not.toBe(at(last.body, 'EvalID'))
+      },
+    },
+    {
+      says: 'a start from make/model without a VIN is possible (reading: AU, by the description)',
+      given: [enterAu],
+      send: ({ last }) => post(path, { desc: descriptions(last.body)[0] }),
+      status: 201,
+      body: { EvalID: expect.any(Number), CompletedAt: null },
+    },
+    { says: 'nothing to start from (reading: 400)', send: post(path, {}), status: 400 },
+    {
+      says: '`evalid`: integer',
+      send: post(path, { evalid: 'one', code: 'x', codeType: 'ADData' }, gcc),
+      status: 400,
+    },
+    {
+      says: 'US: a `codeType` that is no provider value of the US (reading: 400)',
+      given: [enterUs],
+      send: ({ last, evalId }) =>
+        post(path, { evalid: evalId, code: chosen(last.body).code, codeType: 'ADData' }, us),
+      status: 400,
+    },
+    {
+      says: 'US: `codeType` is one of two provider-specific values',
+      given: [enterUs],
+      send: ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      status: 201,
+      check: (_answer, { last }) => {
+        const types = new Set(listAt(last.body, 'descriptionOptions').map((one) => one['codeType']))
+        expect(types.size).toBeLessThanOrEqual(2)
+        expect(types).not.toContain('ADData')
+      },
+    },
+    {
+      says: 'an evaluation of another dealer group (reading: 403)',
+      given: [enterUs],
+      send: ({ last }) => post(path, { evalid: evals.done, ...chosen(last.body) }, us),
+      status: 403,
+    },
+    {
+      says: '403 invalid API key',
+      send: post(path, { vin: auVin, desc: 'x' }, wrong),
+      status: 403,
+    },
+  ]),
+  ...table('A §3 in progress', [
+    {
+      says: '/manualcarentry, chosen style sent: still in progress, not readable',
+      given: [
+        enterUs,
+        ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
+      ],
+      send: ({ evalId }) => post('/geteval', { evalid: evalId }, us),
+      status: 400,
+    },
+    {
+      says: '/manualcarentry, AU: EvalID created, in progress',
+      given: [enterAu, ({ last }) => post(path, { vin: auVin, desc: descriptions(last.body)[0] })],
+      send: ({ evalId }) => post('/imagelist', { evalid: evalId }),
+      status: 200,
+      body: { Photos: [] },
+      check: (_answer, { sandbox }) => expect(sandbox.world.size).toBe(15),
+    },
+  ]),
+]
