@@ -1,3 +1,4 @@
+import { readSpend, type Spend } from '../billing/spend.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamStandings } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
@@ -13,7 +14,8 @@ export const status: CommandDefinition = {
     const warehouse = await session.warehouse('read')
     const known = await findRooftops(warehouse.db, rooftops)
     const standing = await readStatus(warehouse.db, allStreams, known, session.config)
-    session.result(standing, () => {
+    const spend = await readSpend(warehouse.db, session.config.budget)
+    session.result({ ...standing, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
         Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
       )
@@ -27,10 +29,23 @@ export const status: CommandDefinition = {
           ({ runId, command, startedAt, host, processId }) =>
             `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
         ),
+        ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
       ]
     })
     return standing.status === 'ok' ? 0 : 1
   },
+}
+
+/** What a budget has cost today, and each call of it: by whom, on which vehicle. */
+function spendLines(budget: string, { allowed, used, unknown, calls }: Spend): string[] {
+  const doubt = unknown === 0 ? '' : `, ${unknown} of them with an unknown outcome`
+  return [
+    `Spent today (UTC) of budget.${budget}: ${used} of ${allowed} calls${doubt}`,
+    ...calls.map(
+      ({ operation, state, subject, vin, by, at }) =>
+        `  ${at.slice(11, 19)}  ${operation} ${subject ?? ''} ${vin === subject ? '' : (vin ?? '')}  ${state}, by ${by}`,
+    ),
+  ]
 }
 
 function standingRow(name: string, stream: string, own: StreamStandings): (string | number)[] {

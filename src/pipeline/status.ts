@@ -42,7 +42,6 @@ export interface Standing {
   readonly running: readonly RunningRun[]
   readonly jobs: Readonly<Record<string, never>>
   readonly links: Readonly<Record<string, never>>
-  readonly spend: Readonly<Record<string, never>>
 }
 
 /** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine. */
@@ -64,7 +63,7 @@ export async function readStatus(
   )
   const running = await runningRuns(db)
   const status = good ? 'ok' : 'missed'
-  return { status, rooftops: standings, running, jobs: {}, links: {}, spend: {} }
+  return { status, rooftops: standings, running, jobs: {}, links: {} }
 }
 
 async function runningRuns(db: Db): Promise<RunningRun[]> {

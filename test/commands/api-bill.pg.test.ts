@@ -142,3 +142,36 @@ test('the vehicle-data APIs bill from budgets of their own, with the VIN as the 
     ['prediction', vin, 'committed', 200],
   ])
 })
+
+test('status shows what was spent today, by whom and on which vehicle', async () => {
+  await using office = await openOffice({ ppsrSearch: 2, historyCheck: 1 })
+  await runInProcess(['sync'], office)
+  await runInProcess(search(), office)
+  office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, fault: { kind: 'reset' } })
+  await runInProcess(search(), office)
+
+  const { stdout } = await runInProcess(['--json', 'status'], office)
+  const { stdout: text } = await runInProcess(['status'], office)
+
+  const call = {
+    operation: 'ppsrsearch',
+    subject: '1001',
+    vin: anEvaluation().vin,
+    rooftop: 'rooftop-1',
+    by: expect.stringContaining('@'),
+    at: expect.stringMatching(/^\d{4}-/),
+  }
+  expect(JSON.parse(stdout).spend).toEqual({
+    ppsrSearch: {
+      allowed: 2,
+      used: 2,
+      unknown: 1,
+      calls: [
+        { ...call, state: 'reserved' },
+        { ...call, state: 'committed' },
+      ],
+    },
+    historyCheck: { allowed: 1, used: 0, unknown: 0, calls: [] },
+  })
+  expect(text).toContain('budget.ppsrSearch: 2 of 2 calls, 1 of them with an unknown outcome')
+})
