@@ -73,6 +73,8 @@ export interface Operation<
   readonly status: 200 | 201
   /** Every other documented status and when it is given. */
   readonly statuses: Readonly<Record<number, string>>
+  /** Those of them whose body is shown as `{ error }` [A §7]; in the others the text stands where `wire` says. */
+  readonly shownErrors: readonly number[]
   /** Keys of other regions get 403; null = every region. */
   readonly region: Region | null
   /** Only where it bills. */
@@ -116,6 +118,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     file: null,
     status: 200,
     statuses: {},
+    shownErrors: [],
     region: null,
     budget: null,
     follow: null,
@@ -144,12 +147,13 @@ export function receivedFields(
 /** The answer as it came, where nothing of its shape is documented. */
 export const asReceived = (body: unknown): unknown => body
 
-/** A reader that holds the answer against its documented shape, and can tell it. */
+/** A reader that can tell the documented shape it holds answers against. */
 export interface Shaped<T> {
   (body: unknown): T
   readonly shape: z.ZodType<T>
 }
 
+/** A reader that holds the answer against its documented shape. */
 export function shaped<T>(shape: z.ZodType<T>): Shaped<T> {
   return Object.assign((body: unknown) => shape.parse(body), { shape })
 }

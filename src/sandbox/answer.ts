@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { receivedFields } from '../contract/operation.ts'
+import { type Operation, receivedFields } from '../contract/operation.ts'
 import { authorise, type Claim, readClaim, readVehicleDataClaim } from './access.ts'
 import { Answer, type Call, type Endpoint } from './call.ts'
 import type { Fault } from './faults.ts'
 import { fittingFields } from './fitting-fields.ts'
 import { Refusal } from './refusal.ts'
+import { type JsonObject, place } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
 import type { Service } from './service.ts'
 
@@ -91,8 +92,16 @@ async function answerCall(
       : { status: operation.status, text: JSON.stringify(answer) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { status: error.status, text: JSON.stringify({ error: error.message }) }
+    return { status: error.status, text: JSON.stringify(errorBody(service, operation, error)) }
   }
+}
+
+/** The text of a refusal where the document shows it, else where the wire settings say. */
+function errorBody({ wire }: Service, operation: Operation, { status, message }: Refusal) {
+  const body: JsonObject = {}
+  const isShown = operation.shownErrors.includes(status)
+  place(body, isShown ? 'error' : wire[operation.service].error, message)
+  return body
 }
 
 /** Throws the refusal that the key, the region or the fields call for. */

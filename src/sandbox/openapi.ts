@@ -166,29 +166,40 @@ function bodyOf(
     wire,
   }: { readonly example: { readonly rest: FieldValues }; readonly wire: WireSettings },
 ): Json {
-  const { encoding } = operation.transport(wire)
-  const all =
-    encoding === 'form'
-      ? [...fields.map((field) => withExample(field, example.rest)), ...fileFields(operation, wire)]
-      : fields
+  const isForm = operation.transport(wire).encoding === 'form'
+  const values = isForm ? formTexts(example.rest) : example.rest
+  const all = isForm
+    ? [...fields.map((field) => formField(field, values)), ...fileFields(operation, wire)]
+    : fields
   if (all.length === 0) return {}
-  const content = { schema: objectSchema(all), example: example.rest }
-  const required = all.some((field) => field.required)
+  const content = { schema: objectSchema(all), example: values }
   return {
     requestBody: {
-      required,
-      content:
-        encoding === 'form'
-          ? { 'multipart/form-data': { ...content, ...partEncoding(fields) } }
-          : { 'application/json': content },
+      required: all.some((field) => field.required),
+      content: { [isForm ? 'multipart/form-data' : 'application/json']: content },
     },
   }
 }
 
-/** In a form, viewers look for the example at the field itself. */
-function withExample(field: WireField, example: FieldValues): WireField {
-  const value = example[field.name]
-  return value === undefined ? field : { ...field, schema: { ...field.schema, examples: [value] } }
+/** What is no single value travels in a form as JSON text. */
+function formTexts(values: FieldValues): FieldValues {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : value,
+    ]),
+  )
+}
+
+/** Viewers look for the example of a form at the field itself. */
+function formField(field: WireField, examples: FieldValues): WireField {
+  const { name, schema } = field
+  const { description: text, ...content } = schema
+  const isJson = schema.type === 'array' || schema.type === 'object'
+  const json = { contentMediaType: 'application/json', contentSchema: content }
+  const own = isJson ? { type: 'string', ...(text ? { description: text } : {}), ...json } : schema
+  const example = examples[name] === undefined ? {} : { examples: [examples[name]] }
+  return { ...field, schema: { ...own, ...example } }
 }
 
 function fileFields({ file }: Operation, wire: WireSettings): WireField[] {
@@ -197,14 +208,6 @@ function fileFields({ file }: Operation, wire: WireSettings): WireField[] {
   const one = { type: 'string', contentMediaType: 'application/octet-stream', format: 'binary' }
   const schema = several ? { type: 'array', items: one } : one
   return [{ name: name(wire), required, schema: { ...schema, description: text } }]
-}
-
-/** Lists travel in a form as JSON text. */
-function partEncoding(fields: readonly WireField[]): Json {
-  const lists = fields.filter(({ schema }) => schema.type === 'array')
-  if (lists.length === 0) return {}
-  const json = { contentType: 'application/json' }
-  return { encoding: Object.fromEntries(lists.map(({ name }) => [name, json])) }
 }
 
 function responsesOf({ status, statuses }: Operation, answer: JsonSchema = {}): Json {

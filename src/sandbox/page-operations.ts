@@ -19,7 +19,8 @@ export function operationsSection(service: Service): Html {
   return html`<section id="operations" aria-labelledby="operations-title">
   <h2 id="operations-title">Operations</h2>
   <p>Each call below is filled in with a key, a rooftop and an evaluation of this sandbox, ready to run. Ids of webhooks,
-    searches, batches and predictions come from the call that makes them. <code>forecourt api</code> takes them from the config that <code>forecourt sandbox</code> prints.</p>
+    searches, batches and predictions come from the call that makes them. <code>forecourt api</code> needs the config
+    that <code>forecourt sandbox</code> prints.</p>
   <p class="filter" hidden><label for="filter">Filter</label>
     <input id="filter" type="search" placeholder="path, effect, region or words" autocomplete="off"></p>
   ${operationGroups.map(

@@ -63,6 +63,9 @@ caption { padding: .6rem .9rem; text-align: left; font-weight: 600; color: var(-
 th, td { padding: .42rem .9rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
 th { background: var(--raised); color: var(--muted); font-weight: 600; font-size: .82rem; white-space: nowrap; }
 td code, td:first-child { white-space: nowrap; }
+#wire table { min-width: 38rem; table-layout: fixed; }
+#wire td code, #wire td:first-child { white-space: normal; }
+#wire th:first-child { width: 32%; }
 .filter { display: flex; gap: .6rem; align-items: center; }
 .filter[hidden] { display: none; }
 .filter label { font-weight: 600; font-size: .92rem; }

@@ -29,7 +29,6 @@ const icon =
 
 /** The page at the root of the sandbox: one document that asks for nothing else. */
 export function sandboxPage(service: Service): string {
-  const { world, clock } = service
   const page = html`<!doctype html>
 <html lang="en-AU">
 <head>
@@ -41,18 +40,7 @@ export function sandboxPage(service: Service): string {
 </head>
 <body>
 <a class="skip" href="#main">To the content</a>
-<header class="top"><div class="wrap">
-  <h1>Forecourt <span>sandbox</span></h1>
-  <p class="lead">Both documented services on this machine, with a made-up world behind them. Nothing here is real, and
-    nothing costs money.</p>
-  <ul class="facts">
-    <li><b>${world.rooftops.length}</b> rooftops</li>
-    <li><b>${world.size.toLocaleString('en')}</b> evaluations</li>
-    <li>its time: <b>${clock.now().toISOString().slice(0, 19)}Z</b></li>
-    <li><a href="/docs">Try it out (Swagger UI)</a></li>
-    <li><a href="/openapi.json">OpenAPI 3.1</a></li>
-  </ul>
-</div></header>
+${pageHeader(service)}
 <div class="wrap layout">
 ${navigation}
 <main id="main">
@@ -70,6 +58,22 @@ ${wireSection(service.wire)}
 </html>
 `
   return page.text
+}
+
+function pageHeader({ world, clock }: Service): Html {
+  const time = clock.now().toISOString().slice(0, 19)
+  return html`<header class="top"><div class="wrap">
+  <h1>Forecourt <span>sandbox</span></h1>
+  <p class="lead">Both documented services on this machine, with a made-up world behind them. Nothing here is real, and
+    nothing costs money.</p>
+  <ul class="facts">
+    <li><b>${world.rooftops.length}</b> rooftops</li>
+    <li><b>${world.size.toLocaleString('en')}</b> evaluations</li>
+    <li>its time: <b>${time}Z</b></li>
+    <li><a href="/docs">Try it out (Swagger UI)</a></li>
+    <li><a href="/openapi.json">OpenAPI 3.1</a></li>
+  </ul>
+</div></header>`
 }
 
 const navigation = html`<nav aria-label="Sections"><ul>

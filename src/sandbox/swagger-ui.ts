@@ -65,8 +65,11 @@ export function viewerScript(service: Service): string {
 const emptied = (spec) => {
   for (const operation of Object.values(spec.paths).flatMap(Object.values)) {
     const form = operation.requestBody?.content['multipart/form-data']
-    for (const field of Object.values(form?.schema.properties ?? {}))
+    for (const field of Object.values(form?.schema.properties ?? {})) {
+      // Else it would ask for a file.
+      if (field.contentMediaType === 'application/json') delete field.contentMediaType
       if (field.type !== 'array' && !field.contentMediaType) field.examples ??= ['']
+    }
   }
   return spec
 }

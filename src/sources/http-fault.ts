@@ -49,7 +49,8 @@ function errorText(
   secrets: readonly string[],
   path: JsonPath = 'error',
 ): string | null {
-  const error = valueAt(body, path)
+  // Where the document shows a body it is `error`, whatever the settings say [A §7].
+  const error = valueAt(body, path) ?? valueAt(body, 'error')
   return typeof error === 'string' && error.trim() !== '' ? withoutPersons(error, secrets) : null
 }
 

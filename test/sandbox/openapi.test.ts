@@ -42,7 +42,6 @@ interface Entry {
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly items?: Schema
 }
 
 interface Document {
@@ -118,12 +117,18 @@ test('requests are described by the wire names in force, nested ones too', () =>
   const batch = entries.get('price-batch')?.requestBody?.content['multipart/form-data']
   expect(batch?.schema.required).toEqual(['stock'])
   expect(Object.keys(batch?.schema.properties ?? {})).toEqual(['stock', 'market'])
-  expect(batch?.schema.properties?.['stock']?.items).toMatchObject({
-    required: ['stockNo'],
-    properties: { stockNo: { type: 'string' }, mileage: { type: 'number' } },
+  // In a form the list is JSON text.
+  expect(batch?.schema.properties?.['stock']).toMatchObject({
+    type: 'string',
+    contentSchema: {
+      items: {
+        required: ['stockNo'],
+        properties: { stockNo: { type: 'string' }, mileage: { type: 'number' } },
+      },
+    },
   })
   expect(batch?.example).toEqual({
-    stock: [{ stockNo: 'S-1', adcode: 'AU0TOYHILUX01', mileage: 48_000 }],
+    stock: '[{"stockNo":"S-1","adcode":"AU0TOYHILUX01","mileage":48000}]',
     market: 'AU',
   })
   const decode = entries.get('vindatabasic')?.requestBody?.content['multipart/form-data']

@@ -193,3 +193,21 @@ test('every operation says the same when everything has another name, with only 
       .replaceAll(/"renamed": \{[^}]*\},?/g, '')
   expect(plain(renamed)).toBe(plain(usual))
 })
+
+test('the text of an error stands where the wire says, and where the document shows it', async () => {
+  const wire = renamedWire()
+  await using sandbox = await startSandbox({ world: smallWorld(), wire })
+  const config = makeConfig({ ...sandbox.clientConfig(), wire }, '/nowhere')
+  await using services = openServices<Effect>(config, silent, ['read', 'write', 'bill'])
+  const { uid, dealerId, key: keyName } = config.rooftops[0]!
+  const rooftop = { uid, dealerId, keyName }
+  const { client } = services
+
+  const notFound = client.call(evaluations.getEvaluation, { rooftop, fields: { evalid: 9 } })
+  const noImage = client.call(photos.pinHero, { rooftop, fields: { evalid: 1001, imgid: 9 } })
+  const noBatch = client.call(prices.pollPriceBatch, { fields: { batchId: 'none' } })
+
+  await expect(notFound).rejects.toThrow('answered 400: "Evaluation not found"')
+  await expect(noImage).rejects.toThrow(/answered 404: ".+" \(1 attempt\)/)
+  await expect(noBatch).rejects.toThrow(/answered 404: ".+" \(1 attempt\)/)
+})

@@ -38,6 +38,7 @@ export const uploadImage = operation({
     403: 'key not authorised for endpoint or rooftop',
     500: 'image could not be stored',
   },
+  shownErrors: [400, 403, 500],
   example: { evalid: 1001, order: 1 },
   read: shaped(z.looseObject({ CarPics: z.array(carPic) })),
 })
@@ -72,6 +73,7 @@ export const orderImages = operation({
     403: noAccess,
     404: 'hero is not an image on this evaluation; the reorder is already applied',
   },
+  shownErrors: [404],
   example: { evalid: 1001, ids: [3, 1, 2] },
   read: shaped(changedPhotos),
 })
@@ -88,6 +90,7 @@ export const pinHero = operation({
     403: noAccess,
     404: 'imgid is not an image on this evaluation, nothing changed',
   },
+  shownErrors: [404],
   example: { evalid: 1001, imgid: 3 },
   read: shaped(changedPhotos),
 })

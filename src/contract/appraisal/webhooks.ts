@@ -42,7 +42,7 @@ export const createWebhook = operation({
   fields: { type, trigger_event: event, webhook: address, ...authHeader },
   status: 201,
   statuses: { 400: 'a field is missing or not one of those allowed', 403: 'invalid API key' },
-  example: { type: 'eval', trigger_event: 'ON_COMPLETE', webhook: 'https://example.com/hook' },
+  example: { type: 'eval', trigger_event: 'ON_COMPLETE', webhook: 'https://dealer.invalid/hook' },
   read: asReceived,
 })
 
@@ -64,7 +64,7 @@ export const updateWebhook = operation({
     403: 'invalid API key',
     404: 'webhook not found',
   },
-  example: { id: 1, webhook: 'https://example.com/hook' },
+  example: { id: 1, webhook: 'https://dealer.invalid/hook' },
   read: asReceived,
 })
 
