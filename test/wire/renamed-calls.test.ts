@@ -203,11 +203,14 @@ test('the text of an error stands where the wire says, and where the document sh
   const rooftop = { uid, dealerId, keyName }
   const { client } = services
 
-  const notFound = client.call(evaluations.getEvaluation, { rooftop, fields: { evalid: 9 } })
-  const noImage = client.call(photos.pinHero, { rooftop, fields: { evalid: 1001, imgid: 9 } })
-  const noBatch = client.call(prices.pollPriceBatch, { fields: { batchId: 'none' } })
-
-  await expect(notFound).rejects.toThrow('answered 400: "Evaluation not found"')
-  await expect(noImage).rejects.toThrow(/answered 404: ".+" \(1 attempt\)/)
-  await expect(noBatch).rejects.toThrow(/answered 404: ".+" \(1 attempt\)/)
+  const hero = { rooftop, fields: { evalid: 1001, imgid: 9 } }
+  await expect(
+    client.call(evaluations.getEvaluation, { rooftop, fields: { evalid: 9 } }),
+  ).rejects.toThrow('answered 400: "Evaluation not found"')
+  await expect(client.call(photos.pinHero, hero)).rejects.toThrow(
+    /answered 404: ".+" \(1 attempt\)/,
+  )
+  await expect(client.call(prices.pollPriceBatch, { fields: { batchId: 'none' } })).rejects.toThrow(
+    'answered 404: "Batch not found"',
+  )
 })
