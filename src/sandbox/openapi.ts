@@ -1,6 +1,6 @@
 import type { FieldValues, Operation, ServiceName } from '../contract/operation.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
-import { type JsonSchema, refTo } from './json-schema.ts'
+import { type JsonSchema, objectOf, refTo } from './json-schema.ts'
 import { answerSchemas } from './openapi-answers.ts'
 import { objectSchema, type WireField, wireFields, wireValues } from './openapi-fields.ts'
 import { effectTexts, operationGroups, serviceTitles } from './operation-groups.ts'
@@ -45,7 +45,7 @@ export function openApiDocument(input: OpenApiInput): Json {
     components: {
       securitySchemes: { appraisal: appraisalScheme(wire.appraisal), vehicleData: vehicleScheme },
       parameters: { dealerId: dealerIdParameter(input.rooftopUid) },
-      schemas: { ErrorBody: errorBody, ...answers.components },
+      schemas: { ...errorBodies(wire), ...answers.components },
     },
   }
 }
@@ -55,11 +55,16 @@ const about = [
   'Sources are cited as `[A §n]` (appraisal service) and `[V §n]` (vehicle data).',
 ].join(' ')
 
-const errorBody: JsonSchema = {
-  type: 'object',
-  description: 'Shown for some operations [A §7]; the sandbox uses it for all.',
-  properties: { error: { type: 'string' } },
-  required: ['error'],
+/** The error body that the document shows, and those that the wire settings stand for [A §7, V §7]. */
+function errorBodies({ appraisal, vehicleData }: WireSettings): Record<string, JsonSchema> {
+  const text: JsonSchema = { type: 'string' }
+  const about = (description: string): JsonSchema => ({ type: 'object', description })
+  const unshown = about('Not shown by the document: its place is a wire setting.')
+  return {
+    ErrorBody: objectOf([['error', text]], about('Shown by the document [A §7].')),
+    AppraisalError: objectOf([[appraisal.error, text]], unshown),
+    VehicleDataError: objectOf([[vehicleData.error, text]], unshown),
+  }
 }
 
 const vehicleScheme = {
@@ -210,7 +215,13 @@ function fileFields({ file }: Operation, wire: WireSettings): WireField[] {
   return [{ name: name(wire), required, schema: { ...schema, description: text } }]
 }
 
-function responsesOf({ status, statuses }: Operation, answer: JsonSchema = {}): Json {
+function errorOf({ service, shownErrors }: Operation, status: string): JsonSchema {
+  if (shownErrors.includes(Number(status))) return refTo('ErrorBody')
+  return refTo(service === 'appraisal' ? 'AppraisalError' : 'VehicleDataError')
+}
+
+function responsesOf(operation: Operation, answer: JsonSchema = {}): Json {
+  const { status, statuses } = operation
   const success = (text: string) => ({
     description: text,
     content: { 'application/json': { schema: answer } },
@@ -219,7 +230,10 @@ function responsesOf({ status, statuses }: Operation, answer: JsonSchema = {}): 
     code,
     Number(code) < 300
       ? success(when)
-      : { description: when, content: { 'application/json': { schema: refTo('ErrorBody') } } },
+      : {
+          description: when,
+          content: { 'application/json': { schema: errorOf(operation, code) } },
+        },
   ])
   return { ...Object.fromEntries(others), [status]: success('Success') }
 }
