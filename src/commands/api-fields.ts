@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { z } from 'zod'
+import { issueText } from '../contract/issue-text.ts'
 import type { Operation } from '../contract/operation.ts'
-import { fromText, kindOf, type TextKind } from '../contract/text-fields.ts'
+import { choicesOf, fromText, kindOf, type TextKind } from '../contract/text-fields.ts'
 import { messageOf, UsageError } from '../errors.ts'
 
 // The fields of an operation as flags of the command line, made from its schema.
@@ -18,10 +19,11 @@ const placeholders: Readonly<Record<TextKind, string>> = {
 /** One flag per field, with what the contract says about it. */
 export function addFieldFlags(command: Command, { fields }: Operation): void {
   for (const [name, field] of Object.entries(fields.shape)) {
-    const kind = kindOf(field)
+    const choices = choicesOf(field)
+    const holder = choices === null ? placeholders[kindOf(field)] : `<${choices.join('|')}>`
     const needed = isRequired(field) ? ' (required)' : ''
     const about = `${descriptionOf(field)}${needed}`.trim()
-    command.option(`--${name} ${placeholders[kind]}`, about)
+    command.option(`--${name} ${holder}`, about)
   }
 }
 
@@ -46,6 +48,13 @@ export function fieldsFromFlags(
 function ownText(flag: string, field: z.core.$ZodType, text: string): string {
   const kind = kindOf(field)
   if (!text.startsWith('@') || (kind !== 'list' && kind !== 'object')) return text
+  const found = readOrRefuse(flag, text)
+  // A list may be as short as 1,2,3; whatever else is in a file is JSON.
+  if (kind === 'object' || /^\s*[[{"]/.test(found)) requireJsonOf(kind, `--${flag} ${text}`, found)
+  return found
+}
+
+function readOrRefuse(flag: string, text: string): string {
   try {
     return readFileSync(text.slice(1), 'utf8').trim()
   } catch (cause) {
@@ -53,14 +62,23 @@ function ownText(flag: string, field: z.core.$ZodType, text: string): string {
   }
 }
 
-function describeIssue(
-  { path, message }: z.core.$ZodIssue,
-  flags: Readonly<Record<string, unknown>>,
-): string {
-  const [flag, ...rest] = path.map(String)
+function requireJsonOf(kind: 'list' | 'object', place: string, text: string): void {
+  let found: unknown
+  try {
+    found = JSON.parse(text)
+  } catch (cause) {
+    throw new UsageError(`${place} is not JSON: ${messageOf(cause)}.`, { cause })
+  }
+  const isFitting = kind === 'list' ? Array.isArray(found) : !Array.isArray(found)
+  if (!isFitting)
+    throw new UsageError(`${place} does not hold ${kind === 'list' ? 'a list' : 'an object'}.`)
+}
+
+function describeIssue(issue: z.core.$ZodIssue, flags: Readonly<Record<string, unknown>>): string {
+  const [flag, ...rest] = issue.path.map(String)
   if (flag !== undefined && flags[flag] === undefined) return `--${flag} is missing`
   const place = rest.length === 0 ? `--${flag}` : `--${flag} (${rest.join('.')})`
-  return `${place}: ${message[0]?.toLowerCase()}${message.slice(1)}`
+  return `${place} ${issueText(issue)}`
 }
 
 function isRequired(field: z.core.$ZodType): boolean {

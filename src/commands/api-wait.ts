@@ -1,7 +1,12 @@
 import { MultiBar, Presets } from 'cli-progress'
-import type { Effect, Follow, Operation } from '../contract/operation.ts'
+import {
+  type Effect,
+  type FieldValues,
+  MissingAnswer,
+  type Operation,
+} from '../contract/operation.ts'
 import { findOperation } from '../contract/operations.ts'
-import { SyncError } from '../errors.ts'
+import { messageOf, SyncError } from '../errors.ts'
 import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
 import { sleep } from '../values/sleep.ts'
 import type { Session } from './session.ts'
@@ -16,7 +21,7 @@ export interface Begun {
 }
 
 /** Asks again until the work that a call began is done, and gives the last body. SyncError `retry` when it takes longer
- *  than the document says it may; the message names the command that asks once more. */
+ *  than the document says it may, `abort` when an answer cannot be read; each message names the command that asks again. */
 export async function waitFor(
   session: Session,
   client: ServiceClient<Effect>,
@@ -24,37 +29,57 @@ export async function waitFor(
   every: number | null,
 ): Promise<unknown> {
   const { follow } = operation
+  if (follow === null) return begun
   const { wire } = session.config
-  const fields = follow?.fields(begun, call.fields, wire) ?? null
-  if (follow === null || fields === null) return begun
+  const fields = orTellWhere(operation, () => follow.fields(begun, call.fields, wire))
+  if (fields === null) return begun
   const poll = findOperation(follow.operation)!
-  const meter = openMeter(session, operation.name)
+  session.log.info(fields, `${operation.name} has begun; it can be asked for by ${poll.name}`)
+  const meter = openMeter(session, operation.name, fields)
   const until = Date.now() + follow.patienceSeconds * 1000
   try {
     for (;;) {
       await sleep((every ?? follow.everySeconds) * 1000, [session.io.signal])
       const { body } = await client.call(poll, { ...call, files: [], fields })
-      const { done, percent } = follow.progress(body, wire)
+      const { done, percent } = orTellWhere(poll, () => follow.progress(body, wire))
       meter.show(percent)
       if (done) return body
-      if (Date.now() >= until) throw outlasted(follow, operation, fields)
+      if (Date.now() >= until)
+        throw new SyncError(
+          'retry',
+          `${operation.name} is not done after ${follow.patienceSeconds} s`,
+        )
     }
+  } catch (error) {
+    throw withNextStep(error, poll, fields, call.rooftop?.uid)
   } finally {
     meter.end()
   }
 }
 
-function outlasted(
-  { patienceSeconds, operation }: Follow,
+function orTellWhere<T>({ name }: Operation, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MissingAnswer)) throw error
+    throw new SyncError('abort', `The answer of ${name} ${error.message}.`, { cause: error })
+  }
+}
+
+/** The work goes on at the source: whoever was interrupted asks for it by its id. */
+function withNextStep(
+  error: unknown,
   { name }: Operation,
-  fields: Readonly<Record<string, unknown>>,
+  fields: FieldValues,
+  uid: string | undefined,
 ): SyncError {
-  const flags = Object.entries(fields).map(([flag, value]) => `--${flag} ${String(value)}`)
-  const again = ['forecourt api', operation, ...flags].join(' ')
-  return new SyncError(
-    'retry',
-    `${name} is not done after ${patienceSeconds} s; nothing is lost, ask again later: ${again}`,
-  )
+  const flags = Object.entries({ ...fields, ...(uid === undefined ? {} : { rooftop: uid }) })
+  const again = ['forecourt api', name, ...flags.map(([flag, value]) => `--${flag} ${value}`)]
+  const said = messageOf(error).replace(/\.$/, '')
+  const verdict = error instanceof SyncError ? error.verdict : 'retry'
+  return new SyncError(verdict, `${said}. Nothing is lost, ask again with: ${again.join(' ')}`, {
+    cause: error,
+  })
 }
 
 interface Meter {
@@ -63,12 +88,13 @@ interface Meter {
 }
 
 /** A bar on a terminal, a log line elsewhere. */
-function openMeter({ io, globals, log }: Session, name: string): Meter {
+function openMeter({ io, globals, log }: Session, name: string, fields: FieldValues): Meter {
   const startedAt = Date.now()
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   if (io.stderr.isTTY !== true || globals.progress === false || globals.quiet || globals.json)
     return {
-      show: (percent) => log.info({ percent, seconds: seconds() }, `waiting for ${name}`),
+      show: (percent) =>
+        log.info({ ...fields, percent, seconds: seconds() }, `waiting for ${name}`),
       end: () => {},
     }
   const bars = new MultiBar(

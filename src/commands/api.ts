@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { RooftopConfig } from '../config.ts'
 import { openServices } from '../context.ts'
@@ -49,13 +49,19 @@ function addOptions(command: Command, operation: Operation): void {
   const { service, effect, file, follow } = operation
   if (service === 'appraisal' || effect === 'bill')
     command.option('--rooftop <uid>', 'as which rooftop (default: the only one of the config)')
-  if (file !== null) command.option('--file <path>', file.description, collect, [])
+  if (file !== null)
+    command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
   if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
   if (follow !== null) {
     command.option('--wait', 'ask again until it is done')
     command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
   }
   command.addHelpText('after', helpOf(operation))
+}
+
+/** Commander shows a default, so there is none. */
+function collectFiles(path: string, before: readonly string[] | undefined): string[] {
+  return collect(path, before ?? [])
 }
 
 function helpOf({ source, status, statuses, region }: Operation): string {
@@ -86,7 +92,7 @@ async function runOperation(
     files,
     signal: session.io.signal,
     ...(rooftop === null ? {} : { rooftop: accessOf(rooftop) }),
-    ...(naturalKey === null ? {} : { naturalKey }),
+    ...(isNamed(operation, naturalKey) ? { naturalKey } : {}),
   }
   await using services = openServices<Effect>(session.config, session.log, [
     'read',
@@ -99,9 +105,18 @@ async function runOperation(
       ? await withinBudget(session, { operation, rooftop, naturalKey }, send)
       : await send()
   const begun = { operation, call, body }
-  const result = options['wait'] ? await waitFor(session, services.client, begun, every) : body
   // As received, signed links included: whoever asks for one wants to open it.
-  session.openResult(result, () => [JSON.stringify(result, null, 2)])
+  const show = (answer: unknown) =>
+    session.openResult(answer, () => [JSON.stringify(answer, null, 2)])
+  if (options['wait'] !== true) show(body)
+  else
+    show(
+      await waitFor(session, services.client, begun, every).catch((error: unknown) => {
+        // What was answered so far may be paid for: it holds the id to ask again by.
+        show(body)
+        throw error
+      }),
+    )
   return 0
 }
 
@@ -109,6 +124,11 @@ async function runOperation(
 function subjectOf(fields: Readonly<Record<string, unknown>>): string | null {
   const named = fields['evalid'] ?? fields['vin'] ?? fields['adcode']
   return named === undefined ? null : String(named).slice(0, 64)
+}
+
+/** Messages of the appraisal service name an evaluation alone. */
+function isNamed({ service }: Operation, naturalKey: string | null): naturalKey is string {
+  return naturalKey !== null && (service === 'vehicleData' || /^\d+$/.test(naturalKey))
 }
 
 function accessOf({ uid, dealerId, key }: RooftopConfig) {
@@ -151,18 +171,23 @@ function filesOf(
   options: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   if (file === null) return []
-  const files = options['file'] as readonly string[]
+  const files = (options['file'] ?? []) as readonly string[]
   if (file.required && files.length === 0)
     throw new UsageError(`${name} needs --file <path>: ${file.description}.`)
   if (!file.several && files.length > 1) throw new UsageError(`${name} takes one --file.`)
   for (const path of files) {
-    try {
-      accessSync(path, constants.R_OK)
-    } catch (cause) {
-      throw new UsageError(`--file ${path} cannot be read: ${messageOf(cause)}.`, { cause })
-    }
+    requireReadable(path)
   }
   return files
+}
+
+function requireReadable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (cause) {
+    throw new UsageError(`--file ${path} cannot be read: ${messageOf(cause)}.`, { cause })
+  }
+  if (!statSync(path).isFile()) throw new UsageError(`--file ${path} is not a file.`)
 }
 
 function everyOf(options: Readonly<Record<string, unknown>>): number | null {

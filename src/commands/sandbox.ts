@@ -11,13 +11,13 @@ export const sandbox: CommandDefinition = {
   summary: 'Both documented services on loopback, over a seeded world, until stopped',
   options: (command) =>
     command
-      .option('--port <port>', 'port on 127.0.0.1', '4010')
+      .option('--port <port>', 'port on 127.0.0.1; the vehicle-data APIs take the next one', '4010')
       .option('--seed <n>', 'the world is a function of it', '1')
       .option('--rooftops <n>', 'how many rooftops', '6')
       .option('--evals <n>', 'how many evaluations', '2000'),
   examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
   async run(session, options) {
-    const port = wholeNumberOption('--port', options['port'], 0, 65_535)
+    const port = wholeNumberOption('--port', options['port'], 0, 65_534)
     const started = await startSandbox({
       port,
       seed: wholeNumberOption('--seed', options['seed'], 0, 2 ** 31),
@@ -27,11 +27,7 @@ export const sandbox: CommandDefinition = {
       wire: session.config.wire,
     }).catch((cause: Error) => {
       if ((cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw cause
-      throw new UsageError(
-        `Port ${port} on 127.0.0.1 is taken by another program, perhaps another sandbox: ` +
-          'stop that one, or choose another with --port (0 takes any free one).',
-        { cause },
-      )
+      throw new UsageError(cause.message, { cause })
     })
     started.clock.set(new Date())
     const config = started.clientConfig()

@@ -30,13 +30,22 @@ export interface FileField {
   readonly description: string
 }
 
+/** An answer that does not hold what waiting needs, where this setting says it stands. */
+export class MissingAnswer extends Error {
+  override readonly name = 'MissingAnswer'
+
+  constructor(setting: string) {
+    super(`holds nothing where wire.${setting} says: set it to where the answer has it`)
+  }
+}
+
 /** How an asynchronous operation is asked again. */
 export interface Follow {
   /** Name of the operation that is polled. */
   readonly operation: string
-  /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. */
+  /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. Throws MissingAnswer. */
   readonly fields: (body: unknown, sent: FieldValues, wire: WireSettings) => FieldValues | null
-  /** `percent` from 0 to 100; null where only "not yet" and "done" are known. */
+  /** `percent` from 0 to 100; null where only "not yet" and "done" are known. Throws MissingAnswer. */
   readonly progress: (
     body: unknown,
     wire: WireSettings,
@@ -69,6 +78,8 @@ export interface Operation<
   readonly source: string
   readonly fields: z.ZodObject<S>
   readonly file: FileField | null
+  /** Whether a success may come without a body: nothing of it is shown. */
+  readonly mayBeEmpty: boolean
   /** Of the documented success. */
   readonly status: 200 | 201
   /** Every other documented status and when it is given. */
@@ -116,6 +127,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     repeatable: draft.effect === 'read',
     timeoutSeconds: null,
     file: null,
+    mayBeEmpty: false,
     status: 200,
     statuses: {},
     shownErrors: [],

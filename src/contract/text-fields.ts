@@ -34,6 +34,13 @@ export function kindOf(field: z.core.$ZodType): TextKind {
   }
 }
 
+/** The values that a field may have, where it has a few; else null. */
+export function choicesOf(field: z.core.$ZodType): readonly string[] | null {
+  const def = field._zod.def as unknown as Record<string, unknown>
+  if (def['type'] === 'enum') return Object.values(def['entries'] as Record<string, string>)
+  return def['innerType'] === undefined ? null : choicesOf(def['innerType'] as z.core.$ZodType)
+}
+
 /** Texts by field name, turned into what the fields hold. What cannot be read stays text, so that the schema names it. */
 export function fromText(
   fields: z.ZodObject,

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { instant } from '../contract/fields.ts'
+import { issueText } from '../contract/issue-text.ts'
 import { isReadable } from './lifecycle.ts'
+import { defaultLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { readJsonBody } from './request-body.ts'
 import type { Service } from './service.ts'
@@ -49,6 +51,9 @@ const fault = z.discriminatedUnion('kind', [
   }),
 ])
 
+const limitNames = Object.keys(defaultLimits) as (keyof typeof defaultLimits)[]
+const someLimits = z.partialRecord(z.enum(limitNames), z.int().min(0))
+
 const faultRule = z.strictObject({
   match: z
     .strictObject({
@@ -72,7 +77,7 @@ type Control = (body: unknown) => unknown
 
 /** The controls by method and path; what each answers is JSON. */
 function controlsOf(service: Service): Readonly<Record<string, Control>> {
-  const { clock, faults, requests, webhooks } = service
+  const { clock, faults, limits, requests, webhooks } = service
   return {
     'GET /clock': () => ({ now: clock.now() }),
     'POST /clock': (body) => {
@@ -83,6 +88,11 @@ function controlsOf(service: Service): Readonly<Record<string, Control>> {
     'POST /drive': (body) => fire(service, 'ON_DRIVE_COMPLETED', body),
     'GET /deliveries': () => ({ deliveries: webhooks.deliveries() }),
     'GET /requests': () => ({ total: requests.count(), paths: requests.counts() }),
+    'GET /limits': () => limits.of,
+    'POST /limits': (body) => {
+      limits.set(fitting(someLimits, body))
+      return limits.of
+    },
     'POST /faults': (body) => {
       const rule = fitting(faultRule, body)
       faults.add(rule)
@@ -136,7 +146,7 @@ function fitting<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body)
   if (result.success) return result.data
   const said = result.error.issues.map(
-    ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
+    (issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`,
   )
   throw new Refusal(400, said.join('; '))
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { issueText } from '../contract/issue-text.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { Endpoint } from './call.ts'
 import { Refusal } from './refusal.ts'
@@ -16,7 +17,7 @@ export function fittingFields(
   if (result.success) return result.data
   const { issues } = result.error
   const status = issues.map(({ path }) => invalid[String(path[0])]).find((one) => one !== undefined)
-  const said = issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
+  const said = issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`)
   throw new Refusal(status ?? 400, said.join('; '))
 }
 

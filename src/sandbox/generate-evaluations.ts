@@ -173,7 +173,7 @@ function customerOf(rooftop: Rooftop, index: number, random: SeededRandom): Cust
 
 /** Fields that no document names: a reader has to keep them and to carry on. */
 function extraOf(index: number, random: SeededRandom): Record<string, unknown> {
-  const common = { SpareKey: random.pick([0, 1, null]), service: random.int(2, 6) }
+  const common = { sparekey: random.pick([0, 1, null]), service: random.int(2, 6) }
   if (index % 8 !== 5) return common
   return { ...common, AuctionLot: `L-${index}`, internal: { flags: ['a', null], depth: { n: 1 } } }
 }

@@ -33,8 +33,10 @@ const brandTexts = ['Salvage title', 'Rebuilt title', 'Flood damage', 'Odometer 
 const salvageTexts = ['Insurance total loss', 'Sold at a salvage auction', 'Junk yard record']
 const accidentTexts = ['Front impact, minor', 'Rear impact, moderate', 'Side impact, minor']
 const dayMs = 86_400_000
+/** What has been recorded stays: it does not move with the clock. */
+const newestRecordMs = Date.UTC(2026, 0)
 
-/** Always the same for a VIN on a day; theft and lien records agree with the PPSR counts of the VIN. */
+/** Always the same for a VIN, however the clock is moved; theft and lien records agree with the PPSR counts of the VIN. */
 export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryReport {
   const draw = (what: string, choices: number) => scramble(`${what} of ${vin}`) % choices
   const several = (what: string, count: number, texts: readonly string[]): HistoryRecord[] =>
@@ -65,7 +67,7 @@ function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
   const firstMs = firstDayMs(known, now)
   const share = 0.7 + (scramble(`driving of ${vin}`) % 60) / 100
   return Array.from({ length: count }, (_, at) => {
-    const dateMs = firstMs + ((now.getTime() - firstMs) * (at + 1)) / (count + 1)
+    const dateMs = recordedMs(firstMs, (at + 1) / (count + 1), now)
     const km = averageKm((dateMs - firstMs) / (365 * dayMs)) * share
     const isUs = country === 'US'
     return {
@@ -82,14 +84,21 @@ function placeOf(what: string, vin: string, known: KnownVehicle, now: Date) {
   const firstMs = firstDayMs(known, now)
   const share = (1 + (scramble(`${what} date of ${vin}`) % 98)) / 100
   return {
-    date: dayOf(firstMs + (now.getTime() - firstMs) * share),
+    date: dayOf(recordedMs(firstMs, share, now)),
     country: countries[scramble(`country of ${vin}`) % countries.length]!,
   }
 }
 
 /** The first of the model year, but at least a quarter ago. */
 function firstDayMs({ year }: KnownVehicle, now: Date): number {
-  return Math.min(Date.UTC(year, 0), now.getTime() - 90 * dayMs)
+  const latestMs = Math.floor(now.getTime() / dayMs) * dayMs - 90 * dayMs
+  return Math.min(Date.UTC(year, 0), latestMs)
+}
+
+/** A share of the way from the first day to the newest record that any vehicle has; never in the future. */
+function recordedMs(firstMs: number, share: number, now: Date): number {
+  const newestMs = Math.max(firstMs + 90 * dayMs, newestRecordMs)
+  return Math.min(firstMs + (newestMs - firstMs) * share, now.getTime())
 }
 
 function dayOf(ms: number): string {

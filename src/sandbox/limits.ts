@@ -30,14 +30,23 @@ export const defaultLimits: SandboxLimits = {
 
 /** Daily counters by the virtual clock: UTC days. */
 export class Limits {
-  readonly of: SandboxLimits
+  #of: SandboxLimits
   readonly #clock: VirtualClock
   #day = ''
   #used = new Map<string, number>()
 
   constructor(clock: VirtualClock, limits: Partial<SandboxLimits> = {}) {
     this.#clock = clock
-    this.of = { ...defaultLimits, ...limits }
+    this.#of = { ...defaultLimits, ...limits }
+  }
+
+  get of(): SandboxLimits {
+    return this.#of
+  }
+
+  /** Other limits from now on; what was used today stays used. */
+  set(limits: Partial<SandboxLimits>): void {
+    this.#of = { ...this.#of, ...limits }
   }
 
   /** Takes one of today's `allowed` for the name; false when none is left. */

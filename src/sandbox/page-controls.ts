@@ -22,6 +22,8 @@ function controls(evalid: number): readonly Control[] {
     control('POST', '/drive', 'ends a drive: ON_DRIVE_COMPLETED webhooks fire', { evalid }),
     control('GET', '/deliveries', 'lists what was delivered to webhooks'),
     control('GET', '/requests', 'counts the requests that were answered, by path'),
+    control('GET', '/limits', 'tells the quotas and throttles in force'),
+    control('POST', '/limits', 'sets some of them, e.g. to meet a 429', { lookupsPerDay: 10 }),
     control('POST', '/faults', 'adds a fault: status, tooMany, reset, slow, truncate, …', fault),
     control('DELETE', '/faults', 'clears every fault'),
   ]

@@ -70,7 +70,8 @@ export function samplesSection(): Html {
   ])
   return html`<section id="samples" aria-labelledby="samples-title">
   <h2 id="samples-title">Sample VINs</h2>
-  <p>They behave the same in every world, and use no look-up quota.</p>
+  <p>They behave the same in every world, and use no look-up quota. An image of a VIN is really decoded, but its VIN is
+    taken from its file name, e.g. <code>SAMPLEGCC00000001.jpg</code>.</p>
   ${table('Sample VINs', ['VIN', 'region', 'what it shows'], rows)}
 </section>`
 }

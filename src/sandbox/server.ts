@@ -1,4 +1,6 @@
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { finished } from 'node:stream'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { pathFields, type ServiceName } from '../contract/operation.ts'
 import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
@@ -152,7 +154,15 @@ const formBytes = 32 * 1024 * 1024
 const jsonBytes = 1024 * 1024
 
 function serverFor(service: Service, name: ServiceName): FastifyInstance {
-  const app = fastify({ forceCloseConnections: true, bodyLimit: jsonBytes })
+  const app = fastify({
+    forceCloseConnections: true,
+    bodyLimit: jsonBytes,
+    frameworkErrors: (error, _request, reply) => {
+      const answer = reply as FastifyReply
+      answer.code(400).header('date', service.clock.now().toUTCString())
+      answer.send({ error: `The address cannot be read: ${error.message}` })
+    },
+  })
   // Bodies arrive as bytes: the endpoint decides what an empty or broken one means.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -163,8 +173,9 @@ function serverFor(service: Service, name: ServiceName): FastifyInstance {
     logUnknown(service, request)
     reply.code(404).send({ error: `Nothing answers to ${request.method} ${request.url}` })
   })
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    reply.code(error.statusCode ?? 500).send({ error: error.message })
+  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    if (error.statusCode === 413) await readOff(request.raw)
+    return reply.code(error.statusCode ?? 500).send({ error: error.message })
   })
   serveAbout(app, service)
   for (const endpoint of endpoints) {
@@ -183,6 +194,16 @@ function serverFor(service: Service, name: ServiceName): FastifyInstance {
     serveControls(app, service)
   }
   return app
+}
+
+/** Takes in the rest of a body that is too large, within reason: a client that is cut off never reads the answer. */
+async function readOff(request: IncomingMessage): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, 10_000)
+  finished(request, () => resolve())
+  request.resume()
+  await promise
+  clearTimeout(timer)
 }
 
 /** Paths of the appraisal service are below {base_url}, which ends in /v1; those of the other begin with it. */
@@ -211,7 +232,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     throw new Error(
       `Cannot start the sandbox: port ${port} on ${host} is taken by another program ` +
-        '(perhaps another sandbox). Stop that one, or choose another port; 0 takes any free one.',
+        '(perhaps another sandbox). Stop that one, or choose another --port; 0 takes any free one.',
       { cause: error },
     )
   }

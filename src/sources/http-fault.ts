@@ -83,7 +83,7 @@ export function rulingOf(status: number, setting: string): Ruling {
 
 const later: Ruling = {
   verdict: 'retry',
-  advice: 'The work stays open and is taken up again later.',
+  advice: 'Nothing is lost: it can be asked again later, and a sync does so by itself.',
 }
 
 /** The ruling when no answer came, or one that is no JSON. */
@@ -97,7 +97,7 @@ export function unanswered(setting: string): Ruling {
 /** The ruling for a write whose outcome is unknown: repeating it could do it twice. */
 export const unknownOutcome: Ruling = {
   verdict: 'abort',
-  advice: 'It was not repeated, since it writes: check at the source whether it took effect.',
+  advice: 'It was not repeated, since it may have taken effect: check at the source.',
 }
 
 const phrases: Readonly<Record<string, string>> = {

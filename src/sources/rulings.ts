@@ -18,10 +18,18 @@ export function rulingsOf(
   return Object.fromEntries([...keyErrors, ...stated])
 }
 
+function lowerFirst(text: string): string {
+  return `${text[0]!.toLowerCase()}${text.slice(1)}`
+}
+
 function rulingFor(status: number, condition: string, refused: string): Ruling {
   const advice = `Documented as: ${condition}.`
   if (status === 401 || status === 403)
-    return { verdict: 'abort', advice: `${advice} ${refused}`, again: false }
+    return {
+      verdict: 'abort',
+      advice: `${advice} If it is the key: ${lowerFirst(refused)}`,
+      again: false,
+    }
   if (status !== 429) return { verdict: 'skip', advice, again: false }
   // A throttle that lasts until tomorrow is not waited for within the call.
   return { verdict: 'park', advice, again: false }

@@ -77,9 +77,8 @@ export class ServiceClient<Reach extends Effect> {
   ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
     const { appraisal, vehicleData } = this.#parts
     const subject = naturalKey === undefined ? {} : { naturalKey }
-    // Without a documented shape an answer may be empty.
     const validate: typeof requireJson = (text, headers) => {
-      if (text.trim() !== '') requireJson(text, headers)
+      if (text.trim() !== '' || !operation.mayBeEmpty) requireJson(text, headers)
     }
     if (operation.service === 'vehicleData') {
       const answer = await vehicleData.send({ ...call, ...subject, operation, validate })

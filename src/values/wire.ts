@@ -3,7 +3,18 @@ import { jsonPath } from './json-path.ts'
 
 // What the two documents leave 'not shown', with the defaults that the sandbox speaks. One place, every name overridable.
 
-/** A name of a request field or header. */
+const headerName = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+    .default(fallback)
+/** A path below the base URL; `{name}` stands for a field. */
+const urlPath = (fallback: string) =>
+  z
+    .string()
+    .regex(/^\/[^\s?#]*$/, 'is not a path: it begins with /, e.g. /v1/status/{id}')
+    .default(fallback)
+/** A name of a request field. */
 const name = (fallback: string) => z.string().min(1).default(fallback)
 const text = (fallback: string) => z.string().default(fallback)
 /** Where a value stands in an answer. */
@@ -11,8 +22,12 @@ const path = (fallback: string | string[]) => jsonPath.default(fallback)
 const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
 
 const appraisal = group({
-  authHeader: name('Authorization').describe('Header that carries the API key [A §5.5]'),
-  authPrefix: text('').describe('Text before the key in that header, e.g. "Bearer " [A §5.5]'),
+  authHeader: headerName('Authorization').describe('Header that carries the API key [A §5.5]'),
+  authPrefix: z
+    .string()
+    .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'has a character that no HTTP header carries')
+    .default('')
+    .describe('Text before the key in that header, e.g. "Bearer " [A §5.5]'),
   error: path(['error', 'message', 'Message']).describe(
     'The text of an error body, where its shape is not shown [A §7]',
   ),
@@ -123,7 +138,7 @@ const vehicleData = group({
     }),
     poll: group({
       method: z.enum(['GET', 'POST']).default('GET'),
-      path: text('/v1/price-batch/{batchId}'),
+      path: urlPath('/v1/price-batch/{batchId}'),
       percentComplete: path('percentComplete'),
       results: path('results'),
       reference: path('reference'),
@@ -179,7 +194,7 @@ const vehicleData = group({
     writeOffs: path('writeOffs'),
     stolen: path('stolen'),
     searchId: path('searchId'),
-    watchPath: text('/v1/ppsrNewSearch/{searchId}'),
+    watchPath: urlPath('/v1/ppsrNewSearch/{searchId}'),
     watchStatus: path('watchStatus'),
   }).describe('/v1/ppsrNewSearch and its follow-up status endpoint [V §4]'),
   priceGuide: group({
@@ -195,7 +210,7 @@ const vehicleData = group({
     predictDate: name('predictDate'),
     reasoning: name('reasoning'),
     requestId: path('requestId'),
-    pollPath: text('/v1/prediction/{requestId}'),
+    pollPath: urlPath('/v1/prediction/{requestId}'),
     status: path('status'),
     wholesale: path('wholesale'),
     retail: path('retail'),

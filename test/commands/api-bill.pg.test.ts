@@ -91,7 +91,7 @@ test('a call that was cut off is not sent again, and stays reserved', async () =
   const next = await runInProcess(search(), office)
 
   expect([cut.code, next.code]).toEqual([1, 2])
-  expect(cut.stderr).toContain('It was not repeated, since it writes')
+  expect(cut.stderr).toContain('It was not repeated, since it may have taken effect')
   expect(cut.stderr).toContain('it stays reserved in ops.billable_call')
   expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
   expect(office.sandbox.requests.count('/ppsrsearch')).toBe(1)

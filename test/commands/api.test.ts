@@ -58,13 +58,10 @@ test('the help of an operation says its fields, its statuses and its section', a
 test.each([
   [['geteval', '--evalid', '1'], 'geteval needs --rooftop <uid>, one of: rooftop-1 (Rooftop One)'],
   [['geteval', '--evalid', '1', '--rooftop', 'x'], '--rooftop x is not in the config'],
-  [
-    ['geteval', '--evalid', 'x', '--rooftop', 'rooftop-1'],
-    '--evalid: invalid input: expected number',
-  ],
+  [['geteval', '--evalid', 'x', '--rooftop', 'rooftop-1'], '--evalid has to be a number'],
   [
     ['dcupdateeval', '--condition', '11'],
-    '--evalid is missing; --km is missing; --condition: too big',
+    '--evalid is missing; --km is missing; --condition has to be at most 10',
   ],
   [['nothing'], 'Unknown command \'nothing\': see "forecourt api --help"'],
   [['geteval', '--evalId', '1'], 'see "forecourt api geteval --help"'],
@@ -79,7 +76,11 @@ test.each([
     '--file /nowhere.jpg cannot be read',
   ],
   [['price-batch', '--vehicles', '@/nowhere.json'], '--vehicles @/nowhere.json cannot be read'],
-  [['price-batch', '--vehicles', '[{}]'], '--vehicles (0.reference)'],
+  [['price-batch', '--vehicles', '[{}]'], '--vehicles (0.reference) is missing'],
+  [
+    ['imageupload', '--evalid', '1', '--rooftop', 'rooftop-1', '--file', '.'],
+    '--file . is not a file',
+  ],
   [['pricingAi', '--evalid', '1', '--every', '0'], '--every 0 must be a number of seconds'],
 ])('%j is refused before anything is sent, with what to do', async (args, said) => {
   const before = sandbox.requests.count()

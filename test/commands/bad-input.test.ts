@@ -118,7 +118,7 @@ const cases: Record<string, Case> = {
   },
   'a port that is none': {
     args: 'sandbox --port 70000',
-    says: '--port 70000 must be a whole number from 0 to 65535.',
+    says: '--port 70000 must be a whole number from 0 to 65534.',
   },
   'an action that warehouse does not have': {
     args: 'warehouse erase',
@@ -193,7 +193,7 @@ test('a port that is taken stops the sandbox before it has begun', async () => {
   expect(result).toEqual({
     code: 2,
     stdout: '',
-    stderr: `Port ${port} on 127.0.0.1 is taken by another program, perhaps another sandbox: stop that one, or choose another with --port (0 takes any free one).\n`,
+    stderr: `Cannot start the sandbox: port ${port} on 127.0.0.1 is taken by another program (perhaps another sandbox). Stop that one, or choose another --port; 0 takes any free one.\n`,
   })
 })
 

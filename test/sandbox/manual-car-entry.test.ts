@@ -123,7 +123,10 @@ test('US: without evalid the newest evaluation that waits for a style is taken, 
     taken.push((json as { EvalID: number }).EvalID)
   }
   expect(taken).toEqual([later.evalid, earlier.evalid])
-  expect(await enter(sandbox, { vin: usVin, code }, us)).toMatchObject({ status: 400 })
+  // None waits any more, but the decode is known: a new one begins, as with codeType sent.
+  const begun = await enter(sandbox, { vin: usVin, code }, us)
+  expect(begun).toMatchObject({ status: 201, json: { EvalID: expect.any(Number) } })
+  expect(taken).not.toContain((begun.json as { EvalID: number }).EvalID)
 })
 
 test('US: a codeType of another provider, an unknown code and an uninferable codeType are turned down', async () => {

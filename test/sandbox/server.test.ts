@@ -68,7 +68,7 @@ test('a port that is taken is told with the port and what to do', async () => {
   await using sandbox = await start()
 
   await expect(startSandbox({ world: worldOf(), port: sandbox.port })).rejects.toThrow(
-    new RegExp(`port ${sandbox.port} on 127\\.0\\.0\\.1 is taken.*choose another port`),
+    new RegExp(`port ${sandbox.port} on 127\\.0\\.0\\.1 is taken.*choose another --port`),
   )
 })
 

@@ -94,7 +94,7 @@ test.each<[string, object, RegExp]>([
   ['ON_SHARE_OFFER', { trigger_event: 'ON_SHARE_OFFER' }, /ON_SHARE_OFFER.*cannot be created/],
   ['ON_EXTERNAL_PRICE', { trigger_event: 'ON_EXTERNAL_PRICE' }, /ON_EXTERNAL_PRICE.*cannot be/],
   ['an unknown event', { trigger_event: 'ON_SALE' }, /trigger_event: has to be ON_COMPLETE, /],
-  ['an unknown type', { type: 'photo' }, /type: .*"eval"\|"drive"/],
+  ['an unknown type', { type: 'photo' }, /type: has to be one of eval, drive/],
   [
     'a drive event of type eval',
     { trigger_event: 'ON_DRIVE_COMPLETED' },

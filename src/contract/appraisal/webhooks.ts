@@ -11,13 +11,15 @@ const authHeader = {
   auth_header_name: z.string().min(1).optional().describe('name of a custom auth header'),
   auth_header_value: z.string().min(1).optional().describe('its value'),
 }
-const type = z.enum(['eval', 'drive'])
+const type = z.enum(['eval', 'drive']).describe('what the event is about')
 /** ON_SHARE_OFFER and ON_EXTERNAL_PRICE cannot be created on this interface [A §6]. */
 export const selfServeEvents = ['ON_COMPLETE', 'ON_EXPORT', 'ON_DRIVE_COMPLETED'] as const
-const event = z.enum(
-  selfServeEvents,
-  `has to be ${selfServeEvents.join(', ')}; ON_SHARE_OFFER and ON_EXTERNAL_PRICE cannot be created on this interface`,
-)
+const event = z
+  .enum(
+    selfServeEvents,
+    `has to be ${selfServeEvents.join(', ')}; ON_SHARE_OFFER and ON_EXTERNAL_PRICE cannot be created on this interface`,
+  )
+  .describe('when it is delivered')
 const address = z.string().min(1).describe('HTTPS POST URL')
 
 export const listWebhooks = operation({
@@ -30,6 +32,7 @@ export const listWebhooks = operation({
   fields: {},
   statuses: { 403: 'invalid API key' },
   example: {},
+  mayBeEmpty: true,
   read: asReceived,
 })
 
@@ -43,6 +46,7 @@ export const createWebhook = operation({
   status: 201,
   statuses: { 400: 'a field is missing or not one of those allowed', 403: 'invalid API key' },
   example: { type: 'eval', trigger_event: 'ON_COMPLETE', webhook: 'https://dealer.invalid/hook' },
+  mayBeEmpty: true,
   read: asReceived,
 })
 
@@ -65,6 +69,7 @@ export const updateWebhook = operation({
     404: 'webhook not found',
   },
   example: { id: 1, webhook: 'https://dealer.invalid/hook' },
+  mayBeEmpty: true,
   read: asReceived,
 })
 
@@ -77,6 +82,7 @@ export const deleteWebhook = operation({
   fields: { id },
   statuses: { 403: 'invalid API key', 404: 'webhook not found' },
   example: { id: 1 },
+  mayBeEmpty: true,
   read: asReceived,
 })
 

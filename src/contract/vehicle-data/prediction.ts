@@ -1,22 +1,31 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, operation } from '../operation.ts'
-import { valueAt } from '../../values/json-path.ts'
+import { type Follow, MissingAnswer, operation } from '../operation.ts'
+import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { numberAt, textAt } from './reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 
+function statusOf(body: unknown, path: JsonPath): string {
+  const status = textAt(body, path)
+  if (status === null) throw new MissingAnswer('vehicleData.prediction.status')
+  return status
+}
+
 /** Typically 10-90 s, polled with a request ID [V §3, §8]. */
 const untilPredicted: Follow = {
   operation: 'prediction-status',
-  fields: (body, _sent, { vehicleData: { prediction } }) => {
+  fields: (body, sent, { vehicleData: { prediction } }) => {
+    // Without reasoning the prices come at once [V §3].
+    if (sent['reasoning'] !== true || statusOf(body, prediction.status) !== 'processing')
+      return null
     const requestId = textAt(body, prediction.requestId)
-    const isOpen = textAt(body, prediction.status) === 'processing'
-    return requestId === null || !isOpen ? null : { requestId }
+    if (requestId === null) throw new MissingAnswer('vehicleData.prediction.requestId')
+    return { requestId }
   },
   progress: (body, { vehicleData: { prediction } }) => ({
-    done: textAt(body, prediction.status) !== 'processing',
+    done: statusOf(body, prediction.status) !== 'processing',
     percent: null,
   }),
   everySeconds: 12,

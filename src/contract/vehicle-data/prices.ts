@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, operation, shaped } from '../operation.ts'
+import { type Follow, MissingAnswer, operation, shaped } from '../operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { listAt, numberAt, textAt } from './reading.ts'
 
@@ -64,11 +64,16 @@ const untilPriced: Follow = {
   operation: 'price-batch-status',
   fields: (body, _sent, { vehicleData }) => {
     const batchId = textAt(body, vehicleData.priceBatch.submit.batchId)
-    return batchId === null ? null : { batchId }
+    if (batchId === null) throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
+    return { batchId }
   },
   progress: (body, { vehicleData }) => {
-    const percent = numberAt(body, vehicleData.priceBatch.poll.percentComplete)
-    return { done: percent === null || percent >= 100, percent }
+    const { percentComplete, results } = vehicleData.priceBatch.poll
+    const percent = numberAt(body, percentComplete)
+    if (percent === null) throw new MissingAnswer('vehicleData.priceBatch.poll.percentComplete')
+    if (percent >= 100 && listAt(body, results) === null)
+      throw new MissingAnswer('vehicleData.priceBatch.poll.results')
+    return { done: percent >= 100, percent }
   },
   everySeconds: 3,
   patienceSeconds: 1800,

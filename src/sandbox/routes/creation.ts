@@ -36,8 +36,20 @@ function enteredIn(call: VinCall): Entered {
   if (vin.length === 17) return { vin, registration: null, registrationState: null }
   if (state === undefined)
     throw new Refusal(400, 'vin: has to be a 17-character VIN, or a plate together with state')
+  requireState(call, state)
   const plate = vin.replaceAll(/[\s-]/g, '')
   return { vin: vinBehind(call, plate, state), registration: plate, registrationState: state }
+}
+
+const australianStates = ['ACT', 'NSW', 'NT', 'QLD', 'SA', 'TAS', 'VIC', 'WA']
+
+/** AU plates take an AU state abbreviation, US ones a 2-letter state [A §1]. */
+function requireState({ caller }: VinCall, state: string): void {
+  const { region } = caller.key
+  if (region === 'AU' && !australianStates.includes(state))
+    throw new Refusal(400, `state: has to be one of ${australianStates.join(', ')} with an AU key`)
+  if (region === 'US' && state.length !== 2)
+    throw new Refusal(400, 'state: has to be a 2-letter state with a US key')
 }
 
 /** Of the newest evaluation in the world with that plate and a whole VIN, else one made up from the plate. */

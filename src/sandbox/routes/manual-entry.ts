@@ -69,10 +69,11 @@ function vehicleOfCode({ caller }: EntryCall, code: string): CatalogueVehicle {
 
 /** US: left out, it is that of the option that `/entervin` gave for the VIN [A §4 /manualcarentry]. */
 function requireCodeType(
-  { caller, fields, now }: EntryCall,
+  call: EntryCall,
   vehicle: CatalogueVehicle,
   evaluation: Evaluation | undefined,
 ): void {
+  const { caller, fields, now } = call
   const { codeType } = fields
   const { region } = caller.key
   if (region === 'GCC' && codeType !== gccCodeType)
@@ -80,10 +81,20 @@ function requireCodeType(
   if (codeType === codeTypeOf(vehicle)) return
   if (codeType !== undefined)
     throw new Refusal(400, 'codeType: is not the one that /entervin gave with this code')
-  const vin = evaluation && fieldsAt(evaluation, now).vin
+  const vin = evaluation ? fieldsAt(evaluation, now).vin : cachedVin(call)
   const decoded = vin ? decodeVin(vin, region) : undefined
   if (decoded?.kind !== 'ambiguous' || !decoded.vehicles.includes(vehicle))
     throw new Refusal(400, 'codeType: cannot be inferred, /entervin gave no such option')
+}
+
+/** The VIN that was sent, if `/entervin` decoded it for this rooftop before: the decode is cached. */
+function cachedVin(call: EntryCall): string | null {
+  const { world, caller, now } = call
+  const vin = sentVin(call)
+  const isKnown =
+    vin !== null &&
+    world.withVin(vin, now).some(({ rooftopUid }) => rooftopUid === caller.rooftop.uid)
+  return isKnown ? vin : null
 }
 
 /** The style is chosen on the evaluation itself: its EvalID stays. */

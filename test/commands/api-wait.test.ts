@@ -1,0 +1,129 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { ConfigInput } from '#src/config.ts'
+import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { startForecourt } from '../support/child.ts'
+import { runInProcess } from '../support/cli.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+interface Desk extends AsyncDisposable {
+  readonly cwd: string
+  readonly sandbox: Sandbox
+}
+
+/** A sandbox with evaluation 1001, and a config whose wire section may differ from what it speaks. */
+async function openDesk(wire: ConfigInput['wire'] = {}): Promise<Desk> {
+  const sandbox = await startSandbox({ world: worldOf({ evaluations: [anEvaluation()] }) })
+  const folder = await temporaryFolder()
+  const config = { ...sandbox.clientConfig(), wire }
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+  return {
+    cwd: folder.path,
+    sandbox,
+    [Symbol.asyncDispose]: async () => {
+      await sandbox.close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const vehicles = '[{"reference":"S-1","adcode":"AU0TOYHILUX01"}]'
+const submit = ['api', 'price-batch', '--vehicles', vehicles, '--market', 'AU']
+
+test('a batch is waited for until its prices are there', async () => {
+  await using desk = await openDesk()
+
+  const { code, stdout, stderr } = await runInProcess([...submit, '--wait', '--every', '0.1'], desk)
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    percentComplete: 100,
+    results: [{ reference: 'S-1' }],
+  })
+  expect(stderr).toContain('"batchId":"B-1')
+})
+
+test('without --wait the first answer is the result', async () => {
+  await using desk = await openDesk()
+
+  const { code, stdout } = await runInProcess(submit, desk)
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ batchId: expect.stringMatching(/^B-1/) })
+})
+
+test('whoever is interrupted keeps the id, and is told how to ask again', async () => {
+  await using desk = await openDesk()
+
+  const args = ['--json', ...submit, '--wait', '--every', '30']
+  const child = startForecourt(args, { cwd: desk.cwd })
+  await expect.poll(() => child.stderr(), { timeout: 20_000 }).toContain('price-batch has begun')
+  child.kill('SIGINT')
+  const { code, stdout, stderr } = await child.ended
+
+  expect(code).toBe(130)
+  const { batchId } = JSON.parse(stdout)
+  expect(stderr).toContain(`forecourt api price-batch-status --batchId ${batchId}`)
+})
+
+test.each([
+  ['submit: { batchId: nope }', { submit: { batchId: 'nope' } }, 'priceBatch.submit.batchId'],
+  ['poll: { percentComplete: nope }', { poll: { percentComplete: 'nope' } }, 'percentComplete'],
+  ['poll: { results: nope }', { poll: { results: 'nope' } }, 'priceBatch.poll.results'],
+])(
+  'a wire setting that does not fit (%s) ends the wait with its name, and the answer is kept',
+  async (_, priceBatch, setting) => {
+    await using desk = await openDesk({ vehicleData: { priceBatch } })
+
+    const { code, stdout, stderr } = await runInProcess(
+      [...submit, '--wait', '--every', '0.1'],
+      desk,
+    )
+
+    expect(code).toBe(1)
+    expect(stderr).toContain(setting)
+    expect(JSON.parse(stdout)).toMatchObject({ batchId: expect.stringMatching(/^B-1/) })
+  },
+)
+
+test('reasoning is asked for again at the same address until it has ended', async () => {
+  await using desk = await openDesk()
+
+  const args = ['api', 'pricingAi', '--evalid', '1001', '--reasoning', '--wait', '--every', '0.1']
+  const waiting = runInProcess(args, desk)
+  await expect
+    .poll(() => desk.sandbox.requests.count('/pricingAi/payload/{evalid}'), { timeout: 20_000 })
+    .toBeGreaterThan(1)
+  desk.sandbox.clock.advance(120_000)
+  const { code, stdout } = await waiting
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    reasoning: { status: expect.stringMatching(/completed|unavailable/) },
+  })
+})
+
+test('a success without a body is an error where the document shows one', async () => {
+  await using desk = await openDesk()
+  desk.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'empty' } })
+
+  const { code, stderr } = await runInProcess(['api', 'geteval', '--evalid', '1001'], desk)
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('the body is empty')
+})
+
+test('an upload beyond the limit is answered 413, and the answer is read', async () => {
+  await using desk = await openDesk()
+  const file = join(desk.cwd, 'huge.jpg')
+  await writeFile(file, Buffer.alloc(40 * 1024 * 1024))
+
+  const args = ['api', 'imageupload', '--evalid', '1001', '--file', file, '--yes']
+  const { code, stderr } = await runInProcess(args, desk)
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('answered 413')
+})
