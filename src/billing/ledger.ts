@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { type Db, inTransaction } from '../db/transaction.ts'
 import { UsageError } from '../errors.ts'
 
 /** A billable call that somebody asks for. */
@@ -55,6 +55,22 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<nu
       .executeTakeFirstOrThrow()
     return Number(call_id)
   })
+}
+
+/** Calls of the same operation on the same subject whose outcome nobody knows: a repeat may cost twice. */
+export async function doubtfulCalls(
+  db: Db,
+  { operation, naturalKey }: Pick<BillableCall, 'operation' | 'naturalKey'>,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('ops.billable_call')
+    .select('call_id')
+    .where('operation', '=', operation)
+    .where('natural_key', '=', naturalKey)
+    .where('state', '=', 'reserved')
+    .orderBy('call_id')
+    .execute()
+  return rows.map(({ call_id }) => Number(call_id))
 }
 
 /** Says how a reserved call ended. `note` holds no answer body. */

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os'
-import { reserveCall, settleCall } from '../billing/ledger.ts'
+import { doubtfulCalls, reserveCall, settleCall } from '../billing/ledger.ts'
 import { outcomeOf } from '../billing/outcome.ts'
 import type { RooftopConfig } from '../config.ts'
 import type { Operation } from '../contract/operation.ts'
@@ -25,6 +25,12 @@ export async function withinBudget<T extends ServiceAnswer<unknown>>(
   const budget = operation.budget!
   const { pool, db } = await session.warehouse('write')
   const [row] = rooftop === null ? [] : await registerRooftops(db, [rooftop])
+  const doubtful = await doubtfulCalls(db, { operation: operation.name, naturalKey })
+  if (doubtful.length > 0)
+    session.log.warn(
+      { callIds: doubtful },
+      `an earlier ${operation.name} for ${naturalKey} has an unknown outcome: this one may be a second bill`,
+    )
   const callId = await reserveCall(pool, {
     operation: operation.name,
     budget,

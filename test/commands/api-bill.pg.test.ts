@@ -143,6 +143,17 @@ test('the vehicle-data APIs bill from budgets of their own, with the VIN as the 
   ])
 })
 
+test('a repeat after an unknown outcome is warned of', async () => {
+  await using office = await openOffice({ ppsrSearch: 2 })
+  office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, times: 1, fault: { kind: 'reset' } })
+  await runInProcess(search(), office)
+
+  const { code, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(0)
+  expect(stderr).toContain('an earlier ppsrsearch for 1001 has an unknown outcome')
+})
+
 test('status shows what was spent today, by whom and on which vehicle', async () => {
   await using office = await openOffice({ ppsrSearch: 2, historyCheck: 1 })
   await runInProcess(['sync'], office)
