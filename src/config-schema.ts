@@ -133,7 +133,14 @@ export const fileSchema = z.strictObject({
     timeoutSeconds: amount(0.05, 600).default(30),
     maxRetries: whole(0, 20).default(6),
   }),
-  pricing: group({ reasoning: flag.default(false) }),
+  pricing: group({
+    reasoning: flag
+      .default(false)
+      .describe('Ask for the reasoning too, and wait for it up to about 3 minutes [A §8]'),
+    budget: whole(0, 10_000_000)
+      .default(2000)
+      .describe('Evaluations priced for one rooftop in one run, at most'),
+  }),
   checks: group({
     lookForNewDays: whole(0, 3650).default(90),
     lookEveryDays: whole(1, 365).default(7),

@@ -33,6 +33,8 @@ export interface Warehouse extends AsyncDisposable {
 export interface Context extends Warehouse {
   readonly queue: Queue
   readonly appraisal: AppraisalClient
+  /** Any other read of both services; shares connections and limiters with `appraisal`. */
+  readonly services: ServiceClient<'read'>
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
   /** Called at the named points of a slice; tests kill the process there. */
@@ -121,16 +123,24 @@ export async function openContext(
   const warehouse = await openWarehouse(config, log, 'write')
   const queue = await openQueue(warehouse.pool, (error) => log.warn({ err: error }, 'work engine'))
   const appraisal = openAppraisal(config, log)
+  const vehicleData = openVehicleData<'read'>(config, log)
+  const services = new ServiceClient<'read'>({
+    appraisal: appraisal.calls,
+    vehicleData: vehicleData.calls,
+    wire: config.wire,
+    reach: ['read'],
+  })
   return {
     ...warehouse,
     queue,
     appraisal,
+    services,
     signal: options.signal ?? new AbortController().signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,
     async [Symbol.asyncDispose]() {
       await queue.stop()
-      await appraisal.close()
+      await Promise.all([appraisal.close(), vehicleData.source.close()])
       await warehouse[Symbol.asyncDispose]()
     },
   }
@@ -152,8 +162,19 @@ export function openServices<Reach extends Effect>(
   log: Log,
   reach: readonly Reach[],
 ): Services<Reach> {
-  const { wire, http, vehicleData } = config
+  const { wire } = config
   const appraisal = openRooftopCalls<Reach>(appraisalOptions(config, log))
+  const { source, calls } = openVehicleData<Reach>(config, log)
+  return {
+    client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([appraisal.http.close(), source.close()])
+    },
+  }
+}
+
+/** The vehicle-data APIs over connections of their own, made when the first call is sent. */
+function openVehicleData<Reach extends Effect>({ wire, http, vehicleData }: Config, log: Log) {
   const source = new HttpSource({
     baseUrl: vehicleData.baseUrl,
     setting: 'vehicleData.baseUrl',
@@ -164,12 +185,7 @@ export function openServices<Reach extends Effect>(
     log: (sent) => log.debug(sent, `${sent.method} ${sent.path}`),
   })
   const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, http.concurrency)
-  return {
-    client: new ServiceClient({ appraisal: appraisal.calls, vehicleData: calls, wire, reach }),
-    async [Symbol.asyncDispose]() {
-      await Promise.all([appraisal.http.close(), source.close()])
-    },
-  }
+  return { source, calls }
 }
 
 function appraisalOptions(config: Config, log: Log): AppraisalClientOptions {

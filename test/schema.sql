@@ -23,6 +23,17 @@ core.app_user_rooftop table
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.
 
+core.core.price_as_of(integer,bigint,timestamp with time zone,character varying) routine
+CREATE OR REPLACE FUNCTION core.price_as_of(rooftop_id integer, eval_id bigint, at timestamp with time zone, price_source character varying DEFAULT 'pricing_ai'::character varying)
+ RETURNS SETOF core.price_observation
+ LANGUAGE sql
+ STABLE PARALLEL SAFE ROWS 1
+AS $function$
+  select * from core.price_observation as price
+  where price.rooftop_id = $1 and price.eval_id = $2 and price.price_source = $4 and price.observed_at <= $3
+  order by price.observed_at desc limit 1
+$function$
+
 core.custom_field_value table
   rooftop_id integer not null
   eval_id bigint not null
@@ -113,6 +124,44 @@ core.photo table
   constraint photo_pkey PRIMARY KEY (rooftop_id, eval_id, photo_id)
   -- Identity and order of photos. Their URLs are signed and expire: never stored.
 
+core.price_insight table
+  rooftop_id integer not null
+  eval_id bigint not null
+  price_source character varying(24) not null
+  observed_at timestamp with time zone not null
+  audience character varying(12) not null -- Whom the bullet is written for
+  position integer not null
+  insight text not null
+  constraint price_insight_audience_check CHECK (((audience)::text = ANY ((ARRAY['dealer'::character varying, 'customer'::character varying])::text[])))
+  constraint price_insight_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at, audience, "position")
+  -- Bullets of the reasoning of an observation, in the order received; the latest where the same prices were reasoned about again.
+
+core.price_observation table
+  rooftop_id integer not null
+  eval_id bigint not null
+  price_source character varying(24) not null -- pricing_ai: /pricingAi/payload
+  observed_at timestamp with time zone not null -- Source time of the answer that said so first
+  last_confirmed_at timestamp with time zone not null -- Source time of the last answer that said the same
+  is_current boolean not null
+  as_of_date date not null -- prediction_date of the first answer: the day that the prices are for
+  retail numeric(15,3) -- In currency_code; a price sent as 0 is 0, one left out or null is null
+  wholesale numeric(15,3)
+  wholesale_low numeric(15,3)
+  wholesale_high numeric(15,3)
+  buy_to_retail numeric(15,3)
+  quick_sale numeric(15,3)
+  sweet_spot numeric(15,3)
+  currency_code character(3) not null -- The rooftop's: the payload has a symbol only, which is checked against it (ops.data_quality)
+  confidence character varying(40) not null
+  reasoning_status character varying(12) -- null: reasoning was not asked for; processing: it was still at work when asking ended
+  value_hash bytea not null -- sha256 of prices, currency and confidence: what makes an observation another one
+  run_id bigint not null
+  constraint price_observation_check CHECK ((last_confirmed_at >= observed_at))
+  constraint price_observation_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at)
+  constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
+  CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
+  -- What a price source said of an evaluation, a row only when it said something else than before: never overwritten. The first row is what was known at the appraisal, the current one what is known now.
+
 core.reconditioning_item table
   rooftop_id integer not null
   eval_id bigint not null
@@ -200,6 +249,22 @@ ops.data_quality table
   constraint data_quality_pkey PRIMARY KEY (rooftop_id, stream, natural_key, check_name)
   -- Warnings: records that landed, but contradict themselves or the document. Gone when a later read of the record no longer shows them.
 
+ops.enrichment_state table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  eval_id bigint not null
+  next_due_at timestamp with time zone -- null: never again, unless the evaluation changes
+  last_asked_at timestamp with time zone not null
+  polling_since timestamp with time zone -- An answer is being waited for since then, and asked for again every few seconds; null: none is
+  failures integer not null default 0 -- Askings without an answer, in a row
+  outcome character varying(12) not null -- Of the last asking. skipped: the source does not know or not price it; rejected: in quarantine; failed: no answer
+  detail character varying(400) -- Why it was skipped or failed
+  constraint enrichment_state_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['answered'::character varying, 'processing'::character varying, 'skipped'::character varying, 'rejected'::character varying, 'failed'::character varying])::text[])))
+  constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id)
+  CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
+  CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
+  -- Where an enrichment of an evaluation stands: one row per evaluation that was asked about, apart from core.evaluation, so that asking changes no fact. Times are the source's.
+
 ops.field_drift table
   stream character varying(40) not null
   json_path character varying(300) not null
@@ -211,6 +276,14 @@ ops.field_drift table
   constraint field_drift_classification_check CHECK (((classification)::text = ANY ((ARRAY['documented'::character varying, 'undocumented'::character varying, 'missing'::character varying])::text[])))
   constraint field_drift_pkey PRIMARY KEY (stream, json_path, json_type)
   -- Every JSON path and type that was received, counted over new and changed records.
+
+ops.parked table
+  key_name character varying(120) not null
+  stream character varying(40) not null
+  until timestamp with time zone not null
+  reason character varying(400) not null
+  constraint parked_pkey PRIMARY KEY (key_name, stream)
+  -- Keys whose quota of the day is used up: the stream asks nothing with the key before until, which is a time of the source.
 
 ops.quarantine table
   quarantine_id bigint not null generated always as identity

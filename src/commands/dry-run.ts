@@ -7,7 +7,8 @@ import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pi
 import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/run.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { EnrichmentStream, SnapshotStream, WindowedStream } from '../streams/stream.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows } from '../values/window.ts'
 import type { Session } from './session.ts'
@@ -46,7 +47,11 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
   for (const stream of request.streams) {
     for (const rooftop of rooftops) {
       const scope = { rooftopId: rooftop.id, stream: stream.name, run }
-      plan.push(await planOf(session, db, stream, rooftop.uid, scope))
+      plan.push(
+        stream.kind === 'enrichment'
+          ? await planOfEnrichment(session, db, stream, rooftop, scope)
+          : await planOf(session, db, stream, rooftop.uid, scope),
+      )
     }
   }
   session.result({ dryRun: true, mode: request.plan.mode, plan }, () => lines(plan, db === null))
@@ -72,18 +77,34 @@ async function findWarehouse({ config, log }: Session) {
   return null
 }
 
+const noWindows = { gap: 0, recheck: 0, deep: 0, windows: [] } as const
+
+/** What is due of the evaluations that are known now; those that the run itself brings in come on top. */
+async function planOfEnrichment(
+  { config }: Session,
+  db: Db | null,
+  stream: EnrichmentStream,
+  rooftop: Pick<RooftopRow, 'uid' | 'id'>,
+  { run }: DueScope,
+): Promise<PlannedWork> {
+  const now = fromUnixSeconds(run.sourceStart)
+  const budget = stream.budget(config)
+  const ask = { now, runStart: now, limit: mostPlanned, budget, only: null }
+  const due = db && rooftop.id !== 0 ? await stream.due(db, rooftop, ask) : []
+  const about = { stream: stream.name, rooftop: rooftop.uid }
+  return { ...about, ...noWindows, expectedLists: 0, expectedReads: due.length }
+}
+
 async function planOf(
   { config }: Session,
   db: Db | null,
-  stream: Stream,
+  stream: WindowedStream | SnapshotStream,
   rooftop: string,
   scope: DueScope,
 ): Promise<PlannedWork> {
   const about = { stream: stream.name, rooftop }
-  if (stream.kind === 'snapshot') {
-    const none = { gap: 0, recheck: 0, deep: 0, windows: [] }
-    return { ...about, ...none, expectedLists: 2, expectedReads: 0 }
-  }
+  if (stream.kind === 'snapshot')
+    return { ...about, ...noWindows, expectedLists: 2, expectedReads: 0 }
   const due = db
     ? await dueWindows(db, scope, config.sync, mostPlanned)
     : allWindows(scope.run, config.sync.windowHours * 3600)

@@ -94,7 +94,8 @@ http:                        # per key; adapts downwards and upwards by itself
   maxRetries: 6
 
 pricing:
-  reasoning: false
+  reasoning: false           # ask for the pricing AI's reasoning too, and wait for it up to about 3 minutes
+  budget: 2000               # evaluations priced for one rooftop in one run, at most
 
 checks:
   lookForNewDays: 90         # evaluations of so many days are asked for new past checks

@@ -34,6 +34,7 @@ function lines(evalId: number, entry: Provenance): string[] {
     ...section('row', [entry.row]),
     ...section('version', entry.versions),
     ...section('payload', entry.payloads),
+    ...section('price', entry.prices),
     ...section('window', [entry.window]),
     ...section('quarantine', entry.quarantine),
     ...section('vanished', [entry.vanished]),

@@ -102,6 +102,40 @@ export interface CorePhotoTable {
   removed_at: Date | null
 }
 
+/** core.price_insight */
+export interface CorePriceInsightTable {
+  rooftop_id: number
+  eval_id: number
+  price_source: string
+  observed_at: Date
+  audience: string
+  position: number
+  insight: string
+}
+
+/** core.price_observation */
+export interface CorePriceObservationTable {
+  rooftop_id: number
+  eval_id: number
+  price_source: string
+  observed_at: Date
+  last_confirmed_at: Date
+  is_current: boolean
+  as_of_date: string
+  retail: string | null
+  wholesale: string | null
+  wholesale_low: string | null
+  wholesale_high: string | null
+  buy_to_retail: string | null
+  quick_sale: string | null
+  sweet_spot: string | null
+  currency_code: string
+  confidence: string
+  reasoning_status: string | null
+  value_hash: Buffer
+  run_id: number
+}
+
 /** core.reconditioning_item */
 export interface CoreReconditioningItemTable {
   rooftop_id: number
@@ -180,6 +214,19 @@ export interface OpsDataQualityTable {
   seen_at: Generated<Date>
 }
 
+/** ops.enrichment_state */
+export interface OpsEnrichmentStateTable {
+  rooftop_id: number
+  stream: string
+  eval_id: number
+  next_due_at: Date | null
+  last_asked_at: Date
+  polling_since: Date | null
+  failures: Generated<number>
+  outcome: string
+  detail: string | null
+}
+
 /** ops.field_drift */
 export interface OpsFieldDriftTable {
   stream: string
@@ -189,6 +236,14 @@ export interface OpsFieldDriftTable {
   first_seen_at: Generated<Date>
   last_seen_at: Generated<Date>
   seen: Generated<number>
+}
+
+/** ops.parked */
+export interface OpsParkedTable {
+  key_name: string
+  stream: string
+  until: Date
+  reason: string
 }
 
 /** ops.quarantine */
@@ -340,6 +395,8 @@ export interface Tables {
   'core.evaluation': CoreEvaluationTable
   'core.evaluation_version': CoreEvaluationVersionTable
   'core.photo': CorePhotoTable
+  'core.price_insight': CorePriceInsightTable
+  'core.price_observation': CorePriceObservationTable
   'core.reconditioning_item': CoreReconditioningItemTable
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
@@ -347,7 +404,9 @@ export interface Tables {
   'ops.billable_call': OpsBillableCallTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
+  'ops.enrichment_state': OpsEnrichmentStateTable
   'ops.field_drift': OpsFieldDriftTable
+  'ops.parked': OpsParkedTable
   'ops.quarantine': OpsQuarantineTable
   'ops.run': OpsRunTable
   'ops.run_stream': OpsRunStreamTable
@@ -460,6 +519,36 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_seen_at', type: 'timestamp with time zone' },
     { name: 'removed_at', type: 'timestamp with time zone' },
   ],
+  'core.price_insight': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'price_source', type: 'character varying(24)' },
+    { name: 'observed_at', type: 'timestamp with time zone' },
+    { name: 'audience', type: 'character varying(12)' },
+    { name: 'position', type: 'integer' },
+    { name: 'insight', type: 'text' },
+  ],
+  'core.price_observation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'price_source', type: 'character varying(24)' },
+    { name: 'observed_at', type: 'timestamp with time zone' },
+    { name: 'last_confirmed_at', type: 'timestamp with time zone' },
+    { name: 'is_current', type: 'boolean' },
+    { name: 'as_of_date', type: 'date' },
+    { name: 'retail', type: 'numeric(15,3)' },
+    { name: 'wholesale', type: 'numeric(15,3)' },
+    { name: 'wholesale_low', type: 'numeric(15,3)' },
+    { name: 'wholesale_high', type: 'numeric(15,3)' },
+    { name: 'buy_to_retail', type: 'numeric(15,3)' },
+    { name: 'quick_sale', type: 'numeric(15,3)' },
+    { name: 'sweet_spot', type: 'numeric(15,3)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'confidence', type: 'character varying(40)' },
+    { name: 'reasoning_status', type: 'character varying(12)' },
+    { name: 'value_hash', type: 'bytea' },
+    { name: 'run_id', type: 'bigint' },
+  ],
   'core.reconditioning_item': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
@@ -524,6 +613,17 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'run_id', type: 'bigint' },
     { name: 'seen_at', type: 'timestamp with time zone' },
   ],
+  'ops.enrichment_state': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'next_due_at', type: 'timestamp with time zone' },
+    { name: 'last_asked_at', type: 'timestamp with time zone' },
+    { name: 'polling_since', type: 'timestamp with time zone' },
+    { name: 'failures', type: 'integer' },
+    { name: 'outcome', type: 'character varying(12)' },
+    { name: 'detail', type: 'character varying(400)' },
+  ],
   'ops.field_drift': [
     { name: 'stream', type: 'character varying(40)' },
     { name: 'json_path', type: 'character varying(300)' },
@@ -532,6 +632,12 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_seen_at', type: 'timestamp with time zone' },
     { name: 'last_seen_at', type: 'timestamp with time zone' },
     { name: 'seen', type: 'bigint' },
+  ],
+  'ops.parked': [
+    { name: 'key_name', type: 'character varying(120)' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'until', type: 'timestamp with time zone' },
+    { name: 'reason', type: 'character varying(400)' },
   ],
   'ops.quarantine': [
     { name: 'quarantine_id', type: 'bigint', generated: true },

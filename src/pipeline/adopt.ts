@@ -21,7 +21,7 @@ export async function adopt(
   const owners = Map.groupBy(strays, (entry) => entry!.rooftopId)
   for (const [owner, held] of owners) {
     const ids = held.map((entry) => entry!.id)
-    for (const table of stream.tables) {
+    for (const table of [...stream.tables, ...stream.followers]) {
       await tx.client.query(
         `update ${table} set rooftop_id = $1 where rooftop_id = $2 and ${stream.idColumn} = any($3)`,
         [rooftop.id, owner, ids],

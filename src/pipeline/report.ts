@@ -37,12 +37,12 @@ export async function reportRun(
   for (const rooftop of rooftops) {
     const own = rows.filter((row) => row.rooftop_id === rooftop.id)
     const errors = own.flatMap((row) => whatIsMissing(row).map((what) => `${row.stream}: ${what}`))
-    const status = statusOf(own.map((row) => row.status))
+    const status = statusOf(own)
     byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
   }
   return {
     runId,
-    status: statusOf(rows.map((row) => row.status)),
+    status: statusOf(rows),
     startedAt: run.started_at.toISOString(),
     finishedAt: run.finished_at?.toISOString() ?? null,
     streams,
@@ -64,13 +64,19 @@ function whatIsMissing(row: {
     : []
 }
 
-/** All ok: ok. Nothing that went well: failed. Anything between: partial. */
-function statusOf(statuses: readonly string[]): RunStatus {
-  if (statuses.every((status) => status === 'ok')) return 'ok'
-  return statuses.some(
-    (status) =>
-      status === 'ok' || status === 'partial' || status === 'waiting' || status === 'running',
+interface Ended {
+  readonly status: string
+  readonly requests: number
+  readonly listed: number
+}
+
+/** All ok: ok. Nothing that went well: failed. Anything between: partial. What had nothing to do went neither way. */
+function statusOf(streams: readonly Ended[]): RunStatus {
+  const busy = streams.filter(
+    ({ status, requests, listed }) => status !== 'ok' || requests > 0 || listed > 0,
   )
+  if (busy.every(({ status }) => status === 'ok')) return 'ok'
+  return busy.some(({ status }) => ['ok', 'partial', 'waiting', 'running'].includes(status))
     ? 'partial'
     : 'failed'
 }

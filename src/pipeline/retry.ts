@@ -51,7 +51,8 @@ export async function retrySlice(
   return result
 }
 
-async function untried({ context, run, stream, rooftop }: SliceJob): Promise<number[]> {
+/** Quarantined records of the stream and rooftop that this run has not tried yet. */
+export async function untried({ context, run, stream, rooftop }: SliceJob): Promise<number[]> {
   const chosen = run.only ?? []
   const rows = await context.db
     .selectFrom('ops.quarantine')

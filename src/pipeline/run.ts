@@ -172,7 +172,7 @@ async function trackProgress(
     { counts }: { counts: { windows: number; listed: number } },
   ) => {
     const key = `${stream.name}/${rooftop.uid}`
-    done.set(key, (done.get(key) ?? 0) + (stream.kind === 'snapshot' ? 1 : counts.windows))
+    done.set(key, (done.get(key) ?? 0) + (stream.kind === 'windowed' ? counts.windows : 1))
     const total = Math.max(totals.get(key) ?? 1, done.get(key)!)
     context.progress.slice({
       stream: stream.name,

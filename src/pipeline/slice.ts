@@ -29,5 +29,6 @@ export class Traffic {
 }
 
 export function sourcesOf(context: Context): Sources {
-  return { appraisal: context.appraisal, wire: context.config.wire.appraisal }
+  const { appraisal, services, config } = context
+  return { appraisal, services, wire: config.wire.appraisal }
 }

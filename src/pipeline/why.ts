@@ -7,6 +7,8 @@ export interface Provenance {
   readonly row: Readonly<Record<string, unknown>> | null
   readonly versions: readonly Readonly<Record<string, unknown>>[]
   readonly payloads: readonly Readonly<Record<string, unknown>>[]
+  /** Price observations, oldest first. */
+  readonly prices: readonly Readonly<Record<string, unknown>>[]
   readonly window: Readonly<Record<string, unknown>> | null
   readonly quarantine: readonly Readonly<Record<string, unknown>>[]
   readonly vanished: Readonly<Record<string, unknown>> | null
@@ -50,6 +52,10 @@ async function explainAt(
     select 'POST /geteval {"evalid":' || natural_key || '}' as request, fetched_at, encode(content_hash, 'hex') as content_hash,
       octet_length(body::text) as bytes, run_id
     from raw.payload where rooftop_id = ${rooftopId} and endpoint = 'geteval' and natural_key = ${key} order by fetched_at`)
+  const prices = await read(sql`
+    select 'GET /pricingAi/payload/' || eval_id as request, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
+      retail, wholesale, currency_code, confidence, run_id
+    from core.price_observation where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by observed_at`)
   const quarantine = await read(sql`
     select quarantine_id, issues, attempts, window_from, window_until, first_seen_at, last_seen_at, resolved_at, run_id
     from ops.quarantine where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key} order by quarantine_id`)
@@ -61,9 +67,15 @@ async function explainAt(
     select window_from, window_until, listed_at, listed, loaded, quarantined, vanished, settled, proof, run_id
     from ops.window_certificate
     where rooftop_id = ${rooftopId} and stream = 'evaluations' and window_from <= ${at}::timestamptz and window_until > ${at}::timestamptz`)
-  const runIds = [row, ...versions, ...payloads, ...quarantine, vanished, window].flatMap(
-    (facts) => (facts ? [Number(facts['run_id'])] : []),
-  )
+  const runIds = [
+    row,
+    ...versions,
+    ...payloads,
+    ...prices,
+    ...quarantine,
+    vanished,
+    window,
+  ].flatMap((facts) => (facts ? [Number(facts['run_id'])] : []))
   const runs = await read(sql`
     select run_id, command, status, started_at, finished_at, host, process_id from ops.run
     where run_id = any(${[...new Set(runIds)]}::bigint[]) order by run_id`)
@@ -71,6 +83,7 @@ async function explainAt(
     row: row ?? null,
     versions,
     payloads,
+    prices,
     window: window ?? null,
     quarantine,
     vanished: vanished ?? null,

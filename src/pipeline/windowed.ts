@@ -5,7 +5,7 @@ import { chooseRecords, type Reading } from './choose-records.ts'
 import { Drift } from './drift.ts'
 import { type DueScope, dueWindows } from './due.ts'
 import { type Hydrated, hydrate } from './hydrate.ts'
-import type { Counts } from './ledger.ts'
+import type { Counts, StreamStatus } from './ledger.ts'
 import { listWindows, windowsPerSlice } from './list-windows.ts'
 import { newestHashes } from './load.ts'
 import type { SliceJob } from './slice.ts'
@@ -13,8 +13,14 @@ import { writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
   readonly counts: Counts
-  /** More windows are due in this run. */
+  /** More is due in this run. */
   readonly more: boolean
+  /** With `more`: not before so many seconds have passed; no slot is held meanwhile. */
+  readonly delaySeconds?: number
+  /** Ends the stream for this run in this status, whatever else there is to do. */
+  readonly ended?: StreamStatus
+  /** Why something of the slice is missing, though the rest landed. */
+  readonly error?: string
 }
 
 /** Writes the ends of a slice inside its transaction: the ledger's counts and the fenced completion of the work. */

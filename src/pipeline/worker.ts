@@ -6,6 +6,7 @@ import { FencedError, messageOf, SyncError } from '../errors.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { enrichmentSlice } from './enrichment.ts'
 import {
   addCounts,
   advanceFence,
@@ -18,6 +19,7 @@ import { replaySnapshot, replayWindowed } from './replay.ts'
 import { retrySlice } from './retry.ts'
 import { type SliceJob, Traffic } from './slice.ts'
 import { snapshotSlice } from './snapshot.ts'
+import { turnOf } from './turn.ts'
 import { type Finish, type SliceResult, windowedSlice } from './windowed.ts'
 
 /** Slices at once in one process: each holds a bounded batch of records. */
@@ -81,9 +83,10 @@ class Lanes {
     const stream = scope.streams.find((entry) => entry.name === item.data.stream)
     const rooftop = scope.rooftops.find((entry) => entry.uid === item.data.rooftopUid)
     const run = await readRun(context.db, item.data.runId)
-    if (!stream || !rooftop || !run) return await handBack(context, item)
+    if (!stream || !rooftop || !run) return await handBack(context, item, 2)
     const siblings = scope.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
+    if (stream.kind === 'enrichment') return await inTurn(job, scope)
     if (rooftop.dealerId !== null) return await doSlice(job, scope)
     const lane = `${stream.name}/${rooftop.groupId}`
     if (!this.#lanes.has(lane)) this.#lanes.set(lane, pLimit(1))
@@ -91,12 +94,27 @@ class Lanes {
   }
 }
 
-/** Work for a rooftop that this process does not know: another one does it. */
-async function handBack(context: Context, item: WorkItem): Promise<void> {
+/** Work for a rooftop that this process does not know is another one's to do; work whose turn has not come waits its turn. */
+async function handBack(context: Context, item: WorkItem, delaySeconds: number): Promise<void> {
   await inTransaction(context.pool, async ({ client }) => {
     await context.queue.complete(client, item)
-    await context.queue.offer(client, item.data, { delaySeconds: 2 })
+    await context.queue.offer(client, item.data, { delaySeconds })
   })
+}
+
+/** An enrichment asks about what the earlier streams of the run bring in: it waits for them, and holds no slot meanwhile. */
+async function inTurn(job: SliceJob, scope: WorkScope): Promise<void> {
+  const { context, item } = job
+  const turn = await turnOf(context.db, job)
+  if (turn.kind === 'now') return await doSlice(job, scope)
+  try {
+    // A run that has ended wants nothing any more.
+    if (turn.kind === 'never') await release(job)
+    else await handBack(context, item, turn.seconds)
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error
+    context.log.warn(error.message)
+  }
 }
 
 async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
@@ -104,11 +122,12 @@ async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
   context.crashPoint('slice-claimed')
   const finish: Finish = async (tx, result) => {
     await advanceFence(tx, run.runId)
-    const status = result.more ? 'running' : await finalStatus(tx, job, result)
-    await recordSlice(tx, keyOf(job), result.counts, status)
+    const status = result.more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
+    await recordSlice(tx, keyOf(job), result.counts, status, result.error)
     // Complete first, then send: the queue counts active work too.
     await context.queue.complete(tx.client, item)
-    if (result.more) await context.queue.offer(tx.client, item.data)
+    const { delaySeconds = 0 } = result
+    if (result.more) await context.queue.offer(tx.client, item.data, { delaySeconds })
   }
   try {
     await scope.onSlice(job, await runSlice(job, finish))
@@ -134,6 +153,7 @@ async function runSliceOnce(job: SliceJob, finish: Finish): Promise<SliceResult>
     const slice = run.mode === 'replay' ? replaySnapshot : snapshotSlice
     return await slice({ ...job, stream }, finish)
   }
+  if (stream.kind === 'enrichment') return await enrichmentSlice({ ...job, stream }, finish)
   const slice = {
     sync: windowedSlice,
     backfill: windowedSlice,
@@ -185,11 +205,15 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
   const key = keyOf(job)
   const before = await db
     .selectFrom('ops.run_stream')
-    .select('quarantined')
+    .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
     .where('run_id', '=', key.runId)
     .where('rooftop_id', '=', key.rooftopId)
     .where('stream', '=', key.stream)
     .executeTakeFirst()
+  if (result.error !== undefined || (before?.error ?? null) !== null) {
+    const sum = addCounts(result.counts, before ?? {})
+    return sum.inserted + sum.updated + sum.unchanged + sum.vanished > 0 ? 'partial' : 'failed'
+  }
   const unprovable = await db
     .selectFrom('ops.window_certificate')
     .select('window_from')

@@ -1,6 +1,7 @@
 import { evaluations } from './evaluations/evaluations.ts'
+import { pricing } from './pricing/pricing.ts'
 import type { Stream } from './stream.ts'
 import { users } from './users.ts'
 
 /** Every stream, in the order in which `sync` runs them. */
-export const allStreams: readonly Stream[] = [users, evaluations]
+export const allStreams: readonly Stream[] = [users, evaluations, pricing]

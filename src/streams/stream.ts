@@ -6,6 +6,7 @@ import type {
   FetchedEvaluation,
 } from '../sources/appraisal/client.ts'
 import type { EvaluationList } from '../sources/appraisal/evaluation-list.ts'
+import type { ServiceClient } from '../sources/service-client.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import type { Window } from '../values/window.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
@@ -13,8 +14,13 @@ import type { RooftopRow } from '../values/rooftop.ts'
 /** What a stream may reach of the sources: reads only. */
 export interface Sources {
   readonly appraisal: Pick<AppraisalClient, 'listEvaluations' | 'getEvaluation' | 'listUsers'>
+  /** Any other read of either service; what writes or bills does not compile here. */
+  readonly services: ServiceClient<'read'>
   readonly wire: AppraisalWire
 }
+
+/** What the evaluations' own calls take. */
+export type ListSources = Pick<Sources, 'appraisal' | 'wire'>
 
 export type Row = Readonly<Record<string, unknown>>
 /** Rows of one record by table, e.g. `core.photo`. */
@@ -75,18 +81,20 @@ export interface WindowedStream<R = unknown> {
   readonly endpoint: string
   /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. */
   readonly tables: readonly (keyof Tables & string)[]
+  /** Tables of other streams with the same key: their rows follow the record to another rooftop, and nothing else. */
+  readonly followers: readonly (keyof Tables & string)[]
   readonly idColumn: string
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
 
   list(
-    sources: Sources,
+    sources: ListSources,
     rooftop: RooftopRow,
     range: { from: number; until: number | null },
     options: CallOptions,
   ): Promise<EvaluationList>
   hydrate(
-    sources: Sources,
+    sources: ListSources,
     rooftop: RooftopRow,
     id: number,
     options: CallOptions,
@@ -166,7 +174,87 @@ export interface SnapshotStream {
   ): Promise<{ counts: LoadCounts; rejected: readonly Rejected[] }>
 }
 
-export type Stream = WindowedStream | SnapshotStream
+/** The settings of the config that enrichment streams go by. */
+export interface EnrichmentSettings {
+  readonly pricing: { readonly reasoning: boolean; readonly budget: number }
+}
+
+/** An evaluation to ask about. */
+export interface EnrichmentTask {
+  readonly evalId: number
+  readonly completedAt: Date
+  /** Its answer is being waited for: asking again takes nothing of the budget. */
+  readonly again: boolean
+  readonly pollingSince: Date | null
+  /** Askings without an answer, in a row. */
+  readonly failures: number
+}
+
+/** What is due: by the source's clock now, for schedules by its clock when the run began. */
+export interface DueAsk {
+  readonly now: Date
+  readonly runStart: Date
+  readonly limit: number
+  /** Evaluations that may still be asked about in this run. */
+  readonly budget: number
+  /** Only these, whether due or not; null: whatever is due. */
+  readonly only: readonly number[] | null
+}
+
+/** An answer as normalised. */
+export interface Enriched<R> {
+  readonly evalId: number
+  readonly record: R
+  /** The source's time of the answer. */
+  readonly at: Date
+}
+
+export type LoadOutcome = 'inserted' | 'updated' | 'unchanged'
+
+/**
+ * A stream that asks about evaluations which are in the warehouse already, each on a schedule of its own and under a budget.
+ * `R` is an answer as the stream has normalised it. State, payloads, quarantine and parking are the pipeline's.
+ */
+export interface EnrichmentStream<R = unknown> {
+  readonly kind: 'enrichment'
+  readonly name: string
+  /** Key of the answers in `raw.payload`. */
+  readonly endpoint: string
+  /** How an answer that is not complete yet is asked for again. */
+  readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
+  /** Whether the source answers for the rooftop at all; where it does not, there is nothing to do. */
+  serves(rooftop: RooftopRow): boolean
+  /** Evaluations asked about for one rooftop in one run, at most. */
+  budget(settings: EnrichmentSettings): number
+  /** Most urgent first. */
+  due(db: Kysely<Tables>, rooftop: Pick<RooftopRow, 'id'>, ask: DueAsk): Promise<EnrichmentTask[]>
+  /** `at` is the source's time of the answer, where it told. */
+  read(
+    sources: Sources,
+    rooftop: RooftopRow,
+    evalId: number,
+    settings: EnrichmentSettings,
+    options: CallOptions,
+  ): Promise<{ readonly body: unknown; readonly text: string; readonly at: Date | null }>
+  /** Pure. What of a payload decides whether it is kept again. */
+  contentOf(body: unknown): unknown
+  /** Pure. RecordIssues when it does not fit. */
+  normalise(body: unknown, evalId: number, rooftop: RooftopRow): R
+  /** Not complete yet: it is asked for again in a moment. */
+  isPending(record: R): boolean
+  warnings(record: R): readonly { readonly check: string; readonly detail: string }[]
+  /** Days until an evaluation that was completed so many days ago is due again; null: never. */
+  daysUntilAgain(ageDays: number): number | null
+  /** Writes what differs and tells, by evaluation, what that was. */
+  load(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    answers: readonly Enriched<R>[],
+    runId: number,
+  ): Promise<ReadonlyMap<number, LoadOutcome>>
+}
+
+export type Stream = WindowedStream | SnapshotStream | EnrichmentStream
 
 /** Declares a windowed stream; the record's type stays inside the stream's own file. */
 export function defineWindowedStream<R>(stream: Omit<WindowedStream<R>, 'kind'>): WindowedStream {
@@ -175,4 +263,11 @@ export function defineWindowedStream<R>(stream: Omit<WindowedStream<R>, 'kind'>)
 
 export function defineSnapshotStream(stream: Omit<SnapshotStream, 'kind'>): SnapshotStream {
   return { kind: 'snapshot', ...stream }
+}
+
+/** Declares an enrichment stream; the answer's type stays inside the stream's own files. */
+export function defineEnrichmentStream<R>(
+  stream: Omit<EnrichmentStream<R>, 'kind'>,
+): EnrichmentStream {
+  return { kind: 'enrichment', ...stream } as unknown as EnrichmentStream
 }

@@ -86,7 +86,17 @@ const cases: Record<string, Case> = {
   'an unknown stream': {
     args: 'sync evaluation',
     config: access,
-    says: '"evaluation" is no stream; known are: users, evaluations.',
+    says: '"evaluation" is no stream; known are: users, evaluations, pricing.',
+  },
+  'a backfill of prices': {
+    args: 'backfill pricing --from 2024-01-01',
+    config: access,
+    says: '"pricing" is no stream; known are: evaluations.',
+  },
+  'a replay of prices': {
+    args: 'replay pricing',
+    config: access,
+    says: '"replay pricing" is not possible: its observations are never overwritten, and the kept payloads do not hold when the source made them.',
   },
   'an unknown command': {
     args: 'snyc',

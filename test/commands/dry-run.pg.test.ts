@@ -61,6 +61,28 @@ test('a second night plans the windows that it lists again, each with its reason
   )
 })
 
+test('a dry run counts the prices that are due, and asks for none', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night()
+
+  const { document } = await warehouse.json(['sync', 'pricing', '--dry-run'])
+
+  expect(document['plan']).toEqual([
+    {
+      stream: 'pricing',
+      rooftop: 'rooftop-1',
+      gap: 0,
+      recheck: 0,
+      deep: 0,
+      windows: [],
+      expectedLists: 0,
+      expectedReads: 6,
+    },
+  ])
+  expect(house.sandbox.requests.count('/pricingAi/payload/{evalid}')).toBe(0)
+})
+
 test('more than 1000 windows are cut, with the count of the others', async () => {
   await using house = await openChildHouse({ ...smallHouse(), sync: { windowHours: 1 } })
   await using warehouse = await house.warehouse()

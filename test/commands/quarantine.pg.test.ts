@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { smallHouse } from './runs.ts'
 
@@ -53,7 +54,7 @@ test('quarantine lists, shows and retries what did not fit', async () => {
     { attempts: 2, resolved: true },
     { attempts: 1, resolved: true },
   ])
-  expect((await warehouse.night()).streams['evaluations']).toMatchObject({
+  expect((await warehouse.night(allStreams)).streams['evaluations']).toMatchObject({
     inserted: 0,
     updated: 0,
   })

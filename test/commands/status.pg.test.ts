@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { smallHouse } from './runs.ts'
 
@@ -7,7 +8,7 @@ const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 test('status --json of a good warehouse has the shape of the contract, exit 0', async () => {
   await using house = await openChildHouse(smallHouse())
   await using warehouse = await house.warehouse()
-  await warehouse.night()
+  await warehouse.night(allStreams)
 
   const { code, document } = await warehouse.json(['status'])
 
@@ -20,6 +21,7 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
         streams: {
           users: { ...good, coveredTo: iso },
           evaluations: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
+          pricing: { ...good, coveredTo: iso },
         },
       },
     },

@@ -25,6 +25,7 @@ test('sync --json prints one document in the shape of the contract', async () =>
         windows: 10,
         requests: expect.any(Number),
       }),
+      pricing: counts({ listed: 6, hydrated: 6, inserted: 6, requests: 6 }),
       users: counts({ hydrated: 2, requests: 2 }),
     },
     rooftops: { 'rooftop-1': { status: 'ok' } },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { smallHouse } from './runs.ts'
 
@@ -7,7 +8,7 @@ test('why tells row, payload, request, window and run of a loaded, a quarantined
   await using warehouse = await house.warehouse()
   const { world, clock } = house.sandbox
   world.poison(1002, { UpdatedAt: 'never' })
-  await warehouse.night()
+  await warehouse.night(allStreams)
   world.vanish(1003, new Date(clock.now().getTime() + 1000))
   clock.advance(86_400_000)
   await warehouse.night()
@@ -27,6 +28,9 @@ test('why tells row, payload, request, window and run of a loaded, a quarantined
           row: { eval_id: 1001, version_no: 1, photo_count: 2, run_id: 1 },
           versions: [{ version_no: 1, valid_to: null, run_id: 1 }],
           payloads: [{ request: 'POST /geteval {"evalid":1001}', run_id: 1 }],
+          prices: [
+            { request: 'GET /pricingAi/payload/1001', is_current: true, currency_code: 'AUD' },
+          ],
           window: { window_from: '2026-03-02T00:00:00.000Z', listed: 1, settled: true, run_id: 2 },
           quarantine: [],
           vanished: null,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { prepareWarehouse } from '#src/context.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
+import { allStreams } from '#src/streams/all.ts'
 import type { Ended } from '../support/child.ts'
 import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
@@ -18,7 +19,7 @@ let truth: Content
 beforeAll(async () => {
   house = await openChildHouse(middleWorld)
   await using warehouse = await house.warehouse()
-  expect((await warehouse.night()).status).toBe('ok')
+  expect((await warehouse.night(allStreams)).status).toBe('ok')
   truth = await readContent(warehouse.database.pool)
 })
 

@@ -6,6 +6,7 @@ import { openLog } from '#src/log.ts'
 import type { RunReport } from '#src/pipeline/report.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
+import type { Stream } from '#src/streams/stream.ts'
 import { type Child, type Ended, startForecourt } from './child.ts'
 import { runNight } from './nights.ts'
 import { createTestDatabase, type TestDatabase } from './postgres.ts'
@@ -22,8 +23,8 @@ export interface ChildHouseOptions {
 /** A warehouse with a config file of its own, for commands in child processes. */
 export interface ChildWarehouse extends AsyncDisposable {
   readonly database: TestDatabase
-  /** A whole sync in this process: quicker than a child where the run itself is not what is tested. */
-  night(): Promise<RunReport>
+  /** A sync in this process: quicker than a child where the run itself is not what is tested. Default: as `runNight`. */
+  night(streams?: readonly Stream[]): Promise<RunReport>
   start(args: readonly string[], env?: Readonly<Record<string, string>>): Child
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
   /** Runs with `--json` and parses stdout, which must be one document and nothing else. */
@@ -75,10 +76,10 @@ export function configText(sandbox: Sandbox, url: string, options: ChildHouseOpt
 function warehouseOf(database: TestDatabase, file: string, cwd: string): ChildWarehouse {
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     startForecourt(['--config', file, ...args], { cwd, env })
-  const night = async () => {
+  const night = async (streams?: readonly Stream[]) => {
     const config = loadConfig(file, { variables: {}, cwd })
     await using context = await openContext(config, silent)
-    return await runNight(context)
+    return await runNight(context, streams)
   }
   return {
     database,

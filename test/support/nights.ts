@@ -5,7 +5,9 @@ import type { RunReport } from '#src/pipeline/report.ts'
 import { runStreams } from '#src/pipeline/run.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
-import { allStreams } from '#src/streams/all.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import type { Stream } from '#src/streams/stream.ts'
+import { users } from '#src/streams/users.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
 import { createTestDatabase, type TestDatabase } from './postgres.ts'
 
@@ -22,6 +24,9 @@ export interface HouseOptions {
   readonly dealerIds?: boolean
   /** Only these rooftops. */
   readonly rooftops?: readonly string[]
+  readonly pricing?: ConfigInput['pricing']
+  /** What a night runs. Default: users and evaluations, so that a test counts their requests alone. */
+  readonly streams?: readonly Stream[]
 }
 
 /** A sandbox with a frozen clock, a warehouse of its own, and the config between them. */
@@ -30,7 +35,7 @@ export interface House extends AsyncDisposable {
   readonly database: TestDatabase
   readonly config: Config
   readonly context: Context
-  /** One `sync` of all streams, in this process. */
+  /** One `sync` of the house's streams, in this process. */
   night(changes?: Partial<Context>): Promise<RunReport>
   /** Moves the source's clock, then runs a night. */
   nightAfter(days: number, changes?: Partial<Context>): Promise<RunReport>
@@ -42,7 +47,8 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   const database = await createTestDatabase()
   const config = configFor(sandbox, database.url, options)
   const context = await openContext(config, silent)
-  const night = async (changes: Partial<Context> = {}) => await runNight({ ...context, ...changes })
+  const night = async (changes: Partial<Context> = {}) =>
+    await runNight({ ...context, ...changes }, options.streams)
   return {
     sandbox,
     database,
@@ -61,13 +67,16 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   }
 }
 
-/** One `sync` of all streams and rooftops of the context's config. */
-export async function runNight(context: Context): Promise<RunReport> {
+/** One `sync` of all rooftops of the context's config. */
+export async function runNight(
+  context: Context,
+  streams: readonly Stream[] = [users, evaluations],
+): Promise<RunReport> {
   const { config } = context
   const from = toUnixSeconds(config.sync.start)
   return await runStreams(context, {
     plan: { command: 'sync', mode: 'sync', from, until: null },
-    streams: allStreams,
+    streams,
     rooftops: config.rooftops,
   })
 }
@@ -96,6 +105,7 @@ function configFor(sandbox: Sandbox, url: string, options: HouseOptions): Config
     sync: { start, ...options.sync },
     http: { maxRetries: 0, timeoutSeconds: 10, ...options.http },
     ...(options.wire === undefined ? {} : { wire: options.wire }),
+    ...(options.pricing === undefined ? {} : { pricing: options.pricing }),
   }
   return makeConfig(input, '/nowhere')
 }

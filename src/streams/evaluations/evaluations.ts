@@ -25,6 +25,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     'core.user_price',
     'pii.evaluation_customer',
   ],
+  followers: ['core.price_observation', 'core.price_insight', 'ops.enrichment_state'],
   idColumn: 'eval_id',
   documented: { paths: new Set(documentedEvaluationPaths), required: requiredEvaluationPaths },
 

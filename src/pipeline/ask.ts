@@ -1,0 +1,101 @@
+import pLimit from 'p-limit'
+import { messageOf, SyncError } from '../errors.ts'
+import {
+  type EnrichmentStream,
+  type EnrichmentTask,
+  type Issue,
+  RecordIssues,
+} from '../streams/stream.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
+
+/** What came of asking about one evaluation. */
+export type Answer =
+  | (Payload & { readonly kind: 'answered'; readonly record: unknown })
+  | (Payload & { readonly kind: 'rejected'; readonly issues: readonly Issue[] })
+  /** The source does not know the evaluation, or has nothing to say of it; `failed`: it did not answer. */
+  | {
+      readonly kind: 'skipped' | 'failed'
+      readonly task: EnrichmentTask
+      readonly reason: string
+    }
+
+interface Payload {
+  readonly task: EnrichmentTask
+  readonly body: unknown
+  readonly text: string
+  /** Our clock. */
+  readonly fetchedAt: Date
+  /** The source's. */
+  readonly at: Date
+}
+
+/** Why nothing more is to be asked: the key's quota is used up, the key is refused, or the source has gone. */
+export interface Ending {
+  readonly verdict: 'park' | 'abort' | 'retry'
+  readonly reason: string
+}
+
+export interface Asked {
+  readonly answers: readonly Answer[]
+  readonly ending: Ending | null
+}
+
+/** So many evaluations without an answer are no longer about the evaluations. */
+const failuresAllowed = 8
+
+/**
+ * Asks about the evaluations side by side; the key's limiter says how many at once. Once the source has said that it will not
+ * go on, nothing more is asked; what was answered until then counts.
+ */
+export async function ask(
+  job: SliceJob<EnrichmentStream>,
+  tasks: readonly EnrichmentTask[],
+): Promise<Asked> {
+  const { concurrency } = job.context.config.http
+  const limit = pLimit(concurrency)
+  const answers: Answer[] = []
+  let failures = 0
+  let ending: Ending | null = null
+  const one = async (task: EnrichmentTask): Promise<void> => {
+    if (ending !== null) return
+    try {
+      answers.push(await askOne(job, task))
+    } catch (error) {
+      if (!(error instanceof SyncError)) throw error
+      const { verdict, message: reason } = error
+      if (verdict === 'park' || verdict === 'abort') ending ??= { verdict, reason }
+      else if (verdict === 'skip') answers.push({ kind: 'skipped', task, reason })
+      else {
+        answers.push({ kind: 'failed', task, reason })
+        if (++failures >= failuresAllowed) ending ??= { verdict, reason }
+      }
+    }
+  }
+  const settled = await Promise.allSettled(tasks.map((task) => limit(one, task)))
+  for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+  return { answers, ending }
+}
+
+async function askOne(job: SliceJob<EnrichmentStream>, task: EnrichmentTask): Promise<Answer> {
+  const { context, stream, rooftop, traffic } = job
+  const { evalId } = task
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const { body, text, at } = await stream.read(
+    sourcesOf(context),
+    rooftop,
+    evalId,
+    context.config,
+    options,
+  )
+  const told = at ?? context.appraisal.clock.now()
+  const payload = { task, body, text, fetchedAt: new Date(), at: told }
+  try {
+    return { ...payload, kind: 'answered', record: stream.normalise(body, evalId, rooftop) }
+  } catch (error) {
+    const issues =
+      error instanceof RecordIssues
+        ? error.issues
+        : [{ path: '$', message: `cannot be read: ${messageOf(error)}` }]
+    return { ...payload, kind: 'rejected', issues }
+  }
+}

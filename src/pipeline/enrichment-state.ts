@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../db/transaction.ts'
+import type { EnrichmentStream } from '../streams/stream.ts'
+import { storable } from '../values/text.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { daySeconds } from '../values/window.ts'
+import type { Answer } from './ask.ts'
+import type { SliceJob } from './slice.ts'
+
+/** A key that has used up its quota; `until` is the source's time. */
+export interface Parked {
+  readonly until: Date
+  readonly reason: string
+}
+
+const hourMs = 3_600_000
+/** A night that begins a little earlier than the last one finds everything due that it should. */
+const earlyMs = hourMs
+
+/** When the stream may ask with the rooftop's key again; null: now. */
+export async function parkedUntil(
+  db: Db,
+  { stream, rooftop }: SliceJob,
+  now: Date,
+): Promise<Parked | null> {
+  const row = await db
+    .selectFrom('ops.parked')
+    .select(['until', 'reason'])
+    .where('key_name', '=', rooftop.keyName)
+    .where('stream', '=', stream.name)
+    .where('until', '>', now)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Parks the stream for the rooftop's key until the source's day ends: quotas are by the UTC day. */
+export async function park(
+  tx: Tx,
+  { stream, rooftop }: SliceJob,
+  now: Date,
+  reason: string,
+): Promise<void> {
+  const until = new Date(now)
+  until.setUTCHours(24, 0, 0, 0)
+  const values = { until, reason: storable(reason).slice(0, 400) }
+  await tx.db
+    .insertInto('ops.parked')
+    .values({ key_name: rooftop.keyName, stream: stream.name, ...values })
+    .onConflict((conflict) => conflict.columns(['key_name', 'stream']).doUpdateSet(values))
+    .execute()
+}
+
+/** When a slice asked, by the source's clock. */
+export interface AskedIn {
+  /** Before the first evaluation was asked about: whatever is edited later is news. */
+  readonly began: Date
+  /** After the last answer. */
+  readonly now: Date
+}
+
+/** Notes of every evaluation that was asked about what came of it, and when it is due again. */
+export async function noteAnswers(
+  tx: Tx,
+  job: SliceJob<EnrichmentStream>,
+  answers: readonly Answer[],
+  { began, now }: AskedIn,
+): Promise<void> {
+  if (answers.length === 0) return
+  const states = answers.map((answer) => stateOf(job, answer, now))
+  await sql`
+    insert into ops.enrichment_state as old
+      (rooftop_id, stream, eval_id, next_due_at, last_asked_at, polling_since, failures, outcome, detail)
+    select ${job.rooftop.id}, ${job.stream.name}, state.*
+    from unnest(${states.map(({ evalId }) => evalId)}::bigint[], ${states.map(({ nextDueAt }) => nextDueAt)}::timestamptz[],
+      ${states.map(() => began)}::timestamptz[], ${states.map(({ pollingSince }) => pollingSince)}::timestamptz[],
+      ${states.map(({ failures }) => failures)}::int[], ${states.map(({ outcome }) => outcome)}::text[],
+      ${states.map(({ detail }) => detail)}::text[]) as state
+    on conflict (rooftop_id, stream, eval_id) do update
+    set next_due_at = excluded.next_due_at, last_asked_at = excluded.last_asked_at,
+      polling_since = excluded.polling_since, failures = excluded.failures, outcome = excluded.outcome, detail = excluded.detail
+  `.execute(tx.db)
+}
+
+interface State {
+  readonly evalId: number
+  readonly outcome: 'answered' | 'processing' | 'skipped' | 'rejected' | 'failed'
+  readonly nextDueAt: Date | null
+  readonly pollingSince: Date | null
+  readonly failures: number
+  readonly detail: string | null
+}
+
+function stateOf({ stream, run }: SliceJob<EnrichmentStream>, answer: Answer, now: Date): State {
+  const { task, kind } = answer
+  const runStart = fromUnixSeconds(run.sourceStart)
+  const usual = { evalId: task.evalId, pollingSince: null, failures: 0, detail: null }
+  if (kind === 'failed') {
+    const failures = task.failures + 1
+    // Within the day, so that it is due again in the next night.
+    const nextDueAt = new Date(runStart.getTime() + Math.min(2 ** (failures - 1), 23) * hourMs)
+    return { ...usual, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
+  }
+  const { everySeconds, patienceSeconds } = stream.polling
+  const pollingSince = task.pollingSince ?? now
+  const isPatient = now.getTime() - pollingSince.getTime() < patienceSeconds * 1000
+  if (kind === 'answered' && stream.isPending(answer.record) && isPatient) {
+    const nextDueAt = new Date(now.getTime() + everySeconds * 1000)
+    return { ...usual, outcome: 'processing', nextDueAt, pollingSince }
+  }
+  const nextDueAt = againAt(stream, task.completedAt, runStart)
+  const detail = kind === 'skipped' ? detailOf(answer.reason) : null
+  return { ...usual, outcome: kind, nextDueAt, detail }
+}
+
+/** Counted from the run's start, so that a slice late in the night does not move its evaluations into the next night but one. */
+function againAt(stream: EnrichmentStream, completedAt: Date, runStart: Date): Date | null {
+  const dayMs = daySeconds * 1000
+  const days = stream.daysUntilAgain((runStart.getTime() - completedAt.getTime()) / dayMs)
+  return days === null ? null : new Date(runStart.getTime() + days * dayMs - earlyMs)
+}
+
+function detailOf(reason: string): string {
+  return storable(reason).slice(0, 400)
+}
+
+/** When the next answer that this run waits for is to be asked for again; null: it waits for none. One that was due when the
+ *  slice began and was not asked for is nobody's any more: its evaluation has gone meanwhile. */
+export async function nextPollAt(
+  { db }: Tx,
+  { stream, rooftop, run }: SliceJob,
+  began: Date,
+): Promise<Date | null> {
+  const row = await db
+    .selectFrom('ops.enrichment_state')
+    .select(({ fn }) => fn.min('next_due_at').as('at'))
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .where('polling_since', 'is not', null)
+    .where('last_asked_at', '>=', fromUnixSeconds(run.sourceStart))
+    .where('next_due_at', '>', began)
+    .executeTakeFirst()
+  return row?.at ?? null
+}

@@ -1,0 +1,182 @@
+import { inTransaction, type Tx } from '../db/transaction.ts'
+import { SyncError } from '../errors.ts'
+import type { EnrichmentStream, EnrichmentTask, LoadOutcome } from '../streams/stream.ts'
+import { contentHash } from '../values/content-hash.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { type Answer, type Asked, ask, type Ending } from './ask.ts'
+import { recordWarnings } from './data-quality.ts'
+import { type AskedIn, nextPollAt, noteAnswers, park, parkedUntil } from './enrichment-state.ts'
+import { addCounts, type Counts, zeroCounts } from './ledger.ts'
+import { keepPayloads, newestHashes } from './load.ts'
+import { putAside, release } from './quarantine.ts'
+import { untried } from './retry.ts'
+import type { SliceJob } from './slice.ts'
+import type { Finish, SliceResult } from './windowed.ts'
+
+const tasksPerSlice = 200
+
+type Job = SliceJob<EnrichmentStream>
+type Answered = Extract<Answer, { kind: 'answered' }>
+
+/**
+ * One slice of an enrichment: what is due → asked side by side → one transaction with observations, payloads, states and the
+ * fenced completion of the work. What was not asked, and what a crash threw away, stays due.
+ */
+export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceResult> {
+  const { context } = job
+  if (job.run.mode === 'replay')
+    throw new SyncError('abort', `${job.stream.name} cannot be rebuilt from payloads yet.`)
+  const began = context.appraisal.clock.now()
+  const budget = await budgetLeft(job)
+  const tasks = await dueTasks(job, budget, began)
+  const { answers, ending } = await askUnlessParked(job, tasks)
+  const now = context.appraisal.clock.now()
+  context.crashPoint('before-commit')
+  const result = await inTransaction(context.pool, async (tx) => {
+    const counts = await writeAnswers(tx, job, answers, { began, now })
+    if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
+    context.crashPoint('rows-written')
+    const asked = tasks.filter(({ again }) => !again).length
+    const isMore = asked > 0 && tasks.length >= tasksPerSlice && budget > asked
+    const pollAt = ending === null && !isMore ? await nextPollAt(tx, job, began) : null
+    const outcome = { counts, ...whatNext({ answers, ending }, isMore, pollAt, now) }
+    await finish(tx, outcome)
+    context.crashPoint('ledger-written')
+    return outcome
+  })
+  context.crashPoint('committed')
+  return result
+}
+
+/** `hydrated` of the run's ledger counts the evaluations that were asked about. */
+async function budgetLeft({ context, run, stream, rooftop }: Job): Promise<number> {
+  const row = await context.db
+    .selectFrom('ops.run_stream')
+    .select('hydrated')
+    .where('run_id', '=', run.runId)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .executeTakeFirst()
+  return Math.max(0, stream.budget(context.config) - (row?.hydrated ?? 0))
+}
+
+async function dueTasks(job: Job, budget: number, now: Date): Promise<EnrichmentTask[]> {
+  const { context, run, stream, rooftop } = job
+  if (!stream.serves(rooftop)) return []
+  const only = run.mode === 'retry' ? await untried(job) : null
+  return await stream.due(context.db, rooftop, {
+    now,
+    runStart: fromUnixSeconds(run.sourceStart),
+    limit: tasksPerSlice,
+    budget,
+    only,
+  })
+}
+
+async function askUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<Asked> {
+  if (tasks.length === 0) return { answers: [], ending: null }
+  const parked = await parkedUntil(job.context.db, job, job.context.appraisal.clock.now())
+  if (parked === null) return await ask(job, tasks)
+  return { answers: [], ending: { verdict: 'park', reason: parked.reason } }
+}
+
+/** How the slice leaves the stream: ended with a reason, more to do now, an answer to wait for, or done. */
+function whatNext(
+  { answers, ending }: Asked,
+  isMore: boolean,
+  pollAt: Date | null,
+  now: Date,
+): Omit<SliceResult, 'counts'> {
+  const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
+  const error = ending?.reason ?? failed
+  const why = error === undefined ? {} : { error }
+  if (ending !== null) return { more: false, ...why, ...statusOf(ending) }
+  if (isMore || pollAt === null) return { more: isMore, ...why }
+  const seconds = Math.ceil((pollAt.getTime() - now.getTime()) / 1000)
+  return { more: true, delaySeconds: Math.min(60, Math.max(1, seconds)), ...why }
+}
+
+function statusOf({ verdict }: Ending): Pick<SliceResult, 'ended'> {
+  if (verdict === 'park') return { ended: 'parked' }
+  return verdict === 'abort' ? { ended: 'failed' } : {}
+}
+
+/** Observations, payloads, warnings, quarantine and states of a slice. */
+async function writeAnswers(
+  tx: Tx,
+  job: Job,
+  answers: readonly Answer[],
+  span: AskedIn,
+): Promise<Counts> {
+  const { stream, rooftop, run } = job
+  const answered = answers.filter((answer) => answer.kind === 'answered')
+  const rejected = answers.filter((answer) => answer.kind === 'rejected')
+  const outcomes = await stream.load(
+    tx.db,
+    rooftop,
+    answered.map(({ task: { evalId }, record, at }) => ({ evalId, record, at })),
+    run.runId,
+  )
+  await keepChanged(tx, job, answered)
+  const ids = answered.map(({ task }) => task.evalId)
+  const warnings = answered.flatMap(({ task: { evalId: id }, record }) =>
+    stream.warnings(record).map((warning) => ({ id, ...warning })),
+  )
+  await recordWarnings(tx, { stream: stream.name, runId: run.runId }, rooftop, ids, warnings)
+  const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
+  await putAside(
+    tx,
+    quarantine,
+    rejected.map(({ task, issues, text }) => ({
+      naturalKey: String(task.evalId),
+      issues,
+      payload: text,
+      window: null,
+    })),
+  )
+  const settled = answers.filter(({ kind }) => kind === 'answered' || kind === 'skipped')
+  const settledKeys = settled.map(({ task }) => String(task.evalId))
+  await release(tx, quarantine, settledKeys)
+  await noteAnswers(tx, job, answers, span)
+  return countAnswers(job, answers, outcomes)
+}
+
+async function keepChanged(tx: Tx, job: Job, answered: readonly Answered[]): Promise<void> {
+  const { stream, rooftop, run } = job
+  const payloads = answered.map(({ task, body, text, fetchedAt }) => ({
+    naturalKey: String(task.evalId),
+    text,
+    fetchedAt,
+    hash: contentHash(stream.contentOf(body)),
+  }))
+  const keys = payloads.map(({ naturalKey }) => naturalKey)
+  const stored = await newestHashes(tx.db, stream.endpoint, rooftop, keys)
+  const changed = payloads.filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
+  await keepPayloads(tx, stream.endpoint, rooftop, run.runId, changed)
+}
+
+/** An evaluation counts once, when it is asked about first; asking again for an answer counts as a request alone, unless it
+ *  brought something new. */
+function countAnswers(
+  { traffic }: Job,
+  answers: readonly Answer[],
+  outcomes: ReadonlyMap<number, LoadOutcome>,
+): Counts {
+  const first = answers.filter(({ task }) => !task.again)
+  const of = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind).length
+  const loaded = (among: readonly Answer[], outcome: LoadOutcome) =>
+    among.filter(
+      (answer) => answer.kind === 'answered' && outcomes.get(answer.task.evalId) === outcome,
+    ).length
+  return addCounts(zeroCounts, {
+    listed: first.length,
+    hydrated: first.length,
+    inserted: loaded(answers, 'inserted'),
+    updated: loaded(answers, 'updated'),
+    unchanged: loaded(first, 'unchanged'),
+    quarantined: of('rejected'),
+    vanished: of('skipped'),
+    requests: traffic.requests,
+    retries: traffic.retries,
+  })
+}

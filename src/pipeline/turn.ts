@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
+import type { SliceJob } from './slice.ts'
+
+export type Turn =
+  | { readonly kind: 'now' }
+  /** The run has ended: its work is nobody's. */
+  | { readonly kind: 'never' }
+  | { readonly kind: 'later'; readonly seconds: number }
+
+/** Hand-backs a second, however many rooftops wait. */
+const lookedAtASecond = 20
+
+/**
+ * Whether the streams that the run names earlier have ended for the rooftop; where lists are not filtered, for the whole
+ * group, whose lists bring in the rooftop's evaluations too. The more work waits, the later each piece is looked at again.
+ */
+export async function turnOf(
+  db: Db,
+  { run, stream, rooftop, siblings }: Pick<SliceJob, 'run' | 'stream' | 'rooftop' | 'siblings'>,
+): Promise<Turn> {
+  const concerned = rooftop.dealerId === null ? siblings.map(({ id }) => id) : [rooftop.id]
+  const { rows } = await sql<{ isRunning: boolean; before: number; waiting: number }>`
+    with planned as (
+      select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
+        with ordinality as entry (stream, rank) where run_id = ${run.runId}
+    ), open as (
+      select rooftop_id, stream from ops.run_stream
+      where run_id = ${run.runId} and status in ('waiting', 'running')
+    )
+    select (select status = 'running' from ops.run where run_id = ${run.runId}) as "isRunning",
+      (select count(*)::int from open join planned using (stream)
+        where rooftop_id = any(${concerned}::int[])
+          and rank < (select rank from planned where stream = ${stream.name})) as before,
+      (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
+  const { isRunning, before, waiting } = rows[0]!
+  if (!isRunning) return { kind: 'never' }
+  if (before === 0) return { kind: 'now' }
+  return { kind: 'later', seconds: Math.min(10, Math.max(0.5, waiting / lookedAtASecond)) }
+}

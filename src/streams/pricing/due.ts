@@ -1,0 +1,56 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { DueAsk, EnrichmentTask } from '../stream.ts'
+
+/** Days between two askings, by the days since completion; older ones are asked again only when they change. */
+const schedule: readonly (readonly [age: number, every: number])[] = [
+  [7, 1],
+  [30, 3],
+  [90, 7],
+  [365, 28],
+]
+
+/** When prices of an evaluation that was completed so long ago are worth asking for again; null: never. */
+export function daysUntilAgain(ageDays: number): number | null {
+  return schedule.find(([age]) => ageDays <= age)?.[1] ?? null
+}
+
+/**
+ * Evaluations to ask about, most urgent first: answers that are being waited for, then evaluations that are new or have
+ * changed since they were asked about, then known ones whose turn it is, in each the latest completed first. What was asked
+ * in this run is not due again in it, unless its answer is being waited for.
+ */
+export async function duePrices(
+  db: Kysely<Tables>,
+  rooftop: Pick<RooftopRow, 'id'>,
+  stream: string,
+  { now, runStart, limit, budget, only }: DueAsk,
+): Promise<EnrichmentTask[]> {
+  const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
+  const isFresh = sql`(state.eval_id is null or source_updated_at > state.last_asked_at)`
+  const isDue = sql`(state.eval_id is null or state.last_asked_at < ${runStart} and (state.next_due_at <= ${runStart} or ${isFresh}))`
+  const chosen = only === null ? null : [...only]
+  const { rows } = await sql<EnrichmentTask>`
+    with candidate as (
+      select eval_id, completed_at, ${isPoll} as again, ${isFresh} as fresh,
+        coalesce(state.failures, 0) as failures, state.polling_since
+      from core.evaluation left join (
+        select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream}
+      ) as state using (eval_id)
+      where core.evaluation.rooftop_id = ${rooftop.id}
+        and gone_at is null and completed_at is not null and odometer is not null
+        and (${isPoll} or eval_id = any(${chosen}::bigint[]) or ${chosen}::bigint[] is null and ${isDue})
+    )
+    select eval_id as "evalId", completed_at as "completedAt", again, failures, polling_since as "pollingSince"
+    from (
+      select *, count(*) filter (where not again) over (
+        order by again desc, fresh desc, completed_at desc, eval_id desc
+      ) as cost
+      from candidate
+    ) as ranked
+    where again or cost <= ${budget}
+    order by again desc, fresh desc, completed_at desc, eval_id desc
+    limit ${limit}`.execute(db)
+  return rows
+}

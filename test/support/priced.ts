@@ -1,0 +1,64 @@
+import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { allStreams } from '#src/streams/all.ts'
+import type { Context } from '#src/context.ts'
+import type { Rooftop } from '#src/sandbox/world-types.ts'
+import { type House, type HouseOptions, openHouse } from './nights.ts'
+
+export const morning = new Date('2026-03-10T02:00:00Z')
+
+/** A house whose nights run every stream, over these evaluations; completed in the last night, unless they say otherwise. */
+export async function pricedHouse(
+  evaluations: readonly EvaluationDraft[],
+  options: Partial<Omit<HouseOptions, 'sandbox'>> & {
+    readonly sandbox?: Partial<HouseOptions['sandbox']>
+    readonly rooftopsOfWorld?: readonly Rooftop[]
+  } = {},
+): Promise<House> {
+  const { sandbox = {}, rooftopsOfWorld = [aRooftop()], ...rest } = options
+  const world = worldOf({
+    rooftops: rooftopsOfWorld,
+    evaluations: evaluations.map((draft) =>
+      anEvaluation({ createdAt: '2026-03-09T22:00:00Z', ...draft }),
+    ),
+  })
+  const size = { world, now: morning, ...sandbox }
+  return await openHouse({ streams: allStreams, ...rest, sandbox: size })
+}
+
+/** Rows of a query, as objects. */
+export async function rowsOf<T = Record<string, unknown>>(
+  { database }: House,
+  query: string,
+  values: unknown[] = [],
+): Promise<T[]> {
+  return (await database.pool.query(query, values)).rows as T[]
+}
+
+export const pricingPath = '/pricingAi/payload/{evalid}'
+
+/** Requests to the pricing AI so far. */
+export function priceRequests({ sandbox }: House): number {
+  return sandbox.requests.count(pricingPath)
+}
+
+/** A context whose waits are over at once: whoever is to wait finds that the source's time has passed meanwhile. */
+export function impatient({ context, sandbox }: House): Partial<Context> {
+  const { queue, appraisal } = context
+  const offer: typeof queue.offer = async (on, data, { delaySeconds = 0, ...options } = {}) => {
+    if (delaySeconds < 10) return await queue.offer(on, data, { delaySeconds, ...options })
+    // The header that the clock is read from has whole seconds.
+    sandbox.clock.advance((delaySeconds + 1) * 1000)
+    await appraisal.measureClock()
+    return await queue.offer(on, data, options)
+  }
+  const patient = {
+    offer,
+    drop: queue.drop.bind(queue),
+    take: queue.take.bind(queue),
+    touch: queue.touch.bind(queue),
+    complete: queue.complete.bind(queue),
+    stop: queue.stop.bind(queue),
+  }
+  return { queue: patient }
+}
