@@ -47,8 +47,9 @@ function commandOf(operation: Operation): CommandDefinition {
 function addOptions(command: Command, operation: Operation): void {
   addFieldFlags(command, operation)
   const { service, effect, file, follow } = operation
-  if (service === 'appraisal' || effect === 'bill')
-    command.option('--rooftop <uid>', 'as which rooftop (default: the only one of the config)')
+  const isNeeded = service === 'appraisal'
+  const about = isNeeded ? 'as which rooftop (default: the only one of the config)' : 'not needed'
+  command.option('--rooftop <uid>', about)
   if (file !== null)
     command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
   if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
@@ -104,20 +105,22 @@ async function runOperation(
     operation.effect === 'bill'
       ? await withinBudget(session, { operation, rooftop, naturalKey }, send)
       : await send()
-  const begun = { operation, call, body }
-  // As received, signed links included: whoever asks for one wants to open it.
-  const show = (answer: unknown) =>
-    session.openResult(answer, () => [JSON.stringify(answer, null, 2)])
-  if (options['wait'] !== true) show(body)
-  else
-    show(
-      await waitFor(session, services.client, begun, every).catch((error: unknown) => {
-        // What was answered so far may be paid for: it holds the id to ask again by.
-        show(body)
-        throw error
-      }),
-    )
+  if (options['wait'] !== true) showAnswer(session, body)
+  else {
+    const begun = { operation, call, body }
+    const last = waitFor(session, services.client, begun, every).catch((error: unknown) => {
+      // What was answered so far may be paid for: it holds the id to ask again by.
+      showAnswer(session, body)
+      throw error
+    })
+    showAnswer(session, await last)
+  }
   return 0
+}
+
+/** As received, signed links included: whoever asks for one wants to open it. */
+function showAnswer(session: Session, answer: unknown): void {
+  session.openResult(answer, () => [JSON.stringify(answer, null, 2)])
 }
 
 /** What the call is about: an evaluation, else a vehicle. */
