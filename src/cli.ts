@@ -29,8 +29,9 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
 function respelled(args: readonly string[]): readonly string[] {
   for (const { usage, spell } of allCommands) {
     const at = spell === undefined ? -1 : args.indexOf(usage)
-    const next = args.findIndex((arg, index) => index > at && !arg.startsWith('-'))
-    if (spell !== undefined && at >= 0 && next > at) return args.with(next, spell(args[next]!))
+    if (spell === undefined || at < 0) continue
+    const next = args.findIndex((arg, index) => index > at && spell(arg) !== undefined)
+    if (next > at) return args.with(next, spell(args[next]!)!)
   }
   return args
 }

@@ -35,4 +35,6 @@ const code = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
 })
+// A pipe takes what is written when its reader gets to it: leaving earlier would cut the result off.
+await new Promise<void>((done) => process.stdout.write('', () => done()))
 process.exit(received ? (received === 'SIGINT' ? 130 : 143) : code)

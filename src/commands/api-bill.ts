@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os'
-import { doubtfulCalls, reserveCall, settleCall } from '../billing/ledger.ts'
+import type pg from 'pg'
+import { doubtfulCalls, type Outcome, reserveCall, settleCall } from '../billing/ledger.ts'
 import { outcomeOf } from '../billing/outcome.ts'
 import type { RooftopConfig } from '../config.ts'
 import type { Operation } from '../contract/operation.ts'
@@ -31,6 +32,8 @@ export async function withinBudget<T extends ServiceAnswer<unknown>>(
       { callIds: doubtful },
       `an earlier ${operation.name} for ${naturalKey} has an unknown outcome: this one may be a second bill`,
     )
+  // Interrupted before anything was sent: nothing is reserved.
+  session.io.signal.throwIfAborted()
   const callId = await reserveCall(pool, {
     operation: operation.name,
     budget,
@@ -39,20 +42,37 @@ export async function withinBudget<T extends ServiceAnswer<unknown>>(
     naturalKey,
     requestedBy: requester(),
   })
+  const settle = settler(session, pool, callId)
+  let answer: T
   try {
-    const answer = await send()
-    await settleCall(pool, callId, 'committed', { status: answer.status, note: null })
-    return answer
+    answer = await send()
   } catch (error) {
     const outcome = outcomeOf(error, operation.statuses)
     const status = (error as { status?: number }).status ?? null
-    await settleCall(pool, callId, outcome, { status, note: messageOf(error) })
+    await settle(outcome, { status, note: messageOf(error) })
     if (outcome === 'unknown')
       session.log.warn(
         { callId, operation: operation.name },
         'whether it was billed is not known: it stays reserved in ops.billable_call',
       )
     throw error
+  }
+  await settle('committed', { status: answer.status, note: null })
+  return answer
+}
+
+/** Tells the ledger how the call ended, and never fails for it: what was paid for, or why it failed, must still be shown. */
+function settler({ log }: Session, pool: pg.Pool, callId: number) {
+  return async (outcome: Outcome, facts: Parameters<typeof settleCall>[3]): Promise<void> => {
+    const told = () => settleCall(pool, callId, outcome, facts)
+    await told()
+      .catch(told)
+      .catch((error: unknown) =>
+        log.error(
+          { callId, outcome, err: error },
+          'the ledger could not be told how the call ended: it stays reserved in ops.billable_call',
+        ),
+      )
   }
 }
 

@@ -74,12 +74,21 @@ function withNextStep(
   uid: string | undefined,
 ): SyncError {
   const flags = Object.entries({ ...fields, ...(uid === undefined ? {} : { rooftop: uid }) })
-  const again = ['forecourt api', name, ...flags.map(([flag, value]) => `--${flag} ${value}`)]
+  const again = [
+    'forecourt api',
+    name,
+    ...flags.map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
+  ]
   const said = messageOf(error).replace(/\.$/, '')
   const verdict = error instanceof SyncError ? error.verdict : 'retry'
   return new SyncError(verdict, `${said}. Nothing is lost, ask again with: ${again.join(' ')}`, {
     cause: error,
   })
+}
+
+/** An id comes from the source: in a command to paste it is a word and nothing else. */
+function quoted(text: string): string {
+  return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 interface Meter {

@@ -30,7 +30,7 @@ export const api: CommandDefinition = {
   ],
   subcommands: allOperations.map(commandOf),
   // As the documents write it: /geteval, /v1/historyCheck, any case.
-  spell: (typed) => findOperation(typed)?.name ?? typed,
+  spell: (typed) => findOperation(typed)?.name,
   run: () => Promise.resolve(undefined),
 }
 

@@ -145,8 +145,7 @@ async function checkVehicleData({ config, io, log }: Session): Promise<Check[]> 
     await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
   } catch (error) {
     const { status } = error as { status?: number }
-    if (status === undefined || status === 401 || status === 403)
-      return [fail(name, messageOf(error))]
+    if (status !== 400 && status !== 404) return [fail(name, messageOf(error))]
   }
   return [ok(name, `${baseUrl}: reached, and the key is not refused`)]
 }

@@ -11,8 +11,8 @@ export interface CommandDefinition {
   readonly group?: string
   /** Commands below it; with them there is nothing to run but they. */
   readonly subcommands?: readonly CommandDefinition[]
-  /** The listed name of a subcommand that is written in another way. */
-  readonly spell?: (typed: string) => string
+  /** The listed name of a subcommand, however it is written; undefined when there is none. */
+  readonly spell?: (typed: string) => string | undefined
   /** Gives the exit code; nothing means 0. */
   run(
     session: Session,

@@ -84,6 +84,8 @@ export interface Operation<
   readonly status: 200 | 201
   /** Every other documented status and when it is given. */
   readonly statuses: Readonly<Record<number, string>>
+  /** Those that are about the record, though they are about the key elsewhere. */
+  readonly recordStatuses: readonly number[]
   /** Those of them whose body is shown as `{ error }` [A §7]; in the others the text stands where `wire` says. */
   readonly shownErrors: readonly number[]
   /** Keys of other regions get 403; null = every region. */
@@ -130,6 +132,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     mayBeEmpty: false,
     status: 200,
     statuses: {},
+    recordStatuses: [],
     shownErrors: [],
     region: null,
     budget: null,
@@ -176,7 +179,7 @@ export function pathFields(path: string): string[] {
 }
 
 /** Back to our names; one of ours that goes by another name on the wire means nothing there. */
-function unnamed(sent: FieldValues, names: Names): Record<string, unknown> {
+export function unnamed(sent: FieldValues, names: Names): Record<string, unknown> {
   const ours = new Map(Object.entries(names).map(([name, theirs]) => [theirs, name]))
   return Object.fromEntries(
     Object.entries(sent)

@@ -24,7 +24,11 @@ export async function inTransaction<T>(
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query(mode === 'read write' ? 'begin' : `begin isolation level ${mode}`)
+    await client.query(
+      mode === 'read write'
+        ? 'begin isolation level read committed'
+        : `begin isolation level ${mode}`,
+    )
     const result = await work({ db: onClient(client), client })
     await client.query('commit')
     return result

@@ -11,6 +11,8 @@ import { type JsonObject, place } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
 import type { Service } from './service.ts'
 
+const keptBytes = 16_384
+
 /** An answer as it goes out. */
 interface Reply {
   readonly status: number
@@ -42,11 +44,19 @@ export async function answerRequest(
     )
     status = reply.statusCode
     return reply
+  } catch (error) {
+    status = 500
+    throw error
   } finally {
     end()
     const at = service.clock.now()
-    service.requests.add({ path, key, rooftopUid, body: body.sent, status, at })
+    service.requests.add({ path, key, rooftopUid, body: loggedBody(request, body), status, at })
   }
+}
+
+/** A long body is not kept: 20,000 of them would fill the memory. */
+function loggedBody({ body }: FastifyRequest, { sent }: RequestBody): unknown {
+  return Buffer.isBuffer(body) && body.length > keptBytes ? undefined : sent
 }
 
 /** The path without `/v1`, which is how faults and the log name it. */

@@ -6,7 +6,7 @@ export interface LoggedRequest {
   readonly key: string | null
   /** Of the dedicated key, else the value of `X-Dealer-Id`; null when neither is there. */
   readonly rooftopUid: string | null
-  /** The parsed body; undefined when there was none or it was not JSON. */
+  /** The parsed body; undefined when there was none, it was not JSON, or it was long. */
   readonly body: unknown
   /** HTTP status; 0 when the connection was cut instead. */
   readonly status: number
@@ -15,6 +15,8 @@ export interface LoggedRequest {
 }
 
 const keptEntries = 20_000
+/** Whatever is asked beyond so many paths is counted together. */
+const countedPaths = 1000
 
 /** What was asked of the sandbox: every request counted, the latest 20,000 kept. */
 export class RequestLog {
@@ -68,7 +70,9 @@ export class RequestLog {
   }
 
   add(request: LoggedRequest): void {
-    this.#counts.set(request.path, (this.#counts.get(request.path) ?? 0) + 1)
+    const isCounted = this.#counts.has(request.path) || this.#counts.size < countedPaths
+    const counted = isCounted ? request.path : 'other'
+    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1)
     if (this.#entries.length < keptEntries) {
       this.#entries.push(request)
       return

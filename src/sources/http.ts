@@ -60,6 +60,8 @@ const oddHeader: Ruling = {
   verdict: 'abort',
   advice: 'Check the key and the rooftop uid for line ends and odd characters.',
 }
+/** Longer waits are left to the ruling of the endpoint, where it has one. */
+const briefWaitMs = 60_000
 const retryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
 /** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads.
@@ -198,9 +200,11 @@ export class HttpSource {
     else limiter.onSuccess(generation)
     const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
     const what = `answered ${status}${said === null ? '' : `: "${said}"`}`
-    const lost = !request.retryable && status >= 500
+    const lost = !request.retryable && (status >= 500 || status === 408)
     const ruling = request.rulings?.[status] ?? (lost ? unknownOutcome : rulingOf(status, setting))
-    const again = ruling.again ?? retryStatuses.has(status)
+    // A rate limit says when to come back; a quota of the day does not, or not soon.
+    const isBrief = retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= briefWaitMs
+    const again = (status === 429 && isBrief) || (ruling.again ?? retryStatuses.has(status))
     return { status, what, again, retryAfterMs, ruling }
   }
 
@@ -209,7 +213,8 @@ export class HttpSource {
     const { setting } = this.#options
     const answered = status === null ? 'failed' : `answered ${status}, but`
     const failure = { status, what: `${answered}: ${cause.message}`, cause, retryAfterMs: null }
-    if (cause instanceof BodyTooLarge) return { ...failure, again: false, ruling: tooLarge }
+    if (cause instanceof BodyTooLarge)
+      return { ...failure, again: false, ruling: request.retryable ? tooLarge : unknownOutcome }
     if (cause instanceof TransportFault && cause.code === 'UND_ERR_INVALID_ARG')
       return { ...failure, again: false, ruling: oddHeader }
     if (!(cause instanceof BodyFault) || cause.isSystemic) request.limiter.onFault(generation)

@@ -77,8 +77,10 @@ export class ServiceClient<Reach extends Effect> {
   ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
     const { appraisal, vehicleData } = this.#parts
     const subject = naturalKey === undefined ? {} : { naturalKey }
+    // A read that was cut off is sent again; a write has taken effect, however its answer looks.
+    const look = operation.repeatable ? jsonBody : requireJson
     const validate: typeof requireJson = (text, headers) => {
-      if (text.trim() !== '' || !operation.mayBeEmpty) requireJson(text, headers)
+      if (text.trim() !== '' || !operation.mayBeEmpty) look(text, headers)
     }
     if (operation.service === 'vehicleData') {
       const answer = await vehicleData.send({ ...call, ...subject, operation, validate })

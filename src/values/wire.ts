@@ -12,7 +12,11 @@ const headerName = (fallback: string) =>
 const urlPath = (fallback: string) =>
   z
     .string()
-    .regex(/^\/[^\s?#]*$/, 'is not a path: it begins with /, e.g. /v1/status/{id}')
+    .regex(/^\/[^\s?#]*$/, `is not a path: it begins with /, e.g. ${fallback}`)
+    .refine(
+      (path) => [...path.matchAll(/\{[^}]*\}/g)].every(([part]) => fallback.includes(part)),
+      `names a field that is not there: only that of ${fallback}`,
+    )
     .default(fallback)
 /** A name of a request field. */
 const name = (fallback: string) => z.string().min(1).default(fallback)

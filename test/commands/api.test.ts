@@ -118,3 +118,13 @@ test('without a vehicle-data key the config is at fault', async () => {
   expect(code).toBe(2)
   expect(stderr).toContain('vindatabasic needs vehicleData.apiKey')
 })
+
+test('an operation is found behind global options, however it is written', async () => {
+  const config = join(folder.path, 'forecourt.yaml')
+  const args = ['api', '--config', config, '/GetEval', '--evalid', '1001', '--rooftop', 'rooftop-1']
+
+  const { code, stdout } = await runInProcess(args, { cwd: '/' })
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject([{ EvalID: 1001 }])
+})

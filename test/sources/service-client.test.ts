@@ -241,3 +241,30 @@ test('what writes or bills is sent once, whatever happens; a read is sent again'
   expect(source.received).toHaveLength(2)
   await expect(client.call(listUsers, { rooftop: north, fields: {} })).rejects.toThrow('2 attempts')
 })
+
+test('a read that was cut off is asked for again; a write is not, since it took effect', async () => {
+  const { client, source } = await start((response, _request, n) => {
+    if (n === 1) response.end('[{"Name":"Ann","Em')
+    else json(response, [])
+  }, everything)
+
+  expect((await client.call(listUsers, { rooftop: north, fields: {} })).answer()).toEqual([])
+  expect(source.received).toHaveLength(2)
+
+  const cut = await start((response) => void response.end('{"EvalID":1,"VI'), everything)
+  const write = cut.client.call(enterVin, { rooftop: north, fields: { vin: 'X' } })
+  await expect(write).rejects.toThrow('cannot be read')
+  expect(cut.source.received).toHaveLength(1)
+})
+
+test('a rate limit that says when to come back is waited for, whatever else a 429 means', async () => {
+  const { client, source } = await start((response, _request, n) => {
+    if (n === 1) json(response, {}, 429, { 'retry-after': '1' })
+    else json(response, { message: 'quota' }, 429)
+  }, everything)
+
+  const call = client.call(getPricing, { rooftop: north, fields: { evalid: 7 } })
+
+  await expect(call).rejects.toMatchObject({ verdict: 'park' })
+  expect(source.received).toHaveLength(2)
+})

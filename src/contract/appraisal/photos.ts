@@ -51,6 +51,7 @@ export const listImages = operation({
   source: '[A §4 /imagelist]',
   fields: { evalid },
   statuses: { 403: noAccess },
+  recordStatuses: [403],
   example: { evalid: 1001 },
   read: shaped(photosAnswer),
 })
@@ -73,6 +74,7 @@ export const orderImages = operation({
     403: noAccess,
     404: 'hero is not an image on this evaluation; the reorder is already applied',
   },
+  recordStatuses: [403],
   shownErrors: [404],
   example: { evalid: 1001, ids: [3, 1, 2] },
   read: shaped(changedPhotos),
@@ -90,6 +92,7 @@ export const pinHero = operation({
     403: noAccess,
     404: 'imgid is not an image on this evaluation, nothing changed',
   },
+  recordStatuses: [403],
   shownErrors: [404],
   example: { evalid: 1001, imgid: 3 },
   read: shaped(changedPhotos),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
 import { operation } from '../operation.ts'
-import { textAt } from './reading.ts'
+import { listAt, numberAt, textAt } from './reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 
@@ -74,6 +74,9 @@ export const decodeAu = operation({
     modelYear: textAt(body, auDecode.modelYear),
     body: textAt(body, auDecode.body),
     fuel: textAt(body, auDecode.fuel),
+    cylinders: numberAt(body, auDecode.cylinders),
+    engineLitres: numberAt(body, auDecode.engineLitres),
+    options: listAt(body, auDecode.options),
     transmission: textAt(body, auDecode.transmission),
     adcode: textAt(body, auDecode.adcode),
     clientReference: textAt(body, auDecode.echo),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, MissingAnswer, operation, shaped } from '../operation.ts'
+import { type Follow, MissingAnswer, operation, shaped, unnamed } from '../operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { listAt, numberAt, textAt } from './reading.ts'
 
@@ -143,31 +143,22 @@ function batchToWire(fields: Sent, { vehicleData }: WireSettings): Record<string
 
 function batchFromWire(sent: Sent, { vehicleData }: WireSettings): Record<string, unknown> {
   const { submit } = vehicleData.priceBatch
-  const { [submit.vehicles]: vehicles, [submit.market]: market, ...others } = sent
-  const names = {
-    reference: submit.reference,
-    vin: submit.vin,
-    adcode: submit.adcode,
-    km: submit.km,
-  }
-  return {
-    ...others,
-    ...(market === undefined ? {} : { market }),
-    ...(vehicles === undefined ? {} : { vehicles: fromJson(vehicles, names) }),
-  }
+  const { vehicles, ...fields } = unnamed(sent, {
+    vehicles: submit.vehicles,
+    market: submit.market,
+  })
+  const { reference, vin, adcode, km } = submit
+  return vehicles === undefined
+    ? fields
+    : { ...fields, vehicles: fromJson(vehicles, { reference, vin, adcode, km }) }
 }
 
 /** In a form the vehicles are JSON text. */
 function fromJson(vehicles: unknown, names: Readonly<Record<string, string>>): unknown {
   const list = typeof vehicles === 'string' ? parsed(vehicles) : vehicles
   if (!Array.isArray(list)) return list
-  const back = new Map(Object.entries(names).map(([ours, theirs]) => [theirs, ours]))
   return list.map((one: unknown) =>
-    one === null || typeof one !== 'object'
-      ? one
-      : Object.fromEntries(
-          Object.entries(one).map(([name, value]) => [back.get(name) ?? name, value]),
-        ),
+    one === null || typeof one !== 'object' ? one : unnamed(one as Sent, names),
   )
 }
 

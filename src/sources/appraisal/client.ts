@@ -181,7 +181,12 @@ export class AppraisalClient {
         accept: [400],
         validate: (text, headers) => checkEvaluationBody(text, headers, context),
       })
-      if (answer.status === 400 && user === null) refuseMissingUser(answer.text, rooftop, context)
+      if (answer.status === 400 && user === null)
+        refuseMissingUser(
+          quoteError(answer.text, context.secrets, this.#wire.error),
+          rooftop,
+          context,
+        )
       if (answer.status === 400 || isEmptyArray(answer.text)) return { kind: 'vanished' }
       const { text, attempts } = answer
       return { kind: 'found', text, fetchedAt: this.#now(), attempts }
@@ -219,8 +224,11 @@ export class AppraisalClient {
 
 /** Throws SyncError `abort` when a 400 says that a user is required: the status is that of a missing evaluation,
  *  and taken for it, every evaluation of the key would count as vanished [A §4 /geteval]. */
-function refuseMissingUser(text: string, rooftop: RooftopAccess, context: AnswerContext): void {
-  const said = quoteError(text, context.secrets)
+function refuseMissingUser(
+  said: string | null,
+  rooftop: RooftopAccess,
+  context: AnswerContext,
+): void {
   if (said === null || !/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(said)) return
   const advice = `Set keys.${rooftop.keyName}.user to the id or email of a user of the group.`
   const message = `${context.where} answered 400: "${said}". ${advice}`

@@ -22,15 +22,20 @@ test('400 and an empty array are a vanished evaluation, asked for once', async (
   expect(source.received).toHaveLength(2)
 })
 
-test('a 400 that asks for a user is not a vanished evaluation', async () => {
-  const { client } = await start((response) => json(response, { error: 'user is required' }, 400))
+test.each(['error', 'message'])(
+  'a 400 that asks for a user (%s) is not a vanished evaluation',
+  async (name) => {
+    const { client } = await start((response) =>
+      json(response, { [name]: 'user is required' }, 400),
+    )
 
-  const error = await faultOf(client.getEvaluation(alone, 7))
+    const error = await faultOf(client.getEvaluation(alone, 7))
 
-  expect(error).toMatchObject({ verdict: 'abort', status: 400, naturalKey: '7' })
-  expect(error.message).toContain('keys.single.user')
-  expect(await client.getEvaluation(north, 7)).toEqual({ kind: 'vanished' })
-})
+    expect(error).toMatchObject({ verdict: 'abort', status: 400, naturalKey: '7' })
+    expect(error.message).toContain('keys.single.user')
+    expect(await client.getEvaluation(north, 7)).toEqual({ kind: 'vanished' })
+  },
+)
 
 test('a 2xx object is skipped at once, and its error is quoted', async () => {
   const bodies = [{ error: 'Locked by jane@x.test' }, { EvalID: 7, cName: 'Jane' }]
