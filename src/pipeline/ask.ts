@@ -62,18 +62,26 @@ export async function ask(
       answers.push(await askOne(job, task))
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
-      const { verdict, message: reason } = error
-      if (verdict === 'park' || verdict === 'abort') ending ??= { verdict, reason }
-      else if (verdict === 'skip') answers.push({ kind: 'skipped', task, reason })
+      const { verdict, status, message: reason } = error
+      if (verdict === 'skip') answers.push({ kind: 'skipped', task, reason })
+      else if (verdict === 'park') ending ??= { verdict, reason }
       else {
+        // Noted even when it ends the stream: tomorrow it stands behind the others, and blocks none of them.
         answers.push({ kind: 'failed', task, reason })
-        if (++failures >= failuresAllowed) ending ??= { verdict, reason }
+        const isHopeless = verdict === 'abort' && (status === undefined || status === 401)
+        if (++failures >= failuresAllowed || isHopeless)
+          ending ??= { verdict: isAlive(answers) ? 'retry' : verdict, reason }
       }
     }
   }
   const settled = await Promise.allSettled(tasks.map((task) => limit(one, task)))
   for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
   return { answers, ending }
+}
+
+/** Whether the source has answered for some evaluation: then what it refuses is about the others. */
+function isAlive(answers: readonly Answer[]): boolean {
+  return answers.some(({ kind }) => kind === 'answered' || kind === 'skipped')
 }
 
 async function askOne(job: SliceJob<EnrichmentStream>, task: EnrichmentTask): Promise<Answer> {

@@ -101,7 +101,9 @@ function stateOf({ stream, run }: SliceJob<EnrichmentStream>, answer: Answer, no
     return { ...usual, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
   }
   const { everySeconds, patienceSeconds } = stream.polling
-  const pollingSince = task.pollingSince ?? now
+  // An earlier run that was killed may have left it: the waiting begins anew.
+  const isOurs = task.pollingSince !== null && task.pollingSince >= runStart
+  const pollingSince = isOurs ? task.pollingSince : now
   const isPatient = now.getTime() - pollingSince.getTime() < patienceSeconds * 1000
   if (kind === 'answered' && stream.isPending(answer.record) && isPatient) {
     const nextDueAt = new Date(now.getTime() + everySeconds * 1000)

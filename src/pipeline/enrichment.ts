@@ -33,11 +33,13 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
   const now = context.appraisal.clock.now()
   context.crashPoint('before-commit')
   const result = await inTransaction(context.pool, async (tx) => {
-    const counts = await writeAnswers(tx, job, answers, { began, now })
+    await releaseGone(tx, job)
+    const ours = await stillOurs(tx, job, answers)
+    const counts = await writeAnswers(tx, job, ours, { began, now })
     if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
     context.crashPoint('rows-written')
     const asked = tasks.filter(({ again }) => !again).length
-    const isMore = asked > 0 && tasks.length >= tasksPerSlice && budget > asked
+    const isMore = tasks.length >= tasksPerSlice && (asked === 0 || budget > asked)
     const pollAt = ending === null && !isMore ? await nextPollAt(tx, job, began) : null
     const outcome = { counts, ...whatNext({ answers, ending }, isMore, pollAt, now) }
     await finish(tx, outcome)
@@ -46,6 +48,33 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
   })
   context.crashPoint('committed')
   return result
+}
+
+/** Answers about evaluations that are still the rooftop's: another run may have handed one over meanwhile. The lock keeps
+ *  them until the commit. */
+async function stillOurs(
+  { client }: Tx,
+  { rooftop }: Job,
+  answers: readonly Answer[],
+): Promise<readonly Answer[]> {
+  const { rows } = await client.query<{ eval_id: number }>(
+    `select eval_id from core.evaluation where rooftop_id = $1 and eval_id = any($2::bigint[])
+     order by eval_id for key share`,
+    [rooftop.id, answers.map(({ task }) => task.evalId)],
+  )
+  const ours = new Set(rows.map(({ eval_id }) => eval_id))
+  return answers.filter(({ task }) => ours.has(task.evalId))
+}
+
+/** Nothing is asked about an evaluation that has gone: what is in quarantine for it can never be read again. */
+async function releaseGone({ client }: Tx, { rooftop, stream }: Job): Promise<void> {
+  await client.query(
+    `update ops.quarantine as aside set resolved_at = now()
+     where rooftop_id = $1 and stream = $2 and resolved_at is null and not exists (
+       select from core.evaluation as known where known.rooftop_id = aside.rooftop_id and known.gone_at is null
+         and known.eval_id = case when aside.natural_key ~ '^[0-9]{1,18}$' then aside.natural_key::bigint end)`,
+    [rooftop.id, stream.name],
+  )
 }
 
 /** `hydrated` of the run's ledger counts the evaluations that were asked about. */

@@ -52,6 +52,7 @@ export async function runStreams(context: Context, request: RunRequest): Promise
     await work(context, {
       streams: request.streams,
       rooftops: known,
+      runId: run.runId,
       isDone: async () => await allDone(context, run),
       onSlice: progress,
     })

@@ -36,5 +36,5 @@ export async function turnOf(
   const { isRunning, before, waiting } = rows[0]!
   if (!isRunning) return { kind: 'never' }
   if (before === 0) return { kind: 'now' }
-  return { kind: 'later', seconds: Math.min(10, Math.max(0.5, waiting / lookedAtASecond)) }
+  return { kind: 'later', seconds: Math.min(60, Math.max(0.5, waiting / lookedAtASecond)) }
 }

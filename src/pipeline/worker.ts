@@ -31,7 +31,9 @@ export interface WorkScope {
   readonly streams: readonly Stream[]
   /** All rooftops of the config: work for any of them is welcome. */
   readonly rooftops: readonly RooftopRow[]
-  /** The run that this process works for; it goes on until all of it is done. */
+  /** The run that this process works for. */
+  readonly runId: number
+  /** Whether all of it is done; until then the process goes on. */
   readonly isDone: () => Promise<boolean>
   readonly onSlice: (job: SliceJob, result: SliceResult) => Promise<void>
 }
@@ -83,7 +85,8 @@ class Lanes {
     const stream = scope.streams.find((entry) => entry.name === item.data.stream)
     const rooftop = scope.rooftops.find((entry) => entry.uid === item.data.rooftopUid)
     const run = await readRun(context.db, item.data.runId)
-    if (!stream || !rooftop || !run) return await handBack(context, item, 2)
+    if (!stream || !rooftop || !run)
+      return await unlessFenced(context, () => handBack(context, item, 2))
     const siblings = scope.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
     if (stream.kind === 'enrichment') return await inTurn(job, scope)
@@ -107,14 +110,10 @@ async function inTurn(job: SliceJob, scope: WorkScope): Promise<void> {
   const { context, item } = job
   const turn = await turnOf(context.db, job)
   if (turn.kind === 'now') return await doSlice(job, scope)
-  try {
-    // A run that has ended wants nothing any more.
-    if (turn.kind === 'never') await release(job)
-    else await handBack(context, item, turn.seconds)
-  } catch (error) {
-    if (!(error instanceof FencedError)) throw error
-    context.log.warn(error.message)
-  }
+  // A run that has ended wants nothing any more.
+  const act = async () =>
+    turn.kind === 'never' ? await release(job) : await handBack(context, item, turn.seconds)
+  await unlessFenced(context, act)
 }
 
 async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
@@ -132,7 +131,7 @@ async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
   try {
     await scope.onSlice(job, await runSlice(job, finish))
   } catch (error) {
-    await afterFailure(job, error)
+    await afterFailure(job, scope, error)
   }
 }
 
@@ -164,14 +163,15 @@ async function runSliceOnce(job: SliceJob, finish: Finish): Promise<SliceResult>
 }
 
 /** The unit of failure is rooftop × stream: it is recorded and ended for this run, and everything else goes on. */
-async function afterFailure(job: SliceJob, error: unknown): Promise<void> {
+async function afterFailure(job: SliceJob, scope: WorkScope, error: unknown): Promise<void> {
   const { context, item, run, rooftop, stream } = job
   const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
   if (error instanceof FencedError) {
     context.log.warn({ ...about }, error.message)
     return
   }
-  if (context.signal.aborted) return await release(job)
+  if (context.signal.aborted)
+    return run.runId === scope.runId ? await release(job) : await returnToOwner(job)
   if (!(error instanceof SyncError)) context.log.error({ ...about, err: error }, 'slice failed')
   const status: StreamStatus =
     error instanceof SyncError && error.verdict === 'park' ? 'parked' : 'failed'
@@ -193,6 +193,21 @@ async function unlessTakenOver(
   } catch (error) {
     if (!(error instanceof FencedError)) throw error
     context.log.warn(error.message)
+  }
+}
+
+/** Stopped by a signal while helping another run: that one waits for its work. */
+async function returnToOwner({ context, item }: SliceJob): Promise<void> {
+  await unlessFenced(context, () => handBack(context, item, 0))
+}
+
+/** Work that another process has taken over meanwhile is left to it. */
+async function unlessFenced({ log }: Context, act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error
+    log.warn(error.message)
   }
 }
 

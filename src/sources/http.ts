@@ -194,17 +194,21 @@ export class HttpSource {
     }
     const retryAfter = headers['retry-after']
     const retryAfterMs = parseRetryAfter(one(retryAfter), one(headers.date), now())
-    if (status === 429 || (status === 503 && retryAfterMs !== null))
+    const own = request.rulings?.[status]
+    // A quota of the endpoint is not about the key's other calls.
+    if (status === 429 && own?.verdict === 'park' && !isBrief(retryAfterMs))
+      limiter.onSuccess(generation)
+    else if (status === 429 || (status === 503 && retryAfterMs !== null))
       limiter.onThrottle(retryAfterMs ?? undefined, generation)
     else if (status === 408 || status >= 500) limiter.onFault(generation)
     else limiter.onSuccess(generation)
     const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
     const what = `answered ${status}${said === null ? '' : `: "${said}"`}`
     const lost = !request.retryable && (status >= 500 || status === 408)
-    const ruling = request.rulings?.[status] ?? (lost ? unknownOutcome : rulingOf(status, setting))
+    const ruling = own ?? (lost ? unknownOutcome : rulingOf(status, setting))
     // A rate limit says when to come back; a quota of the day does not, or not soon.
-    const isBrief = retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= briefWaitMs
-    const again = (status === 429 && isBrief) || (ruling.again ?? retryStatuses.has(status))
+    const again =
+      (status === 429 && isBrief(retryAfterMs)) || (ruling.again ?? retryStatuses.has(status))
     return { status, what, again, retryAfterMs, ruling }
   }
 
@@ -238,6 +242,10 @@ export class HttpSource {
 function backoffOf({ status, retryAfterMs }: Failure): Backoff {
   const isThrottled = (status === 429 || status === 503) && retryAfterMs === null
   return isThrottled ? throttleBackoff : faultBackoff
+}
+
+function isBrief(retryAfterMs: number | null): boolean {
+  return retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= briefWaitMs
 }
 
 type Fault = BodyFault | BodyTooLarge | DeadlineExceeded | TransportFault

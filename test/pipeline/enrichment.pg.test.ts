@@ -138,17 +138,17 @@ test('a parked rooftop says why, and when nothing is due it is not parked', asyn
   expect(parked!.until).toEqual(new Date('2026-03-11T00:00:00Z'))
 })
 
-test('a refused key fails the rooftop, lands what was read before, and the other rooftops go on', async () => {
+test('a refused key fails the rooftop, and the other rooftops go on', async () => {
   const rooftopsOfWorld = [
     aRooftop(),
     aRooftop({ uid: 'chicago', groupId: 'lake', dealerId: 301, region: 'US', currency: 'USD' }),
   ]
-  await using house = await pricedHouse([...many(4), ...many(2, 'chicago', 21)], {
+  await using house = await pricedHouse([...many(10), ...many(2, 'chicago', 21)], {
     rooftopsOfWorld,
     http: { concurrency: 1 },
   })
   const refusal = house.sandbox.faults.add({
-    match: { path: pricingPath, rooftopUid: 'rooftop-1', nth: [3] },
+    match: { path: pricingPath, rooftopUid: 'rooftop-1' },
     fault: { kind: 'status', status: 403 },
   })
 
@@ -158,10 +158,46 @@ test('a refused key fails the rooftop, lands what was read before, and the other
     { uid: 'chicago', status: 'ok', error: null },
     { uid: 'rooftop-1', status: 'failed', error: expect.stringContaining('403') },
   ])
-  expect(await priced(house)).toHaveLength(2 + 2)
+  expect(await priced(house)).toHaveLength(2)
   refusal.remove()
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await priced(house)).toHaveLength(6)
+  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await priced(house)).toHaveLength(10 + 2)
+})
+
+test('one forbidden evaluation leaves the others their prices, that night and the next', async () => {
+  await using house = await pricedHouse(many(12), { http: { concurrency: 1 } })
+  house.sandbox.faults.add({
+    match: { path: pricingPath, evalId: 12 },
+    fault: { kind: 'status', status: 403 },
+  })
+
+  const first = await house.night()
+  const second = await house.nightAfter(1)
+
+  expect([first.status, second.status]).toEqual(['partial', 'partial'])
+  expect(await priced(house)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  const confirmed = await rowsOf(
+    house,
+    'select eval_id from core.price_observation where last_confirmed_at > $1',
+    [new Date(morning.getTime() + dayMs / 2)],
+  )
+  expect(confirmed).toHaveLength(11)
+})
+
+test('what is in quarantine for an evaluation that has gone is released', async () => {
+  await using house = await pricedHouse(many(2))
+  const fault = house.sandbox.faults.add({
+    match: { path: pricingPath, evalId: 2 },
+    fault: { kind: 'status', status: 200, body: { evalId: 2 } },
+  })
+  await house.night()
+  fault.remove()
+  house.sandbox.world.vanish(2, new Date(morning.getTime() + 1000))
+
+  await house.nightAfter(1)
+
+  const open = 'select natural_key from ops.quarantine where resolved_at is null'
+  expect(await rowsOf(house, open)).toEqual([])
 })
 
 test('an evaluation that gets no answer stays behind alone, and is asked about in the next night', async () => {

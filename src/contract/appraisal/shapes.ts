@@ -99,7 +99,7 @@ export const pricingPayload = z.looseObject({
       dealer: z.unknown(),
       customer: z.unknown(),
     })
-    .optional(),
+    .nullish(),
 })
 export type PricingPayload = z.infer<typeof pricingPayload>
 

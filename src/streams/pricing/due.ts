@@ -17,9 +17,10 @@ export function daysUntilAgain(ageDays: number): number | null {
 }
 
 /**
- * Evaluations to ask about, most urgent first: answers that are being waited for, then evaluations that are new or have
- * changed since they were asked about, then known ones whose turn it is, in each the latest completed first. What was asked
- * in this run is not due again in it, unless its answer is being waited for.
+ * Evaluations to ask about, most urgent first: answers that are being waited for, then evaluations of the last 30 days that
+ * are new or have changed since they were asked about, then known ones whose turn it is, then older new ones; in each the
+ * latest completed first, and those that failed behind all others. What was asked in this run is not due again in it, unless
+ * its answer is being waited for.
  */
 export async function duePrices(
   db: Kysely<Tables>,
@@ -30,6 +31,9 @@ export async function duePrices(
   const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
   const isFresh = sql`(state.eval_id is null or source_updated_at > state.last_asked_at)`
   const isDue = sql`(state.eval_id is null or state.last_asked_at < ${runStart} and (state.next_due_at <= ${runStart} or ${isFresh}))`
+  // A backlog of old ones that were never asked about comes last: it must not keep the daily ones waiting.
+  const urgency = sql`again desc, failures, (fresh and completed_at > ${runStart}::timestamptz - interval '30 days') desc,
+    fresh, completed_at desc, eval_id desc`
   const chosen = only === null ? null : [...only]
   const { rows } = await sql<EnrichmentTask>`
     with candidate as (
@@ -45,12 +49,12 @@ export async function duePrices(
     select eval_id as "evalId", completed_at as "completedAt", again, failures, polling_since as "pollingSince"
     from (
       select *, count(*) filter (where not again) over (
-        order by again desc, fresh desc, completed_at desc, eval_id desc
+        order by ${urgency}
       ) as cost
       from candidate
     ) as ranked
     where again or cost <= ${budget}
-    order by again desc, fresh desc, completed_at desc, eval_id desc
+    order by ${urgency}
     limit ${limit}`.execute(db)
   return rows
 }

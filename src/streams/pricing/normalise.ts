@@ -126,5 +126,5 @@ function visible(sign: string): string {
 export function pricingContent(body: unknown): unknown {
   const { prediction_date: _, reasoning, ...rest } = body as Record<string, unknown>
   const isPending = (reasoning as { status?: unknown } | undefined)?.status === 'processing'
-  return isPending || reasoning === undefined ? rest : { ...rest, reasoning }
+  return isPending || reasoning === undefined || reasoning === null ? rest : { ...rest, reasoning }
 }
