@@ -50,6 +50,12 @@ const headerValue = z
     'begins or ends with a space or has a line end or another character that no HTTP header carries',
   )
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+const archiveHost = z
+  .string()
+  .regex(
+    /^(https?:\/\/)?(\*\.)?[^\s/?#@*\\]+\/?$/i,
+    'is not a host: write files.example.com, files.example.com:8443, *.example.com or, without TLS, http://127.0.0.1:4010',
+  )
 const region = z.enum(['AU', 'US', 'GCC'])
 
 const key = z.strictObject({
@@ -144,10 +150,24 @@ export const fileSchema = z.strictObject({
   checks: group({
     lookForNewDays: whole(0, 3650).default(90),
     lookEveryDays: whole(1, 365).default(7),
+    dailyForDays: whole(0, 365)
+      .default(3)
+      .describe('Evaluations completed in the last days are asked for new checks every night'),
   }),
   links: group({
     refreshBeforeHours: whole(1, 168).default(48),
     keepAliveDays: whole(0, 36_500).nullable().default(null),
+    token: headerValue
+      .nullable()
+      .default(null)
+      .describe('Opens the permalinks of "forecourt serve"; take it from the environment'),
+    archive: group({
+      folder: optionalText.describe('Where PDFs are kept, relative to this file; null: no archive'),
+      hosts: z
+        .array(archiveHost)
+        .default([])
+        .describe('Where PDFs may be fetched: host, host:port or *.example.com, by https'),
+    }),
   }),
   prices: group({ batchSize: whole(1, 100_000).default(500), market: optionalText }),
   retention: group({ rawDays: whole(0, 36_500).default(90) }),
@@ -156,6 +176,10 @@ export const fileSchema = z.strictObject({
     carHistory: perDay,
     historyCheck: perDay,
     prediction: perDay,
+  }),
+  serve: group({
+    host: z.string().min(1, 'is empty').default('127.0.0.1'),
+    port: whole(0, 65_535).default(4020),
   }),
   webhooks: group({
     publicUrl: url.nullable().default(null),

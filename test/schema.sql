@@ -89,7 +89,7 @@ core.evaluation table
   CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
-  CREATE INDEX evaluation_vin ON core.evaluation USING btree (vin) WHERE (vin IS NOT NULL)
+  CREATE INDEX evaluation_vehicle ON core.evaluation USING btree (group_id, upper((vin)::text)) WHERE (length((vin)::text) = 17)
   -- One row per completed evaluation, its current content.
 
 core.evaluation_version table
@@ -175,6 +175,14 @@ core.reconditioning_item table
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info with a percentage as value
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
 
+core.ref_watch_status table
+  watch_status character varying(40) not null
+  noteworthiness smallint not null -- 1 is the most noteworthy; statuses that the document does not name come first of all: 0
+  is_terminal boolean not null -- Never changes again, and is never polled again
+  is_known boolean not null
+  constraint ref_watch_status_pkey PRIMARY KEY (watch_status)
+  -- Statuses of a PPSR watch [A §3]. One that the document does not name is added when it is met, with is_known = false.
+
 core.rooftop table
   rooftop_id integer not null generated always as identity
   rooftop_uid character varying(64) not null -- Value of X-Dealer-Id
@@ -207,6 +215,47 @@ core.user_price table
   body jsonb not null -- The item as sent; its shape is not shown
   constraint user_price_pkey PRIMARY KEY (rooftop_id, eval_id, "position")
 
+core.vehicle_check table
+  rooftop_id integer not null
+  eval_id bigint not null -- Of the evaluations of the vehicle in the dealer group: the latest that was there when the check was made
+  check_kind character varying(12) not null
+  check_ref character varying(80) not null -- The id that the source gives (wire.appraisal.pastCheck.id), else what else tells the check from others
+  group_id integer not null
+  vin character varying(40) not null
+  searched_at timestamp with time zone
+  search_number character varying(80)
+  certificate_number character varying(80)
+  security_interest_count integer -- Known of searches that were run through "forecourt api ppsrsearch" alone; null: not known
+  written_off_count integer
+  stolen_count integer
+  watch_status character varying(40) -- As last told; null: never told. Of a Car History report: of the certificate that came with it
+  watch_status_since timestamp with time zone -- Source time of the first answer that said so
+  watch_ends_at timestamp with time zone -- 14 days after the search [A §8]; null for a Car History report
+  first_seen_at timestamp with time zone not null
+  gone_at timestamp with time zone -- Source time of the first answer that no longer listed the check; null: it is listed
+  run_id bigint -- The run that brought it; null: a permalink or a command did
+  constraint vehicle_check_check_kind_check CHECK (((check_kind)::text = ANY ((ARRAY['ppsr'::character varying, 'car_history'::character varying])::text[])))
+  constraint vehicle_check_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
+  constraint vehicle_check_once_in_group UNIQUE (group_id, check_kind, check_ref)
+  constraint vehicle_check_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref)
+  constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
+  CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
+  -- One row per real PPSR search or Car History report, however many evaluations of the dealer group it answers under. Times are the source's.
+
+core.watch_status_change table
+  rooftop_id integer not null
+  eval_id bigint not null
+  check_kind character varying(12) not null
+  check_ref character varying(80) not null
+  observed_at timestamp with time zone not null -- Source time of the first answer that said so
+  from_status character varying(40) -- null: the first status that was seen
+  to_status character varying(40) not null
+  constraint watch_status_change_check CHECK (((from_status)::text IS DISTINCT FROM (to_status)::text))
+  constraint watch_status_change_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref, observed_at)
+  constraint watch_status_change_rooftop_id_eval_id_check_kind_check_re_fkey FOREIGN KEY (rooftop_id, eval_id, check_kind, check_ref) REFERENCES core.vehicle_check(rooftop_id, eval_id, check_kind, check_ref) ON UPDATE CASCADE ON DELETE CASCADE
+  constraint watch_status_change_to_status_fkey FOREIGN KEY (to_status) REFERENCES core.ref_watch_status(watch_status)
+  -- Every status that a watch was seen to take, the first one included.
+
 mart schema
 
 ops schema
@@ -224,10 +273,14 @@ ops.billable_call table
   http_status integer
   requested_by character varying(120) not null -- user@host that asked for it
   note character varying(400) -- Why it was released, or what is not known; never an answer body
+  check_ref character varying(80) -- check_ref of the check that the call made, as its answer or the past checks name it
+  known_refs character varying(80)[] -- Past checks that were there just before it was sent; null: not read, or the operation leaves none
+  source_at timestamp with time zone -- The source's time when they were read
   constraint billable_call_pkey PRIMARY KEY (call_id)
   constraint billable_call_state_check CHECK (((state)::text = ANY ((ARRAY['reserved'::character varying, 'committed'::character varying, 'released'::character varying])::text[])))
   CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)
   CREATE INDEX billable_call_natural_key_at_idx ON ops.billable_call USING btree (natural_key, at)
+  CREATE INDEX billable_call_rooftop_id_call_id_idx ON ops.billable_call USING btree (rooftop_id, call_id) WHERE ((state)::text = 'reserved'::text)
   -- One row per billable call that was asked for. reserved: sent or about to be, outcome not known (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
 
 ops.coverage table
@@ -259,8 +312,9 @@ ops.enrichment_state table
   failures integer not null default 0 -- Askings without an answer, in a row
   outcome character varying(12) not null -- Of the last asking. skipped: the source does not know or not price it; rejected: in quarantine; failed: no answer
   detail character varying(400) -- Why it was skipped or failed
+  ask character varying(40) not null -- The operation that is asked, e.g. getpastppsrsearch: a stream may ask several of one evaluation, each on a schedule of its own
   constraint enrichment_state_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['answered'::character varying, 'processing'::character varying, 'skipped'::character varying, 'rejected'::character varying, 'failed'::character varying])::text[])))
-  constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id)
+  constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
   -- Where an enrichment of an evaluation stands: one row per evaluation that was asked about, apart from core.evaluation, so that asking changes no fact. Times are the source's.
@@ -335,6 +389,7 @@ ops.run_stream table
   requests integer not null default 0
   retries integer not null default 0
   finished_at timestamp with time zone
+  saved integer not null default 0 -- Calls that were not needed: what asking about everything every time would have taken beyond requests
   constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
   constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))
@@ -403,6 +458,19 @@ pii.app_user_email table
   constraint app_user_email_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   CREATE UNIQUE INDEX app_user_email_natural ON pii.app_user_email USING btree (group_id, lower((email)::text))
 
+pii.archived_pdf table
+  rooftop_id integer not null
+  eval_id bigint not null
+  link_kind character varying(20) not null
+  link_ref character varying(80) not null
+  sha256 bytea not null
+  byte_count integer not null
+  archived_at timestamp with time zone not null default now()
+  constraint archived_pdf_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
+  constraint archived_pdf_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
+  constraint archived_pdf_sha256_check CHECK ((length(sha256) = 32))
+  -- Which PDF of the archive (links.archive) belongs to which check; the file is named by its digest.
+
 pii.evaluation_customer table
   rooftop_id integer not null
   eval_id bigint not null
@@ -416,6 +484,21 @@ pii.evaluation_customer table
   erased_at timestamp with time zone
   constraint evaluation_customer_pkey PRIMARY KEY (rooftop_id, eval_id)
   -- The customer of an evaluation and free text that may name one. Its own role reads it.
+
+pii.signed_link table
+  rooftop_id integer not null
+  eval_id bigint not null
+  link_kind character varying(20) not null
+  link_ref character varying(80) not null -- check_ref of the check
+  url text not null
+  signed_at timestamp with time zone not null
+  expires_at timestamp with time zone not null -- Source time: signed_at and a week [A §8]
+  constraint signed_link_check CHECK ((expires_at > signed_at))
+  constraint signed_link_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
+  constraint signed_link_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
+  CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at)
+  CREATE INDEX signed_link_ref ON pii.signed_link USING btree (link_kind, link_ref)
+  -- The newest signed link of each check's PDF: a bearer secret. Dashboards hold the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".
 
 raw schema
 

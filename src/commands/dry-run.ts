@@ -8,7 +8,6 @@ import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/run.ts'
 import type { EnrichmentStream, SnapshotStream, WindowedStream } from '../streams/stream.ts'
-import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows } from '../values/window.ts'
 import type { Session } from './session.ts'
@@ -49,7 +48,7 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
       const scope = { rooftopId: rooftop.id, stream: stream.name, run }
       plan.push(
         stream.kind === 'enrichment'
-          ? await planOfEnrichment(session, db, stream, rooftop, scope)
+          ? await planOfEnrichment(session, db, stream, rooftop.uid, scope)
           : await planOf(session, db, stream, rooftop.uid, scope),
       )
     }
@@ -84,15 +83,29 @@ async function planOfEnrichment(
   { config }: Session,
   db: Db | null,
   stream: EnrichmentStream,
-  rooftop: Pick<RooftopRow, 'uid' | 'id'>,
+  uid: string,
   { run }: DueScope,
 ): Promise<PlannedWork> {
+  const about = { stream: stream.name, rooftop: uid }
+  const plan = { ...about, ...noWindows, expectedLists: 0 }
+  const rooftops = db ? await findRooftops(db, config.rooftops) : []
+  const rooftop = rooftops.find((one) => one.uid === uid)
+  if (db === null || rooftop === undefined || rooftop.id === 0 || !stream.serves(rooftop))
+    return { ...plan, expectedReads: 0 }
   const now = fromUnixSeconds(run.sourceStart)
   const budget = stream.budget(config)
-  const ask = { now, runStart: now, limit: mostPlanned, budget, only: null }
-  const due = db && rooftop.id !== 0 ? await stream.due(db, rooftop, ask) : []
-  const about = { stream: stream.name, rooftop: rooftop.uid }
-  return { ...about, ...noWindows, expectedLists: 0, expectedReads: due.length }
+  const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId).map(({ id }) => id)
+  const ask = {
+    now,
+    runStart: now,
+    limit: mostPlanned,
+    budget,
+    only: null,
+    siblings,
+    scope: 'all',
+  } as const
+  const due = await stream.due(db, rooftop, ask, config)
+  return { ...plan, expectedReads: due.length }
 }
 
 async function planOf(

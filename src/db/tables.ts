@@ -150,6 +150,14 @@ export interface CoreReconditioningItemTable {
   battery_soh_pct: string | null
 }
 
+/** core.ref_watch_status */
+export interface CoreRefWatchStatusTable {
+  watch_status: string
+  noteworthiness: number
+  is_terminal: boolean
+  is_known: boolean
+}
+
 /** core.rooftop */
 export interface CoreRooftopTable {
   rooftop_id: GeneratedAlways<number>
@@ -179,6 +187,39 @@ export interface CoreUserPriceTable {
   body: unknown
 }
 
+/** core.vehicle_check */
+export interface CoreVehicleCheckTable {
+  rooftop_id: number
+  eval_id: number
+  check_kind: string
+  check_ref: string
+  group_id: number
+  vin: string
+  searched_at: Date | null
+  search_number: string | null
+  certificate_number: string | null
+  security_interest_count: number | null
+  written_off_count: number | null
+  stolen_count: number | null
+  watch_status: string | null
+  watch_status_since: Date | null
+  watch_ends_at: Date | null
+  first_seen_at: Date
+  gone_at: Date | null
+  run_id: number | null
+}
+
+/** core.watch_status_change */
+export interface CoreWatchStatusChangeTable {
+  rooftop_id: number
+  eval_id: number
+  check_kind: string
+  check_ref: string
+  observed_at: Date
+  from_status: string | null
+  to_status: string
+}
+
 /** ops.billable_call */
 export interface OpsBillableCallTable {
   call_id: GeneratedAlways<number>
@@ -193,6 +234,9 @@ export interface OpsBillableCallTable {
   http_status: number | null
   requested_by: string
   note: string | null
+  check_ref: string | null
+  known_refs: string[] | null
+  source_at: Date | null
 }
 
 /** ops.coverage */
@@ -225,6 +269,7 @@ export interface OpsEnrichmentStateTable {
   failures: Generated<number>
   outcome: string
   detail: string | null
+  ask: string
 }
 
 /** ops.field_drift */
@@ -295,6 +340,7 @@ export interface OpsRunStreamTable {
   requests: Generated<number>
   retries: Generated<number>
   finished_at: Date | null
+  saved: Generated<number>
 }
 
 /** ops.schema_migration */
@@ -351,6 +397,17 @@ export interface PiiAppUserEmailTable {
   email: string
 }
 
+/** pii.archived_pdf */
+export interface PiiArchivedPdfTable {
+  rooftop_id: number
+  eval_id: number
+  link_kind: string
+  link_ref: string
+  sha256: Buffer
+  byte_count: number
+  archived_at: Generated<Date>
+}
+
 /** pii.evaluation_customer */
 export interface PiiEvaluationCustomerTable {
   rooftop_id: number
@@ -363,6 +420,17 @@ export interface PiiEvaluationCustomerTable {
   registration_plate: string | null
   notes: string | null
   erased_at: Date | null
+}
+
+/** pii.signed_link */
+export interface PiiSignedLinkTable {
+  rooftop_id: number
+  eval_id: number
+  link_kind: string
+  link_ref: string
+  url: string
+  signed_at: Date
+  expires_at: Date
 }
 
 /** raw.payload */
@@ -398,9 +466,12 @@ export interface Tables {
   'core.price_insight': CorePriceInsightTable
   'core.price_observation': CorePriceObservationTable
   'core.reconditioning_item': CoreReconditioningItemTable
+  'core.ref_watch_status': CoreRefWatchStatusTable
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
   'core.user_price': CoreUserPriceTable
+  'core.vehicle_check': CoreVehicleCheckTable
+  'core.watch_status_change': CoreWatchStatusChangeTable
   'ops.billable_call': OpsBillableCallTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
@@ -415,7 +486,9 @@ export interface Tables {
   'ops.vanished': OpsVanishedTable
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable
+  'pii.archived_pdf': PiiArchivedPdfTable
   'pii.evaluation_customer': PiiEvaluationCustomerTable
+  'pii.signed_link': PiiSignedLinkTable
   'raw.payload': RawPayloadTable
   'raw.payload_json': RawPayloadJsonTable
 }
@@ -561,6 +634,12 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'value_text', type: 'character varying(1000)' },
     { name: 'battery_soh_pct', type: 'numeric(5,2)' },
   ],
+  'core.ref_watch_status': [
+    { name: 'watch_status', type: 'character varying(40)' },
+    { name: 'noteworthiness', type: 'smallint' },
+    { name: 'is_terminal', type: 'boolean' },
+    { name: 'is_known', type: 'boolean' },
+  ],
   'core.rooftop': [
     { name: 'rooftop_id', type: 'integer', generated: true },
     { name: 'rooftop_uid', type: 'character varying(64)' },
@@ -584,6 +663,35 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'currency_code', type: 'character(3)' },
     { name: 'body', type: 'jsonb' },
   ],
+  'core.vehicle_check': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'check_kind', type: 'character varying(12)' },
+    { name: 'check_ref', type: 'character varying(80)' },
+    { name: 'group_id', type: 'integer' },
+    { name: 'vin', type: 'character varying(40)' },
+    { name: 'searched_at', type: 'timestamp with time zone' },
+    { name: 'search_number', type: 'character varying(80)' },
+    { name: 'certificate_number', type: 'character varying(80)' },
+    { name: 'security_interest_count', type: 'integer' },
+    { name: 'written_off_count', type: 'integer' },
+    { name: 'stolen_count', type: 'integer' },
+    { name: 'watch_status', type: 'character varying(40)' },
+    { name: 'watch_status_since', type: 'timestamp with time zone' },
+    { name: 'watch_ends_at', type: 'timestamp with time zone' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'gone_at', type: 'timestamp with time zone' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'core.watch_status_change': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'check_kind', type: 'character varying(12)' },
+    { name: 'check_ref', type: 'character varying(80)' },
+    { name: 'observed_at', type: 'timestamp with time zone' },
+    { name: 'from_status', type: 'character varying(40)' },
+    { name: 'to_status', type: 'character varying(40)' },
+  ],
   'ops.billable_call': [
     { name: 'call_id', type: 'bigint', generated: true },
     { name: 'operation', type: 'character varying(40)' },
@@ -597,6 +705,9 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'http_status', type: 'integer' },
     { name: 'requested_by', type: 'character varying(120)' },
     { name: 'note', type: 'character varying(400)' },
+    { name: 'check_ref', type: 'character varying(80)' },
+    { name: 'known_refs', type: 'character varying(80)[]' },
+    { name: 'source_at', type: 'timestamp with time zone' },
   ],
   'ops.coverage': [
     { name: 'rooftop_id', type: 'integer' },
@@ -623,6 +734,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'failures', type: 'integer' },
     { name: 'outcome', type: 'character varying(12)' },
     { name: 'detail', type: 'character varying(400)' },
+    { name: 'ask', type: 'character varying(40)' },
   ],
   'ops.field_drift': [
     { name: 'stream', type: 'character varying(40)' },
@@ -683,6 +795,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'requests', type: 'integer' },
     { name: 'retries', type: 'integer' },
     { name: 'finished_at', type: 'timestamp with time zone' },
+    { name: 'saved', type: 'integer' },
   ],
   'ops.schema_migration': [
     { name: 'version', type: 'integer' },
@@ -728,6 +841,15 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'group_id', type: 'integer' },
     { name: 'email', type: 'character varying(320)' },
   ],
+  'pii.archived_pdf': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'link_kind', type: 'character varying(20)' },
+    { name: 'link_ref', type: 'character varying(80)' },
+    { name: 'sha256', type: 'bytea' },
+    { name: 'byte_count', type: 'integer' },
+    { name: 'archived_at', type: 'timestamp with time zone' },
+  ],
   'pii.evaluation_customer': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
@@ -739,6 +861,15 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'registration_plate', type: 'character varying(30)' },
     { name: 'notes', type: 'text' },
     { name: 'erased_at', type: 'timestamp with time zone' },
+  ],
+  'pii.signed_link': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'link_kind', type: 'character varying(20)' },
+    { name: 'link_ref', type: 'character varying(80)' },
+    { name: 'url', type: 'text' },
+    { name: 'signed_at', type: 'timestamp with time zone' },
+    { name: 'expires_at', type: 'timestamp with time zone' },
   ],
   'raw.payload': [
     { name: 'rooftop_id', type: 'integer' },

@@ -29,9 +29,10 @@ interface Payload {
   readonly at: Date
 }
 
-/** Why nothing more is to be asked: the key's quota is used up, the key is refused, or the source has gone. */
+/** Why nothing more is to be asked: the key's quota is used up, the key is refused, its region has no such thing (skip), or
+ *  the source has gone. */
 export interface Ending {
-  readonly verdict: 'park' | 'abort' | 'retry'
+  readonly verdict: 'park' | 'abort' | 'retry' | 'skip'
   readonly reason: string
 }
 
@@ -40,6 +41,8 @@ export interface Asked {
   readonly ending: Ending | null
 }
 
+/** So many refusals and no answer: the key's region has no such thing. */
+const refusalsAllowed = 3
 /** So many evaluations without an answer are no longer about the evaluations. */
 const failuresAllowed = 8
 
@@ -55,6 +58,7 @@ export async function ask(
   const limit = pLimit(concurrency)
   const answers: Answer[] = []
   let failures = 0
+  let forbidden = 0
   let ending: Ending | null = null
   const one = async (task: EnrichmentTask): Promise<void> => {
     if (ending !== null) return
@@ -63,8 +67,12 @@ export async function ask(
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       const { verdict, status, message: reason } = error
-      if (verdict === 'skip') answers.push({ kind: 'skipped', task, reason })
-      else if (verdict === 'park') ending ??= { verdict, reason }
+      const isRegional = status === 403 && job.stream.forbidden === 'skip'
+      if (verdict === 'skip' || isRegional) {
+        answers.push({ kind: 'skipped', task, reason })
+        if (isRegional && ++forbidden >= refusalsAllowed && !isAnswered(answers))
+          ending ??= { verdict: 'skip', reason }
+      } else if (verdict === 'park') ending ??= { verdict, reason }
       else {
         // Noted even when it ends the stream: tomorrow it stands behind the others, and blocks none of them.
         answers.push({ kind: 'failed', task, reason })
@@ -84,21 +92,28 @@ function isAlive(answers: readonly Answer[]): boolean {
   return answers.some(({ kind }) => kind === 'answered' || kind === 'skipped')
 }
 
+function isAnswered(answers: readonly Answer[]): boolean {
+  return answers.some(({ kind }) => kind === 'answered')
+}
+
 async function askOne(job: SliceJob<EnrichmentStream>, task: EnrichmentTask): Promise<Answer> {
   const { context, stream, rooftop, traffic } = job
-  const { evalId } = task
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   const { body, text, at } = await stream.read(
     sourcesOf(context),
     rooftop,
-    evalId,
+    task,
     context.config,
     options,
   )
   const told = at ?? context.appraisal.clock.now()
   const payload = { task, body, text, fetchedAt: new Date(), at: told }
   try {
-    return { ...payload, kind: 'answered', record: stream.normalise(body, evalId, rooftop) }
+    return {
+      ...payload,
+      kind: 'answered',
+      record: stream.normalise(body, task, rooftop, context.config.wire.appraisal),
+    }
   } catch (error) {
     const issues =
       error instanceof RecordIssues

@@ -1,13 +1,11 @@
 import type { Tx } from '../db/transaction.ts'
+import type { RecordWarning } from '../streams/stream.ts'
+import { storable } from '../values/text.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** A record that landed, but contradicts itself or the document. */
-export interface Warning {
-  readonly id: number
-  /** Name of the check, e.g. `entry-date-disagrees`. */
-  readonly check: string
-  /** Facts, never a customer's data. */
-  readonly detail: string
+export interface Warning extends RecordWarning {
+  readonly naturalKey: string
 }
 
 /** Replaces the warnings of the records that were read; a record that has been mended has none any more. */
@@ -15,15 +13,21 @@ export async function recordWarnings(
   tx: Tx,
   scope: { readonly stream: string; readonly runId: number },
   rooftop: RooftopRow,
-  read: readonly number[],
+  read: readonly string[],
   warnings: readonly Warning[],
 ): Promise<void> {
   if (read.length === 0) return
   await tx.client.query(
     'delete from ops.data_quality where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
-    [rooftop.id, scope.stream, read.map(String)],
+    [rooftop.id, scope.stream, read],
   )
   if (warnings.length === 0) return
+  // One of a kind for a record: the first says where to look.
+  const one = [
+    ...new Map(
+      warnings.toReversed().map((each) => [`${each.naturalKey} ${each.check}`, each]),
+    ).values(),
+  ]
   await tx.client.query(
     `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
      select $1, $2, key, check_name, detail, $6
@@ -31,9 +35,9 @@ export async function recordWarnings(
     [
       rooftop.id,
       scope.stream,
-      warnings.map(({ id }) => String(id)),
-      warnings.map(({ check }) => check),
-      warnings.map(({ detail }) => detail),
+      one.map(({ naturalKey }) => naturalKey),
+      one.map(({ check }) => check),
+      one.map(({ detail }) => storable(detail).slice(0, 300)),
       scope.runId,
     ],
   )

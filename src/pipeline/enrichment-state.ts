@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { EnrichmentStream } from '../streams/stream.ts'
+import type { EnrichmentStream, EnrichmentTask } from '../streams/stream.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds } from '../values/window.ts'
@@ -69,13 +69,13 @@ export async function noteAnswers(
   const states = answers.map((answer) => stateOf(job, answer, now))
   await sql`
     insert into ops.enrichment_state as old
-      (rooftop_id, stream, eval_id, next_due_at, last_asked_at, polling_since, failures, outcome, detail)
+      (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, polling_since, failures, outcome, detail)
     select ${job.rooftop.id}, ${job.stream.name}, state.*
-    from unnest(${states.map(({ evalId }) => evalId)}::bigint[], ${states.map(({ nextDueAt }) => nextDueAt)}::timestamptz[],
+    from unnest(${states.map(({ evalId }) => evalId)}::bigint[], ${states.map(({ ask }) => ask)}::text[], ${states.map(({ nextDueAt }) => nextDueAt)}::timestamptz[],
       ${states.map(() => began)}::timestamptz[], ${states.map(({ pollingSince }) => pollingSince)}::timestamptz[],
       ${states.map(({ failures }) => failures)}::int[], ${states.map(({ outcome }) => outcome)}::text[],
       ${states.map(({ detail }) => detail)}::text[]) as state
-    on conflict (rooftop_id, stream, eval_id) do update
+    on conflict (rooftop_id, stream, eval_id, ask) do update
     set next_due_at = excluded.next_due_at, last_asked_at = excluded.last_asked_at,
       polling_since = excluded.polling_since, failures = excluded.failures, outcome = excluded.outcome, detail = excluded.detail
   `.execute(tx.db)
@@ -83,6 +83,7 @@ export async function noteAnswers(
 
 interface State {
   readonly evalId: number
+  readonly ask: string
   readonly outcome: 'answered' | 'processing' | 'skipped' | 'rejected' | 'failed'
   readonly nextDueAt: Date | null
   readonly pollingSince: Date | null
@@ -90,10 +91,17 @@ interface State {
   readonly detail: string | null
 }
 
-function stateOf({ stream, run }: SliceJob<EnrichmentStream>, answer: Answer, now: Date): State {
+function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): State {
+  const { stream, run } = job
   const { task, kind } = answer
   const runStart = fromUnixSeconds(run.sourceStart)
-  const usual = { evalId: task.evalId, pollingSince: null, failures: 0, detail: null }
+  const usual = {
+    evalId: task.evalId,
+    ask: task.ask,
+    pollingSince: null,
+    failures: 0,
+    detail: null,
+  }
   if (kind === 'failed') {
     const failures = task.failures + 1
     // Within the day, so that it is due again in the next night.
@@ -109,15 +117,20 @@ function stateOf({ stream, run }: SliceJob<EnrichmentStream>, answer: Answer, no
     const nextDueAt = new Date(now.getTime() + everySeconds * 1000)
     return { ...usual, outcome: 'processing', nextDueAt, pollingSince }
   }
-  const nextDueAt = againAt(stream, task.completedAt, runStart)
+  const nextDueAt = againAt(job, task, runStart)
   const detail = kind === 'skipped' ? detailOf(answer.reason) : null
   return { ...usual, outcome: kind, nextDueAt, detail }
 }
 
 /** Counted from the run's start, so that a slice late in the night does not move its evaluations into the next night but one. */
-function againAt(stream: EnrichmentStream, completedAt: Date, runStart: Date): Date | null {
+function againAt(
+  { stream, context: { config } }: SliceJob<EnrichmentStream>,
+  { completedAt, ask }: EnrichmentTask,
+  runStart: Date,
+): Date | null {
   const dayMs = daySeconds * 1000
-  const days = stream.daysUntilAgain((runStart.getTime() - completedAt.getTime()) / dayMs)
+  const ageDays = (runStart.getTime() - completedAt.getTime()) / dayMs
+  const days = stream.daysUntilAgain(ageDays, ask, config)
   return days === null ? null : new Date(runStart.getTime() + days * dayMs - earlyMs)
 }
 

@@ -1,6 +1,12 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { SyncError } from '../errors.ts'
-import type { EnrichmentStream, EnrichmentTask, LoadOutcome } from '../streams/stream.ts'
+import {
+  type EnrichmentStream,
+  type EnrichmentTask,
+  type Loaded,
+  type LoadOutcome,
+  naturalKeyOf,
+} from '../streams/stream.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { type Answer, type Asked, ask, type Ending } from './ask.ts'
@@ -9,7 +15,7 @@ import { type AskedIn, nextPollAt, noteAnswers, park, parkedUntil } from './enri
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
 import { putAside, release } from './quarantine.ts'
-import { untried } from './retry.ts'
+import { untriedKeys } from './retry.ts'
 import type { SliceJob } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
 
@@ -39,9 +45,12 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
     if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
     context.crashPoint('rows-written')
     const asked = tasks.filter(({ again }) => !again).length
-    const isMore = tasks.length >= tasksPerSlice && (asked === 0 || budget > asked)
+    // What was answered may make something else due; what was asked is not due again in this run.
+    const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
     const pollAt = ending === null && !isMore ? await nextPollAt(tx, job, began) : null
-    const outcome = { counts, ...whatNext({ answers, ending }, isMore, pollAt, now) }
+    const next = whatNext({ answers, ending }, isMore, pollAt, now)
+    const saved = next.more || ending !== null ? 0 : await savedCalls(tx, job)
+    const outcome = { counts: { ...counts, saved }, ...next }
     await finish(tx, outcome)
     context.crashPoint('ledger-written')
     return outcome
@@ -72,7 +81,7 @@ async function releaseGone({ client }: Tx, { rooftop, stream }: Job): Promise<vo
     `update ops.quarantine as aside set resolved_at = now()
      where rooftop_id = $1 and stream = $2 and resolved_at is null and not exists (
        select from core.evaluation as known where known.rooftop_id = aside.rooftop_id and known.gone_at is null
-         and known.eval_id = case when aside.natural_key ~ '^[0-9]{1,18}$' then aside.natural_key::bigint end)`,
+         and known.eval_id = case when aside.natural_key ~ '^[0-9]{1,18}(/|$)' then split_part(aside.natural_key, '/', 1)::bigint end)`,
     [rooftop.id, stream.name],
   )
 }
@@ -90,16 +99,24 @@ async function budgetLeft({ context, run, stream, rooftop }: Job): Promise<numbe
 }
 
 async function dueTasks(job: Job, budget: number, now: Date): Promise<EnrichmentTask[]> {
-  const { context, run, stream, rooftop } = job
+  const { context, run, stream, rooftop, siblings } = job
   if (!stream.serves(rooftop)) return []
-  const only = run.mode === 'retry' ? await untried(job) : null
-  return await stream.due(context.db, rooftop, {
+  const ask = {
     now,
     runStart: fromUnixSeconds(run.sourceStart),
     limit: tasksPerSlice,
     budget,
-    only,
-  })
+    only: run.mode === 'retry' ? await untriedKeys(job) : null,
+    scope: run.mode === 'links' ? 'links' : 'all',
+    siblings: siblings.map(({ id }) => id),
+  } as const
+  return await stream.due(context.db, rooftop, ask, context.config)
+}
+
+/** Only a run that asks for all that is due can tell what it did not need to ask. */
+async function savedCalls({ db }: Tx, { context, run, stream, rooftop }: Job): Promise<number> {
+  if (run.mode !== 'sync' || !stream.serves(rooftop)) return 0
+  return await stream.saved(db, rooftop, fromUnixSeconds(run.sourceStart), context.config)
 }
 
 async function askUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<Asked> {
@@ -119,6 +136,7 @@ function whatNext(
   const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
   const error = ending?.reason ?? failed
   const why = error === undefined ? {} : { error }
+  if (ending?.verdict === 'skip') return { more: false }
   if (ending !== null) return { more: false, ...why, ...statusOf(ending) }
   if (isMore || pollAt === null) return { more: isMore, ...why }
   const seconds = Math.ceil((pollAt.getTime() - now.getTime()) / 1000)
@@ -140,48 +158,51 @@ async function writeAnswers(
   const { stream, rooftop, run } = job
   const answered = answers.filter((answer) => answer.kind === 'answered')
   const rejected = answers.filter((answer) => answer.kind === 'rejected')
-  const outcomes = await stream.load(
+  const loaded = await stream.load(
     tx.db,
     rooftop,
-    answered.map(({ task: { evalId }, record, at }) => ({ evalId, record, at })),
+    answered.map(({ task: { evalId, ask }, record, at }) => ({ evalId, ask, record, at })),
     run.runId,
   )
   await keepChanged(tx, job, answered)
-  const ids = answered.map(({ task }) => task.evalId)
-  const warnings = answered.flatMap(({ task: { evalId: id }, record }) =>
-    stream.warnings(record).map((warning) => ({ id, ...warning })),
+  const keys = answered.map(({ task }) => naturalKeyOf(stream, task))
+  const warnings = loaded.flatMap((each, index) =>
+    each.warnings.map((warning) => ({ naturalKey: keys[index]!, ...warning })),
   )
-  await recordWarnings(tx, { stream: stream.name, runId: run.runId }, rooftop, ids, warnings)
+  await recordWarnings(tx, { stream: stream.name, runId: run.runId }, rooftop, keys, warnings)
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
   await putAside(
     tx,
     quarantine,
     rejected.map(({ task, issues, text }) => ({
-      naturalKey: String(task.evalId),
+      naturalKey: naturalKeyOf(stream, task),
       issues,
       payload: text,
       window: null,
     })),
   )
   const settled = answers.filter(({ kind }) => kind === 'answered' || kind === 'skipped')
-  const settledKeys = settled.map(({ task }) => String(task.evalId))
+  const settledKeys = settled.map(({ task }) => naturalKeyOf(stream, task))
   await release(tx, quarantine, settledKeys)
   await noteAnswers(tx, job, answers, span)
-  return countAnswers(job, answers, outcomes)
+  return countAnswers(job, answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
 }
 
 async function keepChanged(tx: Tx, job: Job, answered: readonly Answered[]): Promise<void> {
-  const { stream, rooftop, run } = job
-  const payloads = answered.map(({ task, body, text, fetchedAt }) => ({
-    naturalKey: String(task.evalId),
-    text,
-    fetchedAt,
-    hash: contentHash(stream.contentOf(body)),
-  }))
-  const keys = payloads.map(({ naturalKey }) => naturalKey)
-  const stored = await newestHashes(tx.db, stream.endpoint, rooftop, keys)
-  const changed = payloads.filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
-  await keepPayloads(tx, stream.endpoint, rooftop, run.runId, changed)
+  const { context, stream, rooftop, run } = job
+  const { appraisal: wire } = context.config.wire
+  for (const [ask, own] of Map.groupBy(answered, ({ task }) => task.ask)) {
+    const payloads = own.map(({ task, body, text, fetchedAt }) => ({
+      naturalKey: String(task.evalId),
+      text,
+      fetchedAt,
+      hash: contentHash(stream.contentOf(body, ask, wire)),
+    }))
+    const keys = payloads.map(({ naturalKey }) => naturalKey)
+    const stored = await newestHashes(tx.db, ask, rooftop, keys)
+    const changed = payloads.filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
+    await keepPayloads(tx, ask, rooftop, run.runId, changed)
+  }
 }
 
 /** An evaluation counts once, when it is asked about first; asking again for an answer counts as a request alone, unless it
@@ -189,20 +210,18 @@ async function keepChanged(tx: Tx, job: Job, answered: readonly Answered[]): Pro
 function countAnswers(
   { traffic }: Job,
   answers: readonly Answer[],
-  outcomes: ReadonlyMap<number, LoadOutcome>,
+  loaded: ReadonlyMap<Answer, Loaded>,
 ): Counts {
   const first = answers.filter(({ task }) => !task.again)
   const of = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind).length
-  const loaded = (among: readonly Answer[], outcome: LoadOutcome) =>
-    among.filter(
-      (answer) => answer.kind === 'answered' && outcomes.get(answer.task.evalId) === outcome,
-    ).length
+  const count = (among: readonly Answer[], outcome: LoadOutcome) =>
+    among.filter((answer) => loaded.get(answer)?.outcome === outcome).length
   return addCounts(zeroCounts, {
     listed: first.length,
     hydrated: first.length,
-    inserted: loaded(answers, 'inserted'),
-    updated: loaded(answers, 'updated'),
-    unchanged: loaded(first, 'unchanged'),
+    inserted: count(answers, 'inserted'),
+    updated: count(answers, 'updated'),
+    unchanged: count(first, 'unchanged'),
     quarantined: of('rejected'),
     vanished: of('skipped'),
     requests: traffic.requests,

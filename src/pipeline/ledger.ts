@@ -7,9 +7,9 @@ import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 
 /**
  * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
- * quarantined records again; replay rebuilds from the kept payloads and calls nothing.
+ * quarantined records again; links re-signs what is about to expire; replay rebuilds from the kept payloads and calls nothing.
  */
-export type RunMode = 'sync' | 'backfill' | 'retry' | 'replay'
+export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'replay'
 
 export interface RunPlan {
   readonly command: string
@@ -43,6 +43,8 @@ export interface Counts {
   readonly windows: number
   readonly requests: number
   readonly retries: number
+  /** Calls that were not needed; see ops.run_stream. */
+  readonly saved: number
 }
 
 export const zeroCounts: Counts = {
@@ -56,6 +58,7 @@ export const zeroCounts: Counts = {
   windows: 0,
   requests: 0,
   retries: 0,
+  saved: 0,
 }
 
 export function addCounts(left: Counts, right: Partial<Counts>): Counts {

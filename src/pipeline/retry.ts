@@ -51,8 +51,12 @@ export async function retrySlice(
   return result
 }
 
-/** Quarantined records of the stream and rooftop that this run has not tried yet. */
-export async function untried({ context, run, stream, rooftop }: SliceJob): Promise<number[]> {
+async function untried(job: SliceJob): Promise<number[]> {
+  return (await untriedKeys(job)).map(Number).filter(Number.isSafeInteger)
+}
+
+/** Natural keys of quarantined records of the stream and rooftop that this run has not tried yet. */
+export async function untriedKeys({ context, run, stream, rooftop }: SliceJob): Promise<string[]> {
   const chosen = run.only ?? []
   const rows = await context.db
     .selectFrom('ops.quarantine')
@@ -65,5 +69,5 @@ export async function untried({ context, run, stream, rooftop }: SliceJob): Prom
     .orderBy('quarantine_id')
     .limit(recordsPerSlice)
     .execute()
-  return rows.map((row) => Number(row.natural_key)).filter(Number.isSafeInteger)
+  return rows.map((row) => row.natural_key)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { UsageError } from '../errors.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
@@ -115,12 +116,34 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
       .set(values)
       .where('rooftop_id', '=', found.rooftop_id)
       .execute()
-  if (found.group_id !== groupId) {
-    await db
-      .updateTable('core.evaluation')
-      .set({ group_id: groupId })
-      .where('rooftop_id', '=', found.rooftop_id)
-      .execute()
-  }
+  if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
   return found.rooftop_id
+}
+
+/** A check that the new group has already, through another of its rooftops, is the same one: it is kept once. */
+async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<void> {
+  await db
+    .updateTable('core.evaluation')
+    .set({ group_id: groupId })
+    .where('rooftop_id', '=', rooftopId)
+    .execute()
+  await sql`
+    with twice as (
+      delete from core.vehicle_check as own using core.vehicle_check as other
+      where own.rooftop_id = ${rooftopId} and other.group_id = ${groupId} and other.rooftop_id <> own.rooftop_id
+        and other.check_kind = own.check_kind and other.check_ref = own.check_ref
+      returning own.rooftop_id, own.eval_id, own.check_kind, own.check_ref
+    ), links as (
+      delete from pii.signed_link as link using twice
+      where link.rooftop_id = twice.rooftop_id and link.eval_id = twice.eval_id
+        and link.link_kind = twice.check_kind || '_pdf' and link.link_ref = twice.check_ref
+    )
+    delete from pii.archived_pdf as pdf using twice
+    where pdf.rooftop_id = twice.rooftop_id and pdf.eval_id = twice.eval_id
+      and pdf.link_kind = twice.check_kind || '_pdf' and pdf.link_ref = twice.check_ref`.execute(db)
+  await db
+    .updateTable('core.vehicle_check')
+    .set({ group_id: groupId })
+    .where('rooftop_id', '=', rooftopId)
+    .execute()
 }

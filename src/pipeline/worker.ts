@@ -157,6 +157,8 @@ async function runSliceOnce(job: SliceJob, finish: Finish): Promise<SliceResult>
     sync: windowedSlice,
     backfill: windowedSlice,
     retry: retrySlice,
+    // Only an enrichment has links: nothing is due.
+    links: retrySlice,
     replay: replayWindowed,
   }[run.mode]
   return await slice({ ...job, stream }, finish)

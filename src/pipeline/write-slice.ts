@@ -110,9 +110,15 @@ async function loadOwned(
     .map(({ id, payload }) => ({ naturalKey: String(id), ...payload }))
   await keepPayloads(tx, stream.endpoint, owner, run.runId, payloads)
   const warnings = owned.flatMap(({ id, record }) =>
-    stream.warnings(record).map((warning) => ({ id, ...warning })),
+    stream.warnings(record).map((warning) => ({ naturalKey: String(id), ...warning })),
   )
-  await recordWarnings(tx, { stream: stream.name, runId: run.runId }, owner, ids, warnings)
+  await recordWarnings(
+    tx,
+    { stream: stream.name, runId: run.runId },
+    owner,
+    ids.map(String),
+    warnings,
+  )
   await clearVanished(tx, stream, owner, ids)
   return outcomes
 }

@@ -2,6 +2,7 @@ import { evaluations } from './evaluations/evaluations.ts'
 import { pricing } from './pricing/pricing.ts'
 import type { Stream } from './stream.ts'
 import { users } from './users.ts'
+import { vehicleChecks } from './vehicle-checks/vehicle-checks.ts'
 
 /** Every stream, in the order in which `sync` runs them. */
-export const allStreams: readonly Stream[] = [users, evaluations, pricing]
+export const allStreams: readonly Stream[] = [users, evaluations, pricing, vehicleChecks]

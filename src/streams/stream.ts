@@ -104,7 +104,7 @@ export interface WindowedStream<R = unknown> {
   /** The numeric dealership that the payload names, where it names one. */
   dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
   /** What of a record contradicts itself or the document, though it fits. */
-  warnings(record: R): readonly { readonly check: string; readonly detail: string }[]
+  warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
   recordOf(body: unknown, id: number): unknown
   /** When the record was created as the list sees it. */
@@ -177,11 +177,19 @@ export interface SnapshotStream {
 /** The settings of the config that enrichment streams go by. */
 export interface EnrichmentSettings {
   readonly pricing: { readonly reasoning: boolean; readonly budget: number }
+  readonly checks: {
+    readonly lookForNewDays: number
+    readonly lookEveryDays: number
+    readonly dailyForDays: number
+  }
+  readonly links: { readonly refreshBeforeHours: number; readonly keepAliveDays: number | null }
 }
 
-/** An evaluation to ask about. */
+/** An evaluation to ask about, and what to ask. */
 export interface EnrichmentTask {
   readonly evalId: number
+  /** One of the stream's asks. */
+  readonly ask: string
   readonly completedAt: Date
   /** Its answer is being waited for: asking again takes nothing of the budget. */
   readonly again: boolean
@@ -197,19 +205,37 @@ export interface DueAsk {
   readonly limit: number
   /** Evaluations that may still be asked about in this run. */
   readonly budget: number
-  /** Only these, whether due or not; null: whatever is due. */
-  readonly only: readonly number[] | null
+  /** Only these natural keys, whether due or not; null: whatever is due. */
+  readonly only: readonly string[] | null
+  /** links: nothing but signed links that are about to expire. */
+  readonly scope: 'all' | 'links'
+  /** The rooftops of the config that share the dealer group, by id; the rooftop itself among them. */
+  readonly siblings: readonly number[]
 }
 
 /** An answer as normalised. */
 export interface Enriched<R> {
   readonly evalId: number
+  readonly ask: string
   readonly record: R
   /** The source's time of the answer. */
   readonly at: Date
 }
 
 export type LoadOutcome = 'inserted' | 'updated' | 'unchanged'
+
+/** What of a record contradicts itself or the document, though it fits. Facts, never a customer's data. */
+export interface RecordWarning {
+  /** Name of the check, e.g. `entry-date-disagrees`. */
+  readonly check: string
+  readonly detail: string
+}
+
+/** What an answer did to the warehouse. */
+export interface Loaded {
+  readonly outcome: LoadOutcome
+  readonly warnings: readonly RecordWarning[]
+}
 
 /**
  * A stream that asks about evaluations which are in the warehouse already, each on a schedule of its own and under a budget.
@@ -218,40 +244,61 @@ export type LoadOutcome = 'inserted' | 'updated' | 'unchanged'
 export interface EnrichmentStream<R = unknown> {
   readonly kind: 'enrichment'
   readonly name: string
-  /** Key of the answers in `raw.payload`. */
-  readonly endpoint: string
+  /** What is asked of an evaluation, each with a state of its own: keys of the answers in `raw.payload`. */
+  readonly asks: readonly string[]
   /** How an answer that is not complete yet is asked for again. */
   readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
+  /** 403: `abort` is about the key or the evaluation; `skip`: the key's region has no such thing, which is no error. */
+  readonly forbidden: 'abort' | 'skip'
   /** Whether the source answers for the rooftop at all; where it does not, there is nothing to do. */
   serves(rooftop: RooftopRow): boolean
-  /** Evaluations asked about for one rooftop in one run, at most. */
+  /** Asked for one rooftop in one run, at most. */
   budget(settings: EnrichmentSettings): number
   /** Most urgent first. */
-  due(db: Kysely<Tables>, rooftop: Pick<RooftopRow, 'id'>, ask: DueAsk): Promise<EnrichmentTask[]>
+  due(
+    db: Kysely<Tables>,
+    rooftop: Pick<RooftopRow, 'id' | 'groupId'>,
+    ask: DueAsk,
+    settings: EnrichmentSettings,
+  ): Promise<EnrichmentTask[]>
   /** `at` is the source's time of the answer, where it told. */
   read(
     sources: Sources,
     rooftop: RooftopRow,
-    evalId: number,
+    task: EnrichmentTask,
     settings: EnrichmentSettings,
     options: CallOptions,
   ): Promise<{ readonly body: unknown; readonly text: string; readonly at: Date | null }>
   /** Pure. What of a payload decides whether it is kept again. */
-  contentOf(body: unknown): unknown
+  contentOf(body: unknown, ask: string, wire: AppraisalWire): unknown
   /** Pure. RecordIssues when it does not fit. */
-  normalise(body: unknown, evalId: number, rooftop: RooftopRow): R
+  normalise(body: unknown, task: EnrichmentTask, rooftop: RooftopRow, wire: AppraisalWire): R
   /** Not complete yet: it is asked for again in a moment. */
   isPending(record: R): boolean
-  warnings(record: R): readonly { readonly check: string; readonly detail: string }[]
   /** Days until an evaluation that was completed so many days ago is due again; null: never. */
-  daysUntilAgain(ageDays: number): number | null
-  /** Writes what differs and tells, by evaluation, what that was. */
+  daysUntilAgain(ageDays: number, ask: string, settings: EnrichmentSettings): number | null
+  /** Writes what differs and tells of each answer what that was, in order. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     answers: readonly Enriched<R>[],
     runId: number,
-  ): Promise<ReadonlyMap<number, LoadOutcome>>
+  ): Promise<Loaded[]>
+  /** Calls that the rooftop's run did not need: what asking everything about every evaluation would have taken beyond them. */
+  saved(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    runStart: Date,
+    settings: EnrichmentSettings,
+  ): Promise<number>
+}
+
+/** An asking in quarantine and among the warnings: the EvalID, and where a stream asks several things, what was asked. */
+export function naturalKeyOf(
+  { asks }: Pick<EnrichmentStream, 'asks'>,
+  { evalId, ask }: Pick<EnrichmentTask, 'evalId' | 'ask'>,
+): string {
+  return asks.length === 1 ? String(evalId) : `${evalId}/${ask}`
 }
 
 export type Stream = WindowedStream | SnapshotStream | EnrichmentStream

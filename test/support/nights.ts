@@ -25,6 +25,8 @@ export interface HouseOptions {
   /** Only these rooftops. */
   readonly rooftops?: readonly string[]
   readonly pricing?: ConfigInput['pricing']
+  readonly checks?: ConfigInput['checks']
+  readonly links?: ConfigInput['links']
   /** What a night runs. Default: users and evaluations, so that a test counts their requests alone. */
   readonly streams?: readonly Stream[]
 }
@@ -106,6 +108,8 @@ function configFor(sandbox: Sandbox, url: string, options: HouseOptions): Config
     http: { maxRetries: 0, timeoutSeconds: 10, ...options.http },
     ...(options.wire === undefined ? {} : { wire: options.wire }),
     ...(options.pricing === undefined ? {} : { pricing: options.pricing }),
+    ...(options.checks === undefined ? {} : { checks: options.checks }),
+    ...(options.links === undefined ? {} : { links: options.links }),
   }
   return makeConfig(input, '/nowhere')
 }

@@ -1,13 +1,15 @@
 import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { allStreams } from '#src/streams/all.ts'
+import { evaluations as evaluationStream } from '#src/streams/evaluations/evaluations.ts'
+import { pricing } from '#src/streams/pricing/pricing.ts'
+import { users } from '#src/streams/users.ts'
 import type { Context } from '#src/context.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { type House, type HouseOptions, openHouse } from './nights.ts'
 
 export const morning = new Date('2026-03-10T02:00:00Z')
 
-/** A house whose nights run every stream, over these evaluations; completed in the last night, unless they say otherwise. */
+/** A house whose nights bring in evaluations and price them, over these evaluations; completed in the last night, unless they say otherwise. */
 export async function pricedHouse(
   evaluations: readonly EvaluationDraft[],
   options: Partial<Omit<HouseOptions, 'sandbox'>> & {
@@ -23,7 +25,7 @@ export async function pricedHouse(
     ),
   })
   const size = { world, now: morning, ...sandbox }
-  return await openHouse({ streams: allStreams, ...rest, sandbox: size })
+  return await openHouse({ streams: [users, evaluationStream, pricing], ...rest, sandbox: size })
 }
 
 /** Rows of a query, as objects. */

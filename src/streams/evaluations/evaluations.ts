@@ -25,7 +25,15 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     'core.user_price',
     'pii.evaluation_customer',
   ],
-  followers: ['core.price_observation', 'core.price_insight', 'ops.enrichment_state'],
+  followers: [
+    'core.price_observation',
+    'core.price_insight',
+    'core.vehicle_check',
+    'core.watch_status_change',
+    'pii.signed_link',
+    'pii.archived_pdf',
+    'ops.enrichment_state',
+  ],
   idColumn: 'eval_id',
   documented: { paths: new Set(documentedEvaluationPaths), required: requiredEvaluationPaths },
 

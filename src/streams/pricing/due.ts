@@ -25,7 +25,7 @@ export function daysUntilAgain(ageDays: number): number | null {
 export async function duePrices(
   db: Kysely<Tables>,
   rooftop: Pick<RooftopRow, 'id'>,
-  stream: string,
+  { stream, ask }: { readonly stream: string; readonly ask: string },
   { now, runStart, limit, budget, only }: DueAsk,
 ): Promise<EnrichmentTask[]> {
   const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
@@ -40,13 +40,13 @@ export async function duePrices(
       select eval_id, completed_at, ${isPoll} as again, ${isFresh} as fresh,
         coalesce(state.failures, 0) as failures, state.polling_since
       from core.evaluation left join (
-        select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream}
+        select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream} and ask = ${ask}
       ) as state using (eval_id)
       where core.evaluation.rooftop_id = ${rooftop.id}
         and gone_at is null and completed_at is not null and odometer is not null
-        and (${isPoll} or eval_id = any(${chosen}::bigint[]) or ${chosen}::bigint[] is null and ${isDue})
+        and (${isPoll} or eval_id::text = any(${chosen}::text[]) or ${chosen}::text[] is null and ${isDue})
     )
-    select eval_id as "evalId", completed_at as "completedAt", again, failures, polling_since as "pollingSince"
+    select eval_id as "evalId", ${ask} as ask, completed_at as "completedAt", again, failures, polling_since as "pollingSince"
     from (
       select *, count(*) filter (where not again) over (
         order by ${urgency}

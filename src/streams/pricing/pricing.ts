@@ -1,5 +1,5 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
-import { defineEnrichmentStream } from '../stream.ts'
+import { defineEnrichmentStream, type RecordWarning } from '../stream.ts'
 import { daysUntilAgain, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
 import { observePrices } from './observe.ts'
@@ -9,15 +9,17 @@ const name = 'pricing'
 /** Pricing AI: prices of complete evaluations with mileage, kept as observations [A §4 /pricingAi/payload/{evalid}]. */
 export const pricing = defineEnrichmentStream<PriceRecord>({
   name,
-  endpoint: getPricing.name,
+  asks: [getPricing.name],
   polling: getPricing.follow!,
+  forbidden: 'abort',
 
   // Every region has the pricing AI.
   serves: () => true,
   budget: ({ pricing: { budget } }) => budget,
-  due: async (db, rooftop, ask) => await duePrices(db, rooftop, name, ask),
+  due: async (db, rooftop, ask) =>
+    await duePrices(db, rooftop, { stream: name, ask: getPricing.name }, ask),
 
-  async read({ services }, rooftop, evalId, { pricing: { reasoning } }, options) {
+  async read({ services }, rooftop, { evalId }, { pricing: { reasoning } }, options) {
     const { body, text, date } = await services.call(getPricing, {
       ...options,
       rooftop,
@@ -28,17 +30,23 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
   },
 
   contentOf: pricingContent,
-  normalise: normalisePrice,
+  normalise: (body, { evalId }, rooftop) => normalisePrice(body, evalId, rooftop),
   isPending: ({ reasoning }) => reasoning === 'processing',
-  warnings: ({ strangeSymbol, currency }) =>
-    strangeSymbol === null
-      ? []
-      : [
-          {
-            check: 'currency-symbol-disagrees',
-            detail: `currency_symbol "${strangeSymbol}" is no sign of ${currency}, the rooftop's currency`,
-          },
-        ],
-  daysUntilAgain,
-  load: async (db, rooftop, answers, runId) => await observePrices(db, rooftop, answers, runId),
+  daysUntilAgain: (ageDays) => daysUntilAgain(ageDays),
+  async load(db, rooftop, answers, runId) {
+    const outcomes = await observePrices(db, rooftop, answers, runId)
+    return answers.map(({ evalId, record }) => ({
+      outcome: outcomes.get(evalId)!,
+      warnings: symbolWarnings(record),
+    }))
+  },
+
+  // Every evaluation has a schedule of its own: none is asked about without need.
+  saved: () => Promise.resolve(0),
 })
+
+function symbolWarnings({ strangeSymbol, currency }: PriceRecord): readonly RecordWarning[] {
+  if (strangeSymbol === null) return []
+  const detail = `currency_symbol "${strangeSymbol}" is no sign of ${currency}, the rooftop's currency`
+  return [{ check: 'currency-symbol-disagrees', detail }]
+}

@@ -1,0 +1,60 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { CheckKind } from './past-checks.ts'
+
+/** A check as the warehouse has it. */
+export interface KnownCheck {
+  readonly rooftopId: number
+  readonly evalId: number
+  readonly kind: CheckKind
+  readonly ref: string
+  readonly vin: string
+  readonly searchedAt: Date | null
+  readonly searchNumber: string | null
+  readonly certificateNumber: string | null
+  readonly status: string | null
+  readonly statusSince: Date | null
+  readonly isTerminal: boolean
+  readonly isGone: boolean
+}
+
+/** Checks on the vehicles of a dealer group, and those that go by one of the refs whatever their vehicle. */
+export async function knownChecks(
+  db: Kysely<Tables>,
+  groupId: number,
+  vins: readonly string[],
+  refs: readonly string[] = [],
+): Promise<KnownCheck[]> {
+  const { rows } = await sql<KnownCheck>`
+    select rooftop_id as "rooftopId", eval_id as "evalId", check_kind as kind, check_ref as ref, vin,
+      searched_at as "searchedAt", search_number as "searchNumber", certificate_number as "certificateNumber",
+      watch_status as status, watch_status_since as "statusSince",
+      coalesce(is_terminal, false) as "isTerminal", gone_at is not null as "isGone"
+    from core.vehicle_check left join core.ref_watch_status using (watch_status)
+    where group_id = ${groupId} and (vin = any(${[...vins]}::text[]) or check_ref = any(${[...refs]}::text[]))
+    order by searched_at desc nulls last, check_ref`.execute(db)
+  return rows
+}
+
+/** Of each vehicle at a time: the latest of its evaluations that was there by then, else the first one. */
+export async function ownersOf(
+  db: Kysely<Tables>,
+  groupId: number,
+  made: readonly { readonly vin: string; readonly at: Date }[],
+): Promise<(Pick<KnownCheck, 'rooftopId' | 'evalId'> | null)[]> {
+  const { rows } = await sql<{ rooftopId: number | null; evalId: number | null }>`
+    select owner.rooftop_id as "rooftopId", owner.eval_id as "evalId"
+    from unnest(${made.map(({ vin }) => vin)}::text[], ${made.map(({ at }) => at)}::timestamptz[])
+      with ordinality as check_made (vin, at, place)
+    left join lateral (
+      select rooftop_id, eval_id from core.evaluation
+      where group_id = ${groupId} and upper(evaluation.vin) = check_made.vin and length(evaluation.vin) = 17
+      order by gone_at is null desc, created_at <= check_made.at desc,
+        case when created_at <= check_made.at then created_at end desc, created_at, eval_id
+      limit 1
+    ) as owner on true
+    order by place`.execute(db)
+  return rows.map(({ rooftopId, evalId }) =>
+    rooftopId === null || evalId === null ? null : { rooftopId, evalId },
+  )
+}

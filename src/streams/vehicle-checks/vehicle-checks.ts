@@ -1,0 +1,49 @@
+import { watchPpsr } from '../../contract/appraisal/checks.ts'
+import type { evalid } from '../../contract/fields.ts'
+import type { Operation } from '../../contract/operation.ts'
+import { defineEnrichmentStream } from '../stream.ts'
+import { askedPast, daysUntilAgain, dueChecks } from './due.ts'
+import { type CheckRecord, loadAnswers } from './load.ts'
+import { pastContent, pastOperations, readPastChecks } from './past-checks.ts'
+import { savedCalls } from './saved.ts'
+import { readWatch, watchContent } from './watch.ts'
+
+const name = 'vehicle-checks'
+
+/** By name; each takes an EvalID. */
+const operations: Readonly<Record<string, Operation<'read', { evalid: typeof evalid }>>> =
+  Object.fromEntries(
+    [pastOperations.ppsr, pastOperations.car_history, watchPpsr].map((one) => [one.name, one]),
+  )
+
+/** Past PPSR searches and Car History reports with their links, and what the watches of the searches say: AU alone [A §4]. */
+export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
+  name,
+  asks: [askedPast.ppsr, askedPast.car_history, watchPpsr.name],
+  // Every answer is complete.
+  polling: { everySeconds: 15, patienceSeconds: 0 },
+  forbidden: 'skip',
+
+  serves: ({ region }) => region === 'AU',
+  // The schedule bounds it: an evaluation without checks is not asked about for ever.
+  budget: () => 10_000_000,
+  due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, name, ask, settings),
+
+  async read({ services }, rooftop, { evalId, ask }, _settings, options) {
+    const call = { ...options, rooftop, naturalKey: String(evalId), fields: { evalid: evalId } }
+    const { body, text, date } = await services.call(operations[ask]!, call)
+    return { body, text, at: date }
+  },
+
+  contentOf: (body, ask, wire) =>
+    ask === watchPpsr.name ? watchContent(body, wire) : pastContent(body, wire),
+  normalise: (body, { ask }, _rooftop, wire) =>
+    ask === watchPpsr.name
+      ? { kind: 'watch', watch: readWatch(body, wire) }
+      : { kind: 'past', checks: readPastChecks(body, wire) },
+  isPending: () => false,
+  daysUntilAgain: (ageDays, ask, { checks }) => daysUntilAgain(ageDays, ask, checks),
+  load: async (db, rooftop, answers, runId) => await loadAnswers(db, rooftop, name, answers, runId),
+  saved: async (db, rooftop, runStart, { checks }) =>
+    await savedCalls(db, rooftop, name, runStart, checks),
+})

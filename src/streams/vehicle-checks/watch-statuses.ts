@@ -1,0 +1,105 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { RecordWarning } from '../stream.ts'
+import type { KnownCheck } from './known-checks.ts'
+
+/** What an answer said of the watch of a check that is known. */
+export interface StatusSeen {
+  readonly check: KnownCheck
+  readonly status: string
+  /** The source's time of the answer. */
+  readonly at: Date
+}
+
+/** Adds the statuses that the document does not name, so that they can be kept, and tells which of these are such. */
+export async function unknownStatuses(
+  db: Kysely<Tables>,
+  statuses: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const told = [...new Set(statuses)].sort()
+  if (told.length === 0) return new Set()
+  const read = async () =>
+    await db
+      .selectFrom('core.ref_watch_status')
+      .select(['watch_status', 'is_known'])
+      .where('watch_status', 'in', told)
+      .execute()
+  const stored = await read()
+  if (stored.length < told.length)
+    await sql`
+      insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
+      select status, 0, false, false from unnest(${told}::text[]) as status
+      on conflict do nothing`.execute(db)
+  const known = new Set(stored.filter(({ is_known }) => is_known).map((row) => row.watch_status))
+  return new Set(told.filter((status) => !known.has(status)))
+}
+
+/** Whether an answer moves the status: a terminal one stays for ever [A §3], and an older answer moves nothing. */
+export function moves({ check, status, at }: StatusSeen): boolean {
+  if (check.status === status || check.isTerminal) return false
+  return check.statusSince === null || at >= check.statusSince
+}
+
+/** What is odd about a status: the document does not name it, or the check can no longer have it. It stops nothing. */
+export function statusWarnings(
+  { check, status }: Pick<StatusSeen, 'check' | 'status'>,
+  unknown: ReadonlySet<string>,
+): RecordWarning[] {
+  const warnings: RecordWarning[] = []
+  if (unknown.has(status))
+    warnings.push({
+      check: 'watch-status-unknown',
+      detail: `check ${check.ref} has the status "${status}", which the document does not name: kept as it is`,
+    })
+  if (check.isTerminal && check.status !== status)
+    warnings.push({
+      check: 'watch-status-terminal',
+      detail: `check ${check.ref} was "${check.status}", which never changes, and is now "${status}": the first one stays`,
+    })
+  return warnings
+}
+
+/** Writes statuses that have moved, each with its change. */
+export async function moveStatuses(
+  db: Kysely<Tables>,
+  moved: readonly StatusSeen[],
+): Promise<void> {
+  if (moved.length === 0) return
+  const seen = [...moved].sort((a, b) => compare(a.check, b.check))
+  const columns = keyColumns(seen.map(({ check }) => check))
+  const statuses = seen.map(({ status }) => status)
+  const times = seen.map(({ at }) => at)
+  await sql`
+    update core.vehicle_check as known set watch_status = seen.status, watch_status_since = seen.at
+    from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
+      ${statuses}::text[], ${times}::timestamptz[]) as seen (rooftop_id, eval_id, kind, ref, status, at)
+    where known.rooftop_id = seen.rooftop_id and known.eval_id = seen.eval_id
+      and known.check_kind = seen.kind and known.check_ref = seen.ref`.execute(db)
+  await sql`
+    insert into core.watch_status_change
+      (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
+    select * from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
+      ${times}::timestamptz[], ${seen.map(({ check }) => check.status)}::text[], ${statuses}::text[])
+    on conflict do nothing`.execute(db)
+}
+
+type Key = Pick<KnownCheck, 'rooftopId' | 'evalId' | 'kind' | 'ref'>
+
+/** The keys of checks, a list for each column. */
+export function keyColumns(checks: readonly Key[]) {
+  return {
+    rooftopIds: checks.map(({ rooftopId }) => rooftopId),
+    evalIds: checks.map(({ evalId }) => evalId),
+    kinds: checks.map(({ kind }) => kind),
+    refs: checks.map(({ ref }) => ref),
+  }
+}
+
+/** One order for all writers, so that two of them never wait for each other. */
+export function compare(a: Key, b: Key): number {
+  return a.rooftopId - b.rooftopId || a.evalId - b.evalId || (textOf(a) < textOf(b) ? -1 : 1)
+}
+
+function textOf({ kind, ref }: Key): string {
+  return `${kind} ${ref}`
+}

@@ -1,0 +1,124 @@
+import type { Kysely } from 'kysely'
+import { watchAnswer } from '../../contract/appraisal/shapes.ts'
+import type { Tables } from '../../db/tables.ts'
+import { type JsonPath, valueAt } from '../../values/json-path.ts'
+import { storable } from '../../values/text.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { type RecordWarning, RecordIssues } from '../stream.ts'
+import { type KnownCheck, knownChecks } from './known-checks.ts'
+import {
+  moveStatuses,
+  moves,
+  type StatusSeen,
+  statusWarnings,
+  unknownStatuses,
+} from './watch-statuses.ts'
+
+/** What `/ppsrwatch` says of a vehicle [A §4]. */
+export interface Watch {
+  /** The most noteworthy across its checks. */
+  readonly status: string
+  /** Status by `check_ref`, of the items that name both. */
+  readonly byRef: ReadonlyMap<string, string>
+}
+
+export interface WatchTold {
+  readonly groupId: number
+  readonly vin: string
+  readonly watch: Watch
+  readonly at: Date
+}
+
+export interface WatchLoaded {
+  readonly hasMoved: boolean
+  readonly warnings: readonly RecordWarning[]
+  /** It names a search that is not known here, or cannot be told apart: the past searches have to be listed again. */
+  readonly needsList: boolean
+}
+
+/** Pure. RecordIssues when the answer is of another shape. */
+export function readWatch(body: unknown, { watch: names }: Pick<AppraisalWire, 'watch'>): Watch {
+  const parsed = watchAnswer.safeParse(body)
+  if (!parsed.success)
+    throw new RecordIssues(
+      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
+    )
+  const items = valueAt(body, names.checks)
+  const byRef = new Map(
+    (Array.isArray(items) ? items : []).flatMap((item): [string, string][] => {
+      const ref = textAt(item, names.checkId, 80)
+      const status = textAt(item, names.checkStatus, 40)
+      return ref === null || status === null ? [] : [[ref, status]]
+    }),
+  )
+  return { status: storable(parsed.data.WatchStatus).slice(0, 40), byRef }
+}
+
+function textAt(item: unknown, path: JsonPath, length: number): string | null {
+  const value = valueAt(item, path)
+  if (typeof value !== 'string' && typeof value !== 'number') return null
+  return storable(String(value)).trim().slice(0, length) || null
+}
+
+/** What a kept answer is told from the next by: without the times of the daily looks, which change nothing. */
+export function watchContent(
+  body: unknown,
+  { watch: names }: Pick<AppraisalWire, 'watch'>,
+): unknown {
+  const { byRef, status } = readWatch(body, { watch: names })
+  return [status, [...byRef].sort(([a], [b]) => (a < b ? -1 : 1))]
+}
+
+/** Moves the statuses of the PPSR searches that the answers are about, inside the caller's transaction. */
+export async function loadWatches(
+  db: Kysely<Tables>,
+  told: readonly WatchTold[],
+): Promise<WatchLoaded[]> {
+  const loaded = new Map<WatchTold, WatchLoaded>()
+  for (const [groupId, own] of Map.groupBy(told, (one) => one.groupId)) {
+    const vins = own.map(({ vin }) => vin)
+    const known = (await knownChecks(db, groupId, vins)).filter(
+      ({ kind, isGone }) => kind === 'ppsr' && !isGone,
+    )
+    const looks = own.map((one) => ({
+      one,
+      ...lookAt(
+        one,
+        known.filter(({ vin }) => vin === one.vin),
+      ),
+    }))
+    const seen = looks.flatMap((look) => look.seen)
+    const unknown = await unknownStatuses(
+      db,
+      seen.map(({ status }) => status),
+    )
+    const moved = new Set(seen.filter(moves))
+    await moveStatuses(db, [...moved])
+    for (const { one, seen: mine, needsList } of looks)
+      loaded.set(one, {
+        hasMoved: mine.some((each) => moved.has(each)),
+        warnings: mine.flatMap((each) => statusWarnings(each, unknown)),
+        needsList,
+      })
+  }
+  return told.map((one) => loaded.get(one)!)
+}
+
+/** Matches the answer's items with the known searches. Where the items name no ids, the top-level status stands for the one
+ *  search that can still move; of several, only the list of past searches can tell. */
+function lookAt(
+  { watch, at }: WatchTold,
+  known: readonly KnownCheck[],
+): { readonly seen: StatusSeen[]; readonly needsList: boolean } {
+  const refs = new Set(known.map(({ ref }) => ref))
+  const isNew = [...watch.byRef.keys()].some((ref) => !refs.has(ref))
+  const seen = known.flatMap((check): StatusSeen[] => {
+    const status = watch.byRef.get(check.ref)
+    return status === undefined ? [] : [{ check, status, at }]
+  })
+  if (seen.length > 0 || watch.byRef.size > 0) return { seen, needsList: isNew }
+  const [only, ...others] = known
+  if (only === undefined || others.length > 0)
+    return { seen: [], needsList: known.some(({ isTerminal }) => !isTerminal) }
+  return { seen: [{ check: only, status: watch.status, at }], needsList: false }
+}

@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest'
+import { aRooftop, type EvaluationDraft } from '#src/sandbox/build-world.ts'
+import type { VehicleCheck } from '#src/sandbox/check-types.ts'
+import { seededRandom } from '#src/sandbox/seeded-random.ts'
+import { asked, check, checkedHouse, dayMs, paths } from '../../support/checked.ts'
+import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { type House, runNight } from '../../support/nights.ts'
+import { morning, rowsOf } from '../../support/priced.ts'
+import { LeastCalls, type Promises, Subject } from './least-calls.ts'
+
+const nights = 60
+const hourMs = 3_600_000
+
+interface Stored {
+  readonly ref: string
+  readonly kind: VehicleCheck['kind']
+  readonly status: string
+  readonly vin: string
+}
+
+/** 24 evaluations of 18 vehicles at two rooftops of a group, from a month before the first night to the fiftieth. */
+function draftsOf(random: ReturnType<typeof seededRandom>): EvaluationDraft[] {
+  return Array.from({ length: 24 }, (_, index) => {
+    const createdAt = new Date(morning.getTime() + random.int(-30 * 24, 50 * 24) * hourMs)
+    return {
+      evalId: 1001 + index,
+      rooftopUid: index % 3 === 0 ? 'rooftop-2' : 'rooftop-1',
+      vin: `JTMDFREV90D1${String(10_000 + (index % 18))}`,
+      createdAt,
+      vanishedAt: index === 7 ? new Date(createdAt.getTime() + 25 * dayMs) : null,
+    }
+  })
+}
+
+/** One to three searches on most vehicles, some again once the watch is over, some with a report. */
+function runChecks(house: House, drafts: readonly EvaluationDraft[]): VehicleCheck[] {
+  const random = seededRandom(4, 'checks of sixty nights')
+  return drafts.flatMap((draft) => {
+    if (random.chance(0.2)) return []
+    const { evalId = 0, rooftopUid = '' } = draft
+    const vin = draft.vin ?? ''
+    const born = (new Date(draft.createdAt!).getTime() - morning.getTime()) / dayMs
+    const first = born + random.int(1, 6 * 24) / 24
+    const again = random.chance(0.4) ? [first + random.int(15, 30)] : []
+    const about = { evalId, rooftopUid, vin }
+    return [
+      ...[first, ...again].map((days) => check(house, days, about)),
+      ...(random.chance(0.4)
+        ? [check(house, first + 0.1, { ...about, kind: 'car_history' as const })]
+        : []),
+    ]
+  })
+}
+
+function subjectsOf(house: House, checks: readonly VehicleCheck[]): Subject[] {
+  const all = [...house.sandbox.world.evaluations()]
+  return [...new Set(all.map(({ vin }) => vin!))].map(
+    (vin) =>
+      new Subject(
+        checks.filter((one) => one.vin === vin),
+        (now) => {
+          const seen = all
+            .filter((one) => one.vin === vin && one.completedAt!.getTime() <= now)
+            .filter(({ vanishedAt }) => vanishedAt === null || vanishedAt.getTime() > now)
+            .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.evalId - a.evalId)
+          return seen[0]?.completedAt?.getTime() ?? null
+        },
+      ),
+  )
+}
+
+async function stored(house: House): Promise<Stored[]> {
+  return await rowsOf<Stored>(
+    house,
+    'select check_ref as ref, check_kind as kind, watch_status as status, vin from core.vehicle_check order by check_ref::int',
+  )
+}
+
+/** Hours that the link closest to its end has to live, of vehicles that can still be asked about. */
+async function hoursToLive(house: House): Promise<number> {
+  const [row] = await rowsOf<{ first: Date | null }>(
+    house,
+    `select min(expires_at) as first from pii.signed_link join core.vehicle_check as c using (rooftop_id, eval_id)
+     where link_ref = check_ref and exists (
+       select from core.evaluation as e where e.group_id = c.group_id and e.vin = c.vin and e.gone_at is null)`,
+  )
+  const now = house.sandbox.clock.now().getTime()
+  return row?.first ? (row.first.getTime() - now) / hourMs : Number.POSITIVE_INFINITY
+}
+
+/** Polls of the night for vehicles none of whose searches could still move by what was stored before it. */
+async function needlessPolls(house: House, before: readonly Stored[], since: number) {
+  const now = house.sandbox.clock.now().getTime()
+  const polls = house.sandbox.requests
+    .entries(paths.watch)
+    .filter(({ at }) => at.getTime() > since)
+    .map(({ body }) => (body as { evalid: number }).evalid)
+  return polls.filter((evalId) => {
+    const { vin } = house.sandbox.world.evaluation(evalId)!
+    return !before.some((one) => {
+      const real = [...house.sandbox.checks.all()].find(({ id }) => String(id) === one.ref)!
+      const isWatched = real.searchedAt.getTime() + 14 * dayMs > now
+      return (
+        one.vin === vin &&
+        one.kind === 'ppsr' &&
+        isWatched &&
+        !['changed', 'expired'].includes(one.status)
+      )
+    })
+  })
+}
+
+/** No evaluation is new, or has gone, since the night before: only its checks can be news. */
+function isQuiet(drafts: readonly EvaluationDraft[], now: number): boolean {
+  const isRecent = (at: unknown) =>
+    at instanceof Date && at.getTime() <= now && at.getTime() > now - 2 * dayMs
+  return !drafts.some(({ createdAt, vanishedAt }) => isRecent(createdAt) || isRecent(vanishedAt))
+}
+
+async function sixtyNights(promises: Promises): Promise<{ asked: number; least: number }> {
+  const drafts = draftsOf(seededRandom(3, 'sixty nights'))
+  await using house = await checkedHouse(drafts, {
+    rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })],
+    checks: promises,
+    sync: {
+      start: new Date(morning.getTime() - 40 * dayMs).toISOString(),
+      windowHours: 744,
+      recheckDays: 40,
+    },
+  })
+  const checks = runChecks(house, drafts)
+  const subjects = subjectsOf(house, checks)
+  const least = new LeastCalls(promises)
+  let before: Stored[] = []
+  for (let night = 0; night < nights; night++) {
+    if (night > 0) {
+      house.sandbox.clock.advance(dayMs)
+      expect(await hoursToLive(house), `night ${night}`).toBeGreaterThanOrEqual(48)
+    }
+    const now = house.sandbox.clock.now().getTime()
+    const run =
+      isQuiet(drafts, now) && night > 0
+        ? await runNight(house.context, [vehicleChecks])
+        : await house.night()
+    least.night(subjects, now)
+
+    expect(run.status, `night ${night}`).toBe('ok')
+    expect(await needlessPolls(house, before, now - 1), `night ${night}`).toEqual([])
+    before = await stored(house)
+    const truth = subjects
+      .flatMap((subject) => [...subject.told.keys()].map((one) => ({ subject, one })))
+      .map(({ subject, one }) => ({
+        ref: String(one.id),
+        kind: one.kind,
+        status:
+          subject.completedAt(now) === null ? subject.told.get(one) : subject.statusAt(one, now),
+        vin: one.vin,
+      }))
+      .sort((a, b) => Number(a.ref) - Number(b.ref))
+    expect(before, `night ${night}`).toEqual(truth)
+  }
+  const { ppsr, history, watch } = asked(house)
+  return { asked: ppsr + history + watch, least: least.total }
+}
+
+test('sixty nights with a look every night: each morning holds every check, with the status that it has', async () => {
+  const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
+
+  expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
+})
+
+test('sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted', async () => {
+  const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
+
+  expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
+})
