@@ -122,6 +122,7 @@ core.photo table
   first_seen_at timestamp with time zone not null
   removed_at timestamp with time zone
   constraint photo_pkey PRIMARY KEY (rooftop_id, eval_id, photo_id)
+  CREATE INDEX photo_id ON core.photo USING btree (photo_id)
   -- Identity and order of photos. Their URLs are signed and expire: never stored.
 
 core.price_insight table
@@ -469,6 +470,7 @@ pii.archived_pdf table
   constraint archived_pdf_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
   constraint archived_pdf_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
   constraint archived_pdf_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX archived_pdf_ref ON pii.archived_pdf USING btree (link_kind, link_ref)
   -- Which PDF of the archive (links.archive) belongs to which check; the file is named by its digest.
 
 pii.evaluation_customer table

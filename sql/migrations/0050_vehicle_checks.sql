@@ -13,6 +13,9 @@ comment on column ops.run_stream.saved is 'Calls that were not needed: what aski
 drop index core.evaluation_vin;
 create index evaluation_vehicle on core.evaluation (group_id, upper(vin)) where length(vin) = 17;
 
+-- A photo's permalink names the photo alone.
+create index photo_id on core.photo (photo_id);
+
 create table core.ref_watch_status (
   watch_status varchar(40) primary key,
   noteworthiness smallint not null,
@@ -107,4 +110,5 @@ create table pii.archived_pdf (
   archived_at timestamptz not null default now(),
   primary key (rooftop_id, eval_id, link_kind, link_ref)
 );
+create index archived_pdf_ref on pii.archived_pdf (link_kind, link_ref);
 comment on table pii.archived_pdf is 'Which PDF of the archive (links.archive) belongs to which check; the file is named by its digest.';
