@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
-import { type Db, inTransaction } from '../db/transaction.ts'
-import { UsageError } from '../errors.ts'
+import { type Db, openDb } from '../db/transaction.ts'
+import { BusyError, UsageError } from '../errors.ts'
+import { listedKindOf, type PastList } from './past-calls.ts'
 
 /** A billable call that somebody asks for. */
 export interface BillableCall {
@@ -15,91 +16,184 @@ export interface BillableCall {
   readonly naturalKey: string | null
   /** `user@host`. */
   readonly requestedBy: string
+  /** The past checks as they were just before; null: not read, or nothing lists them. */
+  readonly before: PastList | null
+  /** Pay although an earlier call for the same subject has an unknown outcome. */
+  readonly again: boolean
 }
 
 /** How a call ended. `unknown` keeps the reservation: it counts, since it may have been billed. */
 export type Outcome = 'committed' | 'released' | 'unknown'
 
-/** Takes one of today's calls (UTC, by the database's clock) before it is sent, and gives its id. However many processes
- *  ask at once, no more than `allowed` get one. UsageError when none is left: nothing was sent. */
-export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<number> {
-  const { operation, budget, allowed, rooftopId, naturalKey, requestedBy } = call
+/** What is kept of how a call ended. `note` holds no answer body. */
+export interface OutcomeFacts {
+  readonly status: number | null
+  readonly note: string | null
+  /** The check that it made. */
+  readonly checkRef?: string | null
+}
+
+/** A reserved call; until it is disposed, other processes see that its owner lives. */
+export interface Reservation extends AsyncDisposable {
+  readonly callId: number
+}
+
+/** UsageError when the config allows none at all. */
+export function requireBudget({ operation, budget, allowed }: BillableCall): void {
   if (allowed === 0)
     throw new UsageError(
       `budget.${budget} is 0, so ${operation} is never called: set it to how many calls a day may cost money.`,
     )
-  return inTransaction(pool, async ({ db }) => {
+}
+
+/** Takes one of today's calls (UTC, by the database's clock) before it is sent. However many processes ask at once, no more
+ *  than `allowed` get one. Nothing was sent when it rejects: UsageError when none is left or an earlier call for the same
+ *  subject may have been billed, BusyError while another process makes the same call. */
+export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Reservation> {
+  requireBudget(call)
+  const holder = await pool.connect()
+  try {
+    await holder.query('begin')
     // One at a time per budget: counting and taking must not be apart.
-    await sql`select pg_advisory_xact_lock(${budgetLocks}, hashtext(${budget}))`.execute(db)
-    const today = sql<string>`(now() at time zone 'UTC')::date`
-    const { used } = await db
-      .selectFrom('ops.billable_call')
-      .select(({ fn }) => fn.countAll<string>().as('used'))
-      .where('budget', '=', budget)
-      .where('day', '=', today)
-      .where('state', '<>', 'released')
-      .executeTakeFirstOrThrow()
-    if (Number(used) >= allowed) throw spent(call, Number(used))
-    const { call_id } = await db
-      .insertInto('ops.billable_call')
-      .values({
-        operation,
-        budget,
-        rooftop_id: rooftopId,
-        natural_key: naturalKey,
-        day: today,
-        state: 'reserved',
-        requested_by: requestedBy,
-      })
-      .returning('call_id')
-      .executeTakeFirstOrThrow()
-    return Number(call_id)
-  })
+    await holder.query('select pg_advisory_xact_lock($1, hashtext($2))', [budgetLocks, call.budget])
+    await requireRoom(holder, call)
+    await requireNoDoubt(holder, call)
+    const callId = await insertCall(holder, call)
+    // Before anybody can see the row: of the session, so that it goes with the process.
+    await holder.query('select pg_advisory_lock($1, $2::int)', [ownerLocks, callId])
+    await holder.query('commit')
+    return { callId, [Symbol.asyncDispose]: () => letGo(holder, callId) }
+  } catch (error) {
+    const broken = await holder.query('rollback').then(
+      () => undefined,
+      (cause: Error) => cause,
+    )
+    holder.release(broken)
+    throw error
+  }
 }
 
-/** Calls of the same operation on the same subject whose outcome nobody knows: a repeat may cost twice. */
-export async function doubtfulCalls(
-  db: Db,
-  { operation, naturalKey }: Pick<BillableCall, 'operation' | 'naturalKey'>,
-): Promise<number[]> {
-  const rows = await db
-    .selectFrom('ops.billable_call')
-    .select('call_id')
-    .where('operation', '=', operation)
-    .where('natural_key', '=', naturalKey)
-    .where('state', '=', 'reserved')
-    .orderBy('call_id')
-    .execute()
-  return rows.map(({ call_id }) => Number(call_id))
+/** First keys of the advisory locks: of a budget (the second is its name), and of the owner of a call (the second is its id). */
+const budgetLocks = 7302
+export const ownerLocks = 7303
+
+/** Ends the hold on a call; the connection goes back to the pool, or away where it is broken. */
+export async function letGo(holder: pg.PoolClient, callId: number): Promise<void> {
+  const broken = await holder
+    .query('select pg_advisory_unlock($1, $2::int)', [ownerLocks, callId])
+    .then(
+      () => undefined,
+      (error: Error) => error,
+    )
+  holder.release(broken)
 }
 
-/** Says how a reserved call ended. `note` holds no answer body. */
+async function requireRoom(client: pg.ClientBase, call: BillableCall): Promise<void> {
+  const { rows } = await client.query<{ used: number }>(
+    `select count(*)::int as used from ops.billable_call
+     where budget = $1 and state <> 'released' and day = (now() at time zone 'UTC')::date`,
+    [call.budget],
+  )
+  const used = rows[0]!.used
+  if (used >= call.allowed) throw spent(call, used)
+}
+
+interface Doubtful {
+  readonly call_id: number
+  readonly at: Date
+  readonly requested_by: string
+  readonly is_dead: boolean
+}
+
+/** Calls for the same subject that nobody knows the outcome of. One that was paid for since has settled the question. */
+async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promise<void> {
+  const { rows } = await client.query<Doubtful>(
+    `select call_id, at, requested_by, pg_try_advisory_xact_lock($3, call_id::int) as is_dead
+     from ops.billable_call
+     where operation = $1 and natural_key is not distinct from $2 and state = 'reserved'
+       and call_id > (select coalesce(max(call_id), 0) from ops.billable_call
+         where operation = $1 and natural_key is not distinct from $2 and state = 'committed')
+     order by call_id`,
+    [call.operation, call.naturalKey, ownerLocks],
+  )
+  const living = rows.find(({ is_dead }) => !is_dead)
+  if (living !== undefined) throw underWay(call, living)
+  if (rows[0] !== undefined && !call.again) throw doubted(call, rows[0])
+}
+
+async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<number> {
+  const { before } = call
+  const { rows } = await client.query<{ call_id: number }>(
+    `insert into ops.billable_call
+       (operation, budget, rooftop_id, natural_key, day, state, requested_by, known_refs, source_at)
+     values ($1, $2, $3, $4, (now() at time zone 'UTC')::date, 'reserved', $5, $6, $7) returning call_id`,
+    [
+      call.operation,
+      call.budget,
+      call.rooftopId,
+      call.naturalKey,
+      call.requestedBy,
+      before?.checks.map(({ ref }) => ref) ?? null,
+      before?.at ?? null,
+    ],
+  )
+  return Number(rows[0]!.call_id)
+}
+
+/** Says how a call ended, by the process that sent it: it knows best. */
 export async function settleCall(
   pool: pg.Pool,
   callId: number,
   outcome: Outcome,
-  facts: { readonly status: number | null; readonly note: string | null },
+  { status, note, checkRef = null }: OutcomeFacts,
 ): Promise<void> {
-  await inTransaction(pool, async ({ db }) => {
-    await db
-      .updateTable('ops.billable_call')
-      .set({
-        state: outcome === 'unknown' ? 'reserved' : outcome,
-        settled_at: outcome === 'unknown' ? null : sql<Date>`now()`,
-        http_status: facts.status,
-        note: facts.note?.slice(0, 400) ?? null,
-      })
-      .where('call_id', '=', callId as never)
-      .execute()
-  })
+  await openDb(pool)
+    .updateTable('ops.billable_call')
+    .set({
+      state: outcome === 'unknown' ? 'reserved' : outcome,
+      settled_at: outcome === 'unknown' ? null : sql<Date>`now()`,
+      http_status: status,
+      note: note?.slice(0, 400) ?? null,
+      check_ref: checkRef?.slice(0, 80) ?? null,
+    })
+    .where('call_id', '=', callId as never)
+    .execute()
 }
 
-/** First key of the advisory locks of the budgets; the second is the budget's name. */
-const budgetLocks = 7302
+/** Names the check that a call made, where its answer did not. */
+export async function noteCheck(db: Db, callId: number, checkRef: string): Promise<void> {
+  await db
+    .updateTable('ops.billable_call')
+    .set({ check_ref: checkRef.slice(0, 80) })
+    .where('call_id', '=', callId as never)
+    .execute()
+}
 
 function spent({ operation, budget, allowed }: BillableCall, used: number): UsageError {
   return new UsageError(
     `budget.${budget} allows ${allowed} calls a day, and ${used} are used today (UTC): ${operation} was not called. ` +
       `Wait until tomorrow or raise it; ops.billable_call lists them.`,
   )
+}
+
+function underWay({ operation, naturalKey }: BillableCall, other: Doubtful): BusyError {
+  return new BusyError(
+    `${operation} for ${naturalKey} is being called or looked into by another process ` +
+      `(call ${other.call_id}, ${named(other)}): nothing was sent. Wait until it has ended.`,
+  )
+}
+
+function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): UsageError {
+  const why =
+    listedKindOf(operation) === null
+      ? 'nothing lists the past ones, so this cannot be found out from here: ask the provider'
+      : 'the past checks do not tell yet (it may still be running, or they cannot be read): ask again in a few minutes'
+  return new UsageError(
+    `An earlier ${operation} for ${naturalKey} (call ${earlier.call_id}, ${named(earlier)}) may have been billed: ` +
+      `${why}. Nothing was sent; --again sends it although it may cost twice.`,
+  )
+}
+
+function named({ at, requested_by }: Doubtful): string {
+  return `by ${requested_by} at ${at.toISOString().slice(0, 19)}Z`
 }

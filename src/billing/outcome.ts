@@ -32,3 +32,15 @@ function outcomeOfStatus(status: number, documented: Readonly<Record<number, str
   const isRefusal = status >= 400 && status < 500 && status !== 408
   return isRefusal || Object.hasOwn(documented, status) ? 'released' : 'unknown'
 }
+
+/** Why a paid call was refused with 429: a report of the evaluation is running, or the day's throttle. Told by the text of
+ *  the answer alone; a text that is not known is taken for the throttle [A §7 /carhistory]. Null: another error. */
+export function throttleOf(
+  error: unknown,
+  documented: Readonly<Record<number, string>>,
+): 'running' | 'daily' | null {
+  if (!(error instanceof SyncError) || error.status !== 429) return null
+  if (!Object.hasOwn(documented, 429)) return null
+  // What follows the answer's own words is advice, which quotes the document.
+  return /^[^"]*answered 429: "[^"]*request in progress/i.test(error.message) ? 'running' : 'daily'
+}

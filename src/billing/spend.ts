@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Budget } from '../contract/operation.ts'
 import type { Db } from '../db/transaction.ts'
 
-/** A billable call of today. */
+/** A billable call. */
 export interface BilledCall {
+  readonly callId: number
   readonly operation: string
   readonly state: 'reserved' | 'committed' | 'released'
   /** EvalID, VIN or code, as it was asked for. */
@@ -15,6 +16,10 @@ export interface BilledCall {
   /** `user@host`. */
   readonly by: string
   readonly at: string
+  /** check_ref of the check that it made, where it is known. */
+  readonly check: string | null
+  /** Why it was released, how its outcome was found out, or what is not known. */
+  readonly note: string | null
 }
 
 /** What today (UTC) has cost of one budget. */
@@ -26,45 +31,60 @@ export interface Spend {
   readonly unknown: number
   /** Newest first, released ones included; at most 50. */
   readonly calls: readonly BilledCall[]
+  /** Of earlier days, the calls that may or may not have been billed; newest first, at most 50. */
+  readonly open: readonly BilledCall[]
 }
 
-/** Today's spend of each budget that allows or has used anything: how much, by whom, on which vehicle. */
+/** Today's spend of each budget that allows or has used anything: how much, by whom, on which vehicle, and what of earlier
+ *  days has still no known outcome. */
 export async function readSpend(
   db: Db,
   budgets: Readonly<Record<Budget, number>>,
 ): Promise<Partial<Record<Budget, Spend>>> {
-  const calls = await callsOfToday(db)
+  const calls = await callsOfTodayAndOpen(db)
   const spend: Partial<Record<Budget, Spend>> = {}
   for (const [budget, allowed] of Object.entries(budgets) as [Budget, number][]) {
     const own = calls.filter((call) => call.budget === budget)
-    const count = (state: BilledCall['state']) => own.filter((call) => call.state === state).length
-    if (allowed === 0 && own.length === 0) continue
-    const unknown = count('reserved')
-    const used = unknown + count('committed')
-    spend[budget] = { allowed, used, unknown, calls: own.slice(0, 50).map(withoutBudget) }
+    if (allowed > 0 || own.length > 0) spend[budget] = spendOf(allowed, own)
   }
   return spend
 }
 
-function withoutBudget({ budget: _, at, ...call }: Row): BilledCall {
+function spendOf(allowed: number, own: readonly Row[]): Spend {
+  const today = own.filter(({ isToday }) => isToday)
+  const earlier = own.filter(({ isToday }) => !isToday)
+  const count = (state: BilledCall['state']) => today.filter((call) => call.state === state).length
+  const unknown = count('reserved')
+  return {
+    allowed,
+    used: unknown + count('committed'),
+    unknown,
+    calls: today.slice(0, 50).map(shown),
+    open: earlier.slice(0, 50).map(shown),
+  }
+}
+
+function shown({ budget: _budget, isToday: _isToday, at, ...call }: Row): BilledCall {
   return { ...call, at: at.toISOString() }
 }
 
 interface Row extends Omit<BilledCall, 'at'> {
   readonly budget: string
+  readonly isToday: boolean
   readonly at: Date
 }
 
-async function callsOfToday(db: Db): Promise<Row[]> {
+async function callsOfTodayAndOpen(db: Db): Promise<Row[]> {
   const { rows } = await sql<Row>`
-    select call.operation, call.state, call.natural_key as subject,
+    select call.call_id as "callId", call.operation, call.state, call.natural_key as subject,
       coalesce(evaluation.vin, case when length(call.natural_key) = 17 then call.natural_key end) as vin,
-      rooftop.rooftop_uid as rooftop, call.requested_by as by, call.at, call.budget
+      rooftop.rooftop_uid as rooftop, call.requested_by as by, call.at, call.check_ref as check, call.note,
+      call.budget, call.day = (now() at time zone 'UTC')::date as "isToday"
     from ops.billable_call as call
     left join core.rooftop using (rooftop_id)
     left join core.evaluation as evaluation on evaluation.rooftop_id = call.rooftop_id
       and evaluation.eval_id::text = call.natural_key
-    where call.day = (now() at time zone 'UTC')::date
+    where call.day = (now() at time zone 'UTC')::date or call.state = 'reserved'
     order by call.call_id desc`.execute(db)
   return rows
 }

@@ -1,69 +1,150 @@
 import { hostname, userInfo } from 'node:os'
-import type pg from 'pg'
-import { doubtfulCalls, type Outcome, reserveCall, settleCall } from '../billing/ledger.ts'
-import { outcomeOf } from '../billing/outcome.ts'
-import type { RooftopConfig } from '../config.ts'
-import type { Operation } from '../contract/operation.ts'
-import { messageOf } from '../errors.ts'
-import { registerRooftops } from '../pipeline/rooftops.ts'
+import {
+  type BillableCall,
+  noteCheck,
+  requireBudget,
+  reserveCall,
+  settleCall,
+} from '../billing/ledger.ts'
+import { outcomeOf, throttleOf } from '../billing/outcome.ts'
+import { listedKindOf } from '../billing/past-calls.ts'
+import { messageOf, SyncError } from '../errors.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
-import type { Session } from './session.ts'
+import type { BillableSubject, Desk, Paid, Past, PastSubject, Sending } from './api-desk.ts'
+import { isUnlistable, settleOpenCalls } from './api-find-out.ts'
+import { answeredRef, keepAnswer, keepCounts, landPast, tellNotLanded } from './api-land.ts'
+import { readPast } from './api-past.ts'
+import { recover, refusedUntilTomorrow, waitForRunning } from './api-recover.ts'
 
-/** What a billable call is about. */
-export interface BillableSubject {
-  readonly operation: Operation
-  readonly rooftop: RooftopConfig | null
-  readonly naturalKey: string | null
+/** Sends a billable call once, within its daily budget: what earlier calls have left open is found out, the call is reserved in
+ *  the warehouse, sent, settled. One whose answer is lost is looked for among the past checks and never sent again.
+ *  UsageError when the budget allows none or a repeat may cost twice, BusyError while another process makes the same call. */
+export async function pay(
+  desk: Desk,
+  subject: BillableSubject,
+  send: () => Promise<ServiceAnswer<unknown>>,
+): Promise<Paid> {
+  const { io, config } = desk.session
+  const { operation, rooftop, naturalKey, again } = subject
+  const budget = operation.budget!
+  const rooftopId = rooftop?.id ?? null
+  const [allowed, requestedBy] = [config.budget[budget], requester()]
+  const name = operation.name
+  const asked: BillableCall = {
+    ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
+    before: null,
+  }
+  requireBudget(asked)
+  await settleOpenCalls(desk, { budget, rooftopId })
+  const listed = listedSubject(subject)
+  const before = listed === null ? null : await readBefore(desk, listed)
+  // Interrupted before anything was sent: nothing is reserved.
+  io.signal.throwIfAborted()
+  await using reservation = await reserveCall(desk.pool, { ...asked, before })
+  const { callId } = reservation
+  const settle = settler(desk, callId)
+  const reservedMs = performance.now()
+  return await sendReserved(desk, { ...subject, callId, reservedMs, listed, before, settle }, send)
 }
 
-/** Sends a billable call within its daily budget: reserved in the warehouse before, settled after. A call whose outcome
- *  nobody knows stays reserved and is not sent again. UsageError when the budget allows none. */
-export async function withinBudget<T extends ServiceAnswer<unknown>>(
-  session: Session,
-  { operation, rooftop, naturalKey }: BillableSubject,
-  send: () => Promise<T>,
-): Promise<T> {
-  const budget = operation.budget!
-  const { pool, db } = await session.warehouse('write')
-  const [row] = rooftop === null ? [] : await registerRooftops(db, [rooftop])
-  const doubtful = await doubtfulCalls(db, { operation: operation.name, naturalKey })
-  if (doubtful.length > 0)
-    session.log.warn(
-      { callIds: doubtful },
-      `an earlier ${operation.name} for ${naturalKey} has an unknown outcome: this one may be a second bill`,
-    )
-  // Interrupted before anything was sent: nothing is reserved.
-  session.io.signal.throwIfAborted()
-  const callId = await reserveCall(pool, {
-    operation: operation.name,
-    budget,
-    allowed: session.config.budget[budget],
-    rooftopId: row?.id ?? null,
-    naturalKey,
-    requestedBy: requester(),
-  })
-  const settle = settler(session, pool, callId)
-  let answer: T
+function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): PastSubject | null {
+  const kind = listedKindOf(operation.name)
+  if (kind === null || rooftop === null) return null
+  return { kind, evalId: Number(naturalKey), rooftop }
+}
+
+/** The past checks before the call: what is new afterwards tells whether it took effect. Null where the source refuses to list
+ *  them. A source that fails to answer a read is paid for nothing. */
+async function readBefore(desk: Desk, listed: PastSubject): Promise<Past | null> {
+  const { io, log } = desk.session
+  try {
+    return await readPast(desk, listed)
+  } catch (error) {
+    io.signal.throwIfAborted()
+    const reason = messageOf(error)
+    if (isUnlistable(error, listed.kind)) {
+      log.info({ reason }, 'the past checks cannot be listed: the call is sent without')
+      return null
+    }
+    const verdict = error instanceof SyncError ? error.verdict : 'retry'
+    throw new SyncError(verdict, `Nothing was sent that costs money: ${reason}`, { cause: error })
+  }
+}
+
+async function sendReserved(
+  desk: Desk,
+  call: Sending,
+  send: () => Promise<ServiceAnswer<unknown>>,
+): Promise<Paid> {
+  let answer: ServiceAnswer<unknown>
   try {
     answer = await send()
   } catch (error) {
-    const outcome = outcomeOf(error, operation.statuses)
-    const status = (error as { status?: number }).status ?? null
-    await settle(outcome, { status, note: messageOf(error) })
-    if (outcome === 'unknown')
-      session.log.warn(
-        { callId, operation: operation.name },
-        'whether it was billed is not known: it stays reserved in ops.billable_call',
-      )
-    throw error
+    return await afterFailure(desk, call, error)
   }
-  await settle('committed', { status: answer.status, note: null })
-  return answer
+  const { operation, rooftop, naturalKey, listed } = call
+  const { status, body, text } = answer
+  const { appraisal } = desk.session.config.wire
+  const checkRef = listed === null ? null : answeredRef(operation, body, appraisal)
+  await call.settle('committed', { status, note: null, checkRef })
+  const at = answer.date ?? new Date()
+  const paid = { operation, rooftop, naturalKey, at }
+  const runId = await keepAnswer(desk, { ...paid, text })
+  const finish = async (last: unknown) => {
+    if (listed !== null) return await land(desk, { ...call, listed }, { body, checkRef, runId })
+    if (last !== body && rooftop !== null)
+      await keepAnswer(desk, { ...paid, text: JSON.stringify(last) })
+    return 0
+  }
+  return { body, finish }
+}
+
+async function afterFailure(desk: Desk, call: Sending, error: unknown): Promise<Paid> {
+  const { statuses } = call.operation
+  const outcome = outcomeOf(error, statuses)
+  const status = (error as { status?: number }).status ?? null
+  await call.settle(outcome, { status, note: messageOf(error) })
+  const throttle = throttleOf(error, statuses)
+  if (throttle === 'running' && call.listed !== null)
+    return await waitForRunning(desk, { ...call, listed: call.listed })
+  if (throttle !== null) throw refusedUntilTomorrow(call, error)
+  if (outcome === 'released') throw error
+  return await recover(desk, call, error)
+}
+
+interface Answered {
+  readonly body: unknown
+  readonly checkRef: string | null
+  readonly runId: number | null
+}
+
+/** Brings the check that was paid for into the warehouse; never rejects. */
+async function land(
+  desk: Desk,
+  call: Sending & { readonly listed: PastSubject },
+  { body, checkRef, runId }: Answered,
+): Promise<number> {
+  const { operation, listed, before, callId } = call
+  try {
+    const past = await readPast(desk, listed)
+    const known = new Set(before?.checks.map(({ ref }) => ref))
+    const made =
+      past.checks.find(({ ref }) => ref === checkRef) ??
+      past.checks.find(({ ref }) => !known.has(ref))
+    if (made !== undefined && made.ref !== checkRef) await noteCheck(desk.db, callId, made.ref)
+    const isKnown = await landPast(desk, past, runId)
+    if (made === undefined) throw new Error('the past checks do not list it yet')
+    if (isKnown && listed.kind === 'ppsr') await keepCounts(desk, listed.rooftop, made.ref, body)
+    return 0
+  } catch (error) {
+    tellNotLanded(desk, { operation: operation.name }, error)
+    return 1
+  }
 }
 
 /** Tells the ledger how the call ended, and never fails for it: what was paid for, or why it failed, must still be shown. */
-function settler({ log }: Session, pool: pg.Pool, callId: number) {
-  return async (outcome: Outcome, facts: Parameters<typeof settleCall>[3]): Promise<void> => {
+function settler({ session: { log }, pool }: Desk, callId: number): Sending['settle'] {
+  return async (outcome, facts) => {
     const told = () => settleCall(pool, callId, outcome, facts)
     await told()
       .catch(told)

@@ -5,11 +5,12 @@ import { openServices } from '../context.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { allOperations, findOperation } from '../contract/operations.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
-import type { ServiceCall } from '../sources/service-client.ts'
-import { withinBudget } from './api-bill.ts'
+import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
+import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
+import { pay } from './api-bill.ts'
+import type { Desk } from './api-desk.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
-import { waitFor } from './api-wait.ts'
+import { type Begun, waitFor } from './api-wait.ts'
 import { collect, type CommandDefinition } from './command.ts'
 import type { Session } from './session.ts'
 
@@ -53,6 +54,8 @@ function addOptions(command: Command, operation: Operation): void {
   if (file !== null)
     command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
   if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
+  if (effect === 'bill')
+    command.option('--again', 'although an earlier call on the same may have been billed')
   if (follow !== null) {
     command.option('--wait', 'ask again until it is done')
     command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
@@ -84,6 +87,7 @@ async function runOperation(
   const fields = fieldsFromFlags(operation, options)
   const files = filesOf(operation, options)
   const every = everyOf(options)
+  const waiting = options['wait'] === true ? { every } : null
   const rooftop = rooftopFor(session, operation, options)
   requireYes(operation, options)
   requireApiKey(session, operation)
@@ -100,22 +104,37 @@ async function runOperation(
     'write',
     'bill',
   ])
-  const send = () => services.client.call(operation, call)
-  const { body } =
-    operation.effect === 'bill'
-      ? await withinBudget(session, { operation, rooftop, naturalKey }, send)
-      : await send()
-  if (options['wait'] !== true) showAnswer(session, body)
-  else {
-    const begun = { operation, call, body }
-    const last = waitFor(session, services.client, begun, every).catch((error: unknown) => {
-      // What was answered so far may be paid for: it holds the id to ask again by.
-      showAnswer(session, body)
-      throw error
-    })
-    showAnswer(session, await last)
+  const { client } = services
+  const send = () => client.call(operation, call)
+  if (operation.effect !== 'bill') {
+    await answerTo(session, client, { operation, call, body: (await send()).body }, waiting)
+    return 0
   }
-  return 0
+  const again = options['again'] === true
+  const { pool, db } = await session.warehouse('write')
+  const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop])
+  const desk: Desk = { session, client, pool, db }
+  const { body, finish } = await pay(desk, { operation, rooftop: row, naturalKey, again }, send)
+  return await finish(await answerTo(session, client, { operation, call, body }, waiting))
+}
+
+/** Shows the answer, with --wait the last one, and gives what it has shown. */
+async function answerTo(
+  session: Session,
+  client: ServiceClient<Effect>,
+  begun: Begun,
+  waiting: { readonly every: number | null } | null,
+): Promise<unknown> {
+  const last =
+    waiting === null
+      ? begun.body
+      : await waitFor(session, client, begun, waiting.every).catch((error: unknown) => {
+          // What was answered so far may be paid for: it holds the id to ask again by.
+          showAnswer(session, begun.body)
+          throw error
+        })
+  showAnswer(session, last)
+  return last
 }
 
 /** As received, signed links included: whoever asks for one wants to open it. */

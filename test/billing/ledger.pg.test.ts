@@ -1,6 +1,10 @@
+import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { type BillableCall, reserveCall, settleCall } from '#src/billing/ledger.ts'
+import { openCallIds, settleOpenCall, takeOpenCall } from '#src/billing/open-calls.ts'
 import { openPool } from '#src/db/connect.ts'
+import { openDb } from '#src/db/transaction.ts'
+import { BusyError } from '#src/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 
 const call: BillableCall = {
@@ -10,6 +14,17 @@ const call: BillableCall = {
   rooftopId: null,
   naturalKey: '1001',
   requestedBy: 'tester@here',
+  before: null,
+  again: false,
+}
+/** The same for another evaluation each time. */
+let evalId = 2000
+const another = (): BillableCall => ({ ...call, naturalKey: String(++evalId) })
+
+/** Reserves a call and leaves it, as a process that was killed does; gives its id. */
+async function leave(pool: pg.Pool, asked: BillableCall): Promise<number> {
+  await using reservation = await reserveCall(pool, asked)
+  return reservation.callId
 }
 
 async function states({ pool }: TestDatabase): Promise<string[]> {
@@ -29,45 +44,92 @@ test('a budget of 0 allows nothing, and says which setting it is', async () => {
 test('reserved, committed and unknown calls count against the day, released ones do not', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  const ids = [
-    await reserveCall(pool, call),
-    await reserveCall(pool, call),
-    await reserveCall(pool, call),
-  ]
+  await using first = await reserveCall(pool, another())
+  await using second = await reserveCall(pool, another())
+  await using third = await reserveCall(pool, another())
 
-  await settleCall(pool, ids[0]!, 'committed', { status: 200, note: null })
-  await settleCall(pool, ids[1]!, 'unknown', { status: null, note: 'cut off' })
-  await expect(reserveCall(pool, call)).rejects.toThrow('allows 3 calls a day, and 3 are used')
-  await settleCall(pool, ids[2]!, 'released', { status: 400, note: 'eval has no VIN' })
-  await reserveCall(pool, call)
+  await settleCall(pool, first.callId, 'committed', { status: 200, note: null })
+  await settleCall(pool, second.callId, 'unknown', { status: null, note: 'cut off' })
+  await expect(reserveCall(pool, another())).rejects.toThrow('allows 3 calls a day, and 3 are used')
+  await settleCall(pool, third.callId, 'released', { status: 400, note: 'eval has no VIN' })
+  await using _fourth = await reserveCall(pool, another())
 
   expect(await states(database)).toEqual(['committed', 'reserved', 'released', 'reserved'])
   // Another budget has calls of its own.
-  await reserveCall(pool, { ...call, operation: 'carhistory', budget: 'carHistory', allowed: 1 })
+  const history = { ...call, operation: 'carhistory', budget: 'carHistory', allowed: 1 } as const
+  await using _history = await reserveCall(pool, history)
 })
 
 test('what was used yesterday is not used today', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  const one = { ...call, allowed: 1 }
+  const one = () => ({ ...another(), allowed: 1 })
 
-  await reserveCall(pool, one)
+  await using _yesterday = await reserveCall(pool, one())
   await pool.query('update ops.billable_call set day = day - 1')
 
-  await expect(reserveCall(pool, one)).resolves.toBe(2)
-  await expect(reserveCall(pool, one)).rejects.toThrow('Wait until tomorrow')
+  await using today = await reserveCall(pool, one())
+  expect(today.callId).toBe(2)
+  await expect(reserveCall(pool, one())).rejects.toThrow('Wait until tomorrow')
 })
 
-test('of 40 that ask at once over 8 connections, exactly as many win as are allowed', async () => {
+test('of 40 that ask at once over 8 pools, exactly as many win as are allowed', async () => {
   await using database = await createTestDatabase()
   const pools = await Promise.all(
-    Array.from({ length: 8 }, () => openPool(database.url, { applicationName: 'race', max: 1 })),
+    Array.from({ length: 8 }, () => openPool(database.url, { applicationName: 'race', max: 5 })),
   )
 
-  const asked = pools.flatMap((pool) => Array.from({ length: 5 }, () => reserveCall(pool, call)))
+  const asked = pools.flatMap((pool) => Array.from({ length: 5 }, () => leave(pool, another())))
   const outcomes = await Promise.allSettled(asked)
   await Promise.all(pools.map((pool) => pool.end()))
 
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
   expect(await states(database)).toEqual(['reserved', 'reserved', 'reserved'])
+})
+
+test('a call for the same subject is refused while a process makes one, and says which', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await using living = await reserveCall(pool, call)
+
+  const repeat = reserveCall(pool, { ...call, again: true })
+
+  await expect(repeat).rejects.toThrow(BusyError)
+  await expect(repeat).rejects.toThrow(`call ${living.callId}, by tester@here`)
+  expect(await takeOpenCall(pool, living.callId)).toBeNull()
+})
+
+test('a repeat of what may have been billed takes --again, and is asked no more once one was answered', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const predict = { ...call, operation: 'prediction', budget: 'prediction' } as const
+  await leave(pool, predict)
+
+  await expect(leave(pool, predict)).rejects.toThrow('may have been billed')
+  await expect(leave(pool, { ...predict, naturalKey: '1002' })).resolves.toBeDefined()
+  await using paid = await reserveCall(pool, { ...predict, again: true })
+  await settleCall(pool, paid.callId, 'committed', { status: 200, note: null })
+  await pool.query('update ops.billable_call set day = day - 1')
+
+  await expect(leave(pool, predict)).resolves.toBeDefined()
+})
+
+test('a call that its process has left is taken by one other at a time, with what was there before it', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const at = new Date('2026-03-10T02:00:00Z')
+  const before = { checks: [{ ref: '7', searchedAt: null }], at }
+  const dead = await leave(pool, { ...call, rooftopId: 5, before })
+  const about = { budget: 'ppsrSearch', rooftopId: 5 } as const
+
+  const ids = await openCallIds(openDb(pool), about)
+  const taken = await takeOpenCall(pool, dead)
+  const second = await takeOpenCall(pool, dead)
+
+  expect(ids).toEqual([dead])
+  expect(taken).toMatchObject({ kind: 'ppsr', evalId: 1001, knownRefs: ['7'], sourceAt: at })
+  expect(second).toBeNull()
+  await taken![Symbol.asyncDispose]()
+  await settleOpenCall(openDb(pool), dead, 'released', { note: 'none', checkRef: null })
+  expect(await takeOpenCall(pool, dead)).toBeNull()
 })

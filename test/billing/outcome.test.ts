@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { outcomeOf } from '#src/billing/outcome.ts'
-import { runCarHistory } from '#src/contract/appraisal/checks.ts'
+import { outcomeOf, throttleOf } from '#src/billing/outcome.ts'
+import { runCarHistory, searchPpsr } from '#src/contract/appraisal/checks.ts'
 import { SyncError } from '#src/errors.ts'
 import { TransportFault } from '#src/sources/http-fault.ts'
 import { KeyBlocked } from '#src/sources/limiter.ts'
@@ -26,4 +26,32 @@ test.each([
 
 test('what is no fault of a source is not known to be unbilled', () => {
   expect(outcomeOf(new Error('aborted'), runCarHistory.statuses)).toBe('unknown')
+})
+
+const answered = (status: number, said: string) =>
+  new SyncError('park', `POST /carhistory answered ${status}${said} (1 attempt). ${advice}`, {
+    status,
+  })
+// It quotes the document, which names both reasons.
+const advice = `Documented as: ${runCarHistory.statuses[429]}.`
+
+test.each([
+  [
+    'the text of a running report',
+    answered(429, ': "Request in progress, please wait"'),
+    'running',
+  ],
+  ['the text of a daily throttle', answered(429, ': "Daily throttle: no more today"'), 'daily'],
+  ['a text that is not known', answered(429, ': "Slow down"'), 'daily'],
+  ['no text', answered(429, ''), 'daily'],
+  ['another status with that text', answered(400, ': "Request in progress, please wait"'), null],
+  ['no answer', new SyncError('abort', 'cut off'), null],
+])('a 429 is read by its own words: %s', (_, error, expected) => {
+  expect(throttleOf(error, runCarHistory.statuses)).toBe(expected)
+})
+
+test('a 429 that no document names is no throttle of the day', () => {
+  const error = answered(429, ': "Daily throttle"')
+
+  expect([throttleOf(error, {}), throttleOf(error, searchPpsr.statuses)]).toEqual([null, 'daily'])
 })

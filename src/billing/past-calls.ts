@@ -1,0 +1,68 @@
+import { runCarHistory, searchPpsr } from '../contract/appraisal/checks.ts'
+
+/** What a billable operation makes, where the source lists what was made before. */
+export type ListedKind = 'ppsr' | 'car_history'
+
+/** Null: nothing lists what the operation made, so an outcome that is not known stays unknown. */
+export function listedKindOf(operation: string): ListedKind | null {
+  if (operation === searchPpsr.name) return 'ppsr'
+  return operation === runCarHistory.name ? 'car_history' : null
+}
+
+/** How long a call may still be running at the source after it was sent, in ms. */
+export function runsForMs(kind: ListedKind): number {
+  const { timeoutSeconds } = kind === 'ppsr' ? searchPpsr : runCarHistory
+  return timeoutSeconds! * 1000
+}
+
+/** The past checks of an evaluation, as far as the ledger looks at them. */
+export interface PastList {
+  readonly checks: readonly { readonly ref: string; readonly searchedAt: Date | null }[]
+  /** The source's time of the answer. */
+  readonly at: Date
+}
+
+/** A call of unknown outcome, by what was known before it was sent. */
+export interface Doubt {
+  /** Checks that were listed before; null: not read. */
+  readonly knownRefs: readonly string[] | null
+  /** The source's time of the reservation; null: not read. */
+  readonly sourceAt: Date | null
+  /** How long ago it was reserved, in ms. */
+  readonly ageMs: number
+}
+
+/** A source may stamp a check by another clock than the one that dates its answers. */
+const stampToleranceMs = 5 * 60_000
+
+/** The check that the call must have made: the oldest that was not there before and that nobody else has made (`taken`).
+ *  Without a list from before, the first since the reservation; one without a time is then taken for it. Null: none. */
+export function checkMadeBy(
+  doubt: Doubt,
+  past: PastList,
+  taken: ReadonlySet<string>,
+): string | null {
+  const since = reservedAt(doubt, past).getTime() - stampToleranceMs
+  const fresh = past.checks.filter(({ ref, searchedAt }) => {
+    if (taken.has(ref)) return false
+    if (doubt.knownRefs !== null) return !doubt.knownRefs.includes(ref)
+    return searchedAt === null || searchedAt.getTime() >= since
+  })
+  const byAge = fresh.toSorted((a, b) => timeOf(a) - timeOf(b))
+  return byAge[0]?.ref ?? null
+}
+
+/** Whether the call may be at work at the source while nothing shows it yet. */
+export function mayStillRun(doubt: Doubt, past: PastList, kind: ListedKind): boolean {
+  const sinceMs = past.at.getTime() - reservedAt(doubt, past).getTime()
+  return Math.max(sinceMs, doubt.ageMs) < runsForMs(kind)
+}
+
+/** The source's time of the reservation. */
+export function reservedAt({ sourceAt, ageMs }: Doubt, { at }: PastList): Date {
+  return sourceAt ?? new Date(at.getTime() - ageMs)
+}
+
+function timeOf({ searchedAt }: PastList['checks'][number]): number {
+  return searchedAt?.getTime() ?? Number.POSITIVE_INFINITY
+}

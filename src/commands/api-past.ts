@@ -1,0 +1,24 @@
+import { pastOperations, readPastChecks } from '../streams/vehicle-checks/past-checks.ts'
+import type { Desk, Past, PastSubject } from './api-desk.ts'
+
+/** Reads the past checks: costs nothing. SyncError as any read; RecordIssues when the answer is of another shape. */
+export async function readPast(
+  { session, client }: Desk,
+  { kind, evalId, rooftop }: PastSubject,
+  signal: AbortSignal = session.io.signal,
+): Promise<Past> {
+  const { body, date } = await client.call(pastOperations[kind], {
+    fields: { evalid: evalId },
+    naturalKey: String(evalId),
+    rooftop,
+    signal,
+  })
+  const checks = readPastChecks(body, session.config.wire.appraisal)
+  return { kind, evalId, rooftop, checks, body, at: date ?? new Date() }
+}
+
+/** The item of a check as received: what stands in for an answer that was lost. */
+export function itemOf({ session }: Desk, { body }: Past, ref: string): unknown {
+  const items = Array.isArray(body) ? body : []
+  return items.find((item) => readPastChecks([item], session.config.wire.appraisal)[0]?.ref === ref)
+}

@@ -1,0 +1,108 @@
+import { messageOf, SyncError } from '../errors.ts'
+import { unknownOutcome } from '../sources/http-fault.ts'
+import type { Desk, Paid, Past, PastSubject, Sending } from './api-desk.ts'
+import { awaitReport, type Finding, findOutNow, nothingFound, wasFound } from './api-find-out.ts'
+import { landPast, tellNotLanded } from './api-land.ts'
+import { itemOf } from './api-past.ts'
+
+type Listed = Sending & { readonly listed: PastSubject }
+
+/** A call whose answer was lost: finds out by reading whether it took effect. The check that it made stands in for its answer;
+ *  rejects with what went wrong when it made none, or when that cannot be told. */
+export async function recover(desk: Desk, call: Sending, error: unknown): Promise<Paid> {
+  const { operation, listed, callId } = call
+  const { log } = desk.session
+  const what = { callId, operation: operation.name }
+  if (listed === null) {
+    if (!isPaid(error))
+      log.warn(what, 'whether it was billed cannot be found out: it stays reserved and counts')
+    throw error
+  }
+  log.warn(what, 'the answer did not come: reading the past checks to see whether it went through')
+  const finding = await findOut(desk, { ...call, listed }, error)
+  const status = (error as { status?: number }).status ?? null
+  if (finding.outcome === 'committed') {
+    const { ref, past } = finding
+    await call.settle('committed', { status, note: wasFound, checkRef: ref })
+    log.warn(
+      { ...what, check: ref },
+      'it went through: here is the check as the past checks show it',
+    )
+    return standIn(desk, call, past, ref)
+  }
+  // An answer that came and cannot be read was paid for, whatever the list shows.
+  if (isPaid(error)) throw error
+  if (finding.outcome === 'released') {
+    await call.settle('released', { status, note: `${nothingFound} ${messageOf(error)}` })
+    throw withAdvice(error, 'It took no effect: no past check is new, so nothing was billed.')
+  }
+  const advice =
+    'It may have been billed: it stays reserved, and the next billable call finds out first.'
+  throw withAdvice(error, advice)
+}
+
+function isPaid(error: unknown): boolean {
+  const { status } = error as { status?: number }
+  return status !== undefined && status >= 200 && status < 300
+}
+
+async function findOut(desk: Desk, call: Listed, error: unknown): Promise<Finding> {
+  const { callId, operation, reservedMs, before, listed } = call
+  const { kind, evalId, rooftop } = listed
+  return await findOutNow(desk, {
+    ...{ callId, operation: operation.name, kind, evalId, rooftop, reservedMs },
+    rooftopId: rooftop.id,
+    knownRefs: before?.checks.map(({ ref }) => ref) ?? null,
+    sourceAt: before?.at ?? null,
+    // What was answered has ended: one look tells.
+    hasEnded: isPaid(error),
+  })
+}
+
+/** The source runs a report for the evaluation already: waits for that one instead of asking for another. */
+export async function waitForRunning(desk: Desk, call: Listed): Promise<Paid> {
+  const { operation, listed, before } = call
+  const { log } = desk.session
+  const { evalId } = listed
+  log.warn(
+    { operation: operation.name, evalId },
+    'a report is running for this evaluation: nothing was billed, waiting for that one',
+  )
+  const report = await awaitReport(desk, listed, before)
+  if (report === null)
+    throw new SyncError(
+      'retry',
+      `The report that runs for evaluation ${evalId} did not come; this call was refused and not billed. ` +
+        `Look for it later: forecourt api getpastcarhistory --evalid ${evalId} --rooftop ${listed.rooftop.uid}`,
+    )
+  log.warn({ evalId, check: report.ref }, 'this is the report that was running')
+  return standIn(desk, call, report.past, report.ref)
+}
+
+function standIn(desk: Desk, { operation }: Sending, past: Past, ref: string): Paid {
+  const finish = async () => {
+    try {
+      await landPast(desk, past, null)
+      return 0
+    } catch (error) {
+      tellNotLanded(desk, { operation: operation.name }, error)
+      return 1
+    }
+  }
+  return { body: itemOf(desk, past, ref), finish }
+}
+
+/** The day's throttle: nothing was billed, and a repeat today is in vain. */
+export function refusedUntilTomorrow({ operation }: Sending, error: unknown): SyncError {
+  const message = `${messageOf(error)} Nothing was billed: the source takes no more ${operation.name} until tomorrow.`
+  return new SyncError('park', message, { cause: error, status: 429 })
+}
+
+/** The error with what was found out in place of the advice to find it out. */
+function withAdvice(error: unknown, advice: string): SyncError {
+  const said = messageOf(error).replace(unknownOutcome.advice, '').trim()
+  const verdict = error instanceof SyncError ? error.verdict : 'abort'
+  const { status } = error as { status?: number }
+  const details = { cause: error, ...(status === undefined ? {} : { status }) }
+  return new SyncError(verdict, `${said.replace(/[.\s]*$/, '')}. ${advice}`, details)
+}

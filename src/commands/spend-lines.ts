@@ -1,0 +1,22 @@
+import type { BilledCall, Spend } from '../billing/spend.ts'
+
+/** What a budget has cost today, each call of it (by whom, on which vehicle, which check it made), and what is still open of
+ *  earlier days. */
+export function spendLines(budget: string, spend: Spend): string[] {
+  const { allowed, used, unknown, calls, open } = spend
+  const doubt = unknown === 0 ? '' : `, ${unknown} of them with an unknown outcome`
+  const earlier = `Of earlier days, it is not known whether these of budget.${budget} were billed:`
+  return [
+    `Spent today (UTC) of budget.${budget}: ${used} of ${allowed} calls${doubt}`,
+    ...calls.map((call) => callLine(call.at.slice(11, 19), call)),
+    ...(open.length === 0 ? [] : [earlier]),
+    ...open.map((call) => callLine(call.at.slice(0, 10), call)),
+  ]
+}
+
+function callLine(when: string, call: BilledCall): string {
+  const { operation, state, subject, vin, by, check } = call
+  const about = [subject, vin === subject ? null : vin].filter((text) => text !== null).join(' ')
+  const outcome = state === 'reserved' ? 'outcome unknown' : state
+  return `  ${when}  ${operation} ${about}  ${outcome}, by ${by}${check === null ? '' : `, check ${check}`}`
+}

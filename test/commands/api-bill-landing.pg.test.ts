@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { runInProcess } from '../support/cli.ts'
+import { type Office, openOffice, report, search } from './api-bill-office.ts'
+
+const { vin } = anEvaluation()
+const syncFirst = (office: Office) => runInProcess(['sync', 'users', 'evaluations'], office)
+const checks = (office: Office) =>
+  office.query(`select check_ref, vin, certificate_number, security_interest_count, written_off_count, stolen_count,
+    watch_status, run_id from core.vehicle_check order by check_kind desc`)
+
+test('a search is in the warehouse when the command returns: check, counts, status, link, answer, run', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
+
+  const { code, stdout } = await runInProcess(search(), office)
+
+  expect(code).toBe(0)
+  const [made] = office.sandbox.checks.all()
+  const [run] = await office.query<{ run_id: number }>(
+    "select run_id, status from ops.run where command = 'api ppsrsearch'",
+  )
+  expect(run).toMatchObject({ status: 'ok' })
+  expect(await checks(office)).toEqual([
+    {
+      ...{ check_ref: String(made!.id), vin, certificate_number: made!.certificateNumber },
+      security_interest_count: made!.counts.securityInterests,
+      written_off_count: made!.counts.writeOffs,
+      stolen_count: made!.counts.stolen,
+      ...{ watch_status: 'watching', run_id: run!.run_id },
+    },
+  ])
+  expect(await office.query('select to_status from core.watch_status_change')).toEqual([
+    { to_status: 'watching' },
+  ])
+  expect(await office.query('select link_kind, link_ref from pii.signed_link')).toEqual([
+    { link_kind: 'ppsr_pdf', link_ref: String(made!.id) },
+  ])
+  const kept = await office.query(
+    "select natural_key, body, run_id from raw.payload where endpoint = 'ppsrsearch'",
+  )
+  expect(kept).toEqual([{ natural_key: '1001', body: JSON.parse(stdout), run_id: run!.run_id }])
+})
+
+test('a report is in the warehouse when the command returns', async () => {
+  await using office = await openOffice({ budget: { carHistory: 1 } })
+  await syncFirst(office)
+
+  const { code } = await runInProcess(report, office)
+
+  expect(code).toBe(0)
+  const [made] = office.sandbox.checks.all()
+  expect(await checks(office)).toMatchObject([{ check_ref: String(made!.id), vin }])
+  expect(await office.query('select check_ref from ops.billable_call')).toEqual([
+    { check_ref: String(made!.id) },
+  ])
+})
+
+test('a search on an evaluation that is not in the warehouse yet is shown and kept, and lands with a sync', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+
+  const { code, stdout, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ CertificateNumber: expect.anything() })
+  expect(stderr).toContain('a sync of vehicle-checks will bring it')
+  expect(await checks(office)).toEqual([])
+  expect(await office.query('select endpoint from raw.payload')).toEqual([
+    { endpoint: 'ppsrsearch' },
+  ])
+})
+
+test('an answer that does not land is shown all the same, stays paid for, and ends with exit 1', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
+  office.sandbox.faults.add({
+    match: { path: '/getpastppsrsearch', nth: [2] },
+    fault: { kind: 'status', status: 404 },
+  })
+
+  const { code, stdout, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({ CertificateNumber: expect.anything() })
+  expect(stderr).toContain('it was paid for, but is not in the warehouse yet')
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'committed', 200]])
+})
+
+test('the vehicle-data APIs leave their answers under the rooftop that was named, and nowhere without one', async () => {
+  await using office = await openOffice({ budget: { historyCheck: 2 } })
+  const check = ['api', 'historyCheck', '--vin', 'SAMPLEAU000000001', '--yes']
+
+  const without = await runInProcess(check, office)
+  const withRooftop = await runInProcess([...check, '--rooftop', 'rooftop-1'], office)
+
+  expect([without.code, withRooftop.code]).toEqual([0, 0])
+  expect(without.stderr).toContain('the answer is kept nowhere')
+  expect(await office.query('select endpoint, natural_key, body from raw.payload')).toEqual([
+    {
+      ...{ endpoint: 'historyCheck', natural_key: 'SAMPLEAU000000001' },
+      body: JSON.parse(withRooftop.stdout),
+    },
+  ])
+})
+
+test('no line of the log holds a signed link', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
+  office.lose('/ppsrsearch')
+
+  const { stdout, stderr } = await runInProcess(['--log-level', 'debug', ...search()], office)
+
+  expect(stdout).toContain('signature=')
+  expect(stderr).not.toContain('signature=')
+})

@@ -1,0 +1,197 @@
+import { expect, test } from 'vitest'
+import { startForecourt } from '../support/child.ts'
+import { runInProcess } from '../support/cli.ts'
+import { type Office, openOffice, search } from './api-bill-office.ts'
+
+// What became of a call whose answer did not come is found out by reading, and never by paying again.
+
+const vin = 'SAMPLEAU000000001'
+const past = '/getpastppsrsearch'
+const waitOut = 130_000
+/** Starts the search in a process of its own, and kills that when the condition holds. */
+async function killWhen(office: Office, condition: () => unknown, expected: unknown) {
+  const child = startForecourt(search(), { cwd: office.cwd })
+  await expect.poll(condition, { timeout: 20_000 }).toEqual(expected)
+  child.kill('SIGKILL')
+  await child.ended
+}
+
+const searches = ({ sandbox }: Office) => sandbox.requests.count('/ppsrsearch')
+const landed = (office: Office) =>
+  office.query('select check_ref, check_kind, vin, watch_status from core.vehicle_check')
+
+test('a search that was done before its process was killed is found: billed once, and in the warehouse', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await runInProcess(['sync', 'users', 'evaluations'], office)
+  office.lose('/ppsrsearch', 'held')
+  await killWhen(office, () => searches(office), 1)
+  office.lose(null)
+
+  const { code, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('an earlier call went through')
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'committed', null]])
+  expect(searches(office)).toBe(1)
+  const [call] = await office.query<{ check_ref: string }>(
+    'select check_ref from ops.billable_call',
+  )
+  expect(await landed(office)).toMatchObject([{ check_ref: call!.check_ref, check_kind: 'ppsr' }])
+  expect(await office.query('select 1 from pii.signed_link')).toHaveLength(1)
+})
+
+test('a search that was not done before its process was killed is released, and the budget is free again', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.sandbox.faults.add({
+    match: { path: '/ppsrsearch' },
+    fault: { kind: 'slow', ms: 600_000 },
+  })
+  await killWhen(office, office.bills, [['ppsrsearch', '1001', 'reserved', null]])
+  office.sandbox.faults.clear()
+
+  const early = await runInProcess(search(), office)
+  office.sandbox.clock.advance(waitOut)
+  const late = await runInProcess(search(), office)
+
+  // It might have been running still: nothing was sent.
+  expect(early.code).toBe(2)
+  expect(early.stderr).toContain('may still be running')
+  expect(late.code).toBe(0)
+  expect(late.stderr).toContain('an earlier call has left no trace')
+  expect(await office.bills()).toEqual([
+    ['ppsrsearch', '1001', 'released', null],
+    ['ppsrsearch', '1001', 'committed', 200],
+  ])
+})
+
+test('with budget left, a repeat of what may be running still is refused, and --again pays knowingly', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 2 } })
+  office.sandbox.faults.add({
+    match: { path: '/ppsrsearch' },
+    fault: { kind: 'slow', ms: 600_000 },
+  })
+  await killWhen(office, office.bills, [['ppsrsearch', '1001', 'reserved', null]])
+  office.sandbox.faults.clear()
+
+  const refused = await runInProcess(search(), office)
+  const again = await runInProcess([...search(), '--again'], office)
+
+  expect([refused.code, again.code]).toEqual([2, 0])
+  expect(refused.stderr).toContain('--again sends it although it may cost twice')
+  expect(searches(office)).toBe(1)
+})
+
+test('an answer that is lost on its way is found by the process that waits for it', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.lose('/ppsrsearch')
+
+  const { code, stdout, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(0)
+  expect(stderr).toContain('here is the check as the past checks show it')
+  expect(JSON.parse(stdout)).toMatchObject({ ID: expect.anything(), WatchStatus: 'watching' })
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'committed', null]])
+  expect(searches(office)).toBe(1)
+})
+
+test('a call that was cut off and did nothing is released once it can no longer be running', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, times: 1, fault: { kind: 'reset' } })
+
+  const cut = runInProcess(search(), office)
+  // One list from before, one look after.
+  await expect.poll(() => office.sandbox.requests.count(past), { timeout: 20_000 }).toBe(2)
+  office.sandbox.clock.advance(waitOut)
+  const { code, stderr } = await cut
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('It took no effect: no past check is new, so nothing was billed.')
+  expect(stderr).not.toContain('may have taken effect')
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'released', null]])
+  expect(searches(office)).toBe(1)
+})
+
+test.each([
+  ['an undocumented 502', { kind: 'status', status: 502 }, 502, 'released'],
+  ['half an answer', { kind: 'truncate' }, 200, 'committed'],
+] as const)('%s is looked into as well', async (_, fault, status, state) => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, fault })
+
+  const ended = runInProcess(search(), office)
+  await expect.poll(() => office.sandbox.requests.count(past), { timeout: 20_000 }).toBe(2)
+  office.sandbox.clock.advance(waitOut)
+  const { code } = await ended
+
+  expect(code).toBe(state === 'committed' ? 0 : 1)
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', state, status]])
+})
+
+test('what another living process is in the middle of is left alone', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 2 } })
+  office.lose('/ppsrsearch', 'held')
+  const child = startForecourt(search(), { cwd: office.cwd })
+  await expect.poll(() => searches(office), { timeout: 20_000 }).toBe(1)
+  office.lose(null)
+  office.sandbox.clock.advance(waitOut)
+
+  const { code, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(3)
+  expect(stderr).toContain('by another process')
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
+  child.kill('SIGKILL')
+  await child.ended
+  const after = await runInProcess(search(), office)
+  expect([after.code, (await office.bills())[0]]).toEqual([
+    0,
+    ['ppsrsearch', '1001', 'committed', null],
+  ])
+})
+
+test('a process that is interrupted in the middle says that the call is open, and the next one finds it', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.lose('/ppsrsearch', 'held')
+  const child = startForecourt(search(), { cwd: office.cwd })
+  await expect.poll(() => searches(office), { timeout: 20_000 }).toBe(1)
+  child.kill('SIGINT')
+  const { code, stderr } = await child.ended
+  office.lose(null)
+  const left = await office.bills()
+
+  await runInProcess(search(), office)
+
+  expect(code).toBe(130)
+  expect(stderr).toContain('the next billable call finds out first')
+  expect(left).toEqual([['ppsrsearch', '1001', 'reserved', null]])
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'committed', null]])
+  expect(searches(office)).toBe(1)
+})
+
+test('a source that does not answer a read is paid for nothing', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  office.sandbox.faults.add({ match: { path: past }, fault: { kind: 'status', status: 500 } })
+
+  const { code, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('Nothing was sent that costs money')
+  expect([searches(office), await office.bills()]).toEqual([0, []])
+})
+
+test('what nothing lists stays unknown and counts; a repeat takes --again', async () => {
+  await using office = await openOffice({ budget: { historyCheck: 3 } })
+  const path = '/historyCheck'
+  office.sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'reset' } })
+  const check = ['api', 'historyCheck', '--vin', vin, '--yes']
+
+  const cut = await runInProcess(check, office)
+  const refused = await runInProcess(check, office)
+  const again = await runInProcess([...check, '--again'], office)
+  const next = await runInProcess(check, office)
+
+  expect([cut.code, refused.code, again.code, next.code]).toEqual([1, 2, 0, 0])
+  expect(cut.stderr).toContain('cannot be found out')
+  expect(refused.stderr).toContain('nothing lists the past ones')
+  expect((await office.bills())[0]).toEqual(['historyCheck', vin, 'reserved', null])
+})
