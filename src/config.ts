@@ -114,6 +114,7 @@ export function secretsOf(config: Config): string[] {
     ...Object.values(config.keys).map((entry) => entry.value),
     config.vehicleData.apiKey,
     config.webhooks.authHeaderValue,
+    config.links.token,
     ...passwords,
     ...passwords.map((text) => (text === null ? null : decode(text))),
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)

@@ -19,7 +19,9 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   sources: ['contract', ...ground],
   streams: ['sources', 'contract', 'csv', 'values', 'errors', 'type:src/db/tables.ts'],
   billing: ['sources', 'contract', 'db', ...ground],
+  archive: ['db', ...ground],
   context: ['sources', 'contract', 'db', 'queue', ...ground],
+  links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', 'src/streams/stream.ts'],
   pipeline: [...upToPipeline, 'src/streams/stream.ts'],
   scheduler: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   webhook: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
@@ -27,7 +29,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['values', 'contract'],
   commands: [
     ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
-    ...['sandbox', 'billing', 'version'],
+    ...['sandbox', 'billing', 'links', 'archive', 'version'],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
   main: ['cli', 'config'],

@@ -4,10 +4,12 @@ import { check } from './check.ts'
 import type { CommandDefinition } from './command.ts'
 import { demo } from './demo.ts'
 import { init } from './init.ts'
+import { links } from './links.ts'
 import { migrate } from './migrate.ts'
 import { quarantine } from './quarantine.ts'
 import { replay } from './replay.ts'
 import { sandbox } from './sandbox.ts'
+import { serve } from './serve.ts'
 import { status } from './status.ts'
 import { sync } from './sync.ts'
 import { verify } from './verify.ts'
@@ -22,11 +24,13 @@ export const allCommands: readonly CommandDefinition[] = [
   migrate,
   sync,
   backfill,
+  serve,
   status,
   verify,
   why,
   replay,
   quarantine,
+  links,
   api,
   warehouse,
   sandbox,

@@ -24,6 +24,7 @@ export function configText(places: ConfigPlaces | null): string {
     syncSection(places?.start ?? '2024-01-01'),
     smallSections,
     budgetSection(places === null ? 0 : sandboxBudget),
+    serveSection,
     webhookSection,
     wireSection(),
   ]
@@ -104,6 +105,10 @@ checks:
 links:
   refreshBeforeHours: 48
   keepAliveDays: null        # null: every link is kept alive; else only those of evaluations younger than this
+  token: \${FORECOURT_LINKS_TOKEN:-}   # opens the permalinks of "forecourt serve"
+  archive:                   # keeps the PDFs themselves: "forecourt links archive"
+    folder: null             # where, relative to this file; null: no archive
+    hosts: []                # fetched from here alone: host, host:port or *.example.com, by https
 
 prices:
   batchSize: 500
@@ -123,6 +128,11 @@ function budgetSection(allowed: number): string {
   historyCheck: ${allowed}
   prediction: ${allowed}`
 }
+
+const serveSection = `
+serve:                       # permalinks over HTTP; let a TLS proxy stand before it where it leaves the machine
+  host: 127.0.0.1
+  port: 4020`
 
 const webhookSection = `
 webhooks:

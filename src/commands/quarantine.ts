@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts'
+import { scrubber } from '../log.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
@@ -70,12 +71,14 @@ async function show(session: Session, ids: readonly number[]): Promise<number> {
     throw new UsageError(
       `Quarantine ${id} does not exist: "forecourt quarantine list" shows what does.`,
     )
-  session.result(entry, () => [
+  // As received, but for what a link is signed with: that opens it for anybody.
+  const payload = entry.payload === null ? null : scrubber([])(entry.payload)
+  session.result({ ...entry, payload }, () => [
     `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${entry.rooftop}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${entry.resolvedAt}` : ''}`,
     `Window ${entry.windowFrom ?? '-'} to ${entry.windowUntil ?? '-'}, first seen ${entry.firstSeenAt}, last ${entry.lastSeenAt}`,
     ...entry.issues.map((issue) => `  ${issue.path}: ${issue.message}`),
     'Payload as received:',
-    entry.payload ?? '(none was received)',
+    payload ?? '(none was received)',
   ])
   return 0
 }

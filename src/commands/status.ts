@@ -1,26 +1,31 @@
-import { readSpend, type Spend } from '../billing/spend.ts'
+import { readSpend } from '../billing/spend.ts'
+import { readSourceNow } from '../links/source-time.ts'
+import { type LinkStanding, readLinkStanding } from '../links/standing.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamStandings } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import type { CommandDefinition } from './command.ts'
+import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
 
 export const status: CommandDefinition = {
   usage: 'status',
-  summary: 'Freshness, coverage, gaps and quarantine; exit 1 when an objective is missed',
+  summary: 'Freshness, coverage, gaps, quarantine, links; exit 1 when an objective is missed',
   examples: ['forecourt status', 'forecourt status --json'],
   async run(session) {
     const rooftops = chooseRooftops(session.config, [])
-    const warehouse = await session.warehouse('read')
-    const known = await findRooftops(warehouse.db, rooftops)
-    const standing = await readStatus(warehouse.db, allStreams, known, session.config)
-    const spend = await readSpend(warehouse.db, session.config.budget)
-    session.result({ ...standing, spend }, () => {
+    const { db } = await session.warehouse('read')
+    const known = await findRooftops(db, rooftops)
+    const standing = await readStatus(db, allStreams, known, session.config)
+    const spend = await readSpend(db, session.config.budget)
+    const links = await readLinkStanding(db, session.config, await readSourceNow(db))
+    const overall = standing.status === 'ok' ? links.status : standing.status
+    session.result({ ...standing, status: overall, links, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
         Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
       )
       return [
-        standing.status === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
+        overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
         ...table(
           ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
           rows,
@@ -29,23 +34,19 @@ export const status: CommandDefinition = {
           ({ runId, command, startedAt, host, processId }) =>
             `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
         ),
+        linkLine(links),
         ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
       ]
     })
-    return standing.status === 'ok' ? 0 : 1
+    return overall === 'ok' ? 0 : 1
   },
 }
 
-/** What a budget has cost today, and each call of it: by whom, on which vehicle. */
-function spendLines(budget: string, { allowed, used, unknown, calls }: Spend): string[] {
-  const doubt = unknown === 0 ? '' : `, ${unknown} of them with an unknown outcome`
-  return [
-    `Spent today (UTC) of budget.${budget}: ${used} of ${allowed} calls${doubt}`,
-    ...calls.map(
-      ({ operation, state, subject, vin, by, at }) =>
-        `  ${at.slice(11, 19)}  ${operation} ${subject ?? ''} ${vin === subject ? '' : (vin ?? '')}  ${state}, by ${by}`,
-    ),
-  ]
+function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStanding): string {
+  if (inScope === 0) return 'Links to PDFs: none yet'
+  const facts = `Links to PDFs: ${alive} of ${inScope} have ${hoursToLive} h to live`
+  if (status === 'ok') return facts
+  return `${facts}, fewer than ${objective * 100} %: run "forecourt links refresh"`
 }
 
 function standingRow(name: string, stream: string, own: StreamStandings): (string | number)[] {

@@ -35,6 +35,7 @@ function lines(evalId: number, entry: Provenance): string[] {
     ...section('version', entry.versions),
     ...section('payload', entry.payloads),
     ...section('price', entry.prices),
+    ...section('check', entry.checks),
     ...section('window', [entry.window]),
     ...section('quarantine', entry.quarantine),
     ...section('vanished', [entry.vanished]),

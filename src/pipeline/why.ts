@@ -9,6 +9,8 @@ export interface Provenance {
   readonly payloads: readonly Readonly<Record<string, unknown>>[]
   /** Price observations, oldest first. */
   readonly prices: readonly Readonly<Record<string, unknown>>[]
+  /** Of its vehicle, as far as they were made on this evaluation; the links themselves stay out. */
+  readonly checks: readonly Readonly<Record<string, unknown>>[]
   readonly window: Readonly<Record<string, unknown>> | null
   readonly quarantine: readonly Readonly<Record<string, unknown>>[]
   readonly vanished: Readonly<Record<string, unknown>> | null
@@ -56,6 +58,14 @@ async function explainAt(
     select 'GET /pricingAi/payload/' || eval_id as request, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
       retail, wholesale, currency_code, confidence, run_id
     from core.price_observation where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by observed_at`)
+  const checks = await read(sql`
+    select 'POST ' || case check_kind when 'ppsr' then '/getpastppsrsearch' else '/getpastcarhistory' end || ' {"evalid":' || ${key} || '}' as request,
+      check_kind, check_ref, vin, searched_at, search_number, certificate_number, watch_status, watch_status_since,
+      watch_ends_at, signed_at, expires_at, gone_at, run_id
+    from core.vehicle_check as found
+    left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
+      and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
+    where found.rooftop_id = ${rooftopId} and found.eval_id = ${evalId} order by searched_at`)
   const quarantine = await read(sql`
     select quarantine_id, issues, attempts, window_from, window_until, first_seen_at, last_seen_at, resolved_at, run_id
     from ops.quarantine where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key} order by quarantine_id`)
@@ -72,10 +82,11 @@ async function explainAt(
     ...versions,
     ...payloads,
     ...prices,
+    ...checks,
     ...quarantine,
     vanished,
     window,
-  ].flatMap((facts) => (facts ? [Number(facts['run_id'])] : []))
+  ].flatMap((facts) => (facts?.['run_id'] ? [Number(facts['run_id'])] : []))
   const runs = await read(sql`
     select run_id, command, status, started_at, finished_at, host, process_id from ops.run
     where run_id = any(${[...new Set(runIds)]}::bigint[]) order by run_id`)
@@ -84,6 +95,7 @@ async function explainAt(
     versions,
     payloads,
     prices,
+    checks,
     window: window ?? null,
     quarantine,
     vanished: vanished ?? null,

@@ -66,8 +66,10 @@ test('forecourt --help shows every command in the order of the day', async () =>
       backfill [options] <stream...>  Loads history [from, to) once; resumable,
                                       never moves the incremental checkpoint
                                       backwards
-      status                          Freshness, coverage, gaps and quarantine; exit
-                                      1 when an objective is missed
+      serve [options]                 Permalinks over HTTP, GET /links/<kind>/<id>,
+                                      until stopped
+      status                          Freshness, coverage, gaps, quarantine, links;
+                                      exit 1 when an objective is missed
       verify [options]                Proves coverage: gaps, overlaps, counts, ids;
                                       --deep lists the source again
       why <EvalID>                    Where a row comes from: row, payload, request,
@@ -76,6 +78,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       payloads, with no API call
       quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
                                       did not fit
+      links                           refresh | show <kind> <id> | archive: signed
+                                      links to PDFs and photos
       api                             Any documented operation of both services:
                                       "forecourt api <operation> --help"
       warehouse <action>              start | stop | url | status of the embedded

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { refuseSecrets } from './canary.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -43,7 +44,10 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
     })
   return {
     pid: child.pid!,
-    ended: endOf(child).then((end) => ({ ...end, ...out })),
+    ended: endOf(child).then((end) => {
+      refuseSecrets(args, [out.stdout, out.stderr])
+      return { ...end, ...out }
+    }),
     kill: (signal) => child.kill(signal),
     stderr: () => out.stderr,
   }

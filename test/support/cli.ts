@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { runCli as runArguments } from '#src/cli.ts'
+import { refuseSecrets } from './canary.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -22,14 +23,19 @@ export interface CliPlace {
 export function runCli(args: readonly string[], { cwd, env = {} }: CliPlace): Promise<CliResult> {
   const { PATH = '', HOME = '', TZ } = process.env
   const environment = { PATH, HOME, ...(TZ === undefined ? {} : { TZ }), ...env }
-  return new Promise((done) => {
+  return new Promise((done, fail) => {
     execFile(
       process.execPath,
       [main, ...args],
-      { cwd, env: environment, timeout: 50_000, maxBuffer: 64 * 1024 * 1024 },
+      { cwd, env: environment, timeout: 55_000, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
-        done({ code, stdout, stderr })
+        try {
+          refuseSecrets(args, [stdout, stderr])
+          done({ code, stdout, stderr })
+        } catch (leak) {
+          fail(leak)
+        }
       },
     )
   })
@@ -47,6 +53,7 @@ export async function runInProcess(
     stdout,
     stderr,
   })
+  refuseSecrets(args, [stdout.text, stderr.text])
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 

@@ -40,23 +40,11 @@ export async function dueChecks(
   const { runStart, limit, only, scope, siblings } = ask
   const { checks, links } = settings
   const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${links.refreshBeforeHours + nightHours})`
+  const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${checks.lookForNewDays})`
   const chosen = only === null ? null : [...only]
   const everything = scope === 'all'
   const { rows } = await sql<EnrichmentTask>`
-    with evaluation as (
-      select eval_id, upper(vin) as vin, created_at, coalesce(completed_at, created_at) as born_at, source_updated_at
-      from core.evaluation
-      where rooftop_id = ${rooftop.id} and length(vin) = 17 and gone_at is null
-    ), asked as (
-      select *, born_at >= ${runStart}::timestamptz - make_interval(days => ${checks.lookForNewDays}) as is_young
-      from evaluation as own
-      where not exists (
-        select from core.evaluation as newer
-        where newer.group_id = ${rooftop.groupId} and upper(newer.vin) = own.vin and length(newer.vin) = 17
-          and newer.gone_at is null and newer.rooftop_id = any(${[...siblings]}::int[])
-          and (newer.created_at, newer.eval_id) > (own.created_at, own.eval_id)
-      )
-    ), known as (
+    with known as materialized (
       select found.vin, check_kind,
         bool_or(check_kind = 'ppsr' and not coalesce(is_terminal, false)
           and coalesce(watch_status, '') <> 'not_watched' and watch_ends_at > ${runStart}) as is_watched,
@@ -71,36 +59,47 @@ export async function dueChecks(
       left join core.evaluation as owner on owner.rooftop_id = found.rooftop_id and owner.eval_id = found.eval_id
       where found.group_id = ${rooftop.groupId} and found.gone_at is null
       group by found.vin, check_kind
+    ), evaluation as materialized (
+      select eval_id, upper(vin) as vin, created_at, born_at, source_updated_at, born_at >= ${youngSince} as is_young
+      from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
+      where rooftop_id = ${rooftop.id} and length(vin) = 17 and gone_at is null
+        and (born_at >= ${youngSince} or upper(vin) in (select vin from known))
     ), state as (
       select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream}
     ), listing as (
-      select asked.eval_id, kind.ask, asked.born_at, state.failures, known.expires_at as link_expires_at, known.is_watched,
+      select own.eval_id, own.vin, own.created_at, kind.ask, own.born_at, state.failures, known.expires_at as link_expires_at, known.is_watched,
         state.last_asked_at, known.expires_at < ${linkBefore} as has_dying_link,
         coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
           or coalesce(state.next_due_at = '-infinity', false)
           or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false) as is_due
-      from asked
+      from evaluation as own
       cross join (values ('ppsr', ${askedPast.ppsr}), ('car_history', ${askedPast.car_history})) as kind (kind, ask)
-      left join known on known.vin = asked.vin and known.check_kind = kind.kind
-      left join state on state.eval_id = asked.eval_id and state.ask = kind.ask
-      where is_young or known.vin is not null
-    ), due as (
-      select eval_id, ask, born_at, failures, link_expires_at, has_dying_link
+      left join known on known.vin = own.vin and known.check_kind = kind.kind
+      left join state on state.eval_id = own.eval_id and state.ask = kind.ask
+    ), wanted as materialized (
+      select eval_id, vin, created_at, ask, born_at, failures, link_expires_at, has_dying_link
       from listing
       where coalesce(last_asked_at < ${runStart}, true)
         and (coalesce(has_dying_link, false) or ${everything} and is_due)
       union all
-      select listing.eval_id, ${watchPpsr.name}, born_at, state.failures, null, false
+      select listing.eval_id, vin, created_at, ${watchPpsr.name}, born_at, state.failures, null, false
       from listing left join state on state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
       where ${everything} and listing.ask = ${askedPast.ppsr} and is_watched
         and not is_due and not coalesce(has_dying_link, false)
         and coalesce(listing.last_asked_at < ${runStart}, true)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ), chosen as (
-      select * from due where ${chosen}::text[] is null
+      select eval_id, ask, born_at, failures, link_expires_at, has_dying_link from wanted
+      where ${chosen}::text[] is null and not exists (
+        select from core.evaluation as newer
+        where newer.group_id = ${rooftop.groupId} and upper(newer.vin) = wanted.vin and length(newer.vin) = 17
+          and newer.gone_at is null and newer.rooftop_id = any(${[...siblings]}::int[])
+          and (newer.created_at, newer.eval_id) > (wanted.created_at, wanted.eval_id)
+      )
       union all
-      select eval_id, split_part(key, '/', 2), born_at, null, null, false
-      from unnest(${chosen}::text[]) as key join evaluation on key like eval_id || '/%'
+      select eval_id, split_part(key, '/', 2), coalesce(completed_at, created_at), null, null, false
+      from unnest(${chosen}::text[]) as key
+      join core.evaluation on rooftop_id = ${rooftop.id} and gone_at is null and key like eval_id || '/%'
     )
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince",
       coalesce(failures, 0) as failures

@@ -1,0 +1,72 @@
+import { createReadStream } from 'node:fs'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../log.ts'
+import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from './link.ts'
+import type { LinkOpener } from './opener.ts'
+import { outcomePage, refusedPage } from './pages.ts'
+import { sendPage } from './reply.ts'
+import { tokenCheck, tokenOf } from './token.ts'
+
+/** What the routes are made of. */
+export interface LinkRoutes {
+  readonly links: LinkOpener
+  /** Without it nothing is told, not even what exists. */
+  readonly token: string
+  readonly log: Log
+}
+
+interface Click {
+  Params: { kind: string; id: string }
+  Querystring: { token?: unknown; rooftop?: unknown }
+}
+
+/** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. One log line a click, without a secret. */
+export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
+  const isRight = tokenCheck(token)
+  app.get<Click>('/links/:kind/:id', async (request, reply) => {
+    const begun = performance.now()
+    const { params, query, headers } = request
+    const kind = linkKinds.find((one) => one === params.kind) ?? null
+    const tell = (outcome: string, more: object = {}) =>
+      log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
+    if (!isRight(tokenOf(headers.authorization, query.token))) {
+      tell('refused')
+      return await sendPage(request, reply, refusedPage)
+    }
+    const outcome = await open(links, kind, params.id, query.rooftop)
+    const reason = 'reason' in outcome ? { reason: outcome.reason } : {}
+    // Of an unknown id nobody knows what it is.
+    tell(outcome.is, outcome.is === 'unknown' ? {} : { id: params.id, ...reason })
+    return await answer(request, reply, kind, outcome)
+  })
+}
+
+async function open(
+  links: LinkOpener,
+  kind: LinkKind | null,
+  id: string,
+  rooftop: unknown,
+): Promise<LinkOutcome> {
+  const isChosen = rooftop !== undefined && rooftop !== ''
+  if (kind === null || (isChosen && typeof rooftop !== 'string')) return { is: 'unknown' }
+  return await links.open({ kind, id, rooftopUid: isChosen ? String(rooftop) : null })
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  kind: LinkKind | null,
+  outcome: LinkOutcome,
+): Promise<void> {
+  if (outcome.is === 'live')
+    await reply.code(302).header('location', new URL(outcome.url).href).send()
+  else if (outcome.is === 'vanished' && outcome.archived !== null)
+    await sendArchived(reply, outcome.archived)
+  else await sendPage(request, reply, outcomePage(kind, outcome))
+}
+
+/** The copy that was kept, where the source has none any more. */
+async function sendArchived(reply: FastifyReply, { path, byteCount }: ArchivedFile): Promise<void> {
+  reply.type('application/pdf').header('content-length', byteCount)
+  await reply.send(createReadStream(path))
+}

@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest'
+import { dayMs, type House } from '../support/nights.ts'
+import { addCheck, checkedHouse, paths, permalink, serveHouse, token } from './served.ts'
+
+/** Status, headers but for the time of day, and body, byte for byte. */
+async function bytesOf(answer: Response) {
+  const { date: _date, ...headers } = Object.fromEntries(answer.headers)
+  return { status: answer.status, headers, body: await answer.text() }
+}
+
+async function openOne(): Promise<{ house: House; id: string }> {
+  const house = await checkedHouse([{ photos: [{ id: 501 }] }])
+  const id = addCheck(house)
+  await house.night()
+  return { house, id }
+}
+
+test.each(['text/html', 'application/json'])(
+  'a wrong token gets 401 and the same bytes (%s), whether the link exists, is no link at all, or the token is missing',
+  async (accept) => {
+    const { house: opened, id } = await openOne()
+    await using house = opened
+    await using server = await serveHouse(house)
+    const known = `/links/ppsr_pdf/${id}`
+    const wrong = [
+      `${known}?token=wrong`,
+      `${known}?token=${token}x`,
+      `${known}?token=${token}&token=${token}`,
+      `${known}?token=`,
+      known,
+      '/links/ppsr_pdf/nothing?token=wrong',
+      '/links/photo/501?token=wrong',
+      '/links/kind-unknown/1?token=wrong',
+    ]
+
+    const answers = await Promise.all(
+      wrong.map(async (path) => await bytesOf(await server.click(path, { headers: { accept } }))),
+    )
+
+    expect(answers[0]).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
+    for (const answer of answers) expect(answer).toEqual(answers[0])
+    expect(answers[0]!.body).not.toContain(id)
+  },
+)
+
+test('the token also comes as a bearer, and a wrong bearer is not saved by the address', async () => {
+  const { house: opened, id } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  const path = `/links/ppsr_pdf/${id}`
+  const bearer = (value: string) => ({ headers: { authorization: value } })
+
+  const right = await server.click(path, bearer(`Bearer ${token}`))
+  const lower = await server.click(path, bearer(`bearer ${token}`))
+  const wrong = await server.click(permalink('ppsr_pdf', id), bearer('Bearer wrong'))
+  const basic = await server.click(path, bearer(`Basic ${token}`))
+
+  expect([right, lower, wrong, basic].map(({ status }) => status)).toEqual([302, 302, 401, 401])
+})
+
+test('a wrong token asks neither the warehouse nor the source', async () => {
+  const { house: opened, id } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  await house.database.pool.query('alter table core.vehicle_check rename to elsewhere')
+  const before = house.sandbox.requests.count()
+
+  const wrong = await server.click(`/links/ppsr_pdf/${id}?token=wrong`)
+  const asked = house.sandbox.requests.count() - before
+  const right = await server.click(permalink('ppsr_pdf', id))
+
+  expect({ wrong: wrong.status, asked, right: right.status }).toEqual({
+    wrong: 401,
+    asked: 0,
+    right: 503,
+  })
+})
+
+test('HEAD answers as GET does, without a body', async () => {
+  const { house: opened, id } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+
+  const live = await server.click(permalink('ppsr_pdf', id), { method: 'HEAD' })
+  const unknown = await server.click(permalink('ppsr_pdf', 'x'), { method: 'HEAD' })
+
+  expect(live.status).toBe(302)
+  expect(live.headers.get('location')).toContain('/pdf/ppsr/')
+  expect({ status: unknown.status, body: await unknown.text() }).toEqual({ status: 404, body: '' })
+})
+
+test('an id that is not known is a page, and nothing of the address is echoed', async () => {
+  const { house: opened } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  const script = encodeURIComponent('<script>alert(1)</script>')
+
+  const answers = await Promise.all(
+    [
+      permalink('ppsr_pdf', script),
+      permalink('photo', script),
+      permalink('photo', '99999999999999999999'),
+      permalink(script, '1'),
+      permalink('ppsr_pdf', '1', `&rooftop=${script}`),
+      permalink('ppsr_pdf', '1', '&rooftop=a&rooftop=b'),
+      permalink('ppsr_pdf', '%00'),
+      `/${script}`,
+    ].map(async (path) => {
+      const answer = await server.click(path)
+      return { status: answer.status, echo: (await answer.text()).includes('alert') }
+    }),
+  )
+
+  for (const answer of answers) expect(answer).toEqual({ status: 404, echo: false })
+})
+
+test('/health needs no token', async () => {
+  const { house: opened } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+
+  const answer = await server.click('/health')
+
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 200,
+    body: { status: 'ok' },
+  })
+})
+
+test('a click leaves one line with kind, outcome and time, and no line holds the token, a signature or a key', async () => {
+  const { house: opened, id } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  await server.click(permalink('ppsr_pdf', id))
+  house.sandbox.clock.advance(8 * dayMs)
+  const live = await server.click(permalink('ppsr_pdf', id))
+  const photo = await server.click(permalink('photo', '501'))
+  await server.click(`/links/${token}/${token}`)
+  await server.click(permalink('ppsr_pdf', token))
+  house.sandbox.clock.advance(8 * dayMs)
+  const { search } = new URL(live.headers.get('location')!)
+  house.sandbox.faults.add({
+    match: { path: paths.ppsr },
+    fault: { kind: 'status', status: 500, body: { error: `see https://files.example/x${search}` } },
+  })
+  await server.click(permalink('ppsr_pdf', id))
+
+  const lines = server.logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'link')
+  const ms = expect.any(Number)
+  expect(lines).toEqual([
+    expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'live', ms, id }),
+    expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'live', ms, id }),
+    expect.objectContaining({ kind: 'photo', outcome: 'live', ms, id: '501' }),
+    expect.objectContaining({ kind: null, outcome: 'refused', ms }),
+    expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'unknown', ms }),
+    expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'unavailable', ms, id }),
+  ])
+  const text = server.logged.join('')
+  const secrets = [live, photo].map(({ headers }) => new URL(headers.get('location')!).search)
+  for (const secret of [token, ...secrets, 'signature=']) expect(text).not.toContain(secret)
+})

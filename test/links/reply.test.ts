@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { prefersJson } from '#src/links/reply.ts'
+import { tokenCheck, tokenOf } from '#src/links/token.ts'
+
+test.each([
+  [undefined, false],
+  ['', false],
+  ['*/*', false],
+  ['application/json', true],
+  ['application/json, text/plain, */*', false],
+  ['application/*', true],
+  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', false],
+  ['text/html;q=0.5, application/json', true],
+  ['application/json;q=0.2, text/html', false],
+  ['application/json;q=nonsense', false],
+] as const)('Accept %s: JSON %s', (accept, isJson) => {
+  expect(prefersJson(accept)).toBe(isJson)
+})
+
+test('only the very token is right', () => {
+  const isRight = tokenCheck('the token')
+
+  expect(isRight('the token')).toBe(true)
+  for (const wrong of [null, '', 'the toke', 'the tokenn', 'THE TOKEN'])
+    expect(isRight(wrong)).toBe(false)
+})
+
+test('a token is a bearer, else the one in the query', () => {
+  expect(tokenOf('Bearer a b ', 'c')).toBe('a b')
+  expect(tokenOf('Basic abc', 'c')).toBe('c')
+  expect(tokenOf(undefined, ['c', 'd'])).toBe(null)
+  expect(tokenOf(undefined, undefined)).toBe(null)
+})
