@@ -1,0 +1,158 @@
+/**
+ * The headers that dealers' systems write, by the field that they mean; `|` separates them. Compared as
+ * normalised keys (header-name.ts), so case, blanks and punctuation do not matter here.
+ */
+export const aliasTable = {
+  stock_number: `
+    stock number | stock no | stock num | stock # | stock id | stock no ss | your stock number |
+    dealer stock number | inventory # | inv # | inventory number | unit number | unit id |
+    unit no | sku | vehicle reference | internal vehicle number | reference | reference no | ref |
+    ref no | lot# | lot number | fleet # | fleet no | رقم المخزون | رقم السيارة | الرقم المرجعي |
+    الرقم التسلسلي | رقم السيارة للحسابات | stock code | stk no | stk | stock reference |
+    stock ref | vehicle number | dealer stock no | inventory id | رقم الستوك | رقم الاستوك |
+    كود السيارة`,
+  vin: `
+    vin | vin number | vin no | vehicle vin | vehicle identification number | identification |
+    chassis | chassis no | chassis number | vehicle chassis number | vin chassis number |
+    vin / chassis | vin raw | frame no | رقم الهيكل | الهيكل | رقم الشاسيه | رقم الشاصي |
+    الشاسيه | رقم القاعدة | vin code | frame number | vin/chassis no | رقم الشاصيه`,
+  vin_partial: `
+    vin last8 | vin last6`,
+  plate: `
+    rego | rego num | rego no | rego number | rego plate | reg # | reg no | reg number |
+    registration | registration no | registration number | registration plate | plate | plate no |
+    plate number | license plate | lic plate | licence plate | license | number plate |
+    رقم اللوحة | اللوحة | لوحة التسجيل | رقم اللوحة عربي | رقم اللوحة إنجليزي |
+    registration mark | tag | رقم لوحة السيارة`,
+  plate_state: `
+    rego state | state | plate state | registration jurisdiction | registration state |
+    jurisdiction | location state | emirate | plate source | plate code`,
+  make: `
+    make | make name | manufacturer | brand | vehicle make | car make | make code | marque | oem |
+    mfr | الماركة | الصانع | الشركة المصنعة | الشركة | ماركة السيارة | car brand | vehicle brand |
+    make description | ماركة | الصانعة`,
+  model: `
+    model | model name | vehicle model | car model | model group | model / الموديل |
+    type / model | الطراز | الموديل | النوع | model description | طراز`,
+  variant: `
+    variant | variant name | trim | trim level | trim name | motors trim | badge | grade |
+    grade name | model grade | version | edition | derivative | specification | model detail |
+    style | trim-style | style description | spec level | الفئة | فئة السيارة`,
+  series: `
+    series | series name | model series | generation | model code | model number | body code`,
+  model_year: `
+    year | yr | model year | my | year group | manu year | year of manufacture |
+    manufacture year | manufacturing year | mfg year | production year | year of production |
+    build year | registration year | year of registration | vehicle year | السنة | سنة الصنع |
+    سنة الموديل | year model | yom | year built | build yr | سنة | موديل السنة`,
+  build_date: `
+    build date | built | manu month | manufacture month | production date`,
+  compliance_date: `
+    compliance date | complied | compliance`,
+  registration_date: `
+    registration date | 1st registration | 1st registration date | first registration |
+    first registration date | month of registration`,
+  registration_expiry: `
+    registration expiry | rego expiry | reg expiry | reg exp | licence expiry`,
+  title_combined: `
+    vehicle | vehicle info | title | name | car name | heading | header | full vehicle |
+    description of vehicle | unit`,
+  body: `
+    body | body type | body style | vehicle type | vehicle sub category | car type | segment |
+    نوع الهيكل`,
+  transmission: `
+    transmission | tranmission | trans | gearbox | gear type | transmission type |
+    transmission description | transmission desc | gears | ناقل الحركة | القير`,
+  fuel: `
+    fuel | fuel type | type of fuel | power type | نوع الوقود | الوقود`,
+  engine: `
+    engine | engine description | engine type | engine size | engine capacity |
+    engine capacity cc | engine displacement | cc | capacity | liters | المحرك`,
+  cylinders: `
+    cylinders | engine cylinders | cyl | no. of cylinders | cylindersin engine`,
+  drive: `
+    drivetrain | drive type | drive line | drive | powertrain`,
+  colour_exterior: `
+    colour | color | colour name | body colour | exterior color | exterior colour | ext color |
+    ext color generic | exterior colours | paint color | vehicle color | اللون | اللون الخارجي |
+    لون السيارة | paint | لون`,
+  colour_interior: `
+    interior color | int color | in color | int color generic | interior colour | trim colour |
+    interior | interior colours | upholstery | اللون الداخلي`,
+  colour_combined: `
+    colour ext int | colours | colors`,
+  odometer: `
+    odometer | odometer reading | odo | mileage | milage | mileage value | miles |
+    vehicle mileage | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
+    miles fs | العداد | قراءة العداد | الممشى | المسافة | كيلومترات | عدد الكيلومترات | klms |
+    klm | odo reading | current km | current odometer | kilometrage | عداد | عداد الكيلومترات`,
+  odometer_unit: `
+    mileage.unit | odometer unit | unit of distance`,
+  condition: `
+    condition | new/used | used or new | used/new | stock type | listing type | inventory type |
+    state of vehicle | is new | vehicle condition | حالة المركبة | الحالة`,
+  certified: `
+    certified | cpo | certified pre owned | oemcertified | dealer certified`,
+  price_asking: `
+    price | asking price | list price | selling price | sale price | internet price |
+    advertised price | retail | retail price | price current | price formatted | price aed |
+    drive away price | driveaway | dap | egc price | price egc | regular price | car prices |
+    السعر | سعر البيع | sell price | web price | cash price | ticket price | display price |
+    screen price | advertised | retail asking price | السعر المطلوب | سعر`,
+  price_type: `
+    price type | egc`,
+  price_currency: `
+    currency | cur | العملة | currency code`,
+  price_msrp: `
+    msrp | sticker price | msrpprice | vehicle msrp | rrp | list new price`,
+  cost: `
+    cost | unit cost | cost price | dealer cost | price cost | invoice | invoice price |
+    invoice amount | purchase price | stand in value | acv | التكلفة | سعر الشراء | total cost |
+    landed cost | buy price | net cost | stand in | سعر التكلفة`,
+  price_wholesale: `
+    wholesale | price wholesale | trade price | trade in value | mm trade valuation |
+    mmr wholesale | book value | book`,
+  days_in_stock: `
+    age | days | days in stock | stock days | age in days | days in inventory | dom |
+    group stock days`,
+  received_date: `
+    date in stock | received date | date received | date added | inventory since | purchase date |
+    stock date | invoice date | create date | list date | acquired | acquired date | acquired on |
+    date acquired | stocked date | date purchased | arrival date | intake date | stock in date |
+    تاريخ الشراء | تاريخ الدخول`,
+  location: `
+    location | lot location | branch | yard | yard code | yard name | rooftop | dealer name |
+    dealership name | store | store code | dealer id | dealership id | dealership | dealer code |
+    vehicle location | current location | site | city | region | emirate location | الموقع |
+    المعرض | الفرع | المدينة`,
+  status: `
+    status | vehicle status | sale status | stock status | inventory status | availability |
+    reserved | active | حالة السيارة`,
+  photos: `
+    photos | photo | image list | image url | image urls | picture urls | photo url list |
+    photo links | photo urls | images | image | image[0].url | photo path |
+    website link for images | صورة`,
+  photo_count: `
+    photo count | photos count | image count | physical images`,
+  gcc_spec: `
+    gcc | gcc spec | gcc specs | regional specs | specs | spec | target market | origin |
+    brand type | المواصفات | مواصفات | الوارد`,
+  adcode: `
+    adcode | autodata code`,
+  nvic: `
+    nvic | nvic code`,
+  redbook_code: `
+    redbook code | specification code | m&m code | vehicle code`,
+  engine_number: `
+    engine number | engine no | رقم المحرك`,
+  owners: `
+    owners | previous owners | no of owners`,
+  notes: `
+    comments | notes | description | vehicle description | adv description | remarks |
+    seller comments`,
+  url: `
+    url | link | vdp | vdp url | permalink | car details link | shorten vdp url`,
+  row_index: `
+    # | s# | sr no | s.no | serial | index | column1 | unnamed: 0 | no | م | row | row number |
+    row no | line no | record no | مسلسل | تسلسل`,
+} as const

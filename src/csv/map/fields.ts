@@ -1,0 +1,45 @@
+import { nearestName } from '../../values/nearest-name.ts'
+import { aliasTable } from './alias-table.ts'
+import { headerKey } from './header-name.ts'
+
+/** What a column of a stock list can hold; an unknown column holds none of these and is kept all the same. */
+export type Field = keyof typeof aliasTable
+
+export const fields = Object.keys(aliasTable) as readonly Field[]
+
+/** The columns of `core.stock_unit` that a file fills, by the field that fills them. */
+export const stockColumns = {
+  stock_number: 'stock_no',
+  vin: 'vin',
+  adcode: 'adcode',
+  plate: 'plate',
+  make: 'make',
+  model: 'model',
+  variant: 'variant',
+  model_year: 'model_year',
+  odometer: 'odometer_km',
+  price_asking: 'asking_price',
+  cost: 'cost',
+  price_currency: 'currency_code',
+  received_date: 'acquired_on',
+} as const satisfies Partial<Record<Field, string>>
+
+const byName = new Map<string, Field>([
+  ...Object.entries(stockColumns).map(([field, column]) => [headerKey(column), field] as const),
+  ...fields.map((field) => [headerKey(field), field] as const),
+] as [string, Field][])
+
+/** The field of that name, or of that column of `core.stock_unit`; undefined when there is none. */
+export function fieldNamed(name: string): Field | undefined {
+  return byName.get(headerKey(name))
+}
+
+/** The field that a misspelt name was meant to be. */
+export function nearestField(name: string): string | undefined {
+  return nearestName(name, [...fields, ...Object.values(stockColumns)])
+}
+
+/** Is it a column of `core.stock_unit`? Then a doubtful mapping is asked about, never taken. */
+export function isStockField(field: Field): field is keyof typeof stockColumns {
+  return field in stockColumns
+}

@@ -1,0 +1,115 @@
+import { typeDate } from './date.ts'
+import { currencyOf, type Money, typeMoney } from './money.ts'
+import { thousands } from './number.ts'
+import { distanceUnitOf, typeOdometer } from './odometer.ts'
+import { isOnApplication } from './placeholders.ts'
+import type { RowNotes } from './row-notes.ts'
+import type { StockDraft } from './stock-row.ts'
+import type { ColumnStyles } from './styles.ts'
+
+const zero = '0.000'
+
+/** Fills in price, cost, currency, odometer and the day in stock. */
+export function typeAmounts(draft: StockDraft, notes: RowNotes, styles: ColumnStyles): void {
+  const isNew = isNewVehicle(draft.extras['condition'], notes)
+  const price = askingPrice(draft, notes, styles, isNew)
+  const cost = money('cost', notes, styles)
+  draft.asking_price = price?.amount ?? null
+  draft.cost = cost === null || cost.amount === zero ? null : cost.amount
+  draft.currency_code = currency(price ?? cost, notes, styles)
+  typeDistance(draft, notes, styles, isNew)
+  const day = notes.text('received_date')
+  const style = styles.dates.get(notes.place('received_date')?.index ?? -1)
+  if (day !== null && style)
+    draft.acquired_on = notes.take('received_date', typeDate(day, style, styles.options.today))
+}
+
+function money(
+  field: 'price_asking' | 'cost',
+  notes: RowNotes,
+  styles: ColumnStyles,
+): Money | null {
+  const text = notes.text(field)
+  if (text === null) return null
+  const style = styles.money.get(notes.place(field)!.index) ?? thousands
+  return notes.take(field, typeMoney(text, style))
+}
+
+/** No price is null and never 0: POA is a mark, a 0 is somebody's empty cell. */
+function askingPrice(
+  draft: StockDraft,
+  notes: RowNotes,
+  styles: ColumnStyles,
+  isNew: boolean,
+): Money | null {
+  const text = notes.text('price_asking')
+  if (text !== null && isOnApplication(text)) {
+    draft.price_on_application = true
+    notes.cell('price_asking', {
+      code: 'PRICE_POA',
+      severity: 'info',
+      hint: 'taken as "price on application": no asking price',
+    })
+    return null
+  }
+  const price = money('price_asking', notes, styles)
+  if (price?.amount !== zero) return price
+  notes.cell('price_asking', {
+    code: 'ZERO_PRICE',
+    severity: isNew ? 'info' : 'warning',
+    hint: 'a price of 0 was taken as no price',
+  })
+  return null
+}
+
+/** The cell's own currency, the currency column's, the header's, the rooftop's. */
+function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
+  const { currency: rooftop } = styles.options
+  const named = notes.text('price_currency')
+  const column =
+    (named === null ? null : currencyOf(named)) ??
+    notes.place('price_asking')?.column.currency ??
+    notes.place('cost')?.column.currency ??
+    rooftop
+  const own = money?.currency ?? column
+  if (own !== rooftop && money !== null && (money.currency !== null || named !== null))
+    notes.cell(notes.text('price_asking') === null ? 'cost' : 'price_asking', {
+      code: 'CURRENCY_DIFFERS',
+      severity: 'warning',
+      hint: `the amount is in ${own}, the rooftop sells in ${rooftop}; it was kept in ${own}`,
+    })
+  return own
+}
+
+function typeDistance(
+  draft: StockDraft,
+  notes: RowNotes,
+  styles: ColumnStyles,
+  isNew: boolean,
+): void {
+  const text = notes.text('odometer')
+  if (text === null) return
+  const unitText = notes.text('odometer_unit')
+  const unit = (unitText === null ? null : distanceUnitOf(unitText)) ?? styles.odometerUnit
+  const distance = notes.take('odometer', typeOdometer(text, unit))
+  if (distance === null) return
+  draft.odometer_km = distance.km
+  draft.extras['odometer'] = String(distance.reading)
+  draft.extras['odometer_unit'] = distance.unit
+  if (distance.reading === 0 && !isNew)
+    notes.cell('odometer', {
+      code: 'ZERO_ODOMETER',
+      severity: 'warning',
+      hint: 'a used vehicle has run more than 0: correct the cell or leave it empty',
+    })
+}
+
+const newWords = /^(n|(brand ?)?new\b.*|جديد|جديدة)$/i
+
+function isNewVehicle(condition: string | undefined, notes: RowNotes): boolean {
+  if (condition === undefined) return false
+  if (newWords.test(condition)) return true
+  const isFlagOfNew =
+    notes.place('condition')?.column.header?.toLowerCase().includes('new') ?? false
+  return isFlagOfNew && /^(true|yes|y|1)$/i.test(condition)
+}

@@ -1,0 +1,148 @@
+import { type Typed, typed, unreadable } from './issue.ts'
+
+export type DateOrder = 'day-first' | 'month-first'
+
+/** How the numeric dates of a column are read. `mixed`: both orders are there, so 02/03 could be either. */
+export interface DateStyle {
+  readonly order: DateOrder
+  readonly isMixed: boolean
+}
+
+/** Dates that only one order can explain, and dates that both can. */
+export interface DateEvidence {
+  readonly dayFirst: number
+  readonly monthFirst: number
+  readonly either: number
+}
+
+interface Parts {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}
+
+const numeric = /^(\d{1,2})([/.\- ])(\d{1,2})\2(\d{4}|\d{2})(?:[ T,]+\d{1,2}[:.]\d{2}.*)?$/
+const yearFirst = /^(\d{4})([/.\- ])(\d{1,2})\2(\d{1,2})(?:[ T]+\d{1,2}[:.]\d{2}.*)?$/
+const compact = /^((?:19|20)\d{2})(\d{2})(\d{2})$/
+const dayMonthName =
+  /^(?:\p{L}+,? )?(\d{1,2})(?:st|nd|rd|th)?[ /\-.,]*(\p{L}+)[ /\-.,]*(\d{4}|\d{2})(?: .*)?$/u
+const monthNameDay = /^(\p{L}+)[ .-]*(\d{1,2})(?:st|nd|rd|th)?[ ,-]+(\d{4})(?: .*)?$/u
+const serial = /^\d{5}(\.\d+)?$/
+/** Day 0 of Excel's calendar with its 29 February 1900. */
+const excelEpoch = Date.UTC(1899, 11, 30)
+const dayMs = 86_400_000
+const months = new Map<string, number>(
+  [
+    'jan january يناير',
+    'feb february فبراير',
+    'mar march مارس',
+    'apr april أبريل ابريل',
+    'may مايو',
+    'jun june يونيو',
+    'jul july يوليو',
+    'aug august أغسطس اغسطس',
+    'sep sept september سبتمبر',
+    'oct october أكتوبر اكتوبر',
+    'nov november نوفمبر',
+    'dec december ديسمبر',
+  ].flatMap((names, index) => names.split(' ').map((name) => [name, index + 1] as const)),
+)
+
+/** Which orders can a numeric date be read in? Null for a date that says its order itself, and for no date at all. */
+export function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
+  const found = numeric.exec(text)
+  if (!found) return null
+  const [first, second] = [Number(found[1]), Number(found[3])]
+  if (first > 12) return second > 12 ? null : 'day-first'
+  if (second > 12) return 'month-first'
+  return first === second ? null : 'either'
+}
+
+/** Is it a date in any form but a bare serial number? */
+export function looksLikeDate(text: string): boolean {
+  return (
+    text.length <= 40 &&
+    (numeric.test(text) || yearFirst.test(text) || namedParts(text, 2000) !== null)
+  )
+}
+
+/** A calendar day `YYYY-MM-DD` from a cell's plain text; a time of day is left out. `today` settles two-digit years. */
+export function typeDate(text: string, style: DateStyle, today: string): Typed<string> {
+  const fit = text.length > 40 ? null : text
+  if (fit === null) return unreadable(text, 'a date')
+  if (serial.test(fit)) return fromSerial(fit, today)
+  const parts = ownParts(fit, Number(today.slice(0, 4))) ?? numericParts(fit, style, today)
+  if (parts === null) return unreadable(text, 'a date')
+  if (parts === 'either')
+    return typed<string>(null, {
+      code: 'DATE_ORDER_MIXED',
+      severity: 'error',
+      hint: 'the column holds dates with the day first and with the month first, so this one could be two days: write it as YYYY-MM-DD',
+    })
+  return inTime(dayText(parts), text, today)
+}
+
+function inTime(day: string | null, text: string, today: string): Typed<string> {
+  if (day === null) return unreadable(text, 'a day of the calendar')
+  if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
+    return typed(day)
+  return typed<string>(null, {
+    code: 'constraint-error',
+    severity: 'warning',
+    hint: 'the date is out of reach (before 1950, or more than a year from now) and was left out',
+  })
+}
+
+/** The parts of a date that says its order itself. */
+function ownParts(text: string, thisYear: number): Parts | null {
+  const found = yearFirst.exec(text)
+  if (found) return { year: Number(found[1]), month: Number(found[3]), day: Number(found[4]) }
+  const packed = compact.exec(text)
+  if (packed) return { year: Number(packed[1]), month: Number(packed[2]), day: Number(packed[3]) }
+  return namedParts(text, thisYear)
+}
+
+function namedParts(text: string, thisYear: number): Parts | null {
+  const dayFirst = dayMonthName.exec(text)
+  const monthFirst = dayFirst ? null : monthNameDay.exec(text)
+  const month = months.get((dayFirst?.[2] ?? monthFirst?.[1] ?? '').toLowerCase())
+  if (month === undefined) return null
+  const year = fullYear(dayFirst?.[3] ?? monthFirst![3]!, thisYear)
+  return { year, month, day: Number(dayFirst?.[1] ?? monthFirst![2]!) }
+}
+
+function numericParts(text: string, style: DateStyle, today: string): Parts | 'either' | null {
+  const found = numeric.exec(text)
+  if (!found) return null
+  const orders = ordersOf(text)
+  if (orders === 'either' && style.isMixed) return 'either'
+  const order = orders === 'day-first' || orders === 'month-first' ? orders : style.order
+  const [first, second] = [Number(found[1]), Number(found[3])]
+  const year = fullYear(found[4]!, Number(today.slice(0, 4)))
+  return order === 'day-first'
+    ? { year, month: second, day: first }
+    : { year, month: first, day: second }
+}
+
+/** Two digits mean the century in which the year is at most next year. */
+function fullYear(text: string, thisYear: number): number {
+  if (text.length === 4) return Number(text)
+  const year = Math.floor(thisYear / 100) * 100 + Number(text)
+  return year <= thisYear + 1 ? year : year - 100
+}
+
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+function dayText({ year, month, day }: Parts): string | null {
+  const isLeap =
+    month === 2 && day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  if (day < 1 || (day > (monthDays[month - 1] ?? 0) && !isLeap)) return null
+  return `${year}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}`
+}
+
+/** 44927 is 2023-01-01: a date that lost its format in Excel. */
+function fromSerial(text: string, today: string): Typed<string> {
+  const days = Math.floor(Number(text))
+  if (days < 18_264 || days > 73_050) return unreadable(text, 'a date')
+  return inTime(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), text, today)
+}

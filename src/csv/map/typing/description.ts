@@ -1,0 +1,58 @@
+import { typeModelYear } from './model-year.ts'
+import type { RowNotes } from './row-notes.ts'
+import type { StockDraft } from './stock-row.ts'
+import type { TypingOptions } from './styles.ts'
+import { splitTitle } from './title.ts'
+import { isCheckDigitLaw, modelYearsOf } from './vin.ts'
+
+/** Fills in what the vehicle is: make, model, variant, year, plate, catalogue code. */
+export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
+  draft.make = notes.name('make')
+  draft.model = notes.name('model')
+  draft.variant = notes.name('variant')
+  draft.adcode = notes.name('adcode')
+  draft.plate =
+    notes
+      .name('plate')
+      ?.toUpperCase()
+      .replace(/[\s.·•-]/g, '') || null
+  const year = notes.text('model_year')
+  if (year !== null) draft.model_year = notes.take('model_year', typeModelYear(year, options.today))
+  if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
+  splitColours(draft)
+  if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
+}
+
+/** An advertisement's title stands in where the file has no columns of its own for it. */
+function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOptions): void {
+  const text = notes.text('title_combined')
+  const title = text === null ? null : splitTitle(text)
+  if (!title) return
+  draft.make ??= title.make
+  if (draft.model === null) {
+    draft.model = title.model
+    draft.variant ??= title.variant
+  }
+  if (title.year !== null) draft.model_year ??= typeModelYear(title.year, today).value
+}
+
+/** `White / Black` */
+function splitColours({ extras }: StockDraft): void {
+  const both = extras['colour_combined']?.split('/')
+  if (both?.length !== 2) return
+  extras['colour_exterior'] ??= both[0]!.trim()
+  extras['colour_interior'] ??= both[1]!.trim()
+}
+
+/** The tenth character names the model year on nearly all US vehicles. The dealer's year stays. */
+function compareYear(draft: StockDraft, notes: RowNotes): void {
+  const { vin, model_year: year } = draft
+  if (vin === null || year === null || year < 1981 || !isCheckDigitLaw(vin)) return
+  const years = modelYearsOf(vin)
+  if (years.includes(year)) return
+  notes.cell('vin', {
+    code: 'VIN_YEAR',
+    severity: 'warning',
+    hint: `the VIN is of model year ${years.join(' or ') || 'unknown'}, the row says ${year}: compare with the vehicle`,
+  })
+}

@@ -1,0 +1,74 @@
+/**
+ * `error`: the value cannot be taken and the row is rejected. `warning`: the row is taken, the value is
+ * doubtful or left out. `info`: worth knowing.
+ */
+export type Severity = 'error' | 'warning' | 'info'
+
+export type IssueCode =
+  | 'primary-key'
+  | 'type-error'
+  | 'TOTALS_ROW'
+  | 'constraint-error'
+  | 'STOCK_LOOKS_LIKE_DATE'
+  | 'STOCK_LOOKS_LIKE_NUMBER'
+  | 'SCI_NOTATION'
+  | 'DIGITS_LOST'
+  | 'EXCEL_ERROR'
+  | 'VIN_CHECK_DIGIT'
+  | 'VIN_CHAR'
+  | 'VIN_LENGTH'
+  | 'VIN_TEST'
+  | 'VIN_YEAR'
+  | 'VIN_AS_KEY'
+  | 'PRICE_POA'
+  | 'ZERO_PRICE'
+  | 'ZERO_ODOMETER'
+  | 'CURRENCY_DIFFERS'
+  | 'NUMBER_STYLE_ASSUMED'
+  | 'NUMBER_STYLE_MIXED'
+  | 'UNIT_ASSUMED'
+  | 'UNIT_DOUBTED'
+  | 'DATE_ORDER_ASSUMED'
+  | 'DATE_ORDER_MIXED'
+
+/** What is to be said of a cell, before its place is known. */
+export interface Finding {
+  readonly code: IssueCode
+  readonly severity: Severity
+  /** What to do, in a sentence or less. */
+  readonly hint: string
+}
+
+/** A finding in its place. */
+export interface CellIssue {
+  readonly code: string
+  readonly severity: Severity
+  /** Physical line of the record, from 1; null when it is about a whole column. */
+  readonly line: number | null
+  /** The header as in the file; null when it is about a whole row. */
+  readonly column: string | null
+  /** The cell as in the file. */
+  readonly text: string
+  readonly hint: string
+}
+
+/** A typed cell: its value, null where it holds none, and what is to be said of it. */
+export interface Typed<Value> {
+  readonly value: Value | null
+  readonly findings: readonly Finding[]
+}
+
+const none: readonly Finding[] = []
+
+export function typed<Value>(value: Value | null, ...findings: readonly Finding[]): Typed<Value> {
+  return { value, findings: findings.length === 0 ? none : findings }
+}
+
+/** The rule for what cannot be read: words are left out, digits that make no sense reject the row. */
+export function unreadable<Value>(text: string, wanted: string): Typed<Value> {
+  return typed<Value>(null, {
+    code: 'type-error',
+    severity: /\d/.test(text) ? 'error' : 'warning',
+    hint: `this is not ${wanted}: correct the cell or leave it empty`,
+  })
+}

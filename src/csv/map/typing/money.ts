@@ -1,0 +1,104 @@
+import { type Finding, type Typed, typed, unreadable } from './issue.ts'
+import { type Digits, decimalText, digitsIn, type NumberStyle, type Reading } from './number.ts'
+import { readQuantity } from './quantity.ts'
+
+/** An amount as written: its reading, and the currency that its cell names. */
+export interface AmountText {
+  readonly reading: Reading
+  readonly isNegative: boolean
+  /** 45k, 165 ألف */
+  readonly isThousands: boolean
+  /** ISO 4217; null when the cell names none, or only a `$`. */
+  readonly currency: string | null
+}
+
+export interface Money {
+  /** As `numeric(15,3)` writes it. */
+  readonly amount: string
+  /** What the cell itself says; null when it says nothing. */
+  readonly currency: string | null
+}
+
+const currencyWords = new Map([
+  ...names('AED', 'aed dhs dh د.إ درهم dirhams'),
+  ...names('SAR', 'sar sr ر.س ريال ریال'),
+  ...names('QAR', 'qar qr ر.ق'),
+  ...names('KWD', 'kwd kd د.ك'),
+  ...names('BHD', 'bhd bd د.ب'),
+  ...names('OMR', 'omr ro ر.ع'),
+  ...names('AUD', 'aud au$ a$ aud$'),
+  ...names('USD', 'usd us$ usd$'),
+  ...names('NZD', 'nzd nz$'),
+  ...names('CAD', 'cad c$ ca$'),
+  ...names('GBP', 'gbp £'),
+  ...names('EUR', 'eur €'),
+  ...names('ZAR', 'zar r'),
+  ...names('BRL', 'brl r$'),
+  ...names('INR', 'inr rs ₹'),
+])
+const thousand = new Set(['k', 'ألف', 'الف'])
+/** Words that dealers write beside a price and that do not change it. */
+const beside = new Set(
+  names(
+    '',
+    `drive away driveaway dap egc ono neg negotiable firm only orc on road roads govt charges
+     ex excl excluding inc incl including plus gst vat tax $`,
+  ).map(([word]) => word),
+)
+const threeDecimals = new Set(['KWD', 'BHD', 'OMR', 'JOD', 'TND'])
+
+function names(currency: string, words: string): [string, string][] {
+  return words.split(/\s+/).map((word) => [word, currency])
+}
+
+/** The currency of a word or of a currency column's cell; null when it is none. */
+export function currencyOf(text: string): string | null {
+  const known = currencyWords.get(text.toLowerCase().replace(/[.\s]+$/, ''))
+  return known ?? (/^[A-Z]{3}$/.test(text) ? text : null)
+}
+
+/** Takes an amount apart; null when the cell holds no single number, or words that may mean another amount. */
+export function readAmount(text: string): AmountText | null {
+  const quantity = readQuantity(text)
+  if (!quantity) return null
+  let currency: string | null = null
+  let isThousands = false
+  for (const word of quantity.words)
+    if (currencyWords.has(word)) currency = currencyWords.get(word)!
+    else if (thousand.has(word)) isThousands = true
+    else if (!beside.has(word)) return null
+  return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, currency }
+}
+
+/** Does the currency count in thousandths, as those of Kuwait, Bahrain and Oman do? */
+export function hasThreeDecimals(currency: string): boolean {
+  return threeDecimals.has(currency)
+}
+
+/** An amount of money from a cell's plain text, never by way of a float. Zero stays zero here. */
+export function typeMoney(text: string, style: NumberStyle): Typed<Money> {
+  const amount = readAmount(text)
+  if (!amount) return unreadable(text, 'an amount of money')
+  if (amount.isNegative) return typed<Money>(null, belowZero)
+  const digits = digitsIn(style, amount.reading)
+  const value = decimalText(amount.isThousands ? timesThousand(digits) : digits)
+  if (value === null) return typed<Money>(null, tooLarge)
+  return typed({ amount: value, currency: amount.currency })
+}
+
+export const belowZero: Finding = {
+  code: 'constraint-error',
+  severity: 'error',
+  hint: 'the number is below zero: correct the cell or leave it empty',
+}
+const tooLarge: Finding = {
+  code: 'constraint-error',
+  severity: 'error',
+  hint: 'the amount has more than 12 digits: correct the cell or leave it empty',
+}
+
+/** 1.5k is 1500. */
+export function timesThousand({ whole, fraction }: Digits): Digits {
+  const moved = whole + fraction.slice(0, 3).padEnd(3, '0')
+  return { whole: moved.replace(/^0+(?=\d)/, ''), fraction: fraction.slice(3) }
+}

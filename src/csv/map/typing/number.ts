@@ -1,0 +1,143 @@
+// Numbers as people write them. A column, not a cell, says what a single `.` or `,` before three digits means.
+
+/** Digits of a number: `-12345` and `67` are -12345.67. No leading zeros but a single one. */
+export interface Digits {
+  readonly whole: string
+  readonly fraction: string
+}
+
+export type Separator = '.' | ','
+
+/** What a column showed of its separators. */
+export interface SeparatorEvidence {
+  readonly decimal: Record<Separator, number>
+  readonly group: Record<Separator, number>
+  /** One separator before exactly three digits: 12.990. */
+  readonly either: Record<Separator, number>
+}
+
+/** How a column's separators are read where a cell does not say it itself. */
+export interface NumberStyle {
+  readonly either: Readonly<Record<Separator, 'decimal' | 'group'>>
+}
+
+/** Three digits after one separator are thousands: the way of prices and odometers. */
+export const thousands: NumberStyle = { either: { '.': 'group', ',': 'group' } }
+
+export type Reading =
+  | { readonly kind: 'certain'; readonly digits: Digits; readonly shows: Shows | null }
+  | {
+      readonly kind: 'either'
+      readonly separator: Separator
+      readonly grouped: Digits
+      readonly decimal: Digits
+    }
+
+interface Shows {
+  readonly role: 'decimal' | 'group'
+  readonly separator: Separator
+}
+
+const plainDigits = /^\d+$/
+const plainPoint = /^(\d+)\.(\d{1,2})$/
+const showsPoint = { role: 'decimal', separator: '.' } as const
+const plainSeparators = /^[\d.,]+$/
+const arabicComma = /\u060c/g
+const grouped: Readonly<Record<Separator, RegExp>> = {
+  '.': /^\d{1,3}(\.\d{2,3})*\.\d{3}$/,
+  ',': /^\d{1,3}(,\d{2,3})*,\d{3}$/,
+}
+
+export function separatorEvidence(): SeparatorEvidence {
+  return { decimal: { '.': 0, ',': 0 }, group: { '.': 0, ',': 0 }, either: { '.': 0, ',': 0 } }
+}
+
+/** Reads digits with separators (no sign, no currency). Null when they follow no style. */
+export function readNumber(text: string): Reading | null {
+  if (plainDigits.test(text)) return certain(text, '', null)
+  const point = plainPoint.exec(text)
+  if (point) return certain(point[1]!, point[2]!, showsPoint)
+  const core = withoutSureGroups(text)
+  if (core === null) return null
+  if (core.includes('\u066b')) return readArabicDecimal(core)
+  const dot = core.lastIndexOf('.')
+  const comma = core.lastIndexOf(',')
+  if (dot < 0 && comma < 0) return plainDigits.test(core) ? certain(core, '', null) : null
+  if (dot >= 0 && comma >= 0) return readBoth(core, dot > comma ? '.' : ',')
+  return readOne(core, dot >= 0 ? '.' : ',')
+}
+
+/** Takes off the separators that only ever group: blanks, apostrophes and the Arabic thousands mark. */
+function withoutSureGroups(text: string): string | null {
+  if (plainSeparators.test(text)) return text
+  const core = text.replace(arabicComma, ',').replace(/[’`´ʼ]/g, "'")
+  if (!/[ '\u066c]/.test(core)) return core
+  if (!/^\d{1,3}(([ '\u066c])\d{3})(\2\d{3})*([.,\u066b]\d*)?$/.test(core)) return null
+  return core.replace(/[ '\u066c]/g, '')
+}
+
+function readArabicDecimal(core: string): Reading | null {
+  const [whole = '', fraction = '', more] = core.split('\u066b')
+  const digits = whole.replace(/[.,]/g, '')
+  if (more !== undefined || !/^\d*$/.test(digits + fraction)) return null
+  return certain(digits, fraction, null)
+}
+
+function readBoth(core: string, decimal: Separator): Reading | null {
+  const at = core.lastIndexOf(decimal)
+  const whole = core.slice(0, at)
+  const fraction = core.slice(at + 1)
+  if (whole.includes(decimal)) return null
+  if (!grouped[decimal === '.' ? ',' : '.'].test(whole) || !/^\d*$/.test(fraction)) return null
+  return certain(whole.replace(/[.,]/g, ''), fraction, { role: 'decimal', separator: decimal })
+}
+
+function readOne(core: string, separator: Separator): Reading | null {
+  const at = core.indexOf(separator)
+  if (at !== core.lastIndexOf(separator)) {
+    if (!grouped[separator].test(core)) return null
+    return certain(core.replaceAll(separator, ''), '', { role: 'group', separator })
+  }
+  const whole = core.slice(0, at)
+  const fraction = core.slice(at + 1)
+  if (!plainDigits.test(whole + fraction)) return null
+  const isEither = fraction.length === 3 && whole.length <= 3 && whole !== '' && whole[0] !== '0'
+  if (!isEither)
+    return certain(whole, fraction, fraction === '' ? null : { role: 'decimal', separator })
+  return {
+    kind: 'either',
+    separator,
+    grouped: { whole: whole + fraction, fraction: '' },
+    decimal: { whole, fraction },
+  }
+}
+
+function certain(whole: string, fraction: string, shows: Shows | null): Reading {
+  return { kind: 'certain', digits: digitsOf(whole, fraction), shows }
+}
+
+function digitsOf(whole: string, fraction: string): Digits {
+  const isPadded = whole.charCodeAt(0) === 0x30 || whole === ''
+  return { whole: isPadded ? whole.replace(/^0+(?=\d)/, '') || '0' : whole, fraction }
+}
+
+/** Adds what a cell shows to what its column has shown. */
+export function noteSeparators(evidence: SeparatorEvidence, reading: Reading): void {
+  if (reading.kind === 'either') evidence.either[reading.separator] += 1
+  else if (reading.shows) evidence[reading.shows.role][reading.shows.separator] += 1
+}
+
+/** The digits of a reading in a column of that style. */
+export function digitsIn(style: NumberStyle, reading: Reading): Digits {
+  if (reading.kind === 'certain') return reading.digits
+  return style.either[reading.separator] === 'group' ? reading.grouped : reading.decimal
+}
+
+/** As `numeric(15,3)` writes it, rounded half up from the digits themselves; null when it does not fit. */
+export function decimalText({ whole, fraction }: Digits): string | null {
+  if (whole.length > 12) return null
+  if (fraction.length <= 3) return `${whole}.${fraction.padEnd(3, '0')}`
+  const thousandths = BigInt(whole + fraction.slice(0, 3)) + (fraction[3]! >= '5' ? 1n : 0n)
+  const text = thousandths.toString().padStart(4, '0')
+  return text.length > 15 ? null : `${text.slice(0, -3)}.${text.slice(-3)}`
+}

@@ -1,0 +1,71 @@
+import { type Typed, typed, unreadable } from './issue.ts'
+import { belowZero, timesThousand } from './money.ts'
+import { digitsIn, type NumberStyle, type Reading, thousands } from './number.ts'
+import { readQuantity } from './quantity.ts'
+
+export type DistanceUnit = 'km' | 'mi'
+
+export interface Odometer {
+  readonly km: number
+  /** As written, in `unit`. */
+  readonly reading: number
+  readonly unit: DistanceUnit
+}
+
+export interface DistanceText {
+  readonly reading: Reading
+  readonly isNegative: boolean
+  readonly isThousands: boolean
+  /** What the cell itself says; null when it says nothing. */
+  readonly unit: DistanceUnit | null
+}
+
+const kmPerMile = 1.609344
+const greatest = 9_999_999
+const unitOf = new Map<string, DistanceUnit>([
+  ...['km', 'kms', 'k.m', 'kilometers', 'kilometres', 'klms', 'klm', 'كم', 'كيلومتر', 'كلم'].map(
+    (word) => [word, 'km'] as const,
+  ),
+  ...['mi', 'mile', 'miles', 'mls', 'ميل'].map((word) => [word, 'mi'] as const),
+])
+const thousand = new Set(['k', 'ألف', 'الف'])
+
+/** The unit that a word, or a unit column's cell, names; null when it names none. */
+export function distanceUnitOf(text: string): DistanceUnit | null {
+  return unitOf.get(text.toLowerCase()) ?? null
+}
+
+/** Takes a distance apart; null when the cell holds no single number. */
+export function readDistance(text: string): DistanceText | null {
+  const quantity = readQuantity(text)
+  if (!quantity) return null
+  let unit: DistanceUnit | null = null
+  let isThousands = false
+  for (const word of quantity.words)
+    if (unitOf.has(word)) unit = unitOf.get(word)!
+    else if (thousand.has(word)) isThousands = true
+    else return null
+  return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, unit }
+}
+
+/** Kilometres from a cell's plain text; the cell's own unit wins over the column's. */
+export function typeOdometer(
+  text: string,
+  unit: DistanceUnit,
+  style: NumberStyle = thousands,
+): Typed<Odometer> {
+  const distance = readDistance(text)
+  if (!distance) return unreadable(text, 'an odometer reading')
+  if (distance.isNegative) return typed<Odometer>(null, belowZero)
+  const digits = digitsIn(style, distance.reading)
+  const { whole, fraction } = distance.isThousands ? timesThousand(digits) : digits
+  const reading = Math.round(Number(`${whole}.${fraction || '0'}`))
+  if (reading > greatest)
+    return typed<Odometer>(null, {
+      code: 'constraint-error',
+      severity: 'error',
+      hint: 'no vehicle has run so far: correct the cell or leave it empty',
+    })
+  const own = distance.unit ?? unit
+  return typed({ km: own === 'km' ? reading : Math.round(reading * kmPerMile), reading, unit: own })
+}

@@ -1,0 +1,35 @@
+const ascii = /^[\x20-\x7e]*$/
+const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const controls = /[\u0000-\u001f\u007f-\u009f]/g
+const arabicDigits = /[\u0660-\u0669\u06f0-\u06f9]/g
+const hyperlink = /^=HYPERLINK\(\s*"(?:[^"]|"")*"\s*[,;]\s*"((?:[^"]|"")*)"\s*\)$/i
+const quotedFormula = /^="((?:[^"]|"")*)"$/
+
+/**
+ * The text that a cell shows: one width of letters, Western digits, no direction marks, single blanks.
+ * Excel's `="00123"`, `=HYPERLINK(…)` and the `'` before a formula sign are taken off.
+ */
+export function plainText(cell: string): string {
+  const text = ascii.test(cell) ? cell.trim() : westernText(cell)
+  const first = text.charCodeAt(0)
+  if (first !== 0x3d && first !== 0x27) return text.includes('  ') ? text.replace(/ +/g, ' ') : text
+  return withoutExcelWrapping(text)
+}
+
+function westernText(cell: string): string {
+  return cell
+    .toWellFormed()
+    .normalize('NFKC')
+    .replace(marks, '')
+    .replace(controls, ' ')
+    .replace(arabicDigits, (digit) => String(digit.charCodeAt(0) & 15))
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+function withoutExcelWrapping(text: string): string {
+  const inner = hyperlink.exec(text)?.[1] ?? quotedFormula.exec(text)?.[1]
+  if (inner !== undefined) return inner.replaceAll('""', '"').trim()
+  return /^'\s*[=+\-@]/.test(text) ? text.slice(1).trim() : text
+}

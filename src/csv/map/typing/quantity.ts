@@ -1,0 +1,59 @@
+import { type Reading, readNumber } from './number.ts'
+
+/** A number and the words around it: `R 619 900`, `150,000km`, `$39,998 drive away`. */
+export interface Quantity {
+  readonly reading: Reading
+  readonly isNegative: boolean
+  /** Lower case, without punctuation; a sign of currency is a word. */
+  readonly words: readonly string[]
+}
+
+const parts = /^(\D*?)([.,]?\d(?:[\d .,'’`´ʼ\u060c\u066b\u066c]*\d)?[.,]?)(\D*)$/
+/** No number with its unit is longer; what is longer is prose. */
+const longest = 60
+const noWords: readonly string[] = []
+
+/** Takes a cell's plain text apart; null when it holds no number, or more than one. */
+export function readQuantity(text: string): Quantity | null {
+  const found = text.length > longest ? null : parts.exec(text)
+  if (!found) return null
+  const [before, core, after] = [found[1]!, found[2]!, found[3]!]
+  const reading = readNumber(before === '' ? core : withoutStop(before, core))
+  if (!reading) return null
+  if (before === '' && after === '') return { reading, isNegative: false, words: noWords }
+  return { reading, ...around(before, after) }
+}
+
+type Around = Omit<Quantity, 'reading'>
+/** A column has few ways to write what stands around its numbers. */
+const seen = new Map<string, Around>()
+const mostSeen = 1000
+
+function around(before: string, after: string): Around {
+  const key = `${before}0${after}`
+  const known = seen.get(key)
+  if (known) return known
+  const found = { isNegative: isNegative(before, after), words: wordsOf(`${before} ${after}`) }
+  if (seen.size < mostSeen) seen.set(key, found)
+  return found
+}
+
+/** The full stop of `Rs.500` belongs to the word. */
+function withoutStop(before: string, core: string): string {
+  const isStop = core[0] === '.' || core[0] === ','
+  return isStop && /\p{L}$/u.test(before) ? core.slice(1) : core
+}
+
+/** A dash or accountants' brackets; `AED - 500` and `500/-` are not below zero. */
+function isNegative(before: string, after: string): boolean {
+  if (before.includes('(') && after.includes(')')) return /\(\D?$/.test(before)
+  return /^\s*[-−]/.test(before) || /[-−]$/.test(before)
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[\s()+*/\-−:|]+/)
+    .map((word) => word.replace(/^[.,]+|[.,]+$/g, ''))
+    .filter((word) => word !== '')
+}

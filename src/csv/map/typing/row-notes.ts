@@ -1,0 +1,86 @@
+import type { Field } from '../fields.ts'
+import type { CellIssue, Finding, Severity, Typed } from './issue.ts'
+import { isExcelError, isPlaceholder } from './placeholders.ts'
+import { plainText } from './plain-text.ts'
+import type { Place, RowLayout } from './row-layout.ts'
+import type { TypableRecord } from './stock-row.ts'
+
+const none: readonly CellIssue[] = []
+
+/** The cells of one record by field, and the issues found in them. */
+export class RowNotes {
+  readonly #record: TypableRecord
+  readonly #layout: RowLayout
+  #issues: CellIssue[] | null = null
+
+  constructor(record: TypableRecord, layout: RowLayout) {
+    this.#record = record
+    this.#layout = layout
+  }
+
+  get issues(): readonly CellIssue[] {
+    return this.#issues ?? none
+  }
+
+  hasError(): boolean {
+    return this.#issues?.some(({ severity }) => severity === 'error') ?? false
+  }
+
+  /** Where a field stands; undefined when no column holds it. */
+  place(field: Field): Place | undefined {
+    return this.#layout[field]
+  }
+
+  /** The plain text of a field's cell; null when it holds nothing, or the file has no such column. */
+  text(field: Field): string | null {
+    const place = this.#layout[field]
+    const cell = place === undefined ? undefined : this.#record.cells[place.index]
+    if (cell === undefined || cell === '') return null
+    const text = plainText(cell)
+    if (isPlaceholder(text, field)) return null
+    if (!isExcelError(text)) return text
+    this.cell(field, { code: 'EXCEL_ERROR', severity: 'warning', hint: excelHint })
+    return null
+  }
+
+  /** The text of a cell that holds a name: what is longer is prose in the wrong column. */
+  name(field: Field): string | null {
+    const text = this.text(field)
+    if (text === null || text.length <= longestName) return text
+    this.cell(field, { code: 'constraint-error', severity: 'warning', hint: tooLong })
+    return null
+  }
+
+  /** The value of a typed cell; what was found in it is noted. */
+  take<Value>(field: Field, typed: Typed<Value>): Value | null {
+    for (const finding of typed.findings) this.cell(field, finding)
+    return typed.value
+  }
+
+  cell(field: Field, finding: Finding): void {
+    const place = this.#layout[field]!
+    this.#add(finding, place.header, this.#record.cells[place.index] ?? '')
+  }
+
+  row(finding: {
+    readonly code: string
+    readonly severity: Severity
+    readonly hint: string
+  }): void {
+    this.#add(finding, null, '')
+  }
+
+  #add(
+    finding: Omit<Finding, 'code'> & { readonly code: string },
+    column: string | null,
+    text: string,
+  ) {
+    const { code, severity, hint } = finding
+    this.#issues ??= []
+    this.#issues.push({ code, severity, line: this.#record.line, column, text, hint })
+  }
+}
+
+const longestName = 200
+const tooLong = `a name of more than ${longestName} characters was left out: is this the right column?`
+const excelHint = 'Excel wrote an error instead of the value: correct the cell and export again'

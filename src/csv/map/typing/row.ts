@@ -1,0 +1,145 @@
+import { storable } from '../../../values/text.ts'
+import { unguarded } from '../../write/guard.ts'
+import type { Mapping } from '../column-mapping.ts'
+import { typeAmounts } from './amounts.ts'
+import { typeVehicle } from './description.ts'
+import { isPlaceholder } from './placeholders.ts'
+import { plainText } from './plain-text.ts'
+import { extraColumns, layoutOf, type RowLayout } from './row-layout.ts'
+import { RowNotes } from './row-notes.ts'
+import { typeStockNumber } from './stock-number.ts'
+import type { StockDraft, TypableRecord, TypedRow } from './stock-row.ts'
+import type { ColumnStyles } from './styles.ts'
+import { typeVin } from './vin.ts'
+
+/**
+ * Types the records of a file by its mapping and its columns' styles. Never throws: what cannot be taken is an
+ * issue, and a row with an error is rejected. The key is the stock number, then the VIN.
+ */
+export function rowTyper(
+  mapping: Mapping,
+  styles: ColumnStyles,
+): (record: TypableRecord) => TypedRow {
+  const layout = layoutOf(mapping)
+  const extras = extraColumns(mapping)
+  return (record) => {
+    const notes = new RowNotes(record, layout)
+    if (isNoVehicle(record, layout, notes)) return skipped(notes)
+    if (record.problem && !record.problem.repaired) return broken(record, layout, notes)
+    noteProblem(record.problem, notes)
+    const draft = emptyDraft(styles.options.currency)
+    typeKeys(draft, notes)
+    for (const { index, name } of extras) {
+      const cell = record.cells[index]
+      if (cell === undefined || cell === '') continue
+      const text = unguarded(cell.trim()).trim()
+      if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
+    }
+    typeVehicle(draft, notes, styles.options)
+    typeAmounts(draft, notes, styles)
+    return finished(draft, layout, notes)
+  }
+}
+
+function emptyDraft(currency: string): StockDraft {
+  return {
+    stock_no: '',
+    vin: null,
+    adcode: null,
+    plate: null,
+    make: null,
+    model: null,
+    variant: null,
+    model_year: null,
+    odometer_km: null,
+    asking_price: null,
+    cost: null,
+    currency_code: currency,
+    acquired_on: null,
+    price_on_application: false,
+    extras: {},
+  }
+}
+
+function typeKeys(draft: StockDraft, notes: RowNotes): void {
+  const stockNumber = notes.text('stock_number')
+  if (stockNumber !== null)
+    draft.stock_no = notes.take('stock_number', typeStockNumber(stockNumber)) ?? ''
+  const vin = notes.text('vin')
+  const typed = vin === null ? null : notes.take('vin', typeVin(vin))
+  draft.vin = typed?.vin ?? null
+  if (typed?.chassis) draft.extras['chassis'] = storable(typed.chassis)
+}
+
+function finished(draft: StockDraft, layout: RowLayout, notes: RowNotes): TypedRow {
+  const key = { stockNo: draft.stock_no || null, vin: draft.vin }
+  if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
+  if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
+  if (draft.stock_no === '') standIn(draft, layout, notes)
+  return { status: 'accepted', unit: draft, key, issues: notes.issues }
+}
+
+function standIn(draft: StockDraft, layout: RowLayout, notes: RowNotes): void {
+  draft.stock_no = draft.vin!
+  if (!layout.stock_number) return
+  notes.cell('stock_number', {
+    code: 'VIN_AS_KEY',
+    severity: 'info',
+    hint: 'there is no stock number: the vehicle is known by its VIN',
+  })
+}
+
+function noKey(layout: RowLayout) {
+  const wanted = layout.stock_number ? `"${layout.stock_number.header}"` : 'a stock number'
+  return {
+    code: 'primary-key',
+    severity: 'error',
+    hint: `without a stock number and without a VIN of 17 characters the vehicle cannot be known again: fill in ${wanted}`,
+  } as const
+}
+
+function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
+  if (problem) notes.row({ code: problem.code, severity: 'warning', hint: problem.message })
+}
+
+/** The cells of a broken record may stand in the wrong columns: nothing is said of them, and only the key is tried. */
+function broken(record: TypableRecord, layout: RowLayout, notes: RowNotes): TypedRow {
+  const { code, message } = record.problem!
+  notes.row({ code, severity: 'error', hint: message })
+  const draft = emptyDraft('')
+  typeKeys(draft, new RowNotes(record, layout))
+  const key = { stockNo: draft.stock_no || null, vin: draft.vin }
+  return { status: 'rejected', unit: null, key, issues: notes.issues }
+}
+
+const total = /^(grand |sub-?)?(totals?|sum|count|average|avg)\b|^(الإجمالي|الاجمالي|المجموع)/i
+
+/** Blank rows, totals below the list, and the header once more. */
+function isNoVehicle(record: TypableRecord, layout: RowLayout, notes: RowNotes): boolean {
+  const { problem, cells } = record
+  if (problem?.code === 'blank-row' || problem?.code === 'repeated-header') {
+    notes.row({ code: problem.code, severity: 'info', hint: problem.message })
+    return true
+  }
+  if (cells.every((cell) => cell.trim() === '')) {
+    notes.row({ code: 'blank-row', severity: 'info', hint: 'the row is empty' })
+    return true
+  }
+  const at = layout.stock_number ?? layout.vin
+  if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim()) {
+    notes.row({ code: 'repeated-header', severity: 'info', hint: 'the header once more' })
+    return true
+  }
+  const vin = layout.vin ? (cells[layout.vin.index] ?? '').trim() : ''
+  const label = cells.find((cell) => cell.trim() !== '')?.trim() ?? ''
+  if (vin !== '' || !total.test(label)) return false
+  const own = layout.stock_number ? (cells[layout.stock_number.index] ?? '').trim() : ''
+  if (own !== '' && !total.test(plainText(own))) return false
+  notes.row({ code: 'TOTALS_ROW', severity: 'info', hint: 'a total, not a vehicle' })
+  return true
+}
+
+function skipped(notes: RowNotes): TypedRow {
+  const key = { stockNo: null, vin: null }
+  return { status: 'skipped', unit: null, key, issues: notes.issues }
+}

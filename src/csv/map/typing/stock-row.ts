@@ -1,0 +1,48 @@
+import type { CsvProblem } from '../../read/csv-file.ts'
+import type { CellIssue } from './issue.ts'
+
+/** A record as `core.stock_unit` holds it; names are its columns. */
+export interface StockRow {
+  /** The VIN where the file names no stock number. */
+  readonly stock_no: string
+  readonly vin: string | null
+  readonly adcode: string | null
+  readonly plate: string | null
+  readonly make: string | null
+  readonly model: string | null
+  readonly variant: string | null
+  readonly model_year: number | null
+  readonly odometer_km: number | null
+  /** Decimal text as `numeric(15,3)` writes it. */
+  readonly asking_price: string | null
+  readonly cost: string | null
+  readonly currency_code: string
+  /** `YYYY-MM-DD` */
+  readonly acquired_on: string | null
+  /** POA, negotiable: for sale without a price. */
+  readonly price_on_application: boolean
+  /** The mapped cells that have no column of their own, by field: text as in the file. */
+  readonly extras: Readonly<Record<string, string>>
+}
+
+/** The parts of a row while it is typed. */
+export type StockDraft = { -readonly [Key in keyof StockRow]: StockRow[Key] } & {
+  extras: Record<string, string>
+}
+
+export interface TypedRow {
+  /** `skipped`: blank, a total, the header once more; no vehicle and no fault. */
+  readonly status: 'accepted' | 'rejected' | 'skipped'
+  /** Null unless accepted. */
+  readonly unit: StockRow | null
+  /** What the row could be known by, also when it is rejected: a vehicle with a broken row has not left the yard. */
+  readonly key: { readonly stockNo: string | null; readonly vin: string | null }
+  readonly issues: readonly CellIssue[]
+}
+
+/** What typing needs of a record of the file. */
+export interface TypableRecord {
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly problem?: CsvProblem
+}

@@ -1,0 +1,66 @@
+import { headerKey } from './header-name.ts'
+
+// Words by which the values of a column show what it holds, whatever its header says.
+
+function keys(list: string): ReadonlySet<string> {
+  return new Set(list.split('|').map(headerKey))
+}
+
+const makes = keys(`
+  abarth | acura | aion | alfa romeo | alpina | alpine | aston martin | audi | austin | avatr | baic | bentley |
+  bestune | bmw | brabus | bugatti | buick | byd | cadillac | caterham | changan | chery | chevrolet | chevy |
+  chrysler | citroen | citroën | cupra | dacia | daewoo | daf | daihatsu | datsun | deepal | denza | dfsk | dodge |
+  dongfeng | ds | ds automobiles | exeed | faw | ferrari | fiat | fisker | ford | forthing | foton | fpv |
+  freightliner | fuso | gac | gac motor | gaz | geely | genesis | gmc | great wall | gwm | haval | hino | holden |
+  honda | hongqi | hsv | hummer | hyundai | ineos | infiniti | international | isuzu | isuzu ute | iveco | jac |
+  jaecoo | jaguar | jeep | jetour | jmc | kaiyi | karma | kenworth | kia | ktm | lada | lamborghini | lancia |
+  land rover | range rover | landrover | ldv | leapmotor | lexus | li auto | lincoln | lotus | lucid | lynk & co |
+  mack | mahindra | man | maruti | maruti suzuki | maserati | maxus | maybach | mazda | mclaren | mercedes |
+  mercedes benz | mercedes amg | mercedes maybach | mercury | mg | mini | mitsubishi | mitsubishi fuso | morgan |
+  nio | nissan | oldsmobile | omoda | opel | ora | pagani | peugeot | plymouth | polestar | pontiac | porsche |
+  proton | ram | ravon | renault | rivian | rolls royce | rover | rox | saab | saic | saturn | scania | scion |
+  seat | sinotruk | skoda | škoda | skywell | smart | soueast | ssangyong | kgm | subaru | suzuki | tank | tata |
+  tesla | toyota | triumph | tvr | ud | ud trucks | vauxhall | vinfast | volkswagen | vw | volvo | voyah |
+  western star | xiaomi | xpeng | yutong | zeekr | zotye | zx auto |
+  تويوتا | نيسان | هوندا | هيونداي | هونداي | كيا | فورد | شيفروليه | شفروليه | جي ام سي | مرسيدس | مرسيدس بنز |
+  بي ام دبليو | بي إم دبليو | اودي | أودي | لكزس | مازدا | ميتسوبيشي | سوزوكي | جيب | دودج | كرايسلر | انفينيتي |
+  إنفينيتي | لاند روفر | رنج روفر | بورش | فولكس واجن | فولكسفاغن | رينو | بيجو | شانجان | جيلي | ام جي | إم جي |
+  هافال | شيري | جيتور | ايسوزو | إيسوزو | كاديلاك | لينكولن | جاكوار | فيراري | بنتلي | تسلا | سوبارو | فولفو | جينيسيس`)
+
+const bodies =
+  /\b(sedan|saloon|wagon|estate|hatch(back)?|suv|crossover|coupe|coupé|convertible|cabriolet|cabrio|roadster|ute|utility|pick-?up|pickup truck|van|minivan|people mover|mpv|truck|bus|cab chassis|sports ?car|sportswagon|liftback|limousine|soft top|hard top|fourgon|tray)\b|سيدان|هاتشباك|كوبيه|بيك ?اب|دفع رباعي|شاحنة/i
+const conditions =
+  /^(brand ?new|new|used|pre-?owned|second ?hand|demo|demonstrator|ex-?demo|new in stock|near new|certified( pre-?owned)?|cpo|nearly new|n|u|جديد|جديدة|مستعمل|مستعملة)$/i
+const transmissions =
+  /\b(auto|automatic|manual|cvt|dct|dsg|tiptronic|a\/t|m\/t|\d{1,2}[- ]?speed|sports automatic)\b|اوتوماتيك|أوتوماتيك|عادي|يدوي/i
+const fuels =
+  /\b(petrol|diesel|gasoline|gas|hybrid|electric|lpg|cng|phev|bev|ulp|unleaded|flex|e85|hydrogen)\b|بنزين|ديزل|هايبرد|كهرباء/i
+const specs =
+  /^(gcc|gcc specs?|non[- ]?gcc|gulf|gulf arabic|saudi|american|american specs?|usa?|us specs?|european|european specs?|euro specs?|japanese|japanese specs?|korean|korean specs?|canadian|canadian specs?|chinese|chinese specs?|other|other specs?|import|imported|خليجي|سعودي|امريكي|أمريكي|اوروبي|أوروبي|ياباني|كوري|وارد|وارد امريكي|صيني)$/i
+const colours =
+  /\b(black|white|silver|gr[ea]y|blue|red|green|brown|beige|gold|orange|yellow|purple|maroon|bronze|pearl|cream|navy|burgundy|charcoal|champagne|tan|ivory|pink|turquoise)\b|اسود|أسود|ابيض|أبيض|فضي|رمادي|احمر|أحمر|ازرق|أزرق|بني|ذهبي/i
+const states =
+  /^(nsw|vic|qld|sa|wa|tas|nt|act|new south wales|victoria|queensland|south australia|western australia|tasmania|northern territory|dubai|abu dhabi|sharjah|ajman|rak|ras al khaimah|fujairah|umm al quwain|[A-Z]{2})$/i
+
+/** What is longer is prose that happens to hold such a word. */
+const longest = 40
+
+export function isMake(text: string): boolean {
+  return text.length <= 24 && makes.has(headerKey(text))
+}
+
+/** The known make with which a title begins: up to three words of it. */
+export function leadingMake(words: readonly string[]): number {
+  for (const count of [3, 2, 1])
+    if (words.length >= count && makes.has(headerKey(words.slice(0, count).join('')))) return count
+  return 0
+}
+
+export const isBody = (text: string): boolean => text.length <= longest && bodies.test(text)
+export const isCondition = (text: string): boolean => conditions.test(text)
+export const isTransmission = (text: string): boolean =>
+  text.length <= longest && transmissions.test(text)
+export const isFuel = (text: string): boolean => text.length <= longest && fuels.test(text)
+export const isSpec = (text: string): boolean => specs.test(text)
+export const isColour = (text: string): boolean => text.length <= longest && colours.test(text)
+export const isState = (text: string): boolean => states.test(text)

@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs'
+import { messageOf } from '../../errors.ts'
+import { CsvRefusal } from './refusal.ts'
+
+/** How much is held and parsed at a time. */
+const chunkBytes = 64 * 1024
+/** A file whose first lines are longer than this is judged by what there is of them. */
+const longestSample = 2 * 1024 * 1024
+
+/** The bytes of a file or stream in pieces of about 64 kB, however they arrive. Nothing is read ahead. */
+export async function* chunksOf(
+  source: AsyncIterable<Uint8Array> | string,
+): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let size = 0
+  for await (const bytes of typeof source === 'string' ? readFrom(source) : source) {
+    const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (let from = 0; from < whole.length; from += chunkBytes) {
+      const piece = whole.subarray(from, from + chunkBytes)
+      waiting.push(piece)
+      size += piece.length
+      if (size < chunkBytes) continue
+      yield waiting.length === 1 ? piece : Buffer.concat(waiting)
+      waiting = []
+      size = 0
+    }
+  }
+  if (size > 0) yield Buffer.concat(waiting)
+}
+
+async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { highWaterMark: chunkBytes })
+  } catch (error) {
+    throw new CsvRefusal('unreadable', `${path} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+export interface Sample {
+  readonly bytes: Buffer
+  /** The sample is the whole file. */
+  readonly whole: boolean
+}
+
+/** The first chunk, and as many more as it takes to see a few lines. */
+export async function takeSample(chunks: AsyncIterator<Buffer>): Promise<Sample> {
+  let bytes: Buffer = Buffer.alloc(0)
+  for (;;) {
+    const next = await chunks.next()
+    if (next.done) return { bytes, whole: true }
+    bytes = bytes.length === 0 ? next.value : Buffer.concat([bytes, next.value])
+    if (bytes.length >= chunkBytes && (hasLines(bytes) || bytes.length >= longestSample))
+      return { bytes, whole: false }
+  }
+}
+
+function hasLines(bytes: Buffer): boolean {
+  let lines = 0
+  for (const byte of bytes) {
+    if (byte === 10 || byte === 13) lines += 1
+    if (lines === 8) return true
+  }
+  return false
+}
+
+/** The sample again, and then what follows it. Closes the source when it is left early. */
+export async function* withRest(
+  sample: Buffer,
+  chunks: AsyncGenerator<Buffer>,
+): AsyncGenerator<Buffer> {
+  try {
+    for (let from = 0; from < sample.length; from += chunkBytes)
+      yield sample.subarray(from, from + chunkBytes)
+    yield* chunks
+  } finally {
+    await chunks.return(undefined)
+  }
+}

@@ -1,0 +1,109 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { CsvEncoding, Market } from './csv-file.ts'
+
+/** What bytes are encoded in: BOM, NUL pattern, strict UTF-8, then by script and market (csv.md section 5). */
+export function sniffEncoding(bytes: Buffer, whole: boolean, market?: Market): CsvEncoding {
+  return withBom(bytes) ?? wideWithoutBom(bytes) ?? narrow(bytes, whole, market)
+}
+
+function withBom(bytes: Buffer): CsvEncoding | null {
+  const start = bytes.toString('hex', 0, 3)
+  if (start === 'efbbbf') return { name: 'utf-8', bom: true, confidence: 'certain' }
+  if (start.startsWith('fffe')) return { name: 'utf-16le', bom: true, confidence: 'certain' }
+  if (start.startsWith('feff')) return { name: 'utf-16be', bom: true, confidence: 'certain' }
+  return null
+}
+
+/** UTF-16 without a BOM passes strict UTF-8: its NUL bytes, all on one side of the pairs, give it away. */
+function wideWithoutBom(bytes: Buffer): CsvEncoding | null {
+  if (!bytes.includes(0)) return null
+  const nuls = [0, 0]
+  const seen = Math.min(bytes.length, 65_536)
+  for (let at = 0; at < seen; at += 1) if (bytes[at] === 0) nuls[at % 2]! += 1
+  const [even = 0, odd = 0] = nuls.map((count) => count / (seen / 2))
+  if (odd > 0.2 && even < 0.05) return { name: 'utf-16le', bom: false, confidence: 'likely' }
+  if (even > 0.2 && odd < 0.05) return { name: 'utf-16be', bom: false, confidence: 'likely' }
+  return null
+}
+
+function narrow(bytes: Buffer, whole: boolean, market?: Market): CsvEncoding {
+  const confidence = whole ? 'certain' : 'assumed'
+  if (isAscii(bytes)) return { name: 'utf-8', bom: false, confidence }
+  return sniffHighBytes(bytes, market)
+}
+
+/** The same for bytes that are known to have no BOM, to be no UTF-16, and to be more than ASCII. */
+export function sniffHighBytes(bytes: Buffer, market?: Market): CsvEncoding {
+  const text = bytes.subarray(0, bytes.length - cutTail(bytes))
+  if (isUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'certain' }
+  if (isMostlyUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'likely' }
+  return singleByte(bytes, market)
+}
+
+/** A few broken bytes among many characters that only UTF-8 has: lines of another file were pasted in. */
+function isMostlyUtf8(bytes: Buffer): boolean {
+  let broken = 0
+  let sound = 0
+  for (const character of bytes.toString('utf8'))
+    if (character === '\uFFFD') broken += 1
+    else if (character > '\x7F') sound += 1
+  return sound >= 10 * broken
+}
+
+/** Bytes at the end that are the beginning of a UTF-8 character: 0 to 3. */
+export function cutTail(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back]!
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+  }
+  return 0
+}
+
+function singleByte(bytes: Buffer, market?: Market): CsvEncoding {
+  const script = arabicShare(bytes)
+  const isArabic = script.letters >= 0.8 && (market === 'GCC' || script.inWords >= 0.6)
+  if (isArabic)
+    return {
+      name: 'windows-1256',
+      bom: false,
+      confidence: script.inWords >= 0.6 ? 'likely' : 'assumed',
+    }
+  if (looksMacRoman(bytes)) return { name: 'macintosh', bom: false, confidence: 'likely' }
+  return { name: 'windows-1252', bom: false, confidence: 'assumed' }
+}
+
+/** Of the bytes above ASCII that windows-1256 has letters or marks for: the share of Arabic letters, and of those in a run. */
+function arabicShare(bytes: Buffer): { readonly letters: number; readonly inWords: number } {
+  const text = new TextDecoder('windows-1256').decode(bytes)
+  const letters = text.match(/\p{Script=Arabic}/gu)?.length ?? 0
+  const inWords = text.match(/\p{Script=Arabic}{3,}/gu)?.join('').length ?? 0
+  // Punctuation that both code pages have at the same place tells nothing.
+  const others =
+    text.match(/[^\0-\x7F\p{Script=Arabic}\p{P}\p{S}\p{Z}\u200C-\u200F]/gu)?.length ?? 0
+  const total = Math.max(1, letters + others)
+  return { letters: letters / total, inWords: inWords / total }
+}
+
+// Letters of Mac OS Roman where windows-1252 has signs that stand in no word.
+const macLetters = new Set([
+  0x81, 0x83, 0x87, 0x88, 0x8a, 0x8d, 0x8e, 0x8f, 0x90, 0x98, 0x9a, 0x9d, 0x9f,
+])
+
+/** Mac OS Roman writes its accented letters where windows-1252 has hardly any. */
+function looksMacRoman(bytes: Buffer): boolean {
+  let mac = 0
+  let windows = 0
+  for (let at = 1; at < bytes.length; at += 1) {
+    const byte = bytes[at]!
+    if (byte < 0x80 || !isLetter(bytes[at - 1]!)) continue
+    if (macLetters.has(byte)) mac += 1
+    else if (byte >= 0xc0 || byte === 0x92) windows += 1
+  }
+  return mac > windows
+}
+
+function isLetter(byte: number): boolean {
+  const lower = byte | 0x20
+  return lower >= 0x61 && lower <= 0x7a
+}

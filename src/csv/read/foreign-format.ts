@@ -1,0 +1,58 @@
+import { CsvRefusal } from './refusal.ts'
+
+const saveAs =
+  'Open it in Excel, choose File > Save As > "CSV UTF-8 (Comma delimited)", and import that file'
+
+const archives: readonly (readonly [string, string])[] = [
+  ['1f8b', 'a gzip archive'],
+  ['377abcaf271c', 'a 7-Zip archive'],
+  ['526172211a07', 'a RAR archive'],
+  ['425a68', 'a bzip2 archive'],
+  ['28b52ffd', 'a Zstandard archive'],
+]
+
+const binaries: readonly (readonly [string, string])[] = [
+  ['25504446', 'a PDF document'],
+  ['89504e47', 'a PNG image'],
+  ['ffd8ff', 'a JPEG image'],
+  ['47494638', 'a GIF image'],
+  ['53514c69746520666f726d6174', 'an SQLite database'],
+  ['50415231', 'a Parquet file'],
+  ['7f454c46', 'a program'],
+]
+
+/** Refuses what is no text, whatever its name says, by its first bytes. */
+export function refuseForeignFormat(sample: Buffer): void {
+  if (sample.length === 0)
+    throw new CsvRefusal('empty', 'the file is empty (0 bytes): export the stock list again')
+  const start = sample.toString('hex', 0, 16)
+  if (start.startsWith('504b0304')) refuseZip(sample)
+  if (start.startsWith('d0cf11e0'))
+    throw new CsvRefusal('workbook', `this is an old Excel workbook (.xls), not CSV. ${saveAs}`)
+  const archive = archives.find(([magic]) => start.startsWith(magic))
+  if (archive) throw new CsvRefusal('archive', `this is ${archive[1]}, not CSV: unpack it first`)
+  const binary = binaries.find(([magic]) => start.startsWith(magic))
+  if (binary)
+    throw new CsvRefusal('binary', `this is ${binary[1]}, not CSV: export the list as CSV`)
+}
+
+function refuseZip(sample: Buffer): never {
+  if (sample.includes('[Content_Types].xml') || sample.includes('xl/'))
+    throw new CsvRefusal('workbook', `this is an Excel workbook (.xlsx), not CSV. ${saveAs}`)
+  throw new CsvRefusal('archive', 'this is a zip archive, not CSV: unpack it first')
+}
+
+/** Refuses text that is no table: web pages, XML, and bytes that only look like text. */
+export function refuseForeignText(text: string): void {
+  if (text.trim() === '' && !/[\r\n]/.test(text))
+    throw new CsvRefusal('empty', 'the file holds no text: export the stock list again')
+  if (/^\s*<(!doctype|html|table|\?xml|xml|head|body)\b/i.test(text))
+    throw new CsvRefusal('markup', `this is a web page or XML, not CSV. ${saveAs}`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells binary from text
+  const controls = text.match(/[\0-\x08\x0e-\x19\x1b-\x1f]/g)?.length ?? 0
+  if (controls > 8 && controls > text.length / 50)
+    throw new CsvRefusal(
+      'binary',
+      `this is not text: ${controls} of its first ${text.length} characters are control characters. Export the list as CSV`,
+    )
+}

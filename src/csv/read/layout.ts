@@ -1,0 +1,211 @@
+import { type ColumnProfile, profileOf } from './column-profile.ts'
+import type { CsvHeader, CsvRecord } from './csv-file.ts'
+import { type Kind, kindOf, typedKinds } from './kinds.ts'
+
+/** Where the table begins, and what stands above it. */
+export interface Layout {
+  readonly width: number
+  readonly preamble: readonly string[]
+  readonly header: CsvHeader | null
+  /** Of the first records below the header. */
+  readonly profile: ColumnProfile
+  /** Physical line of the first record. */
+  readonly firstLine: number
+}
+
+/** A header is looked for in this many rows. */
+const deepestHeader = 20
+/** Rows that show what columns hold. */
+const profiledRows = 200
+
+/** Parts the first records of a file into preamble, header rows and body. */
+export function findLayout(
+  records: readonly CsvRecord[],
+  width: number,
+  isKnownName: (name: string) => boolean,
+): Layout {
+  const start = startOf(records, width, isKnownName)
+  const headerRows = headerRowsAt(records, start, width, isKnownName)
+  // Without a header nothing shows that a row with few cells is a title: only one that is too short is.
+  const first = headerRows === 0 ? firstLongRow(records, width) : start
+  const rows = records.slice(first, first + headerRows)
+  const body = records.slice(first + headerRows)
+  const ownWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
+  const profile = profileOf(soundRows(body, ownWidth, rows.length > 0), ownWidth)
+  return {
+    width: ownWidth,
+    preamble: records.slice(0, first).map(({ raw }) => raw),
+    header: rows.length > 0 ? headerOf(rows, ownWidth, profile) : null,
+    profile,
+    firstLine: firstLineOf(records, first + headerRows),
+  }
+}
+
+/** What columns hold: damaged rows may hold values under the wrong ones. Where many rows are short, their last empty cells
+ *  were left out. */
+function soundRows(body: readonly CsvRecord[], width: number, hasHeader: boolean): Rows {
+  const all = filled(body)
+  const short = all.filter(({ length }) => length < width)
+  if (hasHeader && short.length >= Math.max(2, all.length / 5))
+    return all.map((row) => [...row, ...Array<string>(Math.max(0, width - row.length)).fill('')])
+  return filled(body.filter(({ problem }) => !problem))
+}
+
+function startOf(
+  records: readonly CsvRecord[],
+  width: number,
+  isKnownName: (name: string) => boolean,
+): number {
+  const top = records.slice(0, deepestHeader)
+  const known = top.findIndex(({ cells }) => cells.filter(isKnownName).length >= 3)
+  if (known >= 0) return known
+  const start = top.findIndex(
+    ({ cells }) => countFilled(cells) >= Math.max(Math.min(2, width), width / 2),
+  )
+  return Math.max(0, start)
+}
+
+function firstLongRow(records: readonly CsvRecord[], width: number): number {
+  const top = records.slice(0, deepestHeader)
+  const isTitle = ({ cells }: CsvRecord) => cells.length <= width / 2 && cells.length < width
+  if (!top.some((record) => countFilled(record.cells) > 0 && !isTitle(record))) return 0
+  return top.findIndex((record) => countFilled(record.cells) > 0 && !isTitle(record))
+}
+
+/** How many rows from `start` on are header: 0 to 3. */
+function headerRowsAt(
+  records: readonly CsvRecord[],
+  start: number,
+  width: number,
+  isKnownName: (name: string) => boolean,
+): number {
+  const first = records[start]
+  if (!first || countFilled(first.cells) === 0) return 0
+  const body = (from: number) => filled(records.slice(from))
+  const isKnown = first.cells.filter(isKnownName).length >= 3
+  if (!isKnown && !isHeader(first.cells, body(start + 1), width)) return 0
+  for (let rows = 1; rows < 3; rows += 1) {
+    const next = records[start + rows]
+    if (!next || !continuesHeader(next.cells, first.cells, body(start + rows + 1))) return rows
+  }
+  return 3
+}
+
+/** A row of names above columns that hold something else. */
+function isHeader(cells: readonly string[], body: Rows, width: number): boolean {
+  const whole = body.filter((row) => row.length === width && !isSame(row, cells))
+  if (whole.length === 0 || cells.length !== width) return cells.every(isName)
+  const votes = votesOf(cells, profileOf(whole, width))
+  if (votes.names !== votes.values) return votes.names > votes.values
+  // Columns of words alone: names stand once, and values again and again.
+  const isOnce = (cell: string, column: number) => whole.every((row) => row[column] !== cell)
+  const isDistinct = new Set(cells).size === cells.length
+  return (
+    isDistinct && cells.every((cell, at) => cell.trim() !== '' && isName(cell) && isOnce(cell, at))
+  )
+}
+
+/** A second or third row of names or units; a row of values has something typed in it. */
+function continuesHeader(cells: readonly string[], first: readonly string[], rows: Rows): boolean {
+  const body = profileOf(rows, cells.length)
+  if (body.rows === 0 || cells.length !== first.length) return false
+  if (cells.length > 1 && isSame(cells, first)) return true
+  const { names, values, typed } = votesOf(cells, body)
+  return typed >= 2 && values === 0 && names >= typed / 2 && cells.every(isName)
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((cell, column) => cell === other[column])
+}
+
+interface Votes {
+  readonly names: number
+  readonly values: number
+  /** Columns that keep to one kind. */
+  readonly typed: number
+}
+
+function votesOf(cells: readonly string[], body: ColumnProfile): Votes {
+  let [names, values, typed] = [0, 0, 0]
+  for (const [column, kinds] of body.columns.entries()) {
+    const common = commonKind(kinds)
+    const kind = kindOf(cells[column] ?? '')
+    if (common === null || kind === 'empty') {
+      typed += common === null ? 0 : 1
+      continue
+    }
+    typed += 1
+    if (kind === common) values += common === 'code' ? 0.5 : 1
+    else if (typedKinds.has(kind)) values += 0.5
+    else names += 1
+  }
+  return { names, values, typed }
+}
+
+/** The kind that a column of typed values keeps to. */
+function commonKind(kinds: ReadonlyMap<Kind, number>): Kind | null {
+  const total = [...kinds].reduce((sum, [kind, count]) => sum + (kind === 'empty' ? 0 : count), 0)
+  for (const kind of [...typedKinds, 'code'] as const)
+    if (total > 0 && (kinds.get(kind) ?? 0) >= 0.6 * total) return kind
+  return null
+}
+
+function isName(cell: string): boolean {
+  return cell.length <= 80 && !typedKinds.has(kindOf(cell))
+}
+
+/** Where the last empty cells of records are left out, the header tells how many columns there are. */
+function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: number): number {
+  const names = header.cells.length
+  const widths = filled(body).map((cells) => cells.length)
+  const isTrimmed = new Set(widths).size > 2 && Math.max(...widths) === names
+  return names > width && isTrimmed ? names : width
+}
+
+function headerOf(rows: readonly CsvRecord[], width: number, profile: ColumnProfile): CsvHeader {
+  const rowNames = rows.map(({ cells }) => cells)
+  const aligned = rowNames.map((names) => align(names, width))
+  const names = Array.from({ length: width }, (_, column) =>
+    aligned
+      .map((row) => row[column]?.trim() ?? '')
+      .filter((name) => name !== '')
+      .join(' '),
+  )
+  const ragged = rowNames.some(
+    (row) =>
+      row.slice(width).some((name) => name.trim() !== '') ||
+      profile.columns.slice(row.length).some(holdsValues),
+  )
+  return { line: rows[0]!.line, rows: rows.length, names, rowNames, ragged }
+}
+
+function holdsValues(kinds: ReadonlyMap<Kind, number>): boolean {
+  return [...kinds.keys()].some((kind) => kind !== 'empty')
+}
+
+/** Names for `width` columns: empty ones too many are dropped, missing ones are empty. */
+function align(names: readonly string[], width: number): readonly string[] {
+  const named = names.filter((name) => name.trim() !== '')
+  if (names.length > width && named.length === width) return named
+  return names
+}
+
+type Rows = readonly (readonly string[])[]
+
+function filled(records: readonly CsvRecord[]): Rows {
+  return records
+    .slice(0, profiledRows)
+    .filter(({ cells }) => countFilled(cells) > 0)
+    .map(({ cells }) => cells)
+}
+
+function countFilled(cells: readonly string[]): number {
+  return cells.filter((cell) => cell.trim() !== '').length
+}
+
+function firstLineOf(records: readonly CsvRecord[], index: number): number {
+  const next = records[index]
+  if (next) return next.line
+  const last = records[index - 1]
+  return last ? last.line + last.raw.split(/\r\n|\n|\r/).length : 1
+}

@@ -1,0 +1,144 @@
+import type {
+  CsvEncoding,
+  CsvFile,
+  CsvHeader,
+  CsvRecord,
+  CsvWarning,
+  Dialect,
+  Limits,
+} from './csv-file.ts'
+import type { Decoding } from './decode.ts'
+import type { Layout } from './layout.ts'
+import { readRecord, withEncodingError } from './read-record.ts'
+import { CsvRefusal } from './refusal.ts'
+import { type Columns, looksSwallowed } from './repair.ts'
+import { splitRecords } from './split-records.ts'
+
+export interface OpenCsvParts {
+  readonly dialect: Dialect
+  readonly layout: Layout
+  readonly head: string
+  readonly decoding: Decoding
+  /** All bytes of the file. */
+  readonly chunks: AsyncIterable<Buffer>
+  readonly limits: Limits
+  /** Closes the source. */
+  readonly release: () => Promise<void>
+}
+
+/** A file of which the beginning is understood and the records are still to be read. */
+export class OpenCsv implements CsvFile {
+  readonly dialect: Dialect
+  readonly preamble: readonly string[]
+  readonly header: CsvHeader | null
+  readonly width: number
+  readonly head: string
+  readonly records: AsyncIterable<CsvRecord>
+  readonly warnings: CsvWarning[] = []
+  readonly #decoding: Decoding
+  readonly #chunks: AsyncIterable<Buffer>
+  readonly #release: () => Promise<void>
+  readonly #layout: Layout
+  readonly #limits: Limits
+
+  constructor({ dialect, layout, head, decoding, chunks, limits, release }: OpenCsvParts) {
+    this.dialect = dialect
+    this.preamble = layout.preamble
+    this.header = layout.header
+    this.width = layout.width
+    this.head = head
+    this.#decoding = decoding
+    this.#chunks = chunks
+    this.#release = release
+    this.#layout = layout
+    this.#limits = limits
+    this.records = this.#read()
+    if (layout.header?.ragged) this.#warnOfHeader(layout.header)
+  }
+
+  get encoding(): CsvEncoding {
+    return this.#decoding.encoding
+  }
+
+  async close(): Promise<void> {
+    await this.#release()
+  }
+
+  async *#read(): AsyncGenerator<CsvRecord> {
+    const { profile, firstLine, width } = this.#layout
+    const columns: Columns = { dialect: this.dialect, width, profile }
+    const options = {
+      isWhole: true,
+      maxRecordBytes: 4 * this.#limits.maxCellBytes,
+      looksStray: (text: string) => looksSwallowed(text, columns),
+    }
+    const utf8 = this.#decoding.utf8(this.#chunks)
+    for await (const batch of splitRecords(utf8, this.dialect, options))
+      for (const raw of batch)
+        for (const record of readRecord(raw, columns))
+          if (record.line >= firstLine) yield this.#checked(record)
+  }
+
+  #checked(record: CsvRecord): CsvRecord {
+    refuseBeyond(record, this.#limits)
+    if (this.#decoding.broken && record.raw.includes('\uFFFD')) return this.#broken(record)
+    if (record.problem?.code === 'truncated-value') this.#warnOfCut(record)
+    const isHeader = this.header !== null && isRepeated(record, this.header)
+    return isHeader ? { ...record, problem: repeatedHeader } : record
+  }
+
+  #broken(record: CsvRecord): CsvRecord {
+    const { name } = this.#decoding.encoding
+    if (!this.warnings.some(({ code }) => code === 'ENCODING_ERROR'))
+      this.warnings.push({
+        code: 'ENCODING_ERROR',
+        line: record.line,
+        message: `from line ${record.line} on there are bytes that are no character in ${name}: save the file as CSV UTF-8`,
+      })
+    return withEncodingError(record)
+  }
+
+  #warnOfCut({ line }: CsvRecord): void {
+    this.warnings.push({
+      code: 'TRUNCATED_FILE',
+      line,
+      message: `the file ends within a quoted cell that begins at line ${line}: it was cut, or a quote is not closed. Export it again`,
+    })
+  }
+
+  #warnOfHeader({ line, rowNames }: CsvHeader): void {
+    this.warnings.push({
+      code: 'HEADER_WIDTH',
+      line,
+      message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may stand over the wrong columns`,
+    })
+  }
+}
+
+const repeatedHeader = {
+  code: 'repeated-header',
+  message: 'the header stands here again',
+  repaired: false,
+} as const
+
+function isRepeated({ cells }: CsvRecord, { rowNames }: CsvHeader): boolean {
+  const names = rowNames[0]!
+  if (cells[0] !== names[0] || cells.length !== names.length) return false
+  return cells.length > 1 && cells.every((cell, column) => cell === names[column])
+}
+
+/** Refuses a file of which one record is beyond all reason. */
+export function refuseBeyond({ line, cells, raw }: CsvRecord, limits: Limits): void {
+  if (cells.length > limits.maxColumns)
+    throw new CsvRefusal(
+      'too-many-columns',
+      `line ${line} has ${cells.length} cells, and the most is ${limits.maxColumns}: is the file turned on its side, or no stock list?`,
+    )
+  if (raw.length <= limits.maxCellBytes / 4) return
+  const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)
+  if (longest >= 0)
+    throw new CsvRefusal(
+      'cell-too-long',
+      `cell ${longest + 1} of the record at line ${line} is longer than ${limits.maxCellBytes.toLocaleString('en')} bytes: shorten it, or leave the column out`,
+    )
+}

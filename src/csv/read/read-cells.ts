@@ -1,0 +1,81 @@
+import type { Dialect } from './csv-file.ts'
+
+export interface CellReading {
+  readonly cells: readonly string[]
+  /** Quotes that are neither around a cell nor escaped. */
+  readonly strays: number
+  /** A quoted cell does not end within the text. */
+  readonly isUnclosed: boolean
+}
+
+/** Which opening quotes are text: none, all, or the one of this number, from 0. */
+export type LiteralQuote = number | 'none' | 'all'
+
+/** The cells of one record's text, read leniently: a quoted cell ends at the first quote that a delimiter or the end follows.
+ *  csv-parse finds where records end; this reads again what it read badly. */
+export function readCells(
+  raw: string,
+  dialect: Dialect,
+  literal: LiteralQuote = 'none',
+): CellReading {
+  const { delimiter, quote } = dialect
+  const cells: string[] = []
+  let strays = 0
+  let opening = -1
+  for (let at = 0; ; at += delimiter.length) {
+    const opens = quote !== null && literal !== 'all' && raw.startsWith(quote, at)
+    if (opens) opening += 1
+    if (opens && opening !== literal) {
+      const cell = readQuoted(raw, at, dialect, quote)
+      cells.push(cell.text)
+      strays += cell.strays
+      if (cell.end < 0) return { cells, strays, isUnclosed: true }
+      at = cell.end
+    } else {
+      const end = raw.indexOf(delimiter, at)
+      const text = end < 0 ? raw.slice(at) : raw.slice(at, end)
+      cells.push(text)
+      if (opens || (quote === '"' && text.includes(quote))) strays += 1
+      at = end < 0 ? raw.length : end
+    }
+    if (at >= raw.length) return { cells, strays, isUnclosed: false }
+  }
+}
+
+interface QuotedCell {
+  readonly text: string
+  readonly strays: number
+  /** Where the delimiter after it begins; -1: the cell does not end. */
+  readonly end: number
+}
+
+function readQuoted(raw: string, start: number, dialect: Dialect, quote: string): QuotedCell {
+  let text = ''
+  let strays = 0
+  let from = start + 1
+  for (;;) {
+    const at = raw.indexOf(quote, from)
+    if (at < 0) return { text: text + raw.slice(from), strays, end: -1 }
+    if (dialect.escape !== quote && at > from && raw[at - 1] === dialect.escape) {
+      text += raw.slice(from, at - 1) + quote
+      from = at + 1
+    } else if (raw[at + 1] === quote) {
+      text += raw.slice(from, at + 1)
+      from = at + 2
+    } else {
+      const end = endOfCell(raw, at + 1, dialect.delimiter)
+      if (end >= 0) return { text: text + raw.slice(from, at), strays, end }
+      text += raw.slice(from, at + 1)
+      // An apostrophe within a word is no fault.
+      if (quote === '"') strays += 1
+      from = at + 1
+    }
+  }
+}
+
+/** Where the delimiter or the end follows, blanks between them aside; -1: something else does. */
+function endOfCell(raw: string, from: number, delimiter: string): number {
+  let at = from
+  while (raw[at] === ' ' && !delimiter.startsWith(' ')) at += 1
+  return at >= raw.length || raw.startsWith(delimiter, at) ? at : -1
+}

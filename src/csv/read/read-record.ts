@@ -1,0 +1,73 @@
+import type { CsvRecord } from './csv-file.ts'
+import { readCells } from './read-cells.ts'
+import { type Columns, hasWidth, linesOf, looksSwallowed, repairLine } from './repair.ts'
+import type { RawRecord } from './split-records.ts'
+
+/** What csv-parse found, as records: one, or one for each line where a stray quote has swallowed some. */
+export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
+  const { line, raw, cells } = record
+  const { width } = columns
+  if (isBlank(raw, cells)) return [blank(record)]
+  const { quote } = columns.dialect
+  const isPlain = quote === null || !raw.includes(quote)
+  if (isPlain && cells.length === width) return [{ line, cells, raw }]
+  if (isPlain) return [repairLine(line, raw, columns)]
+  const reading = readCells(raw, columns.dialect)
+  if (record.isUnclosed) return unclosed(record, columns)
+  if (reading.strays > 0 || reading.isUnclosed)
+    return swallowed(record, columns) ?? [repairLine(line, raw, columns)]
+  if (reading.cells.length !== width) return [repairLine(line, raw, columns)]
+  // csv-parse keeps quotes that a blank parts from the delimiter, and takes an escape away before any character.
+  return [{ line, cells: reading.cells, raw }]
+}
+
+function isBlank(raw: string, cells: readonly string[]): boolean {
+  if (raw === '' || raw === '\x1a') return true
+  return raw.length < 4 * cells.length + 4 && cells.every((cell) => cell.trim() === '')
+}
+
+function blank({ line, raw, cells }: RawRecord): CsvRecord {
+  return {
+    line,
+    cells,
+    raw,
+    problem: { code: 'blank-row', message: 'the row is blank', repaired: false },
+  }
+}
+
+/** The file ends within a quoted cell, or a quote is never closed. */
+function unclosed(record: RawRecord, columns: Columns): CsvRecord[] {
+  const { line, raw, hasLineEnd } = record
+  const lines = swallowed(record, columns)
+  if (lines) return lines
+  const isOneLine = linesOf(raw, columns.dialect).length === 1
+  if (isOneLine && hasLineEnd && hasWidth(raw, columns)) return [repairLine(line, raw, columns)]
+  const problem = {
+    code: 'truncated-value',
+    message: 'the file ends within a quoted cell: it was cut, or the quote is not closed',
+    repaired: false,
+  } as const
+  return [{ line, cells: readCells(raw, columns.dialect).cells, raw, problem }]
+}
+
+function swallowed({ line, raw }: RawRecord, columns: Columns): CsvRecord[] | null {
+  if (!looksSwallowed(raw, columns)) return null
+  const records: CsvRecord[] = []
+  for (const [index, text] of linesOf(raw, columns.dialect).entries()) {
+    const { cells, strays, isUnclosed } = readCells(text, columns.dialect)
+    const own = { line: line + index, cells, raw: text, isUnclosed: false, hasLineEnd: true }
+    if (isBlank(text, cells)) records.push(blank(own))
+    else if (strays === 0 && !isUnclosed && cells.length === columns.width)
+      records.push({ line: own.line, cells, raw: text })
+    else records.push(repairLine(own.line, text, columns))
+  }
+  return records
+}
+
+/** A record that tells of bytes which no character stands for. */
+export function withEncodingError(record: CsvRecord): CsvRecord {
+  const message = 'bytes that are no character in the file’s encoding stand in this row'
+  return record.problem?.repaired === false
+    ? record
+    : { ...record, problem: { code: 'encoding-error', message, repaired: false } }
+}

@@ -1,0 +1,146 @@
+import { type ColumnProfile, couldBe, fitOf } from './column-profile.ts'
+import type { CsvProblem, CsvRecord, Dialect } from './csv-file.ts'
+import { readCells } from './read-cells.ts'
+
+/** What a damaged record is held against. */
+export interface Columns {
+  readonly dialect: Dialect
+  readonly width: number
+  readonly profile: ColumnProfile
+}
+
+/** Reads a line again that has stray quotes, or not the file's number of cells. Where no reading is sure it keeps its cells. */
+export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
+  const { cells, strays, isUnclosed } = readCells(raw, columns.dialect)
+  const quoted = strays > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
+  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.profile)
+  if (quoted?.isCertain && !parted)
+    return { line, cells: quoted.cells, raw, problem: strayQuote(true) }
+  if (parted)
+    return { line, cells: parted, raw, problem: problem('missing-cell', partedText, true) }
+  const code = cells.length < columns.width ? 'missing-cell' : 'extra-cell'
+  const found = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} where the file has ${columns.width} columns`
+  const fitting = bestFit(otherReadings(raw, cells, columns), columns.profile)
+  if (quoted && !fitting) return { line, cells: quoted.cells, raw, problem: strayQuote(false) }
+  if (!fitting)
+    return { line, cells, raw, problem: problem(code, `${found}: ${hints[code]}`, false) }
+  const message = `${found}; read in the only way that fits the columns`
+  return { line, cells: fitting, raw, problem: problem(code, message, true) }
+}
+
+const partedText = 'a delimiter is missing beside a quoted cell; it was put back'
+const hints = {
+  'missing-cell': 'a delimiter is missing, or the row is cut',
+  'extra-cell': 'a delimiter too many, or one in a cell without quotes',
+}
+
+function strayQuote(repaired: boolean): CsvProblem {
+  return problem('stray-quote', 'a quote stands where none belongs; it was taken as text', repaired)
+}
+
+function problem(code: CsvProblem['code'], message: string, repaired: boolean): CsvProblem {
+  return { code, message, repaired }
+}
+
+interface QuoteReading {
+  readonly cells: readonly string[]
+  /** It fits the columns, stray quotes aside; or the file is too short to tell, and only one reading has its width. */
+  readonly isCertain: boolean
+}
+
+/** The first reading with no opening quote, one, or all of them as text that has the file's number of cells. */
+function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): QuoteReading | null {
+  const { quote } = dialect
+  if (quote === null || !raw.includes(quote)) return null
+  const readings = new Map<string, readonly string[]>()
+  for (const literal of ['none', ...Array(Math.min(width, 64)).keys(), 'all'] as const) {
+    const { cells, isUnclosed } = readCells(raw, dialect, literal)
+    if (isUnclosed || cells.length !== width) continue
+    const bare = cells.map((cell) => (cell.startsWith(quote) ? cell.slice(1) : cell))
+    if (couldBe(bare, profile)) return { cells, isCertain: true }
+    readings.set(cells.join('\0'), cells)
+  }
+  const [first] = readings.values()
+  return first ? { cells: first, isCertain: profile.rows < 5 && readings.size === 1 } : null
+}
+
+function otherReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
+  if (cells.length < columns.width) return shortReadings(raw, cells, columns)
+  return cells.length > columns.width ? joined(cells, columns) : []
+}
+
+/** What a row of too few cells may have been: one without its empty last cells, or with another delimiter throughout. */
+function shortReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
+  const { dialect, width } = columns
+  const missing = width - cells.length
+  const readings = [[...cells, ...Array<string>(missing).fill('')]]
+  for (const delimiter of [',', ';', '\t', '|', ' ']) {
+    if (delimiter === dialect.delimiter || !raw.includes(delimiter)) continue
+    const other = { ...columns, dialect: { ...dialect, delimiter } }
+    const reading = readCells(raw, other.dialect).cells
+    if (reading.length >= width) readings.push(...joined(reading, other))
+  }
+  return readings
+}
+
+/** The delimiter beside a quoted cell is missing. */
+function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[][] {
+  const { delimiter, quote } = dialect
+  const readings: string[][] = []
+  if (quote === null) return readings
+  for (let at = raw.indexOf(quote); at >= 0; at = raw.indexOf(quote, at + 1))
+    for (const cut of [at, at + 1]) {
+      const mended = raw.slice(0, cut) + delimiter + raw.slice(cut)
+      const { cells, strays, isUnclosed } = readCells(mended, dialect)
+      if (strays === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
+    }
+  return readings
+}
+
+/** What a row of too many cells may have been: one cell holds delimiters without quotes, or empty cells are too many. */
+function joined(cells: readonly string[], { dialect, width }: Columns): string[][] {
+  const extra = cells.length - width
+  if (extra === 0) return [[...cells]]
+  const readings: string[][] = []
+  for (let at = 0; at < width; at += 1) {
+    const run = cells.slice(at, at + extra + 1)
+    const [before, after] = [cells.slice(0, at), cells.slice(at + extra + 1)]
+    const filled = run.filter((cell) => cell.trim() !== '')
+    if (filled.length === run.length)
+      readings.push([...before, run.join(dialect.delimiter), ...after])
+    if (filled.length <= 1) readings.push([...before, filled[0] ?? '', ...after])
+  }
+  return readings
+}
+
+/** The reading that fits the columns; null where none does, or two that differ do about as well. */
+function bestFit(readings: readonly string[][], profile: ColumnProfile): readonly string[] | null {
+  const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
+  for (const cells of readings) {
+    const fit = fitOf(cells, profile)
+    if (fit !== null) fits.set(cells.join('\0'), { cells, fit })
+  }
+  const [best, second] = [...fits.values()].sort((a, b) => b.fit - a.fit)
+  return best && (!second || best.fit - second.fit > 2) ? best.cells : null
+}
+
+/** Whether a text is several records that an opening quote has swallowed: most of its lines are whole ones by themselves, the
+ *  first of them when its quote is text. */
+export function looksSwallowed(text: string, columns: Columns): boolean {
+  const lines = linesOf(text, columns.dialect).slice(0, 50)
+  if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
+  const whole = lines.filter((line) => hasWidth(line, columns))
+  return whole.length > lines.length / 2
+}
+
+/** The line has the file's number of cells, be it with a quote as text. */
+export function hasWidth(line: string, columns: Columns): boolean {
+  return (
+    withQuoteAsText(line, columns) !== null ||
+    readCells(line, columns.dialect).cells.length === columns.width
+  )
+}
+
+export function linesOf(text: string, { lineEnd }: Dialect): string[] {
+  return text.split(lineEnd === 'CR' ? '\r' : /\r?\n/)
+}

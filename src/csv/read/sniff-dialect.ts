@@ -1,0 +1,123 @@
+import type { Dialect, LineEnd } from './csv-file.ts'
+import { kindOf, typedKinds } from './kinds.ts'
+import { type SampleRecord, sampleRecords } from './sample-records.ts'
+
+const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
+/** Lines of the sample that are looked at. */
+const mostLines = 80
+
+/** The dialect under which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
+export function sniffDialect(sample: string, isWhole: boolean, named?: string): Dialect {
+  const lineEnd = lineEndOf(sample)
+  const separator = separatorLine(sample)
+  const text = separator ? sample.slice(separator.length) : sample
+  const base = { sepLine: separator !== null, lineEnd }
+  const forced = named ?? separator?.delimiter
+  let best: { readonly dialect: Dialect; readonly score: number } | null = null
+  for (const candidate of candidates(text, forced === undefined ? delimiters : [forced])) {
+    const dialect = { ...base, ...candidate }
+    const all = sampleRecords(text, dialect, isWhole, mostLines)
+    const rows = all.filter(({ raw }) => raw.trim() !== '')
+    const score = scoreOf(rows, dialect)
+    if (best === null || score > best.score + 1e-9) best = { dialect, score }
+    if (isPerfect(rows, score)) break
+  }
+  return best!.dialect
+}
+
+/** Excel's hint `sep=;`, plain or quoted, with the length of its line. */
+function separatorLine(
+  text: string,
+): { readonly delimiter: string; readonly length: number } | null {
+  const match = /^"?sep=(\\t|[^\r\n"]{1,2})"?(?:\r\n|\n|\r|$)/i.exec(text)
+  if (!match) return null
+  return { delimiter: match[1] === '\\t' ? '\t' : match[1]!, length: match[0].length }
+}
+
+function lineEndOf(text: string): LineEnd {
+  const unquoted = text.replace(/"[^"]*"/g, '')
+  const returns = unquoted.match(/\r(?![\r\n])/g)?.length ?? 0
+  const feeds = unquoted.match(/\n/g)?.length ?? 0
+  // The first of them ends a line for certain; line feeds further down may stand in quoted cells.
+  const isFirst = /^[^\r\n]*\r(?!\n)/.test(unquoted)
+  if (returns > feeds || (isFirst && returns * 20 > feeds)) return 'CR'
+  return /^[^\n]*\r\n/.test(text) ? 'CRLF' : 'LF'
+}
+
+/** In order of preference where nothing tells them apart. Only what occurs in the text. */
+function* candidates(text: string, from: readonly string[]) {
+  for (const delimiter of from) {
+    if (delimiter !== from[0] && !text.includes(delimiter)) continue
+    yield { delimiter, quote: '"', escape: '"' } as const
+    if (text.includes('\\"')) yield { delimiter, quote: '"', escape: '\\' } as const
+    if (text.includes('\0"')) yield { delimiter, quote: '"', escape: '\0' } as const
+    if (/(^|[\n\r,;\t| ])'[^'\n\r]*'($|[\n\r,;\t| ])/.test(text))
+      yield { delimiter, quote: "'", escape: "'" } as const
+    if (text.includes('"')) yield { delimiter, quote: null, escape: '"' } as const
+  }
+}
+
+function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
+  const width = commonWidth(all.map(({ cells }) => cells.length))
+  // Titles above the table say nothing about it.
+  const first = all.findIndex(({ cells }) => cells.length > 1)
+  const hasTitle = width > 1 && first > 0 && first < 20
+  const rows = hasTitle ? all.slice(first) : all
+  if (rows.length === 0) return 0
+  const share = (test: (row: SampleRecord) => boolean) => rows.filter(test).length / rows.length
+  const skipped = 1 - rows.length / all.length
+  const consistency = share(({ cells }) => cells.length === width) * (1 - skipped / 3)
+  const sound = 1 - share(({ strays, isUnclosed }) => strays > 0 || isUnclosed)
+  const cells = rows.flatMap((row) => row.cells)
+  const clean = cells.filter((cell) => !isOdd(cell, delimiter)).length / cells.length
+  const spread = 1 - 1 / (width + 1)
+  return (
+    consistency *
+    (0.1 + 0.9 * sound) *
+    (0.3 + 0.7 * clean) *
+    spread *
+    trust(rows, width, delimiter) *
+    (quote === null ? (rows.length < 10 ? 0.2 : 0.5) : 1)
+  )
+}
+
+/** All rows agree on three columns or more, and nothing in them hints at another dialect. */
+function isPerfect(rows: readonly SampleRecord[], score: number): boolean {
+  const width = rows[0]?.cells.length ?? 0
+  return width >= 3 && score >= 0.995 * (1 - 1 / (width + 1))
+}
+
+/** Text has blanks everywhere, and lists of words a comma and a blank: both must show that they part columns. */
+function trust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
+  if (delimiter === ', ') return 1.001
+  if (delimiter === ',' && width > 1) {
+    const later = rows.flatMap(({ cells }) => cells.slice(1))
+    // Every cell but the first begins with a blank: the delimiter is a comma and a blank.
+    return later.every((cell) => cell.startsWith(' ')) ? 0.9 : 1
+  }
+  if (delimiter !== ' ' || width === 1) return 1
+  const typed = rows.filter(({ cells }) => cells.some((cell) => typedKinds.has(kindOf(cell))))
+  return width > 2 && typed.length >= rows.length / 2 ? 0.95 : 0.3
+}
+
+/** What is left in a cell where the dialect is the wrong one: quotes around it, or another delimiter in it. */
+function isOdd(cell: string, delimiter: string): boolean {
+  if (cell.length > 200) return false
+  if (/^\s*(?:'.*'|".*")\s*$/s.test(cell)) return true
+  return [';', '\t', '|'].some((other) => other !== delimiter && cell.includes(other))
+}
+
+/** The commonest number; of several, the first to appear. Lines of one cell count where they are most of the file. */
+export function commonWidth(widths: readonly number[]): number {
+  const wide = widths.filter((width) => width > 1)
+  const counts = new Map<number, number>()
+  for (const width of wide.length >= widths.length / 4 ? wide : widths)
+    counts.set(width, (counts.get(width) ?? 0) + 1)
+  let common = 1
+  let most = 0
+  for (const [width, count] of counts) {
+    if (count > most) common = width
+    most = Math.max(most, count)
+  }
+  return common
+}

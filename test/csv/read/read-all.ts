@@ -1,0 +1,28 @@
+import { Readable } from 'node:stream'
+import type { CsvFile, CsvOptions, CsvRecord } from '#src/csv/read/csv-file.ts'
+import { readCsv } from '#src/csv/read/read-csv.ts'
+
+export interface ReadFile {
+  readonly file: CsvFile
+  readonly records: readonly CsvRecord[]
+}
+
+/** A file read to its end, from memory or from its path. */
+export async function readAll(
+  content: string | Buffer | { readonly path: string },
+  options: CsvOptions = {},
+): Promise<ReadFile> {
+  const isPath = typeof content === 'object' && 'path' in content
+  const source = isPath ? content.path : Readable.from([Buffer.from(content)])
+  const file = await readCsv(source, options)
+  const records: CsvRecord[] = []
+  for await (const record of file.records) records.push(record)
+  return { file, records }
+}
+
+/** Where each damaged record stands, and what is said of it: `3 missing-cell`, or `3 missing-cell, repaired`. */
+export function problemsOf({ records }: ReadFile): string[] {
+  return records.flatMap(({ line, problem }) =>
+    problem ? [`${line} ${problem.code}${problem.repaired ? ', repaired' : ''}`] : [],
+  )
+}

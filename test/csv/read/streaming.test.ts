@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { readCsv } from '#src/csv/read/read-csv.ts'
+
+/** Chunks of 100 rows, how many of them were asked for, and whether the source was let go. */
+function source(chunks: number) {
+  const seen = { asked: 0, isClosed: false }
+  async function* rows() {
+    try {
+      yield Buffer.from('Stock,Make,Price,Note\n')
+      for (let chunk = 0; chunk < chunks; chunk += 1) {
+        seen.asked += 1
+        yield Buffer.from(`A${chunk},Kia,900,${'long note '.repeat(60)}\n`.repeat(100))
+      }
+    } finally {
+      seen.isClosed = true
+    }
+  }
+  return { seen, rows: rows() }
+}
+
+test('no more is read than is asked for', async () => {
+  const { seen, rows } = source(1000)
+
+  const file = await readCsv(rows)
+  const atOpening = seen.asked
+  const records = file.records[Symbol.asyncIterator]()
+  for (let record = 0; record < 1000; record += 1) await records.next()
+
+  expect(atOpening).toBeLessThan(5)
+  expect(seen.asked).toBeLessThan(20)
+})
+
+test('a source is let go when its records are left early, and when they are not wanted at all', async () => {
+  const left = source(1000)
+  const unwanted = source(1000)
+  const refused = source(1000)
+
+  for await (const record of (await readCsv(left.rows)).records) if (record.line > 50) break
+  await (await readCsv(unwanted.rows)).close()
+  await readCsv(refused.rows, { maxColumns: 2 }).catch(() => {})
+
+  expect([left.seen.isClosed, unwanted.seen.isClosed, refused.seen.isClosed]).toEqual([
+    true,
+    true,
+    true,
+  ])
+})
+
+test('chunks of any size give the same records', async () => {
+  const text = Buffer.from(`Stock,Note\r\n${'A1,"two\r\nlines, ""é"""\r\nA2,漢\r\n'.repeat(40)}`)
+  const inChunks = async (size: number) => {
+    async function* pieces() {
+      for (let at = 0; at < text.length; at += size) yield text.subarray(at, at + size)
+    }
+    const records = []
+    for await (const record of (await readCsv(pieces())).records) records.push(record)
+    return records
+  }
+
+  const whole = await inChunks(text.length)
+
+  expect(whole).toHaveLength(80)
+  for (const size of [1, 2, 3, 7, 64]) expect(await inChunks(size)).toEqual(whole)
+})
