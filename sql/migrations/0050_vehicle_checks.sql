@@ -64,7 +64,7 @@ comment on column core.vehicle_check.watch_status is 'As last told; null: never 
 comment on column core.vehicle_check.watch_status_since is 'Source time of the first answer that said so';
 comment on column core.vehicle_check.watch_ends_at is '14 days after the search [A §8]; null for a Car History report';
 comment on column core.vehicle_check.gone_at is 'Source time of the first answer that no longer listed the check; null: it is listed';
-comment on column core.vehicle_check.run_id is 'The run that brought it; null: a permalink or a command did';
+comment on column core.vehicle_check.run_id is 'The run, or the paid call, that brought it; null: a permalink did, or a call whose answer was lost';
 
 create table core.watch_status_change (
   rooftop_id int not null,

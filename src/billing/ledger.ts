@@ -20,6 +20,8 @@ export interface BillableCall {
   readonly before: PastList | null
   /** Pay although an earlier call for the same subject has an unknown outcome. */
   readonly again: boolean
+  /** Ids of calls for the same subject that other processes had in hand when this one was asked for. */
+  readonly held: readonly number[]
 }
 
 /** How a call ended. `unknown` keeps the reservation: it counts, since it may have been billed. */
@@ -58,6 +60,7 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
     await holder.query('select pg_advisory_xact_lock($1, hashtext($2))', [budgetLocks, call.budget])
     await requireRoom(holder, call)
     await requireNoDoubt(holder, call)
+    if (!call.again) await requireNoneMade(holder, call)
     const callId = await insertCall(holder, call)
     // Before anybody can see the row: of the session, so that it goes with the process.
     await holder.query('select pg_advisory_lock($1, $2::int)', [ownerLocks, callId])
@@ -121,6 +124,16 @@ async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promis
   if (rows[0] !== undefined && !call.again) throw doubted(call, rows[0])
 }
 
+/** Whoever asked while another process was at the same must see what that one has brought before paying for more. */
+async function requireNoneMade(client: pg.ClientBase, call: BillableCall): Promise<void> {
+  const { rows } = await client.query<Pick<Doubtful, 'call_id' | 'at' | 'requested_by'>>(
+    `select call_id, at, requested_by from ops.billable_call
+     where call_id = any($1) and state = 'committed' order by call_id`,
+    [call.held],
+  )
+  if (rows[0] !== undefined) throw madeMeanwhile(call, rows[0])
+}
+
 async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<number> {
   const { before } = call
   const { rows } = await client.query<{ call_id: number }>(
@@ -134,7 +147,7 @@ async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<nu
       call.naturalKey,
       call.requestedBy,
       before?.checks.map(({ ref }) => ref) ?? null,
-      before?.at ?? null,
+      before?.isDated ? before.at : null,
     ],
   )
   return Number(rows[0]!.call_id)
@@ -183,17 +196,27 @@ function underWay({ operation, naturalKey }: BillableCall, other: Doubtful): Bus
   )
 }
 
+function madeMeanwhile(
+  { operation, naturalKey }: BillableCall,
+  other: Pick<Doubtful, 'call_id' | 'at' | 'requested_by'>,
+): BusyError {
+  return new BusyError(
+    `${operation} for ${naturalKey} has gone through in another process meanwhile ` +
+      `(call ${other.call_id}, ${named(other)}): nothing was sent. Run it again to pay for another one.`,
+  )
+}
+
 function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): UsageError {
   const why =
     listedKindOf(operation) === null
       ? 'nothing lists the past ones, so this cannot be found out from here: ask the provider'
-      : 'the past checks do not tell yet (it may still be running, or they cannot be read): ask again in a few minutes'
+      : 'the past checks do not tell yet (it may still be running, or they cannot be read): ask again in a quarter of an hour'
   return new UsageError(
     `An earlier ${operation} for ${naturalKey} (call ${earlier.call_id}, ${named(earlier)}) may have been billed: ` +
       `${why}. Nothing was sent; --again sends it although it may cost twice.`,
   )
 }
 
-function named({ at, requested_by }: Doubtful): string {
+function named({ at, requested_by }: Pick<Doubtful, 'at' | 'requested_by'>): string {
   return `by ${requested_by} at ${at.toISOString().slice(0, 19)}Z`
 }

@@ -14,14 +14,26 @@ export interface OpenCall extends Doubt, AsyncDisposable {
   readonly evalId: number
 }
 
-/** Ids of the calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
-export async function openCallIds(
+/** What tells whether two calls ask for the same. */
+export interface CallSubject {
+  readonly operation: string
+  /** EvalID as text. */
+  readonly naturalKey: string
+  readonly rooftopId: number
+}
+
+export interface HeldCall extends CallSubject {
+  readonly callId: number
+}
+
+/** The calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
+export async function openCalls(
   db: Db,
   { budget, rooftopId }: { readonly budget: Budget; readonly rooftopId: number | null },
-): Promise<number[]> {
+): Promise<HeldCall[]> {
   const rows = await db
     .selectFrom('ops.billable_call')
-    .select(['call_id', 'operation'])
+    .select(['call_id', 'operation', 'natural_key', 'rooftop_id'])
     .where('state', '=', 'reserved')
     .where('rooftop_id', 'is not', null)
     .where(({ eb, or }) =>
@@ -34,7 +46,10 @@ export async function openCallIds(
     .execute()
   return rows
     .filter(({ operation }) => listedKindOf(operation) !== null)
-    .map(({ call_id }) => Number(call_id))
+    .map(({ call_id, operation, natural_key, rooftop_id }) => ({
+      ...{ callId: Number(call_id), operation },
+      ...{ naturalKey: natural_key ?? '', rooftopId: rooftop_id! },
+    }))
 }
 
 interface Row {
@@ -72,10 +87,18 @@ export async function takeOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
   }
 }
 
+const ageMs = '(extract(epoch from clock_timestamp() - at) * 1000)::float8'
+
+/** How long ago a call was reserved, in ms. */
+export async function ageOfCall(db: Db, callId: number): Promise<number> {
+  const { rows } = await sql<{ age: number }>`
+    select ${sql.raw(ageMs)} as age from ops.billable_call where call_id = ${callId}`.execute(db)
+  return rows[0]!.age
+}
+
 async function readOpen(client: pg.ClientBase, callId: number): Promise<Row | null> {
   const { rows } = await client.query<Row>(
-    `select operation, rooftop_id, natural_key, known_refs, source_at,
-       (extract(epoch from clock_timestamp() - at) * 1000)::float8 as age_ms
+    `select operation, rooftop_id, natural_key, known_refs, source_at, ${ageMs} as age_ms
      from ops.billable_call where call_id = $1 and state = 'reserved'`,
     [callId],
   )
@@ -95,35 +118,79 @@ function described(callId: number, row: Row): Omit<OpenCall, keyof AsyncDisposab
   }
 }
 
-/** Checks that cannot be what the call made: other calls did, or, where the past checks were not read before it, the
- *  warehouse had them before the reservation (`since`, source time). */
+/** Checks of the dealer group that cannot be what the call made: other calls did, or, where the past checks were not read
+ *  before it, the warehouse had them before the reservation (`since`, source time). In another group a ref is another check.
+ *  The warehouse puts the VIN before a ref that tells a check from those of its vehicle alone: it is taken off. */
 export async function takenRefs(
   db: Db,
-  { callId, operation, kind, knownRefs }: Taken,
+  { callId, operation, kind, rooftopId, evalId, knownRefs }: Taken,
   since: Date,
 ): Promise<Set<string>> {
   const { rows } = await sql<{ ref: string }>`
-    select check_ref as ref from ops.billable_call
-    where operation = ${operation} and state = 'committed' and check_ref is not null and call_id <> ${callId}
-    union
-    select check_ref from core.vehicle_check
-    where ${knownRefs === null}::boolean and check_kind = ${kind} and first_seen_at < ${since}::timestamptz`.execute(
-    db,
-  )
+    with own as (
+      select group_id, (select upper(vin) || '-' from core.evaluation
+        where evaluation.group_id = rooftop.group_id and eval_id = ${evalId} and length(vin) = 17 limit 1) as prefix
+      from core.rooftop where rooftop_id = ${rooftopId}
+    ), taken as (
+      select check_ref from ops.billable_call join core.rooftop using (rooftop_id) join own using (group_id)
+      where operation = ${operation} and state = 'committed' and check_ref is not null and call_id <> ${callId}
+      union
+      select check_ref from core.vehicle_check join own using (group_id)
+      where ${knownRefs === null}::boolean and check_kind = ${kind} and first_seen_at < ${since}::timestamptz
+    )
+    select case when starts_with(check_ref, prefix) then substr(check_ref, length(prefix) + 1) else check_ref end as ref
+    from taken cross join own`.execute(db)
   return new Set(rows.map(({ ref }) => ref))
 }
 
-type Taken = Pick<OpenCall, 'callId' | 'operation' | 'kind' | 'knownRefs'>
+type Taken = Pick<OpenCall, 'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'>
 
-/** Says what was found out about a call that this process did not send; a call that is settled meanwhile stays as it is. */
+/** Notes of the ledger. */
+export const nothingFound = 'Not among the past checks: it was not billed.'
+export const wasFound = 'Found among the past checks: it was billed.'
+/** Nobody has seen what was paid for: a repeat gets it for its answer. */
+const unseen = 'Found among the past checks by a later call: it was billed.'
+const seen = `${wasFound} Shown to a repeat.`
+
+/** Says what was found out about a call that this process did not send: the check that it made, or null for none. A call that
+ *  is settled meanwhile stays as it is. */
 export async function settleOpenCall(
   db: Db,
   callId: number,
-  outcome: 'committed' | 'released',
-  { note, checkRef }: { readonly note: string; readonly checkRef: string | null },
+  checkRef: string | null,
 ): Promise<void> {
+  const [state, note] = checkRef === null ? ['released', nothingFound] : ['committed', unseen]
   await sql`
-    update ops.billable_call set state = ${outcome}, settled_at = now(), check_ref = ${checkRef},
-      note = left(concat_ws(' ', nullif(note, ''), ${note}::text), 400)
+    update ops.billable_call set state = ${state}, settled_at = now(), check_ref = ${checkRef},
+      note = left(concat_ws(' ', ${note}::text, note), 400)
     where call_id = ${callId} and state = 'reserved'`.execute(db)
+}
+
+/** A call that went through, and whose answer nobody has seen. */
+export interface UnseenCall {
+  readonly callId: number
+  readonly ref: string
+}
+
+/** The newest call for the subject, if it was found to have gone through and is still unseen: to pay for another one would be
+ *  to pay twice. */
+export async function unseenCall(db: Db, subject: CallSubject): Promise<UnseenCall | null> {
+  const { operation, naturalKey, rooftopId } = subject
+  const { rows } = await sql<UnseenCall & { readonly note: string | null }>`
+    select call_id::int as "callId", check_ref as ref, note
+    from ops.billable_call join core.rooftop using (rooftop_id)
+    where operation = ${operation} and natural_key = ${naturalKey} and state = 'committed'
+      and group_id = (select group_id from core.rooftop where rooftop_id = ${rooftopId})
+    order by call_id desc limit 1`.execute(db)
+  const [newest] = rows
+  if (!newest?.note?.startsWith(unseen)) return null
+  return { callId: newest.callId, ref: newest.ref }
+}
+
+/** The next repeat is a new call. */
+export async function markSeen(db: Db, { callId }: UnseenCall): Promise<void> {
+  await sql`
+    update ops.billable_call set note = replace(note, ${unseen}, ${seen}) where call_id = ${callId}`.execute(
+    db,
+  )
 }

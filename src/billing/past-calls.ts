@@ -9,17 +9,42 @@ export function listedKindOf(operation: string): ListedKind | null {
   return operation === runCarHistory.name ? 'car_history' : null
 }
 
-/** How long a call may still be running at the source after it was sent, in ms. */
+/** How long a call may be running at the source, in ms. */
 export function runsForMs(kind: ListedKind): number {
   const { timeoutSeconds } = kind === 'ppsr' ? searchPpsr : runCarHistory
   return timeoutSeconds! * 1000
 }
 
+/** How the wait for an answer has ended. */
+export interface EndedWait {
+  /** From the reservation, in ms. */
+  readonly waitedMs: number
+  /** Nothing ended it but our own patience. */
+  readonly hasTimedOut: boolean
+}
+
+/** The wait of a process that is gone: nobody saw its end, so it counts as the longest. `patienceSeconds`: http.timeoutSeconds. */
+export function unseenWait(kind: ListedKind, patienceSeconds: number): EndedWait {
+  return { waitedMs: Math.max(patienceSeconds * 1000, runsForMs(kind)), hasTimedOut: true }
+}
+
+/** A source may be slow to list what it has made. */
+const listingMs = 30_000
+/** A source that outlasts our patience takes longer than it should, and nobody knows how long. */
+const overtimeMs = 10 * 60_000
+
+/** So long after its reservation a call that shows nothing has done nothing, in ms. */
+export function endedAfterMs(kind: ListedKind, { waitedMs, hasTimedOut }: EndedWait): number {
+  return waitedMs + (hasTimedOut ? overtimeMs : runsForMs(kind) + listingMs)
+}
+
 /** The past checks of an evaluation, as far as the ledger looks at them. */
 export interface PastList {
   readonly checks: readonly { readonly ref: string; readonly searchedAt: Date | null }[]
-  /** The source's time of the answer. */
+  /** The source's time of the answer, ours where it told none. */
   readonly at: Date
+  /** Whether the source told its time. */
+  readonly isDated: boolean
 }
 
 /** A call of unknown outcome, by what was known before it was sent. */
@@ -52,10 +77,15 @@ export function checkMadeBy(
   return byAge[0]?.ref ?? null
 }
 
-/** Whether the call may be at work at the source while nothing shows it yet. */
-export function mayStillRun(doubt: Doubt, past: PastList, kind: ListedKind): boolean {
-  const sinceMs = past.at.getTime() - reservedAt(doubt, past).getTime()
-  return Math.max(sinceMs, doubt.ageMs) < runsForMs(kind)
+/** Whether the call may be at work at the source while nothing shows it yet, until `endedMs` after its reservation. Of two
+ *  clocks that disagree, the one by which less time has passed is right; an answer without a date proves no time. */
+export function mayStillRun(
+  { sourceAt, ageMs }: Doubt,
+  { at, isDated }: PastList,
+  endedMs: number,
+): boolean {
+  const sourceMs = sourceAt === null || !isDated ? ageMs : at.getTime() - sourceAt.getTime()
+  return Math.min(sourceMs, ageMs) < endedMs
 }
 
 /** The source's time of the reservation. */

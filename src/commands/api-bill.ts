@@ -6,19 +6,22 @@ import {
   reserveCall,
   settleCall,
 } from '../billing/ledger.ts'
+import { markSeen, unseenCall } from '../billing/open-calls.ts'
 import { outcomeOf, throttleOf } from '../billing/outcome.ts'
 import { listedKindOf } from '../billing/past-calls.ts'
 import { messageOf, SyncError } from '../errors.ts'
+import { checkRefOf } from '../streams/vehicle-checks/past-checks.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
 import type { BillableSubject, Desk, Paid, Past, PastSubject, Sending } from './api-desk.ts'
 import { isUnlistable, settleOpenCalls } from './api-find-out.ts'
 import { answeredRef, keepAnswer, keepCounts, landPast, tellNotLanded } from './api-land.ts'
 import { readPast } from './api-past.ts'
-import { recover, refusedUntilTomorrow, waitForRunning } from './api-recover.ts'
+import { recover, refusedUntilTomorrow, standIn, waitForRunning } from './api-recover.ts'
 
 /** Sends a billable call once, within its daily budget: what earlier calls have left open is found out, the call is reserved in
- *  the warehouse, sent, settled. One whose answer is lost is looked for among the past checks and never sent again.
- *  UsageError when the budget allows none or a repeat may cost twice, BusyError while another process makes the same call. */
+ *  the warehouse, sent, settled. One whose answer is lost is looked for among the past checks and never sent again; to a
+ *  repeat, what it made is the answer. UsageError when the budget allows none or a repeat may cost twice, BusyError while
+ *  another process makes the same call. */
 export async function pay(
   desk: Desk,
   subject: BillableSubject,
@@ -30,19 +33,24 @@ export async function pay(
   const rooftopId = rooftop?.id ?? null
   const [allowed, requestedBy] = [config.budget[budget], requester()]
   const name = operation.name
+  const open = await settleOpenCalls(desk, { budget, rooftopId })
+  const listed = listedSubject(subject)
+  const unseen = again || listed === null ? null : await showUnseen(desk, subject, listed)
+  if (unseen !== null) return unseen
+  const held = open.filter((one) => one.operation === name && one.naturalKey === naturalKey)
   const asked: BillableCall = {
     ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
-    before: null,
+    ...{ held: held.map(({ callId }) => callId), before: null },
   }
   requireBudget(asked)
-  await settleOpenCalls(desk, { budget, rooftopId })
-  const listed = listedSubject(subject)
   const before = listed === null ? null : await readBefore(desk, listed)
   // Interrupted before anything was sent: nothing is reserved.
   io.signal.throwIfAborted()
   await using reservation = await reserveCall(desk.pool, { ...asked, before })
   const { callId } = reservation
   const settle = settler(desk, callId)
+  if (io.signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
+  io.signal.throwIfAborted()
   const reservedMs = performance.now()
   return await sendReserved(desk, { ...subject, callId, reservedMs, listed, before, settle }, send)
 }
@@ -53,6 +61,33 @@ function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): Pas
   return { kind, evalId: Number(naturalKey), rooftop }
 }
 
+/** What an earlier call has made, whose answer nobody has seen; null when there is none. */
+async function showUnseen(
+  desk: Desk,
+  { operation }: BillableSubject,
+  listed: PastSubject,
+): Promise<Paid | null> {
+  const { db, session } = desk
+  const { evalId, rooftop } = listed
+  const subject = { operation: operation.name, naturalKey: String(evalId), rooftopId: rooftop.id }
+  const earlier = await unseenCall(db, subject)
+  if (earlier === null) return null
+  const past = await readPast(desk, listed).catch((error: unknown) => {
+    session.io.signal.throwIfAborted()
+    throw unsent(error)
+  })
+  const paid = standIn(desk, { operation }, past, earlier.ref)
+  session.log.warn(
+    { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
+    'nothing was sent: this is the check that an earlier call has paid for; --again pays for another one',
+  )
+  const finish = async (last: unknown) => {
+    await markSeen(db, earlier)
+    return await paid.finish(last)
+  }
+  return { body: paid.body, finish }
+}
+
 /** The past checks before the call: what is new afterwards tells whether it took effect. Null where the source refuses to list
  *  them. A source that fails to answer a read is paid for nothing. */
 async function readBefore(desk: Desk, listed: PastSubject): Promise<Past | null> {
@@ -61,14 +96,17 @@ async function readBefore(desk: Desk, listed: PastSubject): Promise<Past | null>
     return await readPast(desk, listed)
   } catch (error) {
     io.signal.throwIfAborted()
+    if (!isUnlistable(error, listed.kind)) throw unsent(error)
     const reason = messageOf(error)
-    if (isUnlistable(error, listed.kind)) {
-      log.info({ reason }, 'the past checks cannot be listed: the call is sent without')
-      return null
-    }
-    const verdict = error instanceof SyncError ? error.verdict : 'retry'
-    throw new SyncError(verdict, `Nothing was sent that costs money: ${reason}`, { cause: error })
+    log.info({ reason }, 'the past checks cannot be listed: the call is sent without')
+    return null
   }
+}
+
+function unsent(error: unknown): SyncError {
+  const verdict = error instanceof SyncError ? error.verdict : 'retry'
+  const message = `Nothing was sent that costs money: ${messageOf(error)}`
+  return new SyncError(verdict, message, { cause: error })
 }
 
 async function sendReserved(
@@ -101,7 +139,7 @@ async function sendReserved(
 
 async function afterFailure(desk: Desk, call: Sending, error: unknown): Promise<Paid> {
   const { statuses } = call.operation
-  const outcome = outcomeOf(error, statuses)
+  const outcome = outcomeOf(error, call.operation)
   const status = (error as { status?: number }).status ?? null
   await call.settle(outcome, { status, note: messageOf(error) })
   const throttle = throttleOf(error, statuses)
@@ -132,12 +170,14 @@ async function land(
       past.checks.find(({ ref }) => ref === checkRef) ??
       past.checks.find(({ ref }) => !known.has(ref))
     if (made !== undefined && made.ref !== checkRef) await noteCheck(desk.db, callId, made.ref)
-    const isKnown = await landPast(desk, past, runId)
+    const vin = await landPast(desk, past, runId)
     if (made === undefined) throw new Error('the past checks do not list it yet')
-    if (isKnown && listed.kind === 'ppsr') await keepCounts(desk, listed.rooftop, made.ref, body)
+    const ref = checkRefOf(made, vin)
+    if (ref !== made.ref) await noteCheck(desk.db, callId, ref)
+    if (listed.kind === 'ppsr') await keepCounts(desk, listed.rooftop, ref, body)
     return 0
   } catch (error) {
-    tellNotLanded(desk, { operation: operation.name }, error)
+    tellNotLanded(desk, operation.name, error)
     return 1
   }
 }

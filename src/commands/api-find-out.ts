@@ -1,17 +1,24 @@
 import {
-  openCallIds,
+  ageOfCall,
+  type HeldCall,
+  nothingFound,
+  openCalls,
   type OpenCall,
   settleOpenCall,
   takenRefs,
   takeOpenCall,
+  wasFound,
 } from '../billing/open-calls.ts'
 import {
   checkMadeBy,
   type Doubt,
+  endedAfterMs,
+  type EndedWait,
   type ListedKind,
   mayStillRun,
   reservedAt,
   runsForMs,
+  unseenWait,
 } from '../billing/past-calls.ts'
 import type { Budget } from '../contract/operation.ts'
 import { messageOf, SyncError } from '../errors.ts'
@@ -21,7 +28,7 @@ import { pastOperations } from '../streams/vehicle-checks/past-checks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { sleep } from '../values/sleep.ts'
 import type { Desk, Past, PastSubject } from './api-desk.ts'
-import { landPast, tellNotLanded } from './api-land.ts'
+import { landOrTell } from './api-land.ts'
 import { readPast } from './api-past.ts'
 
 /** What the past checks say of a call of unknown outcome. */
@@ -36,48 +43,38 @@ type Looked = Omit<OpenCall, keyof AsyncDisposable>
 async function look(
   desk: Desk,
   call: Looked,
-  rooftop: RooftopRow,
-  signal: AbortSignal,
-): Promise<Finding & { readonly at: Date }> {
+  { rooftop, signal, ...wait }: EndedWait & { rooftop: RooftopRow; signal: AbortSignal },
+): Promise<Finding> {
   const { kind, evalId } = call
   const past = await readPast(desk, { kind, evalId, rooftop }, signal)
-  const { at } = past
   const taken = await takenRefs(desk.db, call, reservedAt(call, past))
   const ref = checkMadeBy(call, past, taken)
-  if (ref !== null) return { outcome: 'committed', ref, past, at }
-  return { outcome: mayStillRun(call, past, kind) ? 'open' : 'released', at }
+  if (ref !== null) return { outcome: 'committed', ref, past }
+  return { outcome: mayStillRun(call, past, endedAfterMs(kind, wait)) ? 'open' : 'released' }
 }
 
-/** Between two looks after a failure, in seconds: most calls have ended soon after, and all in two minutes. */
-const pauses = [0, 1, 4, 10, 15, 30, 30, 30]
-/** So long after the first look nothing new means that there is nothing, in ms: the source may be slow to list a check. */
-const graceMs = 30_000
+/** Between two looks after a failure, in seconds: most calls have ended soon after, and all in two minutes and a half. */
+const pauses = [0, 1, 4, 10, 15, 30, 30, 30, 30, 10]
 
 /** A call of this process whose answer did not come. */
-export interface LostCall extends Omit<Looked, 'ageMs'> {
+export interface LostCall extends Omit<Looked, 'ageMs'>, EndedWait {
   readonly rooftop: RooftopRow
-  /** `performance.now()` of the reservation. */
-  readonly reservedMs: number
   /** It was answered, though not readably: nothing is waited for. */
   readonly hasEnded: boolean
 }
 
-/** Looks again and again until the past checks say how a call of this process ended, for as long as it may run. Never
- *  rejects: what cannot be found out, or was interrupted, stays open. */
+/** Looks again and again until the past checks say how a call of this process ended, for as long as it may run; for a minute
+ *  where that is not known. Never rejects: what cannot be found out, or was interrupted, stays open. */
 export async function findOutNow(desk: Desk, call: LostCall): Promise<Finding> {
-  const { kind, reservedMs, rooftop, hasEnded } = call
+  const { callId, kind, hasEnded, hasTimedOut } = call
   const enough = AbortSignal.timeout(runsForMs(kind) + 60_000)
   const signal = AbortSignal.any([desk.session.io.signal, enough])
-  let first: { readonly at: Date; readonly ms: number } | undefined
-  for (const pause of hasEnded ? pauses.slice(0, 2) : pauses) {
+  for (const pause of pauses.slice(0, hasEnded ? 2 : hasTimedOut ? 6 : undefined)) {
     try {
       await sleep(pause * 1000, [signal])
-      const ageMs = performance.now() - reservedMs
-      const { at, ...finding } = await look(desk, { ...call, ageMs }, rooftop, signal)
-      first ??= { at, ms: performance.now() }
-      const lookedForMs = Math.max(at.getTime() - first.at.getTime(), performance.now() - first.ms)
-      if (finding.outcome === 'committed') return finding
-      if (finding.outcome === 'released' && lookedForMs >= graceMs) return finding
+      const ageMs = await ageOfCall(desk.db, callId)
+      const finding = await look(desk, { ...call, ageMs }, { ...call, signal })
+      if (finding.outcome !== 'open') return finding
     } catch (error) {
       if (signal.aborted || !mayReadLater(error, kind)) break
     }
@@ -97,23 +94,26 @@ export function isUnlistable(error: unknown, kind: ListedKind): boolean {
 }
 
 /** Finds out, by reading alone, how calls ended that a crash, an interruption or a failure has left open: those that count in
- *  the budget, and all of the rooftop. What a living process holds is left to it. */
+ *  the budget, and all of the rooftop. What a living process holds is left to it: these are given. */
 export async function settleOpenCalls(
   desk: Desk,
   about: { readonly budget: Budget; readonly rooftopId: number | null },
-): Promise<void> {
-  const ids = await openCallIds(desk.db, about)
-  if (ids.length === 0) return
+): Promise<HeldCall[]> {
+  const open = await openCalls(desk.db, about)
+  if (open.length === 0) return []
   const rooftops = await findRooftops(desk.db, desk.session.config.rooftops)
-  for (const id of ids) {
-    await using call = await takeOpenCall(desk.pool, id)
-    if (call !== null) await settleOpen(desk, call, rooftops)
+  const held: HeldCall[] = []
+  for (const one of open) {
+    await using call = await takeOpenCall(desk.pool, one.callId)
+    if (call === null) held.push(one)
+    else await settleOpen(desk, call, rooftops)
   }
+  return held
 }
 
 async function settleOpen(desk: Desk, call: OpenCall, rooftops: readonly RooftopRow[]) {
-  const { log, io } = desk.session
-  const { callId, operation, evalId } = call
+  const { log, io, config } = desk.session
+  const { callId, operation, evalId, kind } = call
   const what = { callId, operation, evalId }
   const rooftop = rooftops.find(({ id }) => id === call.rooftopId)
   if (rooftop === undefined) {
@@ -125,7 +125,8 @@ async function settleOpen(desk: Desk, call: OpenCall, rooftops: readonly Rooftop
   }
   let finding: Finding
   try {
-    finding = await look(desk, call, rooftop, io.signal)
+    const wait = unseenWait(kind, config.http.timeoutSeconds)
+    finding = await look(desk, call, { ...wait, rooftop, signal: io.signal })
   } catch (error) {
     io.signal.throwIfAborted()
     const reason = messageOf(error)
@@ -146,19 +147,15 @@ async function conclude(desk: Desk, call: OpenCall, finding: Finding, what: obje
     return
   }
   if (outcome === 'released') {
-    await settleOpenCall(desk.db, call.callId, outcome, { note: nothingFound, checkRef: null })
+    await settleOpenCall(desk.db, call.callId, null)
     log.warn(what, `an earlier call has left no trace: ${nothingFound}`)
     return
   }
   const { ref, past } = finding
-  await settleOpenCall(desk.db, call.callId, outcome, { note: wasFound, checkRef: ref })
+  await settleOpenCall(desk.db, call.callId, ref)
   log.warn({ ...what, check: ref }, `an earlier call went through: ${wasFound}`)
-  await landPast(desk, past, null).catch((error: unknown) => tellNotLanded(desk, call, error))
+  await landOrTell(desk, past, call.operation)
 }
-
-/** Notes of the ledger. */
-export const wasFound = 'Found among the past checks: it was billed.'
-export const nothingFound = 'Not among the past checks: it was not billed.'
 
 /** How often a running report is looked for: every 10 to 15 s. */
 const reportEveryMs = 10_000

@@ -1,11 +1,15 @@
 import { listedKindOf } from '../billing/past-calls.ts'
+import { getEvaluation } from '../contract/appraisal/evaluations.ts'
 import type { Operation } from '../contract/operation.ts'
-import { numberAt, textAt } from '../contract/vehicle-data/reading.ts'
+import { textAt } from '../contract/vehicle-data/reading.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import { keepPayloads } from '../pipeline/load.ts'
+import { countsOf, fillCounts, writeCounts } from '../streams/vehicle-checks/certificate-counts.ts'
+import { followMoves } from '../streams/vehicle-checks/follow-moves.ts'
 import { loadPastChecks } from '../streams/vehicle-checks/load-past.ts'
 import { bodyHash } from '../values/content-hash.ts'
+import { valueAt } from '../values/json-path.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import type { Desk, Past } from './api-desk.ts'
@@ -59,22 +63,36 @@ async function insertEndedRun(db: Db, { operation, naturalKey, at }: PaidAnswer)
   return run_id
 }
 
-/** Brings the past checks of a paid call into the warehouse; false when its evaluation is not there yet. */
-export async function landPast(desk: Desk, past: Past, runId: number | null): Promise<boolean> {
+/** Brings the past checks of a paid call into the warehouse, and gives the VIN that they are of. Rejects with what stands in
+ *  the way: nothing was written then. */
+export async function landPast(desk: Desk, past: Past, runId: number | null): Promise<string> {
   const { evalId, kind, checks, at } = past
   const { groupId } = past.rooftop
-  const { log } = desk.session
   const vin = await vinOf(desk.db, past)
-  if (vin === null) {
-    const what = { evalId, checks: kind }
-    log.info(what, 'the evaluation is not in the warehouse: a sync of vehicle-checks will bring it')
-    return false
+  if (vin === null) throw new Error(`the warehouse does not have evaluation ${evalId}`)
+  if ((await vinAtSource(desk, past)) !== vin)
+    throw new Error(`the VIN of evaluation ${evalId} is another one at the source by now`)
+  const warnings = await inTransaction(desk.pool, async ({ db }) => {
+    const isWhole = checks.length === (past.body as readonly unknown[]).length
+    const answer = { groupId, vin, kind, checks, at, isCertain: true, isWhole }
+    const [loaded] = await loadPastChecks(db, [answer], runId)
+    if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, desk.session.config.wire.appraisal)
+    if (kind === 'ppsr' && loaded!.hasMoved) await followMoves(db, groupId, [vin])
+    return loaded!.warnings
+  })
+  for (const { check, detail } of warnings) desk.session.log.warn({ evalId, check }, detail)
+  return vin
+}
+
+/** The same for a command that goes on whatever happens: gives its exit code. */
+export async function landOrTell(desk: Desk, past: Past, operation: string): Promise<number> {
+  try {
+    await landPast(desk, past, null)
+    return 0
+  } catch (error) {
+    tellNotLanded(desk, operation, error)
+    return 1
   }
-  const [loaded] = await inTransaction(desk.pool, ({ db }) =>
-    loadPastChecks(db, [{ groupId, vin, kind, checks, at }], runId),
-  )
-  for (const { check, detail } of loaded!.warnings) log.warn({ evalId, check }, detail)
-  return true
 }
 
 /** Null where the warehouse does not have the evaluation, or no VIN that a check could be made on. */
@@ -85,8 +103,26 @@ async function vinOf(db: Db, { rooftop, evalId }: Past): Promise<string | null> 
     .where('group_id', '=', rooftop.groupId)
     .where('eval_id', '=', evalId)
     .execute()
-  const vin = rows.find((row) => row.vin?.trim().length === 17)?.vin
-  return vin?.trim().toUpperCase() ?? null
+  return rows.map(({ vin }) => wholeVin(vin)).find((vin) => vin !== null) ?? null
+}
+
+/** The past checks are those of the VIN that the evaluation has at the source now. */
+async function vinAtSource({ session, client }: Desk, past: Past): Promise<string | null> {
+  const { evalId, rooftop } = past
+  const { body } = await client.call(getEvaluation, {
+    fields: { evalid: evalId },
+    naturalKey: String(evalId),
+    rooftop,
+    signal: session.io.signal,
+  })
+  const items: readonly unknown[] = Array.isArray(body) ? body : []
+  const own = items.find((item) => valueAt(item, 'EvalID') === evalId)
+  return wholeVin(valueAt(own, 'VIN'))
+}
+
+function wholeVin(value: unknown): string | null {
+  const vin = typeof value === 'string' ? value.trim().toUpperCase() : ''
+  return vin.length === 17 ? vin : null
 }
 
 /** The id that an answer gives the check it has made; null where it gives none. */
@@ -106,37 +142,13 @@ export async function keepCounts(
   ref: string,
   body: unknown,
 ): Promise<void> {
-  const names = session.config.wire.appraisal.ppsrCertificate
-  const facts = {
-    security_interest_count: countAt(body, names.securityInterests),
-    written_off_count: countAt(body, names.writeOffs),
-    stolen_count: countAt(body, names.stolen),
-    certificate_number: textAt(body, names.certificateNumber)?.slice(0, 80) ?? null,
-  }
-  const told = Object.entries(facts).filter(([, value]) => value !== null)
-  if (told.length === 0) return
-  await db
-    .updateTable('core.vehicle_check')
-    .set(Object.fromEntries(told))
-    .where('group_id', '=', groupId)
-    .where('check_kind', '=', 'ppsr')
-    .where('check_ref', '=', ref)
-    .execute()
-}
-
-function countAt(body: unknown, path: Parameters<typeof numberAt>[1]): number | null {
-  const count = numberAt(body, path)
-  return count !== null && Number.isInteger(count) && count >= 0 && count < 2 ** 31 ? count : null
+  await writeCounts(db, groupId, ref, countsOf(body, session.config.wire.appraisal))
 }
 
 /** Says that something paid for is not in the warehouse, and what brings it there. */
-export function tellNotLanded(
-  { session }: Desk,
-  call: { readonly operation: string },
-  error: unknown,
-): void {
+export function tellNotLanded({ session }: Desk, operation: string, error: unknown): void {
   session.log.warn(
-    { operation: call.operation, reason: messageOf(error) },
-    'it was paid for, but is not in the warehouse yet: run "forecourt sync vehicle-checks"',
+    { operation, reason: messageOf(error) },
+    'it was paid for, but is not in the warehouse yet: "forecourt sync" brings it, once the evaluation is complete',
   )
 }

@@ -14,7 +14,8 @@ export async function readPast(
     signal,
   })
   const checks = readPastChecks(body, session.config.wire.appraisal)
-  return { kind, evalId, rooftop, checks, body, at: date ?? new Date() }
+  const at = date ?? new Date()
+  return { kind, evalId, rooftop, checks, body, at, isDated: date !== null }
 }
 
 /** The item of a check as received: what stands in for an answer that was lost. */

@@ -1,8 +1,10 @@
+import { nothingFound, wasFound } from '../billing/open-calls.ts'
 import { messageOf, SyncError } from '../errors.ts'
+import { DeadlineExceeded } from '../sources/http-exchange.ts'
 import { unknownOutcome } from '../sources/http-fault.ts'
 import type { Desk, Paid, Past, PastSubject, Sending } from './api-desk.ts'
-import { awaitReport, type Finding, findOutNow, nothingFound, wasFound } from './api-find-out.ts'
-import { landPast, tellNotLanded } from './api-land.ts'
+import { awaitReport, type Finding, findOutNow } from './api-find-out.ts'
+import { landOrTell } from './api-land.ts'
 import { itemOf } from './api-past.ts'
 
 type Listed = Sending & { readonly listed: PastSubject }
@@ -50,10 +52,11 @@ async function findOut(desk: Desk, call: Listed, error: unknown): Promise<Findin
   const { callId, operation, reservedMs, before, listed } = call
   const { kind, evalId, rooftop } = listed
   return await findOutNow(desk, {
-    ...{ callId, operation: operation.name, kind, evalId, rooftop, reservedMs },
-    rooftopId: rooftop.id,
+    ...{ callId, operation: operation.name, kind, evalId, rooftop, rooftopId: rooftop.id },
     knownRefs: before?.checks.map(({ ref }) => ref) ?? null,
-    sourceAt: before?.at ?? null,
+    sourceAt: before?.isDated ? before.at : null,
+    waitedMs: performance.now() - reservedMs,
+    hasTimedOut: (error as Error).cause instanceof DeadlineExceeded,
     // What was answered has ended: one look tells.
     hasEnded: isPaid(error),
   })
@@ -79,17 +82,15 @@ export async function waitForRunning(desk: Desk, call: Listed): Promise<Paid> {
   return standIn(desk, call, report.past, report.ref)
 }
 
-function standIn(desk: Desk, { operation }: Sending, past: Past, ref: string): Paid {
-  const finish = async () => {
-    try {
-      await landPast(desk, past, null)
-      return 0
-    } catch (error) {
-      tellNotLanded(desk, { operation: operation.name }, error)
-      return 1
-    }
-  }
-  return { body: itemOf(desk, past, ref), finish }
+/** The check in place of an answer that is lost. */
+export function standIn(
+  desk: Desk,
+  { operation }: Pick<Sending, 'operation'>,
+  past: Past,
+  ref: string,
+): Paid {
+  const finish = async () => await landOrTell(desk, past, operation.name)
+  return { body: itemOf(desk, past, ref) ?? null, finish }
 }
 
 /** The day's throttle: nothing was billed, and a repeat today is in vain. */

@@ -11,8 +11,12 @@ export function chooseStreams(
 ): readonly Stream[] {
   const unknown = names.find((name) => !candidates.some((stream) => stream.name === name))
   if (unknown !== undefined) {
+    const known = candidates.map(({ name }) => name).join(', ')
+    const isElsewhere = allStreams.some(({ name }) => name === unknown)
     throw new UsageError(
-      `"${unknown}" is no stream; known are: ${candidates.map(({ name }) => name).join(', ')}.`,
+      isElsewhere
+        ? `"${unknown}" has no history of its own to load: "forecourt sync" asks what is there now. This takes: ${known}.`
+        : `"${unknown}" is no stream; known are: ${known}.`,
     )
   }
   return names.length === 0 ? candidates : candidates.filter(({ name }) => names.includes(name))

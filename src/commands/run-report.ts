@@ -19,6 +19,7 @@ const shown = [
   'windows',
   'requests',
   'retries',
+  'saved',
 ] as const satisfies readonly (keyof Counts)[]
 
 /** What a run did, a line for each stream. */

@@ -30,7 +30,7 @@ export const serve: CommandDefinition = {
     log.debug(`listening on ${server.url}`)
     session.result({ url: server.url, links: `${server.url}/links` }, () => [
       `Serving on ${server.url}; stop it with Ctrl-C.`,
-      `A permalink: ${server.url}/links/<kind>/<id>?token=…, where kind is ppsr_pdf, car_history_pdf or photo.`,
+      `A permalink: ${server.url}/links/<kind>/<id>, with token=… in its query, where kind is ppsr_pdf, car_history_pdf or photo.`,
     ])
     if (!io.signal.aborted) await once(io.signal, 'abort')
     await server.close()

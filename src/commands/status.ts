@@ -1,12 +1,18 @@
 import { readSpend } from '../billing/spend.ts'
+import { openAppraisal } from '../context.ts'
+import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { type LinkStanding, readLinkStanding } from '../links/standing.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamStandings } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import type { CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
+
+/** How long the source may take to tell its clock. */
+const clockPatienceMs = 2000
 
 export const status: CommandDefinition = {
   usage: 'status',
@@ -18,7 +24,7 @@ export const status: CommandDefinition = {
     const known = await findRooftops(db, rooftops)
     const standing = await readStatus(db, allStreams, known, session.config)
     const spend = await readSpend(db, session.config.budget)
-    const links = await readLinkStanding(db, session.config, await readSourceNow(db))
+    const links = await readLinkStanding(db, session.config, await sourceNow(session, db))
     const overall = standing.status === 'ok' ? links.status : standing.status
     session.result({ ...standing, status: overall, links, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
@@ -40,6 +46,20 @@ export const status: CommandDefinition = {
     })
     return overall === 'ok' ? 0 : 1
   },
+}
+
+/** The source's time: asked for, or while it is silent by what the newest run measured. */
+async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
+  const appraisal = openAppraisal(config, log)
+  try {
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockPatienceMs)])
+    await appraisal.measureClock({ signal })
+    return appraisal.clock.now()
+  } catch {
+    return await readSourceNow(db)
+  } finally {
+    await appraisal.close()
+  }
 }
 
 function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStanding): string {

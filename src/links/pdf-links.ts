@@ -1,10 +1,15 @@
 import pLimit from 'p-limit'
 import { archiveFolder, readArchived } from '../archive/archive.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { SyncError } from '../errors.ts'
+import { messageOf, SyncError } from '../errors.ts'
 import type { RooftopAccess } from '../sources/appraisal/client.ts'
+import { followMoves } from '../streams/vehicle-checks/follow-moves.ts'
 import { loadPastChecks } from '../streams/vehicle-checks/load-past.ts'
-import { pastOperations, readPastChecks } from '../streams/vehicle-checks/past-checks.ts'
+import {
+  checkRefOf,
+  pastOperations,
+  readPastChecks,
+} from '../streams/vehicle-checks/past-checks.ts'
 import { accessOf, choose, type FoundPdf, findEvaluations, findPdfs } from './find.ts'
 import type { LinkAsk, LinkContext, LinkOutcome, Unavailable, VanishedReason } from './link.ts'
 import { underLock } from './lock.ts'
@@ -20,12 +25,19 @@ const resignsAtOnce = 4
 /** What a call to the source has brought; the links themselves stand in the warehouse. */
 type Resigned = { readonly is: 'signed' } | { readonly is: 'gone' } | Unavailable
 
+const none = { is: 'gone' } as const
+/** How long it is taken for granted that a check is not at the source. */
+const missingMs = 60_000
+const mostMissing = 10_000
+
 /** The PDFs of PPSR and Car History checks: the stored link while it lives, else one that is signed on demand. */
 export class PdfLinks {
   readonly #context: LinkContext
   readonly #time: SourceTime
   readonly #flights = new SingleFlight<Resigned>()
   readonly #slots = pLimit(resignsAtOnce)
+  /** When the source last said that it has a check no more, by check; `performance.now()`. */
+  readonly #missing = new Map<string, number>()
 
   constructor(context: LinkContext, time: SourceTime) {
     this.#context = context
@@ -39,13 +51,25 @@ export class PdfLinks {
     const { one } = chosen
     const now = await this.#time.now()
     if (livesFor(one, now) > leastLifeMs) return liveLink(one)
-    const resigned = await this.#resign(one, ask)
+    const resigned = this.#isMissing(one) ? none : await this.#resign(one, ask)
     const after = choose(await findPdfs(db, config, ask), ask)
     if ('outcome' in after) return after.outcome
     if (livesFor(after.one, await this.#time.last()) > leastLifeMs) return liveLink(after.one)
     if (resigned.is !== 'unavailable') return await this.#vanished(after.one, resigned)
     // The source is silent: a link that is about to die is better than none.
     return livesFor(after.one, now) > 0 ? liveLink(after.one) : resigned
+  }
+
+  #isMissing(one: FoundPdf): boolean {
+    const at = this.#missing.get(refOf(one))
+    return at !== undefined && performance.now() - at < missingMs
+  }
+
+  /** The next clicks need not ask again; a check that is gone rarely comes back. */
+  #remember(one: FoundPdf): typeof none {
+    if (this.#missing.size >= mostMissing) this.#missing.clear()
+    this.#missing.set(refOf(one), performance.now())
+    return none
   }
 
   /** One call for the vehicle, however many clicks there are, here and in other processes. */
@@ -75,12 +99,13 @@ export class PdfLinks {
   async #askAny(one: FoundPdf, signal: AbortSignal): Promise<Resigned> {
     const { db, config } = this.#context
     let refused: SyncError | null = null
+    let unlistedAt: Date | null = null
     for (const { rooftopUid, evalId } of await findEvaluations(db, one)) {
       const rooftop = accessOf(config, rooftopUid)
       if (rooftop === null) continue
       try {
-        await this.#ask(one, rooftop, evalId, signal)
-        return { is: 'signed' }
+        unlistedAt = await this.#ask(one, rooftop, evalId, signal)
+        if (unlistedAt === null) return { is: 'signed' }
       } catch (error) {
         if (!(error instanceof SyncError)) throw error
         if (error.verdict === 'abort') refused = error
@@ -89,15 +114,17 @@ export class PdfLinks {
       }
     }
     if (refused !== null) throw refused
-    return { is: 'gone' }
+    if (unlistedAt !== null) await this.#markUnlisted(one, unlistedAt)
+    return this.#remember(one)
   }
 
+  /** null: the answer lists the check. Else its time: an evaluation may have got another VIN at the source meanwhile. */
   async #ask(
-    { groupId, vin, kind }: FoundPdf,
+    { groupId, vin, kind, ref }: FoundPdf,
     rooftop: RooftopAccess,
     evalId: number,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Date | null> {
     const { services, config, pool } = this.#context
     const requestedAt = new Date()
     const { body, date } = await services.call(pastOperations[kind], {
@@ -109,9 +136,30 @@ export class PdfLinks {
     this.#time.keep(date, requestedAt)
     const checks = readPastChecks(body, config.wire.appraisal)
     const at = date ?? (await this.#time.last())
-    await inTransaction(pool, async (tx) => {
-      await loadPastChecks(tx.db, [{ groupId, vin, kind, checks, at }], null)
+    await inTransaction(pool, async ({ db }) => {
+      const answer = { groupId, vin, kind, checks, at, isCertain: false }
+      const [loaded] = await loadPastChecks(db, [answer], null)
+      if (kind === 'ppsr' && loaded!.hasMoved) await followMoves(db, groupId, [vin])
     })
+    return checks.some((check) => checkRefOf(check, vin) === ref) ? null : at
+  }
+
+  /** None of the vehicle's evaluations shows it any more. */
+  async #markUnlisted({ groupId, kind, ref }: FoundPdf, at: Date): Promise<void> {
+    await this.#context.db
+      .updateTable('core.vehicle_check')
+      .set({ gone_at: at })
+      .where('group_id', '=', groupId)
+      .where('check_kind', '=', kind)
+      .where('check_ref', '=', ref)
+      .where('gone_at', 'is', null)
+      .execute()
+  }
+
+  /** An archive that this process may not read is one that has nothing. */
+  readonly #unreadable = (error: unknown): null => {
+    this.#context.log.warn(`the archive cannot be read: ${messageOf(error)}`)
+    return null
   }
 
   async #vanished(one: FoundPdf, resigned: Resigned): Promise<LinkOutcome> {
@@ -119,14 +167,19 @@ export class PdfLinks {
     const { rooftopId, evalId, kind, ref: linkRef } = one
     const folder = archiveFolder(config)
     const key = { rooftopId, evalId, linkKind: `${kind}_pdf`, linkRef }
-    const archived = folder === null ? null : await readArchived(db, folder, key)
-    return { is: 'vanished', reason: reasonOf(one, resigned), archived }
+    const read =
+      folder === null ? null : await readArchived(db, folder, key).catch(this.#unreadable)
+    return { is: 'vanished', reason: reasonOf(one, resigned), archived: read }
   }
 }
 
+function refOf({ groupId, kind, ref }: FoundPdf): string {
+  return `${groupId} ${kind} ${ref}`
+}
+
 function reasonOf({ isGone }: FoundPdf, { is }: Resigned): VanishedReason {
-  if (is === 'gone') return 'gone'
-  return isGone ? 'unlisted' : 'bare'
+  if (isGone) return 'unlisted'
+  return is === 'gone' ? 'gone' : 'bare'
 }
 
 /** In ms, by the source's clock. */

@@ -16,16 +16,18 @@ export interface LinkRoutes {
 }
 
 interface Click {
-  Params: { kind: string; id: string }
+  Params: { kind: string; '*': string }
   Querystring: { token?: unknown; rooftop?: unknown }
 }
 
 /** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. One log line a click, without a secret. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
   const isRight = tokenCheck(token)
-  app.get<Click>('/links/:kind/:id', async (request, reply) => {
+  // An id may hold a slash, which proxies like to decode.
+  app.get<Click>('/links/:kind/*', async (request, reply) => {
     const begun = performance.now()
     const { params, query, headers } = request
+    const id = params['*']
     const kind = linkKinds.find((one) => one === params.kind) ?? null
     const tell = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
@@ -33,10 +35,10 @@ export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRout
       tell('refused')
       return await sendPage(request, reply, refusedPage)
     }
-    const outcome = await open(links, kind, params.id, query.rooftop)
+    const outcome = await open(links, kind, id, query.rooftop)
     const reason = 'reason' in outcome ? { reason: outcome.reason } : {}
     // Of an unknown id nobody knows what it is.
-    tell(outcome.is, outcome.is === 'unknown' ? {} : { id: params.id, ...reason })
+    tell(outcome.is, outcome.is === 'unknown' ? {} : { id, ...reason })
     return await answer(request, reply, kind, outcome)
   })
 }
@@ -61,12 +63,19 @@ async function answer(
   if (outcome.is === 'live')
     await reply.code(302).header('location', new URL(outcome.url).href).send()
   else if (outcome.is === 'vanished' && outcome.archived !== null)
-    await sendArchived(reply, outcome.archived)
+    await sendArchived(reply, `${kind}.pdf`, outcome.archived)
   else await sendPage(request, reply, outcomePage(kind, outcome))
 }
 
 /** The copy that was kept, where the source has none any more. */
-async function sendArchived(reply: FastifyReply, { path, byteCount }: ArchivedFile): Promise<void> {
+async function sendArchived(
+  reply: FastifyReply,
+  name: string,
+  { path, byteCount }: ArchivedFile,
+): Promise<void> {
   reply.type('application/pdf').header('content-length', byteCount)
+  reply.header('content-disposition', `inline; filename="${name}"`)
+  // What keeps pages from loading anything keeps some browsers from showing a PDF.
+  reply.removeHeader('content-security-policy')
   await reply.send(createReadStream(path))
 }

@@ -6,6 +6,7 @@ import {
   type Issue,
   RecordIssues,
 } from '../streams/stream.ts'
+import { hasAnswered } from './askable.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
 /** What came of asking about one evaluation. */
@@ -55,6 +56,8 @@ export async function ask(
   tasks: readonly EnrichmentTask[],
 ): Promise<Asked> {
   const { concurrency } = job.context.config.http
+  // What was answered before is refused for another reason than its region.
+  const wasAnswered = await hasAnswered(job)
   const limit = pLimit(concurrency)
   const answers: Answer[] = []
   let failures = 0
@@ -67,11 +70,11 @@ export async function ask(
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       const { verdict, status, message: reason } = error
-      const isRegional = status === 403 && job.stream.forbidden === 'skip'
+      const isRegional =
+        status === 403 && job.stream.forbidden === 'skip' && !isAnswered(answers) && !wasAnswered
       if (verdict === 'skip' || isRegional) {
         answers.push({ kind: 'skipped', task, reason })
-        if (isRegional && ++forbidden >= refusalsAllowed && !isAnswered(answers))
-          ending ??= { verdict: 'skip', reason }
+        if (isRegional && ++forbidden >= refusalsAllowed) ending ??= { verdict: 'skip', reason }
       } else if (verdict === 'park') ending ??= { verdict, reason }
       else {
         // Noted even when it ends the stream: tomorrow it stands behind the others, and blocks none of them.

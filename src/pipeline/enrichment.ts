@@ -9,12 +9,13 @@ import {
 } from '../streams/stream.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import { askable } from './askable.ts'
 import { type Answer, type Asked, ask, type Ending } from './ask.ts'
 import { recordWarnings } from './data-quality.ts'
 import { type AskedIn, nextPollAt, noteAnswers, park, parkedUntil } from './enrichment-state.ts'
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
-import { putAside, release } from './quarantine.ts'
+import { countAttempts, putAside, release } from './quarantine.ts'
 import { untriedKeys } from './retry.ts'
 import type { SliceJob } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
@@ -99,7 +100,7 @@ async function budgetLeft({ context, run, stream, rooftop }: Job): Promise<numbe
 }
 
 async function dueTasks(job: Job, budget: number, now: Date): Promise<EnrichmentTask[]> {
-  const { context, run, stream, rooftop, siblings } = job
+  const { context, run, stream, rooftop } = job
   if (!stream.serves(rooftop)) return []
   const ask = {
     now,
@@ -108,7 +109,7 @@ async function dueTasks(job: Job, budget: number, now: Date): Promise<Enrichment
     budget,
     only: run.mode === 'retry' ? await untriedKeys(job) : null,
     scope: run.mode === 'links' ? 'links' : 'all',
-    siblings: siblings.map(({ id }) => id),
+    siblings: await askable(job),
   } as const
   return await stream.due(context.db, rooftop, ask, context.config)
 }
@@ -163,6 +164,7 @@ async function writeAnswers(
     rooftop,
     answered.map(({ task: { evalId, ask }, record, at }) => ({ evalId, ask, record, at })),
     run.runId,
+    job.context.config.wire.appraisal,
   )
   await keepChanged(tx, job, answered)
   const keys = answered.map(({ task }) => naturalKeyOf(stream, task))
@@ -184,6 +186,12 @@ async function writeAnswers(
   const settled = answers.filter(({ kind }) => kind === 'answered' || kind === 'skipped')
   const settledKeys = settled.map(({ task }) => naturalKeyOf(stream, task))
   await release(tx, quarantine, settledKeys)
+  const failed = answers.filter(({ kind }) => kind === 'failed')
+  await countAttempts(
+    tx,
+    quarantine,
+    failed.map(({ task }) => naturalKeyOf(stream, task)),
+  )
   await noteAnswers(tx, job, answers, span)
   return countAnswers(job, answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
 }

@@ -40,6 +40,20 @@ export async function putAside(
   }
 }
 
+/** What is in quarantine and got no answer was tried all the same: a retry does not try it twice. */
+export async function countAttempts(
+  tx: Tx,
+  scope: QuarantineScope,
+  naturalKeys: readonly string[],
+): Promise<void> {
+  if (naturalKeys.length === 0) return
+  await tx.client.query(
+    `update ops.quarantine set run_id = $4, attempts = attempts + 1
+     where rooftop_id = $1 and stream = $2 and natural_key = any($3) and resolved_at is null`,
+    [scope.rooftopId, scope.stream, naturalKeys, scope.runId],
+  )
+}
+
 /** Closes what has landed, or is no longer at the source. */
 export async function release(
   tx: Tx,

@@ -110,13 +110,14 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
   const differs = Object.entries(values).some(
     ([name, value]) => found[name as keyof typeof values] !== value,
   )
+  // The rooftop last: a move that is cut off is begun anew.
+  if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
   if (differs)
     await db
       .updateTable('core.rooftop')
       .set(values)
       .where('rooftop_id', '=', found.rooftop_id)
       .execute()
-  if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
   return found.rooftop_id
 }
 
@@ -133,14 +134,12 @@ async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<
       where own.rooftop_id = ${rooftopId} and other.group_id = ${groupId} and other.rooftop_id <> own.rooftop_id
         and other.check_kind = own.check_kind and other.check_ref = own.check_ref
       returning own.rooftop_id, own.eval_id, own.check_kind, own.check_ref
-    ), links as (
-      delete from pii.signed_link as link using twice
-      where link.rooftop_id = twice.rooftop_id and link.eval_id = twice.eval_id
-        and link.link_kind = twice.check_kind || '_pdf' and link.link_ref = twice.check_ref
     )
-    delete from pii.archived_pdf as pdf using twice
-    where pdf.rooftop_id = twice.rooftop_id and pdf.eval_id = twice.eval_id
-      and pdf.link_kind = twice.check_kind || '_pdf' and pdf.link_ref = twice.check_ref`.execute(db)
+    delete from pii.signed_link as link using twice
+    where link.rooftop_id = twice.rooftop_id and link.eval_id = twice.eval_id
+      and link.link_kind = twice.check_kind || '_pdf' and link.link_ref = twice.check_ref`.execute(
+    db,
+  )
   await db
     .updateTable('core.vehicle_check')
     .set({ group_id: groupId })

@@ -9,7 +9,7 @@ export interface Provenance {
   readonly payloads: readonly Readonly<Record<string, unknown>>[]
   /** Price observations, oldest first. */
   readonly prices: readonly Readonly<Record<string, unknown>>[]
-  /** Of its vehicle, as far as they were made on this evaluation; the links themselves stay out. */
+  /** Of its vehicle in the dealer group; the links themselves stay out. */
   readonly checks: readonly Readonly<Record<string, unknown>>[]
   readonly window: Readonly<Record<string, unknown>> | null
   readonly quarantine: readonly Readonly<Record<string, unknown>>[]
@@ -51,24 +51,26 @@ async function explainAt(
     select version_no, valid_from, valid_to, observed_at, changed_fields, run_id
     from core.evaluation_version where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by version_no`)
   const payloads = await read(sql`
-    select 'POST /geteval {"evalid":' || natural_key || '}' as request, fetched_at, encode(content_hash, 'hex') as content_hash,
+    select 'POST /' || endpoint || ' {"evalid":' || natural_key || '}' as request, fetched_at, encode(content_hash, 'hex') as content_hash,
       octet_length(body::text) as bytes, run_id
-    from raw.payload where rooftop_id = ${rooftopId} and endpoint = 'geteval' and natural_key = ${key} order by fetched_at`)
+    from raw.payload where rooftop_id = ${rooftopId} and endpoint in ('geteval', 'getpastppsrsearch', 'getpastcarhistory', 'ppsrwatch')
+      and natural_key = ${key} order by endpoint, fetched_at`)
   const prices = await read(sql`
     select 'GET /pricingAi/payload/' || eval_id as request, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
       retail, wholesale, currency_code, confidence, run_id
     from core.price_observation where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by observed_at`)
   const checks = await read(sql`
-    select 'POST ' || case check_kind when 'ppsr' then '/getpastppsrsearch' else '/getpastcarhistory' end || ' {"evalid":' || ${key} || '}' as request,
-      check_kind, check_ref, vin, searched_at, search_number, certificate_number, watch_status, watch_status_since,
+    select check_kind, check_ref, vin, searched_at, search_number, certificate_number, watch_status, watch_status_since,
       watch_ends_at, signed_at, expires_at, gone_at, run_id
     from core.vehicle_check as found
     left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
       and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
-    where found.rooftop_id = ${rooftopId} and found.eval_id = ${evalId} order by searched_at`)
+    where (found.group_id, found.vin) = (
+      select group_id, upper(vin) from core.evaluation where rooftop_id = ${rooftopId} and eval_id = ${evalId}
+    ) order by searched_at`)
   const quarantine = await read(sql`
-    select quarantine_id, issues, attempts, window_from, window_until, first_seen_at, last_seen_at, resolved_at, run_id
-    from ops.quarantine where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key} order by quarantine_id`)
+    select quarantine_id, stream, natural_key, issues, attempts, window_from, window_until, first_seen_at, last_seen_at, resolved_at, run_id
+    from ops.quarantine where rooftop_id = ${rooftopId} and split_part(natural_key, '/', 1) = ${key} order by quarantine_id`)
   const [vanished] = await read(sql`
     select reason, vanished_at, run_id from ops.vanished
     where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key}`)

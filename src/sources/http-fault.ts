@@ -116,15 +116,18 @@ const phrases: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
 }
 
-/** A transport error, reduced to its code and a phrase: undici's own errors carry bytes of the answer. */
+/** A transport error, reduced to its codes and a phrase: undici's own errors carry bytes of the answer. */
 export class TransportFault extends Error {
   override readonly name = 'TransportFault'
   readonly code: string
+  /** What the socket was about, e.g. `connect`, `getaddrinfo`, `read`; null where that is not told. */
+  readonly syscall: string | null
 
   constructor(error: unknown) {
     const code = codeOf(error)
     super(phrases[code] ?? `the connection failed (${code})`)
     this.code = code
+    this.syscall = syscallOf(error)
   }
 }
 
@@ -134,6 +137,16 @@ function codeOf(error: unknown): string {
   const inner = ((error as Error | undefined)?.cause as { code?: unknown } | undefined)?.code
   if (typeof inner === 'string') return inner
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
+
+function syscallOf(error: unknown): string | null {
+  const { syscall, cause, errors } = (error ?? {}) as Record<string, unknown>
+  if (typeof syscall === 'string') return syscall
+  if (cause instanceof Error) return syscallOf(cause)
+  // A name with several addresses: one fault for each that was tried.
+  const tried = new Set(Array.isArray(errors) ? errors.map(syscallOf) : [])
+  const [only = null] = tried
+  return tried.size === 1 ? only : null
 }
 
 /** An attempt without a usable answer. */

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { type BillableCall, reserveCall, settleCall } from '#src/billing/ledger.ts'
-import { openCallIds, settleOpenCall, takeOpenCall } from '#src/billing/open-calls.ts'
+import { openCalls, settleOpenCall, takeOpenCall } from '#src/billing/open-calls.ts'
 import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { BusyError } from '#src/errors.ts'
@@ -16,6 +16,7 @@ const call: BillableCall = {
   requestedBy: 'tester@here',
   before: null,
   again: false,
+  held: [],
 }
 /** The same for another evaluation each time. */
 let evalId = 2000
@@ -118,18 +119,44 @@ test('a call that its process has left is taken by one other at a time, with wha
   await using database = await createTestDatabase()
   const { pool } = database
   const at = new Date('2026-03-10T02:00:00Z')
-  const before = { checks: [{ ref: '7', searchedAt: null }], at }
+  const before = { checks: [{ ref: '7', searchedAt: null }], at, isDated: true }
   const dead = await leave(pool, { ...call, rooftopId: 5, before })
   const about = { budget: 'ppsrSearch', rooftopId: 5 } as const
 
-  const ids = await openCallIds(openDb(pool), about)
+  const open = await openCalls(openDb(pool), about)
   const taken = await takeOpenCall(pool, dead)
   const second = await takeOpenCall(pool, dead)
 
-  expect(ids).toEqual([dead])
+  expect(open).toEqual([
+    { callId: dead, operation: 'ppsrsearch', naturalKey: '1001', rooftopId: 5 },
+  ])
   expect(taken).toMatchObject({ kind: 'ppsr', evalId: 1001, knownRefs: ['7'], sourceAt: at })
   expect(second).toBeNull()
   await taken![Symbol.asyncDispose]()
-  await settleOpenCall(openDb(pool), dead, 'released', { note: 'none', checkRef: null })
+  await settleOpenCall(openDb(pool), dead, null)
   expect(await takeOpenCall(pool, dead)).toBeNull()
+})
+
+test('the time of an answer without a date is not kept as that of the source', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const before = { checks: [], at: new Date('2026-03-10T02:00:00Z'), isDated: false }
+
+  await leave(pool, { ...call, before })
+
+  const { rows } = await pool.query('select known_refs, source_at from ops.billable_call')
+  expect(rows).toEqual([{ known_refs: [], source_at: null }])
+})
+
+test('what went through in other hands meanwhile is not paid for again, unless it is said so', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const other = await leave(pool, call)
+  await settleOpenCall(openDb(pool), other, '7')
+
+  const repeat = leave(pool, { ...call, held: [other] })
+
+  await expect(repeat).rejects.toThrow(BusyError)
+  await expect(repeat).rejects.toThrow('has gone through in another process meanwhile')
+  await expect(leave(pool, { ...call, held: [other], again: true })).resolves.toBeDefined()
 })

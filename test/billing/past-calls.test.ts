@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import {
   checkMadeBy,
   type Doubt,
+  endedAfterMs,
   listedKindOf,
   mayStillRun,
   type PastList,
+  unseenWait,
 } from '#src/billing/past-calls.ts'
 import { allOperations } from '#src/contract/operations.ts'
 
@@ -17,6 +19,7 @@ const check = (ref: string, seconds: number | null) => ({
 const list = (checks: PastList['checks'], seconds = 300): PastList => ({
   checks,
   at: after(seconds),
+  isDated: true,
 })
 const listedBefore: Doubt = { knownRefs: ['1'], sourceAt: reserved, ageMs: 300_000 }
 const unread: Doubt = { knownRefs: null, sourceAt: null, ageMs: 300_000 }
@@ -50,17 +53,32 @@ test('a check that another call has made is never counted twice', () => {
 
 test.each([
   ['after a minute', 60, 60_000, true],
-  ['after two minutes by our clock, where the source stands still', 0, 121_000, false],
-  ['after two minutes by the clock of the source', 121, 1000, false],
-])('a call may be at work for two minutes: %s', (_, seconds, ageMs, expected) => {
+  ['where the source stands still', 0, 121_000, true],
+  ['where the source has jumped ahead', 9000, 60_000, true],
+  ['where our clock has jumped ahead', 60, 9_000_000, true],
+  ['after two minutes by both clocks', 120, 120_000, false],
+])('of two clocks the one by which less time has passed is right: %s', (_, seconds, ageMs, is) => {
   const doubt = { ...listedBefore, ageMs }
 
-  expect(mayStillRun(doubt, list([], seconds), 'ppsr')).toBe(expected)
+  expect(mayStillRun(doubt, list([], seconds), 120_000)).toBe(is)
 })
 
-test('without a time of the source the age of the reservation tells', () => {
-  expect(mayStillRun({ ...unread, ageMs: 60_000 }, list([]), 'car_history')).toBe(true)
-  expect(mayStillRun({ ...unread, ageMs: 121_000 }, list([]), 'car_history')).toBe(false)
+test('an answer without a date proves no time: our own clock alone tells', () => {
+  const undated = { ...list([], 9000), isDated: false }
+
+  expect(mayStillRun({ ...listedBefore, ageMs: 119_000 }, undated, 120_000)).toBe(true)
+  expect(mayStillRun({ ...listedBefore, ageMs: 120_000 }, undated, 120_000)).toBe(false)
+  expect(mayStillRun({ ...unread, ageMs: 119_000 }, list([], 9000), 120_000)).toBe(true)
+})
+
+test.each([
+  ['cut off after 5 s', { waitedMs: 5000, hasTimedOut: false }, 5 + 120 + 30],
+  ['cut off after 100 s', { waitedMs: 100_000, hasTimedOut: false }, 100 + 120 + 30],
+  ['out of patience after 120 s', { waitedMs: 120_000, hasTimedOut: true }, 120 + 600],
+  ['unseen', unseenWait('ppsr', 30), 120 + 600],
+  ['unseen, with more patience in the config', unseenWait('ppsr', 300), 300 + 600],
+])('what shows nothing has done nothing so long after the wait ended: %s', (_, wait, seconds) => {
+  expect(endedAfterMs('ppsr', wait)).toBe(seconds * 1000)
 })
 
 test('two of the billable operations leave a list of what they made', () => {

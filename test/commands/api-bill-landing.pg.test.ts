@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
-import { type Office, openOffice, report, search } from './api-bill-office.ts'
+import { type Office, openOffice, report, search, syncFirst } from './api-bill-office.ts'
 
 const { vin } = anEvaluation()
-const syncFirst = (office: Office) => runInProcess(['sync', 'users', 'evaluations'], office)
 const checks = (office: Office) =>
   office.query(`select check_ref, vin, certificate_number, security_interest_count, written_off_count, stolen_count,
     watch_status, run_id from core.vehicle_check order by check_kind desc`)
@@ -61,13 +60,61 @@ test('a search on an evaluation that is not in the warehouse yet is shown and ke
 
   const { code, stdout, stderr } = await runInProcess(search(), office)
 
-  expect(code).toBe(0)
+  expect(code).toBe(1)
   expect(JSON.parse(stdout)).toMatchObject({ CertificateNumber: expect.anything() })
-  expect(stderr).toContain('a sync of vehicle-checks will bring it')
+  expect(stderr).toContain('the warehouse does not have evaluation 1001')
+  expect(stderr).toContain('brings it, once the evaluation is complete')
   expect(await checks(office)).toEqual([])
   expect(await office.query('select endpoint from raw.payload')).toEqual([
     { endpoint: 'ppsrsearch' },
   ])
+
+  // The warehouse learns of the search with the evaluation, and of its counts from the answer that was kept.
+  await runInProcess(['sync', 'users', 'evaluations', 'vehicle-checks'], office)
+  const [made] = office.sandbox.checks.all()
+  expect(await checks(office)).toMatchObject([
+    {
+      ...{ check_ref: String(made!.id), certificate_number: made!.certificateNumber },
+      security_interest_count: made!.counts.securityInterests,
+      written_off_count: made!.counts.writeOffs,
+      stolen_count: made!.counts.stolen,
+    },
+  ])
+})
+
+test('a search does not land on a VIN that the evaluation has no more: shown, and exit 1', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
+  await office.query("update core.evaluation set vin = 'SAMPLEAU000000009'")
+
+  const { code, stdout, stderr } = await runInProcess(search(), office)
+
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({ CertificateNumber: expect.anything() })
+  expect(stderr).toContain('the VIN of evaluation 1001 is another one at the source by now')
+  expect(await checks(office)).toEqual([])
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'committed', 200]])
+})
+
+test('a search that shows that a watch has moved makes the list of reports due', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  const { rooftopUid, evalId } = anEvaluation()
+  const { groupId } = office.sandbox.world.rooftop(rooftopUid)!
+  const searchedAt = office.sandbox.clock.now()
+  const changesAt = new Date(searchedAt.getTime() + 86_400_000)
+  const about = { groupId, rooftopUid, evalId, vin: vin!, searchedAt }
+  office.sandbox.checks.add({ kind: 'ppsr', watch: { isWatched: true, changesAt }, ...about })
+  office.sandbox.checks.add({ kind: 'car_history', ...about })
+  await runInProcess(['sync', 'users', 'evaluations', 'vehicle-checks'], office)
+  office.sandbox.clock.advance(2 * 86_400_000)
+  const due = () =>
+    office.query("select ask from ops.enrichment_state where next_due_at = '-infinity'")
+  const before = await due()
+
+  const { code } = await runInProcess(search(), office)
+
+  expect(code).toBe(0)
+  expect([before, await due()]).toEqual([[], [{ ask: 'getpastcarhistory' }]])
 })
 
 test('an answer that does not land is shown all the same, stays paid for, and ends with exit 1', async () => {

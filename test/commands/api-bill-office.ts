@@ -9,6 +9,7 @@ import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -24,6 +25,8 @@ export interface Office extends AsyncDisposable {
   /** Operation, subject, state and status of every billable call, in order. */
   bills(): Promise<unknown[]>
   query<T>(text: string): Promise<T[]>
+  /** Lets time pass at the source and in the ledger. */
+  pass(ms: number): Promise<void>
 }
 
 export interface OfficeOptions {
@@ -60,6 +63,10 @@ export async function openOffice({ budget = {}, limits = {} }: OfficeOptions): P
       return rows.map((row) => Object.values(row))
     },
     query,
+    pass: async (ms) => {
+      sandbox.clock.advance(ms)
+      await query(`update ops.billable_call set at = at - interval '${ms} milliseconds'`)
+    },
     [Symbol.asyncDispose]: async () => {
       await line.close()
       await sandbox.close()
@@ -104,6 +111,9 @@ function passOn(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss
   on.on('error', () => back.destroy())
   from.pipe(on)
 }
+
+/** Brings the evaluations in, so that checks can land. */
+export const syncFirst = (office: Office) => runInProcess(['sync', 'users', 'evaluations'], office)
 
 /** The command line of a PPSR search. */
 export const search = (evalid = 1001) => ['api', 'ppsrsearch', '--evalid', String(evalid), '--yes']

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
-import { type Office, openOffice, report, search } from './api-bill-office.ts'
+import { type Office, openOffice, report, search, syncFirst } from './api-bill-office.ts'
 
 const reports = ({ sandbox }: Office) =>
   [...sandbox.checks.all()].filter(({ kind }) => kind === 'car_history')
@@ -61,13 +61,40 @@ test('a report that fails at the source, as documented, was not billed', async (
   await using office = await openOffice({ budget: { carHistory: 1 } })
   office.sandbox.faults.add({
     match: { path: '/carhistory' },
-    fault: { kind: 'status', status: 500 },
+    fault: { kind: 'status', status: 500, body: { error: 'Failed to get vehicle history' } },
   })
 
   const { code } = await runInProcess(report, office)
 
   expect(code).toBe(1)
   expect(await office.bills()).toEqual([['carhistory', '1001', 'released', 500]])
+  expect(office.sandbox.requests.count('/getpastcarhistory')).toBe(1)
+})
+
+test('a 500 that does not say so is looked into, and the report that was made all the same is found', async () => {
+  await using office = await openOffice({ budget: { carHistory: 1 } })
+  await syncFirst(office)
+  office.sandbox.faults.add({
+    match: { path: '/carhistory' },
+    fault: { kind: 'status', status: 500, body: { error: 'upstream request failed' } },
+  })
+
+  const ended = runInProcess(report, office)
+  await expect
+    .poll(() => office.sandbox.requests.count('/getpastcarhistory'), { timeout: 20_000 })
+    .toBe(2)
+  const { rooftopUid, evalId, vin } = anEvaluation()
+  const { groupId } = office.sandbox.world.rooftop(rooftopUid)!
+  const searchedAt = office.sandbox.clock.now()
+  office.sandbox.checks.add({
+    ...{ kind: 'car_history', groupId, rooftopUid, evalId },
+    ...{ vin: vin!, searchedAt },
+  })
+  const { code, stdout } = await ended
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ SearchNumber: expect.anything() })
+  expect(await office.bills()).toEqual([['carhistory', '1001', 'committed', 500]])
 })
 
 test('a report whose answer is lost is found, and so is what the rooftop has left open of another operation', async () => {

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runCli, runInProcess } from '../support/cli.ts'
-import { openOffice, search } from './api-bill-office.ts'
+import { openOffice, search, syncFirst } from './api-bill-office.ts'
+
+/** Who waits for the lock of a budget. */
+const reserving = `select pid from pg_locks where classid = 7302 and not granted
+  and database = (select oid from pg_database where datname = current_database())`
 
 test('without a budget nothing that costs money is sent', async () => {
   await using office = await openOffice({})
@@ -15,6 +19,7 @@ test('without a budget nothing that costs money is sent', async () => {
 
 test('a call is committed with its answer, and the next one is beyond the budget', async () => {
   await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
 
   const first = await runInProcess(search(), office)
   const second = await runInProcess(search(), office)
@@ -28,6 +33,7 @@ test('a call is committed with its answer, and the next one is beyond the budget
 
 test('a documented refusal costs nothing, and its place in the budget is free again', async () => {
   await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
 
   const refused = await runInProcess(search(1002), office)
   const searched = await runInProcess(search(), office)
@@ -40,8 +46,27 @@ test('a documented refusal costs nothing, and its place in the budget is free ag
   ])
 })
 
+test('a call that is interrupted after its reservation and before it was sent is released', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  const { pool } = office.database
+  const gate = await pool.connect()
+  await gate.query("select pg_advisory_lock(7302, hashtext('ppsrSearch'))")
+  const interruption = new AbortController()
+
+  const ended = runInProcess(search(), office, interruption.signal)
+  await expect.poll(() => office.query(reserving), { timeout: 20_000 }).toHaveLength(1)
+  interruption.abort(new Error('Interrupted.'))
+  await gate.query('select pg_advisory_unlock_all()')
+  gate.release()
+  await ended
+
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'released', null]])
+  expect(office.sandbox.requests.count('/ppsrsearch')).toBe(0)
+})
+
 test('of eight processes that race for the last call, exactly one wins', async () => {
   await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
 
   const racers = await Promise.all(Array.from({ length: 8 }, () => runCli(search(), office)))
 

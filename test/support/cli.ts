@@ -41,15 +41,16 @@ export function runCli(args: readonly string[], { cwd, env = {} }: CliPlace): Pr
   })
 }
 
-/** The same within this process, for what a process of its own would add nothing to; no signal reaches it. */
+/** The same within this process, for what a process of its own would add nothing to; `signal` alone interrupts it. */
 export async function runInProcess(
   args: readonly string[],
   { cwd, env = {} }: CliPlace,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<CliResult> {
   const [stdout, stderr] = [new Captured(), new Captured()]
   const code = await runArguments(args, {
     environment: { variables: env, cwd },
-    signal: new AbortController().signal,
+    signal,
     stdout,
     stderr,
   })
@@ -57,7 +58,7 @@ export async function runInProcess(
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 
-class Captured extends Writable {
+export class Captured extends Writable {
   text = ''
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {

@@ -1,8 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { DueAsk, EnrichmentSettings, EnrichmentTask } from '../stream.ts'
+import { vehicleChecksName } from './follow-moves.ts'
 import { pastOperations } from './past-checks.ts'
 
 /** The asks that list past checks, by kind. */
@@ -24,83 +25,27 @@ export function daysUntilAgain(
   return ageDays <= lookForNewDays ? lookEveryDays : null
 }
 
+type Rooftop = Pick<RooftopRow, 'id' | 'groupId'>
+
 /**
- * What to ask, links first in the order of their expiry. The newest evaluation of a vehicle in the dealer group asks for all
- * of them. Past checks are listed again when the evaluation's turn has come, when it was edited, when a link would not live
- * through the next day, once when a watch has ended, and when a watch named a search that is not known. A listing tells the
- * watch too, so `/ppsrwatch` is asked only where none is due, and only while a search is watched that can still change.
+ * What to ask, links first in the order of their expiry. One evaluation of a vehicle asks for the whole dealer group. Past
+ * checks are listed again when the evaluation's turn has come, when it was edited, when a link would not live through the
+ * next day, once when a watch has ended, and when a watch named a search that is not known. A listing tells the watch too,
+ * so `/ppsrwatch` is asked only where none is due, and only while a search is watched that can still change.
  */
 export async function dueChecks(
   db: Kysely<Tables>,
-  rooftop: Pick<RooftopRow, 'id' | 'groupId'>,
-  stream: string,
+  rooftop: Rooftop,
   ask: DueAsk,
   settings: EnrichmentSettings,
 ): Promise<EnrichmentTask[]> {
-  const { runStart, limit, only, scope, siblings } = ask
-  const { checks, links } = settings
-  const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${links.refreshBeforeHours + nightHours})`
-  const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${checks.lookForNewDays})`
-  const chosen = only === null ? null : [...only]
-  const everything = scope === 'all'
+  const { limit, only } = ask
+  const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
-    with known as materialized (
-      select found.vin, check_kind,
-        bool_or(check_kind = 'ppsr' and not coalesce(is_terminal, false)
-          and coalesce(watch_status, '') <> 'not_watched' and watch_ends_at > ${runStart}) as is_watched,
-        max(watch_ends_at) filter (where check_kind = 'ppsr' and not coalesce(is_terminal, false)
-          and coalesce(watch_status, '') not in ('not_watched', 'disabled') and watch_ends_at <= ${runStart}) as ended_at,
-        min(expires_at) filter (where ${links.keepAliveDays}::int is null
-          or coalesce(completed_at, created_at) >= ${runStart}::timestamptz - make_interval(days => ${links.keepAliveDays ?? 0})) as expires_at
-      from core.vehicle_check as found
-      left join core.ref_watch_status using (watch_status)
-      left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
-        and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
-      left join core.evaluation as owner on owner.rooftop_id = found.rooftop_id and owner.eval_id = found.eval_id
-      where found.group_id = ${rooftop.groupId} and found.gone_at is null
-      group by found.vin, check_kind
-    ), evaluation as materialized (
-      select eval_id, upper(vin) as vin, created_at, born_at, source_updated_at, born_at >= ${youngSince} as is_young
-      from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
-      where rooftop_id = ${rooftop.id} and length(vin) = 17 and gone_at is null
-        and (born_at >= ${youngSince} or upper(vin) in (select vin from known))
-    ), state as (
-      select * from ops.enrichment_state where rooftop_id = ${rooftop.id} and stream = ${stream}
-    ), listing as (
-      select own.eval_id, own.vin, own.created_at, kind.ask, own.born_at, state.failures, known.expires_at as link_expires_at, known.is_watched,
-        state.last_asked_at, known.expires_at < ${linkBefore} as has_dying_link,
-        coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
-          or coalesce(state.next_due_at = '-infinity', false)
-          or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false) as is_due
-      from evaluation as own
-      cross join (values ('ppsr', ${askedPast.ppsr}), ('car_history', ${askedPast.car_history})) as kind (kind, ask)
-      left join known on known.vin = own.vin and known.check_kind = kind.kind
-      left join state on state.eval_id = own.eval_id and state.ask = kind.ask
-    ), wanted as materialized (
-      select eval_id, vin, created_at, ask, born_at, failures, link_expires_at, has_dying_link
-      from listing
-      where coalesce(last_asked_at < ${runStart}, true)
-        and (coalesce(has_dying_link, false) or ${everything} and is_due)
-      union all
-      select listing.eval_id, vin, created_at, ${watchPpsr.name}, born_at, state.failures, null, false
-      from listing left join state on state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
-      where ${everything} and listing.ask = ${askedPast.ppsr} and is_watched
-        and not is_due and not coalesce(has_dying_link, false)
-        and coalesce(listing.last_asked_at < ${runStart}, true)
-        and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
-    ), chosen as (
-      select eval_id, ask, born_at, failures, link_expires_at, has_dying_link from wanted
-      where ${chosen}::text[] is null and not exists (
-        select from core.evaluation as newer
-        where newer.group_id = ${rooftop.groupId} and upper(newer.vin) = wanted.vin and length(newer.vin) = 17
-          and newer.gone_at is null and newer.rooftop_id = any(${[...siblings]}::int[])
-          and (newer.created_at, newer.eval_id) > (wanted.created_at, wanted.eval_id)
-      )
-      union all
-      select eval_id, split_part(key, '/', 2), coalesce(completed_at, created_at), null, null, false
-      from unnest(${chosen}::text[]) as key
-      join core.evaluation on rooftop_id = ${rooftop.id} and gone_at is null and key like eval_id || '/%'
-    )
+    with known as materialized (${knownOf(rooftop, ask, settings)}),
+      evaluation as materialized (${evaluationsOf(rooftop, ask, settings)}),
+      listing as materialized (${listingsOf(rooftop, ask, settings)}),
+      chosen as (${chosen})
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince",
       coalesce(failures, 0) as failures
     from chosen
@@ -108,4 +53,106 @@ export async function dueChecks(
       (ask = ${watchPpsr.name}) desc, born_at desc, eval_id, ask
     limit ${limit}`.execute(db)
   return rows
+}
+
+/** Of each vehicle and kind: whether a watch runs, when the last one that was not seen to end has ended, and the first
+ *  expiry of the links that are kept alive. */
+function knownOf(
+  { groupId }: Rooftop,
+  { runStart }: DueAsk,
+  { links: { keepAliveDays } }: EnrichmentSettings,
+): RawBuilder<unknown> {
+  return sql`
+    select found.vin, check_kind,
+      bool_or(check_kind = 'ppsr' and not coalesce(is_terminal, false)
+        and coalesce(watch_status, '') <> 'not_watched' and watch_ends_at > ${runStart}) as is_watched,
+      max(watch_ends_at) filter (where check_kind = 'ppsr' and not coalesce(is_terminal, false)
+        and coalesce(watch_status, '') not in ('not_watched', 'disabled') and watch_ends_at <= ${runStart}) as ended_at,
+      min(expires_at) filter (where ${keepAliveDays}::int is null
+        or coalesce(completed_at, created_at) >= ${runStart}::timestamptz - make_interval(days => ${keepAliveDays ?? 0})) as expires_at
+    from core.vehicle_check as found
+    left join core.ref_watch_status using (watch_status)
+    left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
+      and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
+    left join core.evaluation as owner on owner.rooftop_id = found.rooftop_id and owner.eval_id = found.eval_id
+    where found.group_id = ${groupId} and found.gone_at is null
+    group by found.vin, check_kind`
+}
+
+/** The rooftop's evaluations that are young, or whose vehicle has checks. */
+function evaluationsOf(
+  { id }: Rooftop,
+  { runStart }: DueAsk,
+  { checks: { lookForNewDays } }: EnrichmentSettings,
+): RawBuilder<unknown> {
+  const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${lookForNewDays})`
+  return sql`
+    select eval_id, upper(vin) as vin, born_at, source_updated_at, born_at >= ${youngSince} as is_young
+    from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
+    where rooftop_id = ${id} and length(vin) = 17 and gone_at is null
+      and (born_at >= ${youngSince} or upper(vin) in (select vin from known))`
+}
+
+/** Each of them with each listing, and whether it is due. One that failed is due whatever its age. */
+function listingsOf(
+  { id }: Rooftop,
+  { runStart }: DueAsk,
+  { links: { refreshBeforeHours } }: EnrichmentSettings,
+): RawBuilder<unknown> {
+  const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${refreshBeforeHours + nightHours})`
+  return sql`
+    select own.eval_id, own.vin, own.born_at, kind.ask, state.failures, is_watched, known.expires_at as link_expires_at,
+      coalesce(state.last_asked_at >= ${runStart}, false) as is_asked,
+      coalesce(state.last_asked_at >= ${runStart} and state.outcome = 'answered', false) as is_answered,
+      coalesce(known.expires_at < ${linkBefore}, false) as has_dying_link,
+      coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
+        or coalesce((state.next_due_at = '-infinity' or state.failures > 0) and state.next_due_at <= ${runStart}, false)
+        or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false) as is_due
+    from evaluation as own
+    cross join (values ('ppsr', ${askedPast.ppsr}), ('car_history', ${askedPast.car_history})) as kind (kind, ask)
+    left join known on known.vin = own.vin and known.check_kind = kind.kind
+    left join ops.enrichment_state as state on state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}
+      and state.eval_id = own.eval_id and state.ask = kind.ask`
+}
+
+/** Listings that are due, and watches where no listing tells them. */
+function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
+  const { runStart, scope } = ask
+  const everything = scope === 'all'
+  return sql`
+    select eval_id, ask, born_at, failures, link_expires_at, has_dying_link from (
+      select eval_id, vin, ask, born_at, failures, link_expires_at, has_dying_link from listing
+      where not is_asked and (has_dying_link or ${everything} and is_due)
+      union all
+      select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
+      from listing left join ops.enrichment_state as state on state.rooftop_id = ${rooftop.id}
+        and state.stream = ${vehicleChecksName} and state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
+      where ${everything} and listing.ask = ${askedPast.ppsr} and is_watched and not is_answered
+        and (is_asked or not is_due and not has_dying_link)
+        and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
+    ) as asking
+    where not exists (${standsBefore(rooftop, ask)})`
+}
+
+/** A newer evaluation of the vehicle that asks for all of them: of a rooftop that is asked too, and not one that the source
+ *  did not answer for last time. */
+function standsBefore({ groupId }: Rooftop, { siblings }: DueAsk): RawBuilder<unknown> {
+  return sql`
+    select from core.evaluation as newer
+    where newer.group_id = ${groupId} and upper(newer.vin) = asking.vin and length(newer.vin) = 17
+      and newer.gone_at is null and newer.rooftop_id = any(${[...siblings]}::int[])
+      and (coalesce(newer.completed_at, newer.created_at), newer.eval_id) > (asking.born_at, asking.eval_id)
+      and not exists (
+        select from ops.enrichment_state as state
+        where state.rooftop_id = newer.rooftop_id and state.stream = ${vehicleChecksName}
+          and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed'))`
+}
+
+/** Exactly these askings, by natural key. */
+function named({ id }: Rooftop, only: readonly string[]): RawBuilder<unknown> {
+  return sql`
+    select eval_id, split_part(key, '/', 2) as ask, coalesce(completed_at, created_at) as born_at,
+      0 as failures, null::timestamptz as link_expires_at, false as has_dying_link
+    from unnest(${only.filter((key) => /^\d{1,15}\/\w+$/.test(key))}::text[]) as key
+    join core.evaluation on rooftop_id = ${id} and eval_id = split_part(key, '/', 1)::bigint and gone_at is null`
 }

@@ -15,7 +15,9 @@ export interface KnownCheck {
   readonly status: string | null
   readonly statusSince: Date | null
   readonly isTerminal: boolean
-  readonly isGone: boolean
+  readonly firstSeenAt: Date
+  /** null: it is listed. */
+  readonly goneAt: Date | null
 }
 
 /** Checks on the vehicles of a dealer group, and those that go by one of the refs whatever their vehicle. */
@@ -29,7 +31,7 @@ export async function knownChecks(
     select rooftop_id as "rooftopId", eval_id as "evalId", check_kind as kind, check_ref as ref, vin,
       searched_at as "searchedAt", search_number as "searchNumber", certificate_number as "certificateNumber",
       watch_status as status, watch_status_since as "statusSince",
-      coalesce(is_terminal, false) as "isTerminal", gone_at is not null as "isGone"
+      coalesce(is_terminal, false) as "isTerminal", first_seen_at as "firstSeenAt", gone_at as "goneAt"
     from core.vehicle_check left join core.ref_watch_status using (watch_status)
     where group_id = ${groupId} and (vin = any(${[...vins]}::text[]) or check_ref = any(${[...refs]}::text[]))
     order by searched_at desc nulls last, check_ref`.execute(db)

@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { LoadOutcome, RecordWarning } from '../stream.ts'
-import { type KnownCheck, knownChecks, ownersOf } from './known-checks.ts'
-import type { CheckKind, PastCheck } from './past-checks.ts'
+import { insertChecks } from './insert-checks.ts'
+import { type KnownCheck, knownChecks } from './known-checks.ts'
+import { keyOf, onePerCheck, type PastAnswer, type Told, watchPeriodMs } from './past-answer.ts'
+import { checkRefOf } from './past-checks.ts'
 import { signLinks } from './signed-links.ts'
 import {
-  compare,
   keyColumns,
   moveStatuses,
   moves,
@@ -13,32 +14,15 @@ import {
   unknownStatuses,
 } from './watch-statuses.ts'
 
-/** Every check of one kind on one vehicle of a dealer group, as the source lists them. */
-export interface PastAnswer {
-  readonly groupId: number
-  /** Upper case. */
-  readonly vin: string
-  readonly kind: CheckKind
-  readonly checks: readonly PastCheck[]
-  /** The source's time of the answer. */
-  readonly at: Date
-}
-
 /** What an answer did to the warehouse. */
 export interface PastLoaded {
   readonly outcome: LoadOutcome
   readonly warnings: readonly RecordWarning[]
   /** A watch that was known before has moved. */
   readonly hasMoved: boolean
+  /** What it brought in. */
+  readonly inserted: readonly KnownCheck[]
 }
-
-interface Told {
-  readonly answer: PastAnswer
-  readonly check: PastCheck
-}
-
-/** 14 days a search [A §8]. */
-const watchPeriodMs = 14 * 86_400_000
 
 /**
  * Brings checks, their statuses and links to what the answers say, inside the caller's transaction. An answer is the whole
@@ -64,7 +48,7 @@ async function loadGroup(
   answers: readonly PastAnswer[],
   runId: number | null,
 ): Promise<Map<PastAnswer, PastLoaded>> {
-  const told = answers.flatMap((answer) => answer.checks.map((check) => ({ answer, check })))
+  const told = onePerCheck(answers)
   const unknown = await unknownStatuses(
     db,
     told.flatMap(({ check }) => check.watchStatus ?? []),
@@ -72,12 +56,15 @@ async function loadGroup(
   const vins = answers.map(({ vin }) => vin)
   const refs = told.map(({ check }) => check.ref)
   const before = byKey(await knownChecks(db, groupId, vins, refs))
-  const fresh = told.filter(({ answer, check }) => !before.has(keyOf(answer.kind, check.ref)))
+  const fresh = told.filter(
+    ({ answer, check }) => answer.isCertain && !before.has(keyOf(answer.kind, check.ref)),
+  )
   const inserted = await insertChecks(db, fresh, runId)
   const known = new Map([...before, ...byKey(inserted.map(({ check }) => check))])
   const pairs = told.flatMap((one) => {
     const check = known.get(keyOf(one.answer.kind, one.check.ref))
-    return check === undefined ? [] : [{ ...one, known: check }]
+    const isOurs = check !== undefined && (one.answer.isCertain || check.vin === one.answer.vin)
+    return isOurs ? [{ ...one, known: check }] : []
   })
   const seen = statusesSeen(pairs)
   const moved = seen.filter(moves)
@@ -99,6 +86,7 @@ async function loadGroup(
           .filter((one) => one.answer === answer)
           .flatMap((one) => statusWarnings(one, unknown)),
         hasMoved: hasMoved.has(answer),
+        inserted: inserted.filter((one) => one.answer === answer).map(({ check }) => check),
       },
     ]),
   )
@@ -114,83 +102,16 @@ function statusesSeen(pairs: readonly Pair[]) {
   )
 }
 
-function keyOf(kind: CheckKind, ref: string): string {
-  return `${kind} ${ref}`
-}
-
 function byKey(checks: readonly KnownCheck[]): Map<string, KnownCheck> {
   return new Map(checks.map((check) => [keyOf(check.kind, check.ref), check]))
 }
 
-/** Those that another process has brought in meanwhile are left to it. */
-async function insertChecks(
-  db: Kysely<Tables>,
-  fresh: readonly Told[],
-  runId: number | null,
-): Promise<{ readonly answer: PastAnswer; readonly check: KnownCheck }[]> {
-  if (fresh.length === 0) return []
-  const groupId = fresh[0]!.answer.groupId
-  const made = fresh.map(({ answer, check }) => ({
-    vin: answer.vin,
-    at: check.searchedAt ?? answer.at,
-  }))
-  const owners = await ownersOf(db, groupId, made)
-  const checks = fresh.flatMap((one, index) => {
-    const owner = owners[index]
-    return owner ? [{ answer: one.answer, check: newCheck(one, owner) }] : []
-  })
-  if (checks.length === 0) return []
-  const rows = await db
-    .insertInto('core.vehicle_check')
-    .values(checks.map(({ answer, check }) => rowOf(answer, check, runId)).sort(byRowKey))
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(['check_kind', 'check_ref'])
-    .execute()
-  const landed = new Set(rows.map((row) => keyOf(row.check_kind as CheckKind, row.check_ref)))
-  return checks.filter(({ check }) => landed.has(keyOf(check.kind, check.ref)))
-}
-
-function newCheck(
-  { answer, check }: Told,
-  owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
-): KnownCheck {
-  const { ref, searchedAt, searchNumber, certificateNumber } = check
-  const { kind, vin } = answer
-  const untold = { status: null, statusSince: null, isTerminal: false, isGone: false }
-  return { ...owner, kind, ref, vin, searchedAt, searchNumber, certificateNumber, ...untold }
-}
-
-function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {
-  const endsAt = new Date((check.searchedAt ?? at).getTime() + watchPeriodMs)
-  return {
-    rooftop_id: check.rooftopId,
-    eval_id: check.evalId,
-    check_kind: check.kind,
-    check_ref: check.ref,
-    group_id: groupId,
-    vin: check.vin,
-    searched_at: check.searchedAt,
-    search_number: check.searchNumber,
-    certificate_number: check.certificateNumber,
-    watch_ends_at: check.kind === 'ppsr' ? endsAt : null,
-    first_seen_at: at,
-    run_id: runId,
-  }
-}
-
-type CheckRow = ReturnType<typeof rowOf>
-
-function byRowKey(a: CheckRow, b: CheckRow): number {
-  const key = ({ rooftop_id, eval_id, check_kind, check_ref }: CheckRow) =>
-    ({ rooftopId: rooftop_id, evalId: eval_id, kind: check_kind, ref: check_ref }) as const
-  return compare(key(a), key(b))
-}
-
-/** Numbers and times that an answer adds or corrects; what it leaves out stays. A check that is listed again is not gone. */
+/** Numbers, times and vehicles that an answer adds or corrects; what it leaves out stays. A check that is listed again is not gone. */
 async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise<PastAnswer[]> {
   const corrected = pairs.filter(
-    ({ check, known }) =>
-      known.isGone ||
+    ({ answer, check, known }) =>
+      (known.goneAt !== null && known.goneAt < answer.at) ||
+      known.vin !== answer.vin ||
       (check.searchNumber ?? known.searchNumber) !== known.searchNumber ||
       (check.certificateNumber ?? known.certificateNumber) !== known.certificateNumber ||
       (check.searchedAt ?? known.searchedAt)?.getTime() !== known.searchedAt?.getTime(),
@@ -202,6 +123,7 @@ async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise
       .updateTable('core.vehicle_check')
       .set({
         gone_at: null,
+        vin: answer.vin,
         searched_at: searchedAt,
         search_number: check.searchNumber ?? known.searchNumber,
         certificate_number: check.certificateNumber ?? known.certificateNumber,
@@ -224,12 +146,17 @@ async function markGone(
   known: readonly KnownCheck[],
 ): Promise<PastAnswer[]> {
   const lost = answers.flatMap((answer) => {
-    const listed = new Set(answer.checks.map(({ ref }) => ref))
-    return known
-      .filter(({ vin, kind, ref, isGone }) => {
-        return vin === answer.vin && kind === answer.kind && !isGone && !listed.has(ref)
-      })
-      .map((check) => ({ answer, check }))
+    if (!answer.isCertain || answer.isWhole === false) return []
+    const listed = new Set(answer.checks.map((check) => checkRefOf(check, answer.vin)))
+    return (
+      known
+        .filter(({ kind, ref }) => kind === answer.kind && !listed.has(ref))
+        // One that was brought in after this answer was given is not gone for it.
+        .filter(({ vin, goneAt, firstSeenAt }) => {
+          return vin === answer.vin && goneAt === null && firstSeenAt < answer.at
+        })
+        .map((check) => ({ answer, check }))
+    )
   })
   if (lost.length === 0) return []
   const { rooftopIds, evalIds, kinds, refs } = keyColumns(lost.map(({ check }) => check))

@@ -1,15 +1,24 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Enriched, Loaded } from '../stream.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { fillCounts } from './certificate-counts.ts'
 import { askedPast } from './due.ts'
-import { loadPastChecks, type PastAnswer, type PastLoaded } from './load-past.ts'
+import { followMoves, makeDue } from './follow-moves.ts'
+import { loadPastChecks } from './load-past.ts'
+import type { PastAnswer } from './past-answer.ts'
 import type { CheckKind, PastCheck } from './past-checks.ts'
 import { loadWatches, type Watch, type WatchLoaded } from './watch.ts'
 
 /** An answer of any of the three asks. */
 export type CheckRecord =
-  | { readonly kind: 'past'; readonly checks: readonly PastCheck[] }
+  | {
+      readonly kind: 'past'
+      readonly checks: readonly PastCheck[]
+      /** Items that nothing tells from others: what is not listed cannot be known then. */
+      readonly nameless: number
+    }
   | { readonly kind: 'watch'; readonly watch: Watch }
 
 type Answered = Enriched<CheckRecord> & { readonly vin: string }
@@ -20,9 +29,9 @@ const nothing: Loaded = { outcome: 'unchanged', warnings: [] }
 export async function loadAnswers(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  stream: string,
   answers: readonly Enriched<CheckRecord>[],
   runId: number,
+  wire: AppraisalWire,
 ): Promise<Loaded[]> {
   const vins = await vinsOf(
     db,
@@ -40,6 +49,8 @@ export async function loadAnswers(
     listings.map((answer) => pastAnswer(rooftop, answer)),
     runId,
   )
+  const searches = listed.flatMap(({ inserted }) => inserted).filter(({ kind }) => kind === 'ppsr')
+  await fillCounts(db, searches, wire)
   const watched = await loadWatches(
     db,
     watches.map(({ vin, at, record }) => ({
@@ -50,15 +61,26 @@ export async function loadAnswers(
     })),
   )
   const results = new Map<string, Loaded>()
-  for (const [index, answer] of listings.entries()) results.set(keyOf(answer), listed[index]!)
+  for (const [index, answer] of listings.entries())
+    results.set(keyOf(answer), pastResult(answer, listed[index]!))
   for (const [index, answer] of watches.entries())
     results.set(keyOf(answer), watchResult(watched[index]!))
-  await makeDue(db, rooftop, stream, askedPast.ppsr, evalIds(watches, watched, 'needsList'))
+  const unlisted = watches.filter((_, index) => watched[index]!.needsList)
+  await makeDue(
+    db,
+    askedPast.ppsr,
+    rooftop.groupId,
+    unlisted.map(({ vin }) => vin),
+  )
   const moved = [
-    ...evalIds(watches, watched, 'hasMoved'),
-    ...evalIds(listings, listed, 'hasMoved', askedPast.ppsr),
+    ...watches.filter((_, index) => watched[index]!.hasMoved),
+    ...listings.filter(({ ask }, index) => ask === askedPast.ppsr && listed[index]!.hasMoved),
   ]
-  await makeDue(db, rooftop, stream, askedPast.car_history, await withReports(db, rooftop, moved))
+  await followMoves(
+    db,
+    rooftop.groupId,
+    moved.map(({ vin }) => vin),
+  )
   return answers.map((answer) => results.get(keyOf(answer)) ?? nothing)
 }
 
@@ -68,26 +90,19 @@ function keyOf({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
 
 function pastAnswer({ groupId }: RooftopRow, { vin, ask, at, record }: Answered): PastAnswer {
   const kind: CheckKind = ask === askedPast.ppsr ? 'ppsr' : 'car_history'
-  const { checks } = record as CheckRecord & { kind: 'past' }
-  return { groupId, vin, kind, checks, at }
+  const { checks, nameless } = record as CheckRecord & { kind: 'past' }
+  return { groupId, vin, kind, checks, at, isCertain: true, isWhole: nameless === 0 }
+}
+
+function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded {
+  const { nameless } = record as CheckRecord & { kind: 'past' }
+  if (nameless === 0) return { outcome, warnings }
+  const detail = `${nameless} items have no id (wire.appraisal.pastCheck.id) and nothing that could stand in: left out`
+  return { outcome, warnings: [...warnings, { check: 'check-without-id', detail }] }
 }
 
 function watchResult({ hasMoved, warnings }: WatchLoaded): Loaded {
   return { outcome: hasMoved ? 'updated' : 'unchanged', warnings }
-}
-
-function evalIds<K extends string>(
-  answers: readonly Answered[],
-  results: readonly (Readonly<Record<K, boolean>> | PastLoaded)[],
-  flag: K,
-  ask?: string,
-): number[] {
-  return answers
-    .filter((answer, index) => {
-      const result = results[index] as Readonly<Record<K, boolean>>
-      return result[flag] && (ask === undefined || answer.ask === ask)
-    })
-    .map(({ evalId }) => evalId)
 }
 
 async function vinsOf(
@@ -104,41 +119,5 @@ async function vinsOf(
     .execute()
   return new Map(
     rows.flatMap(({ eval_id, vin }) => (vin?.length === 17 ? [[eval_id, vin.toUpperCase()]] : [])),
-  )
-}
-
-/** Of the evaluations, those whose vehicle has a report with a certificate: it has the status of a search that has moved. */
-async function withReports(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  ids: readonly number[],
-): Promise<number[]> {
-  if (ids.length === 0) return []
-  const { rows } = await sql<{ evalId: number }>`
-    select eval_id as "evalId" from core.evaluation as own
-    where rooftop_id = ${rooftop.id} and eval_id = any(${[...ids]}::bigint[]) and exists (
-      select from core.vehicle_check as report left join core.ref_watch_status using (watch_status)
-      where report.group_id = ${rooftop.groupId} and report.vin = upper(own.vin) and check_kind = 'car_history'
-        and certificate_number is not null and report.gone_at is null and not coalesce(is_terminal, false)
-    )`.execute(db)
-  return rows.map(({ evalId }) => evalId)
-}
-
-/** Due at once, unless this run has asked already. */
-async function makeDue(
-  db: Kysely<Tables>,
-  rooftop: RooftopRow,
-  stream: string,
-  ask: string,
-  ids: readonly number[],
-): Promise<void> {
-  if (ids.length === 0) return
-  await sql`
-    insert into ops.enrichment_state as old
-      (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, outcome)
-    select ${rooftop.id}, ${stream}, eval_id, ${ask}, '-infinity', '-infinity', 'answered'
-    from unnest(${[...new Set(ids)].sort((a, b) => a - b)}::bigint[]) as eval_id
-    on conflict (rooftop_id, stream, eval_id, ask) do update set next_due_at = excluded.next_due_at`.execute(
-    db,
   )
 }

@@ -1,10 +1,11 @@
 import { listPastCarHistory, listPastPpsr } from '../../contract/appraisal/checks.ts'
 import { pastChecks } from '../../contract/appraisal/shapes.ts'
+import { contentHash } from '../../values/content-hash.ts'
 import { parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type Issue, RecordIssues } from '../stream.ts'
+import { RecordIssues } from '../stream.ts'
 
 export type CheckKind = 'ppsr' | 'car_history'
 
@@ -13,8 +14,9 @@ export const pastOperations = { ppsr: listPastPpsr, car_history: listPastCarHist
 
 /** A PPSR search or a Car History report as the source lists it [A §2]. */
 export interface PastCheck {
-  /** What tells it from the other checks of its kind in the dealer group. */
+  /** What tells it from the other checks of its kind: in the dealer group, or on the vehicle alone. */
   readonly ref: string
+  readonly isOfVehicle: boolean
   readonly searchedAt: Date | null
   readonly watchStatus: string | null
   /** Signed, valid for a week: a secret. */
@@ -24,29 +26,37 @@ export interface PastCheck {
 }
 
 type Item = Readonly<Record<string, unknown>>
+type Facts = Omit<PastCheck, 'ref' | 'isOfVehicle'>
 
-/** Pure. RecordIssues when the answer is of another shape, or an item has nothing that tells it from others. */
-export function readPastChecks(body: unknown, { pastCheck }: AppraisalWire): PastCheck[] {
+/** Pure. The checks of a vehicle, without items that nothing tells from others. RecordIssues when the answer is of another
+ *  shape, or has nothing but such items. */
+export function readPastChecks(
+  body: unknown,
+  { pastCheck }: Pick<AppraisalWire, 'pastCheck'>,
+): PastCheck[] {
   const parsed = pastChecks.safeParse(body)
   if (!parsed.success)
     throw new RecordIssues(
       parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
     )
-  const issues: Issue[] = []
   const found = new Map<string, PastCheck>()
-  for (const [index, item] of parsed.data.entries()) {
+  for (const item of parsed.data) {
     const facts = readItem(item, pastCheck)
-    const ref = textAt(item, pastCheck.id) ?? standIn(facts)
-    if (ref === null)
-      issues.push({
-        path: `${index}`,
-        message: 'has no id (wire.appraisal.pastCheck.id), and nothing that could stand in for it',
-      })
-    // Newest first: of two items that cannot be told apart the first one counts.
-    else if (!found.has(ref)) found.set(ref, { ref, ...facts })
+    const id = textAt(item, pastCheck.id) ?? facts.searchNumber ?? facts.certificateNumber
+    const ref = id ?? standIn(facts)
+    // Of two items that cannot be told apart the first one counts: it is the newer.
+    if (ref !== null && !found.has(ref)) found.set(ref, { ref, isOfVehicle: id === null, ...facts })
   }
-  if (issues.length > 0) throw new RecordIssues(issues)
+  if (found.size === 0 && parsed.data.length > 0) {
+    const message = 'has no id (wire.appraisal.pastCheck.id), and nothing that could stand in'
+    throw new RecordIssues([{ path: '0', message }])
+  }
   return [...found.values()]
+}
+
+/** The key of a check in its dealer group. */
+export function checkRefOf({ ref, isOfVehicle }: PastCheck, vin: string): string {
+  return isOfVehicle ? `${vin}-${ref}` : ref
 }
 
 /** What a kept answer is told from the next by: without the links, which are signed anew each time. */
@@ -58,7 +68,7 @@ export function pastContent(body: unknown, { pastCheck: { pdfUrl } }: AppraisalW
 function readItem(
   item: Item,
   names: { readonly createdAt: JsonPath; readonly pdfUrl: JsonPath },
-): Omit<PastCheck, 'ref'> {
+): Facts {
   const time = valueAt(item, names.createdAt)
   const url = valueAt(item, names.pdfUrl)
   return {
@@ -70,15 +80,20 @@ function readItem(
   }
 }
 
-/** The document shows no id: the provider's number, the time, or the link's own path tell a check apart too. */
-function standIn({ searchNumber, certificateNumber, searchedAt, pdfUrl }: Omit<PastCheck, 'ref'>) {
-  const number = searchNumber ?? certificateNumber ?? searchedAt?.toISOString() ?? null
-  if (number !== null || pdfUrl === null) return number
-  return pathOf(pdfUrl).slice(-80)
+/** The document shows no id: the time, or the link without its signature, tells a check from the others of its vehicle. */
+function standIn({ searchedAt, pdfUrl }: Facts): string | null {
+  const own = searchedAt?.toISOString() ?? (pdfUrl === null ? null : unsigned(pdfUrl))
+  return own === null ? null : contentHash(own).toString('hex').slice(0, 16)
 }
 
-function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : url.replace(/[?#].*$/, '')
+const signing =
+  /sig|expire|token|credential|algorithm|policy|key-?pair|^x-(amz|goog)|^s[a-z]{1,4}$/i
+
+/** Path and query of a link, without what changes when it is signed anew. */
+function unsigned(url: string): string {
+  if (!URL.canParse(url)) return url.replace(/[?#].*$/, '')
+  const { pathname, searchParams } = new URL(url)
+  return JSON.stringify([pathname, ...[...searchParams].filter(([name]) => !signing.test(name))])
 }
 
 function textAt(item: Item, path: JsonPath, length = 80): string | null {

@@ -2,23 +2,26 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { KnownCheck } from './known-checks.ts'
 import type { PastCheck } from './past-checks.ts'
-import { compare } from './watch-statuses.ts'
+import { compare, keyColumns } from './watch-statuses.ts'
+
+interface Listed {
+  readonly answer: { readonly at: Date }
+  readonly check: PastCheck
+  readonly known: KnownCheck
+}
 
 /** How long a signed link lives [A §8]. */
 export const linkLifeMs = 7 * 86_400_000
 
-/** Keeps the newest link of each check. */
-export async function signLinks(
-  db: Kysely<Tables>,
-  listed: readonly {
-    readonly answer: { readonly at: Date }
-    readonly check: PastCheck
-    readonly known: KnownCheck
-  }[],
-): Promise<void> {
+/** Keeps the newest link of each check; one that is listed without a link has none any more. */
+export async function signLinks(db: Kysely<Tables>, listed: readonly Listed[]): Promise<void> {
   const signed = listed
     .filter(({ check }) => check.pdfUrl !== null)
     .sort((a, b) => compare(a.known, b.known))
+  await dropLinks(
+    db,
+    listed.filter(({ check }) => check.pdfUrl === null),
+  )
   if (signed.length === 0) return
   await sql`
     insert into pii.signed_link as link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
@@ -29,4 +32,17 @@ export async function signLinks(
     on conflict (rooftop_id, eval_id, link_kind, link_ref) do update
     set url = excluded.url, signed_at = excluded.signed_at, expires_at = excluded.expires_at
     where excluded.signed_at >= link.signed_at`.execute(db)
+}
+
+async function dropLinks(db: Kysely<Tables>, bare: readonly Listed[]): Promise<void> {
+  if (bare.length === 0) return
+  const { rooftopIds, evalIds, kinds, refs } = keyColumns(bare.map(({ known }) => known))
+  await sql`
+    delete from pii.signed_link as link
+    using unnest(${rooftopIds}::int[], ${evalIds}::bigint[], ${kinds}::text[], ${refs}::text[],
+      ${bare.map(({ answer }) => answer.at)}::timestamptz[]) as bare (rooftop_id, eval_id, kind, ref, at)
+    where link.rooftop_id = bare.rooftop_id and link.eval_id = bare.eval_id
+      and link.link_kind = bare.kind || '_pdf' and link.link_ref = bare.ref and link.signed_at < bare.at`.execute(
+    db,
+  )
 }

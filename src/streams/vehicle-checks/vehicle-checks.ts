@@ -1,14 +1,14 @@
 import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { evalid } from '../../contract/fields.ts'
 import type { Operation } from '../../contract/operation.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
 import { defineEnrichmentStream } from '../stream.ts'
 import { askedPast, daysUntilAgain, dueChecks } from './due.ts'
+import { vehicleChecksName as name } from './follow-moves.ts'
 import { type CheckRecord, loadAnswers } from './load.ts'
 import { pastContent, pastOperations, readPastChecks } from './past-checks.ts'
 import { savedCalls } from './saved.ts'
 import { readWatch, watchContent } from './watch.ts'
-
-const name = 'vehicle-checks'
 
 /** By name; each takes an EvalID. */
 const operations: Readonly<Record<string, Operation<'read', { evalid: typeof evalid }>>> =
@@ -27,7 +27,7 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   serves: ({ region }) => region === 'AU',
   // The schedule bounds it: an evaluation without checks is not asked about for ever.
   budget: () => 10_000_000,
-  due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, name, ask, settings),
+  due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, ask, settings),
 
   async read({ services }, rooftop, { evalId, ask }, _settings, options) {
     const call = { ...options, rooftop, naturalKey: String(evalId), fields: { evalid: evalId } }
@@ -40,10 +40,15 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   normalise: (body, { ask }, _rooftop, wire) =>
     ask === watchPpsr.name
       ? { kind: 'watch', watch: readWatch(body, wire) }
-      : { kind: 'past', checks: readPastChecks(body, wire) },
+      : pastRecord(body, wire),
   isPending: () => false,
   daysUntilAgain: (ageDays, ask, { checks }) => daysUntilAgain(ageDays, ask, checks),
-  load: async (db, rooftop, answers, runId) => await loadAnswers(db, rooftop, name, answers, runId),
+  load: loadAnswers,
   saved: async (db, rooftop, runStart, { checks }) =>
     await savedCalls(db, rooftop, name, runStart, checks),
 })
+
+function pastRecord(body: unknown, wire: AppraisalWire): CheckRecord {
+  const checks = readPastChecks(body, wire)
+  return { kind: 'past', checks, nameless: (body as readonly unknown[]).length - checks.length }
+}

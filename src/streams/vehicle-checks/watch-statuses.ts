@@ -69,17 +69,22 @@ export async function moveStatuses(
   const columns = keyColumns(seen.map(({ check }) => check))
   const statuses = seen.map(({ status }) => status)
   const times = seen.map(({ at }) => at)
+  const before = seen.map(({ check }) => check.status)
+  // Only from the status that it was decided on: another process may have moved it meanwhile.
   await sql`
-    update core.vehicle_check as known set watch_status = seen.status, watch_status_since = seen.at
-    from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
-      ${statuses}::text[], ${times}::timestamptz[]) as seen (rooftop_id, eval_id, kind, ref, status, at)
-    where known.rooftop_id = seen.rooftop_id and known.eval_id = seen.eval_id
-      and known.check_kind = seen.kind and known.check_ref = seen.ref`.execute(db)
-  await sql`
+    with moved as (
+      update core.vehicle_check as known set watch_status = seen.status, watch_status_since = seen.at
+      from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
+        ${statuses}::text[], ${times}::timestamptz[], ${before}::text[])
+        as seen (rooftop_id, eval_id, kind, ref, status, at, before)
+      where known.rooftop_id = seen.rooftop_id and known.eval_id = seen.eval_id
+        and known.check_kind = seen.kind and known.check_ref = seen.ref
+        and known.watch_status is not distinct from seen.before
+      returning known.rooftop_id, known.eval_id, known.check_kind, known.check_ref, seen.at, seen.before, seen.status
+    )
     insert into core.watch_status_change
       (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
-    select * from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
-      ${times}::timestamptz[], ${seen.map(({ check }) => check.status)}::text[], ${statuses}::text[])
+    select * from moved
     on conflict do nothing`.execute(db)
 }
 

@@ -20,6 +20,8 @@ export interface Watch {
   readonly status: string
   /** Status by `check_ref`, of the items that name both. */
   readonly byRef: ReadonlyMap<string, string>
+  /** Items in all. */
+  readonly items: number
 }
 
 export interface WatchTold {
@@ -43,15 +45,17 @@ export function readWatch(body: unknown, { watch: names }: Pick<AppraisalWire, '
     throw new RecordIssues(
       parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || '$', message })),
     )
-  const items = valueAt(body, names.checks)
+  const given = valueAt(body, names.checks)
+  const items: readonly unknown[] = Array.isArray(given) ? given : []
   const byRef = new Map(
-    (Array.isArray(items) ? items : []).flatMap((item): [string, string][] => {
+    items.flatMap((item): [string, string][] => {
       const ref = textAt(item, names.checkId, 80)
       const status = textAt(item, names.checkStatus, 40)
       return ref === null || status === null ? [] : [[ref, status]]
     }),
   )
-  return { status: storable(parsed.data.WatchStatus).slice(0, 40), byRef }
+  const status = storable(parsed.data.WatchStatus).slice(0, 40)
+  return { status, byRef, items: items.length }
 }
 
 function textAt(item: unknown, path: JsonPath, length: number): string | null {
@@ -78,7 +82,7 @@ export async function loadWatches(
   for (const [groupId, own] of Map.groupBy(told, (one) => one.groupId)) {
     const vins = own.map(({ vin }) => vin)
     const known = (await knownChecks(db, groupId, vins)).filter(
-      ({ kind, isGone }) => kind === 'ppsr' && !isGone,
+      ({ kind, goneAt }) => kind === 'ppsr' && goneAt === null,
     )
     const looks = own.map((one) => ({
       one,
@@ -97,15 +101,18 @@ export async function loadWatches(
     for (const { one, seen: mine, needsList } of looks)
       loaded.set(one, {
         hasMoved: mine.some((each) => moved.has(each)),
-        warnings: mine.flatMap((each) => statusWarnings(each, unknown)),
+        warnings: [
+          ...mine.flatMap((each) => statusWarnings(each, unknown)),
+          ...idWarnings(one.watch, mine),
+        ],
         needsList,
       })
   }
   return told.map((one) => loaded.get(one)!)
 }
 
-/** Matches the answer's items with the known searches. Where the items name no ids, the top-level status stands for the one
- *  search that can still move; of several, only the list of past searches can tell. */
+/** Matches the answer's items with the known searches. Where none matches, the top-level status stands for the one search
+ *  that there is; of several, only the list of past searches can tell. */
 function lookAt(
   { watch, at }: WatchTold,
   known: readonly KnownCheck[],
@@ -116,9 +123,18 @@ function lookAt(
     const status = watch.byRef.get(check.ref)
     return status === undefined ? [] : [{ check, status, at }]
   })
-  if (seen.length > 0 || watch.byRef.size > 0) return { seen, needsList: isNew }
+  if (seen.length > 0) return { seen, needsList: isNew }
   const [only, ...others] = known
-  if (only === undefined || others.length > 0)
-    return { seen: [], needsList: known.some(({ isTerminal }) => !isTerminal) }
-  return { seen: [{ check: only, status: watch.status, at }], needsList: false }
+  const isOne = only !== undefined && others.length === 0 && watch.items <= 1
+  if (isOne) return { seen: [{ check: only, status: watch.status, at }], needsList: false }
+  const isOpen = known.some(({ isTerminal }) => !isTerminal)
+  return { seen: [], needsList: isNew || isOpen }
+}
+
+/** Ids that no list knows make every watch ask for a list: as many calls again. */
+function idWarnings({ byRef }: Watch, seen: readonly StatusSeen[]): readonly RecordWarning[] {
+  if (byRef.size === 0 || seen.some(({ check }) => byRef.has(check.ref))) return []
+  const detail =
+    'no id of /ppsrwatch is that of a listed search: see wire.appraisal.watch.checkId and wire.appraisal.pastCheck.id'
+  return [{ check: 'watch-ids-differ', detail }]
 }

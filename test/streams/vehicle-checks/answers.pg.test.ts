@@ -118,7 +118,7 @@ test('a status that never changes stays, whatever is answered later', async () =
 test('a watch is polled night by night until it changes, and then never again', async () => {
   await using house = await checkedHouse([{ vin: samples.auWatchChanges.vin, createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
-    links: { refreshBeforeHours: 1 },
+    links: { keepAliveDays: 0 },
   })
   check(house, -0.5, { vin: samples.auWatchChanges.vin })
 
@@ -136,7 +136,7 @@ test('a watch is polled night by night until it changes, and then never again', 
 test('a new search that a watch names is listed in the same night', async () => {
   await using house = await checkedHouse([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookEveryDays: 30 },
-    links: { refreshBeforeHours: 1 },
+    links: { keepAliveDays: 0 },
   })
   check(house, -0.5)
   await house.night()
@@ -151,7 +151,7 @@ test('a new search that a watch names is listed in the same night', async () => 
 test('a watch without ids is that of the one search there is', async () => {
   await using house = await checkedHouse([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
-    links: { refreshBeforeHours: 1 },
+    links: { keepAliveDays: 0 },
   })
   check(house, -0.5)
   await house.night()
@@ -166,7 +166,7 @@ test('a watch without ids is that of the one search there is', async () => {
 test('searches that are not watched are never asked about', async () => {
   await using house = await checkedHouse([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
-    links: { refreshBeforeHours: 1, keepAliveDays: 0 },
+    links: { keepAliveDays: 0 },
   })
   answerWith(house, paths.ppsr, [
     { ID: 1, WatchStatus: 'not_watched', CreatedAt: at(-0.5) },
@@ -240,8 +240,16 @@ test('an item without an id goes by its number, its time, or the path of its lin
 
   await house.night()
 
-  const refs = await rowsOf(house, 'select check_ref as ref from core.vehicle_check order by 1')
-  expect(refs).toEqual([{ ref: '/pdf/7.pdf' }, { ref: at(-1).toISOString() }, { ref: 'S-1' }])
+  const ofVehicle = new RegExp(`^${aVin}-[0-9a-f]{16}$`)
+  const refs = await rowsOf(
+    house,
+    'select check_ref as ref from core.vehicle_check order by check_ref collate "C"',
+  )
+  expect(refs).toEqual([
+    { ref: expect.stringMatching(ofVehicle) },
+    { ref: expect.stringMatching(ofVehicle) },
+    { ref: 'S-1' },
+  ])
 })
 
 test('an older answer moves no status and replaces no link', async () => {
@@ -255,6 +263,7 @@ test('an older answer moves no status and replaces no link', async () => {
   )
   const old = {
     ref: String(id),
+    isOfVehicle: false,
     searchedAt: at(-0.5),
     watchStatus: 'unchanged',
     pdfUrl: 'https://x.example/older.pdf',
@@ -264,7 +273,7 @@ test('an older answer moves no status and replaces no link', async () => {
 
   await loadPastChecks(
     house.context.db,
-    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25) }],
+    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isCertain: true }],
     null,
   )
 
@@ -318,4 +327,56 @@ test('two rooftops that turn out to be one group keep a certificate once', async
   expect(run.status).toBe('ok')
   expect(await checkRows(house)).toHaveLength(1)
   expect(await rowsOf(house, 'select from pii.signed_link')).toHaveLength(1)
+})
+
+test('a check that was put under a VIN that its evaluation no longer has moves to the right vehicle', async () => {
+  const right = 'JTMDFREV90D100009'
+  await using house = await checkedHouse([{}], { checks: { lookEveryDays: 1 } })
+  const { id } = check(house, -0.5, { vin: right })
+  await house.night()
+  house.sandbox.world.edit(1001, at(0.5), { vin: right })
+  const [{ groupId } = { groupId: 0 }] = await rowsOf<{ groupId: number }>(
+    house,
+    'select group_id as "groupId" from core.rooftop',
+  )
+  const told = {
+    ref: String(id),
+    isOfVehicle: false,
+    searchedAt: at(-0.5),
+    watchStatus: 'watching',
+    pdfUrl: null,
+    searchNumber: null,
+    certificateNumber: null,
+  }
+  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [told], at: at(0.25) } as const
+  await loadPastChecks(house.context.db, [{ ...answer, isCertain: true }], null)
+
+  await house.nightAfter(1)
+
+  expect(await checkRows(house)).toMatchObject([{ vin: right, gone_at: null }])
+})
+
+test('an answer that may be of another vehicle brings in nothing new, and takes nothing away', async () => {
+  await using house = await checkedHouse([{}])
+  check(house, -0.5)
+  await house.night()
+  const before = await checkRows(house)
+  const [{ groupId } = { groupId: 0 }] = await rowsOf<{ groupId: number }>(
+    house,
+    'select group_id as "groupId" from core.rooftop',
+  )
+  const other = {
+    ref: '99',
+    isOfVehicle: false,
+    searchedAt: at(-0.1),
+    watchStatus: 'watching',
+    pdfUrl: null,
+    searchNumber: null,
+    certificateNumber: null,
+  }
+
+  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [other], at: at(0.5) } as const
+  await loadPastChecks(house.context.db, [{ ...answer, isCertain: false }], null)
+
+  expect(await checkRows(house)).toEqual(before)
 })

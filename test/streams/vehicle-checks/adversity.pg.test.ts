@@ -1,0 +1,304 @@
+import { expect, test } from 'vitest'
+import { runStreams } from '#src/pipeline/run.ts'
+import { aRooftop } from '#src/sandbox/build-world.ts'
+import { loadPastChecks } from '#src/streams/vehicle-checks/load-past.ts'
+import { moveStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
+import { knownChecks } from '#src/streams/vehicle-checks/known-checks.ts'
+import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
+import { inTransaction } from '#src/db/transaction.ts'
+import { asked, aVin, check, checkedHouse, checkRows, dayMs, paths } from '../../support/checked.ts'
+import { type House, runNight } from '../../support/nights.ts'
+import { morning, rowsOf } from '../../support/priced.ts'
+
+const at = (days: number) => new Date(morning.getTime() + days * dayMs)
+const two = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
+
+const groupOf = async (house: House) =>
+  (await rowsOf<{ groupId: number }>(house, 'select group_id as "groupId" from core.rooftop'))[0]!
+    .groupId
+
+function answerWith(
+  { sandbox }: House,
+  path: string,
+  body: unknown,
+  match: object = {},
+  status = 200,
+) {
+  return sandbox.faults.add({ match: { path, ...match }, fault: { kind: 'status', status, body } })
+}
+
+async function retry(house: House) {
+  return await runStreams(house.context, {
+    plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: null },
+    streams: [vehicleChecks],
+    rooftops: house.config.rooftops,
+  })
+}
+
+test('a retry whose asking fails is tried once, and stays in quarantine', async () => {
+  await using house = await checkedHouse([{}])
+  const broken = answerWith(house, paths.ppsr, [{ WatchStatus: 17 }])
+  await house.night()
+  broken.remove()
+  answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
+  house.sandbox.requests.reset()
+
+  const run = await retry(house)
+
+  expect(asked(house).ppsr).toBe(1)
+  expect(run.status).toBe('failed')
+  expect(await rowsOf(house, 'select attempts, resolved_at from ops.quarantine')).toEqual([
+    { attempts: 2, resolved_at: null },
+  ])
+})
+
+test('two quarantined askings about one vehicle are retried in one slice', async () => {
+  await using house = await checkedHouse([
+    { evalId: 1001, createdAt: at(-2) },
+    { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-1' },
+  ])
+  const broken = answerWith(house, paths.ppsr, [{ WatchStatus: 17 }])
+  check(house, -0.5)
+  await house.night()
+  broken.remove()
+  await house.context.pool.query(
+    "insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id) select stream, rooftop_id, '1001/getpastppsrsearch', issues, run_id from ops.quarantine",
+  )
+
+  const run = await retry(house)
+
+  expect(run).toMatchObject({ status: 'ok' })
+  expect(await checkRows(house)).toHaveLength(1)
+})
+
+test('a rooftop that is refused keeps no other one of the group from looking after the vehicle', async () => {
+  await using house = await checkedHouse(
+    [
+      { evalId: 1001, createdAt: at(-3) },
+      { evalId: 1002, createdAt: at(-2), rooftopUid: 'rooftop-2' },
+    ],
+    { rooftopsOfWorld: two },
+  )
+  check(house, -1)
+  await house.night()
+  for (const path of Object.values(paths))
+    answerWith(house, path, { error: 'refused' }, { rooftopUid: 'rooftop-2' }, 403)
+
+  for (let night = 0; night < 6; night++) await house.nightAfter(1)
+
+  const [link] = await rowsOf<{ expires_at: Date }>(house, 'select expires_at from pii.signed_link')
+  expect(link!.expires_at.getTime()).toBeGreaterThan(at(6 + 2).getTime())
+})
+
+test('a run of one rooftop looks after its vehicles, whoever else has appraised them', async () => {
+  await using house = await checkedHouse(
+    [
+      { evalId: 1001, createdAt: at(-3) },
+      { evalId: 1002, createdAt: at(-2), rooftopUid: 'rooftop-2' },
+    ],
+    { rooftopsOfWorld: two },
+  )
+  check(house, -1)
+  await runNight(house.context)
+
+  const run = await runStreams(house.context, {
+    plan: { command: 'sync', mode: 'sync', from: 0, until: null },
+    streams: [vehicleChecks],
+    rooftops: house.config.rooftops.filter(({ uid }) => uid === 'rooftop-1'),
+  })
+
+  expect(run.streams['vehicle-checks']).toMatchObject({ inserted: 1 })
+})
+
+test('an evaluation that the source does not know leaves its vehicle to the next one', async () => {
+  await using house = await checkedHouse([
+    { evalId: 1001, createdAt: at(-3) },
+    { evalId: 1002, createdAt: at(-2) },
+  ])
+  answerWith(house, paths.ppsr, { error: 'Evaluation not found' }, { evalId: 1002 }, 404)
+  check(house, -1)
+
+  await house.night()
+  await house.nightAfter(1)
+
+  expect(await checkRows(house)).toHaveLength(1)
+})
+
+test('an older list takes no newer check away', async () => {
+  await using house = await checkedHouse([{}])
+  check(house, -0.5)
+  await house.night()
+  const groupId = await groupOf(house)
+  const older = {
+    groupId,
+    vin: aVin,
+    kind: 'ppsr',
+    checks: [],
+    at: at(-0.1),
+    isCertain: true,
+  } as const
+
+  await loadPastChecks(house.context.db, [older], null)
+
+  expect(await checkRows(house)).toMatchObject([{ gone_at: null }])
+})
+
+test('checks without ids are told apart by vehicle, and by what of their link stays', async () => {
+  await using house = await checkedHouse([
+    { evalId: 1001 },
+    { evalId: 1002, vin: 'JTMDFREV90D100002' },
+  ])
+  const link = (id: number) => `https://x.example/pdf?id=${id}&signature=abc&expires=1`
+  answerWith(house, paths.ppsr, [{ PdfUrl: link(1) }, { PdfUrl: link(2) }], { evalId: 1001 })
+  answerWith(house, paths.ppsr, [{ PdfUrl: link(1) }], { evalId: 1002 })
+
+  await house.night()
+
+  const rows = await rowsOf(
+    house,
+    'select vin, url from core.vehicle_check join pii.signed_link on link_ref = check_ref order by 1, 2',
+  )
+  expect(rows).toEqual([
+    { vin: 'JTMDFREV90D100002', url: link(1) },
+    { vin: aVin, url: link(1) },
+    { vin: aVin, url: link(2) },
+  ])
+})
+
+test('an item that nothing tells from others is left out with a warning, the others land', async () => {
+  await using house = await checkedHouse([{}])
+  answerWith(house, paths.ppsr, [{ ID: 7, WatchStatus: 'watching' }, { WatchStatus: 'watching' }])
+
+  const run = await house.night()
+
+  expect(run.status).toBe('ok')
+  expect(await checkRows(house)).toMatchObject([{ check_ref: '7' }])
+  expect(
+    await rowsOf(house, "select check_name from ops.data_quality where stream = 'vehicle-checks'"),
+  ).toEqual([{ check_name: 'check-without-id' }])
+})
+
+test('a key that is refused after it has answered is an error, not another region', async () => {
+  const drafts = Array.from({ length: 20 }, (_, index) => ({
+    evalId: 1001 + index,
+    vin: `JTMDFREV90D1${String(20_000 + index)}`,
+  }))
+  await using house = await checkedHouse(drafts, { http: { concurrency: 1 } })
+  await house.night()
+  for (const path of Object.values(paths)) answerWith(house, path, { error: 'Forbidden' }, {}, 403)
+
+  const run = await house.nightAfter(1)
+
+  expect(run.rooftops['rooftop-1']).toMatchObject({ error: expect.stringContaining('403') })
+})
+
+test('a watch that ended is looked at again until it is told how', async () => {
+  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+    checks: { dailyForDays: 0, lookForNewDays: 6 },
+    links: { keepAliveDays: 0 },
+  })
+  check(house, -0.5)
+  await house.night()
+  house.sandbox.clock.advance(13 * dayMs)
+  await runNight(house.context, [vehicleChecks])
+  const down = answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
+  house.sandbox.clock.advance(dayMs)
+  await runNight(house.context, [vehicleChecks])
+  down.remove()
+
+  house.sandbox.clock.advance(dayMs)
+  await runNight(house.context, [vehicleChecks])
+
+  expect(await checkRows(house)).toMatchObject([{ watch_status: 'expired' }])
+})
+
+test('a listing that fails leaves the watch to be asked', async () => {
+  await using house = await checkedHouse([{ createdAt: at(-1) }])
+  check(house, -0.5)
+  await house.night()
+  answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
+
+  await house.nightAfter(1)
+
+  expect(asked(house).watch).toBe(1)
+  expect(await checkRows(house)).toMatchObject([{ watch_status: 'unchanged' }])
+})
+
+test('a vehicle is as young as the evaluation that was completed last', async () => {
+  await using house = await checkedHouse(
+    [
+      { evalId: 1001, createdAt: at(-150), completedAt: at(-1) },
+      { evalId: 1002, createdAt: at(-120), completedAt: at(-119) },
+    ],
+    { sync: { start: at(-160).toISOString(), windowHours: 744 } },
+  )
+  check(house, -0.5)
+
+  await house.night()
+
+  expect(await checkRows(house)).toHaveLength(1)
+})
+
+test('a watch with more items than are known is no word on the one that is', async () => {
+  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+    checks: { dailyForDays: 0 },
+    links: { keepAliveDays: 0 },
+  })
+  check(house, -0.5)
+  await house.night()
+  answerWith(house, paths.watch, { WatchStatus: 'changed', Checks: [{ No: 1 }, { No: 2 }] })
+
+  await house.nightAfter(1)
+
+  expect(asked(house)).toMatchObject({ ppsr: 2, watch: 1 })
+  expect(await checkRows(house)).toMatchObject([{ watch_status: 'unchanged' }])
+})
+
+test('a status that somebody else has moved meanwhile is not moved back', async () => {
+  await using house = await checkedHouse([{}])
+  check(house, -0.5)
+  await house.night()
+  const { db, pool } = house.context
+  const [seen] = await knownChecks(db, await groupOf(house), [aVin])
+  await inTransaction(pool, (tx) =>
+    moveStatuses(tx.db, [{ check: seen!, status: 'changed', at: at(1) }]),
+  )
+
+  await inTransaction(pool, (tx) =>
+    moveStatuses(tx.db, [{ check: seen!, status: 'unchanged', at: at(1) }]),
+  )
+
+  expect(await checkRows(house)).toMatchObject([{ watch_status: 'changed' }])
+  expect(await rowsOf(house, 'select to_status from core.watch_status_change order by 1')).toEqual([
+    { to_status: 'changed' },
+    { to_status: 'watching' },
+  ])
+})
+
+test('a check that is listed without a link has none, and is not asked for night by night', async () => {
+  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+    checks: { dailyForDays: 0, lookForNewDays: 6 },
+  })
+  check(house, -20)
+  await house.night()
+  answerWith(house, paths.ppsr, [
+    { ID: (await checkRows(house))[0]!['check_ref'], WatchStatus: 'expired', CreatedAt: at(-20) },
+  ])
+  for (let night = 0; night < 8; night++) await house.nightAfter(1)
+
+  expect(asked(house).ppsr).toBe(2)
+  expect(await rowsOf(house, 'select from pii.signed_link')).toEqual([])
+})
+
+test('one check that is listed under two vehicles lands once, and the slice with it', async () => {
+  await using house = await checkedHouse([
+    { evalId: 1001 },
+    { evalId: 1002, vin: 'JTMDFREV90D100002' },
+  ])
+  answerWith(house, paths.ppsr, [{ ID: 1, WatchStatus: 'watching', CreatedAt: at(-1) }])
+
+  const run = await house.night()
+
+  expect(run.status).toBe('ok')
+  expect(await checkRows(house)).toHaveLength(1)
+})
