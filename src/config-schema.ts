@@ -155,7 +155,7 @@ export const fileSchema = z.strictObject({
       .describe('Evaluations completed in the last days are asked for new checks every night'),
   }),
   links: group({
-    refreshBeforeHours: whole(1, 168).default(48),
+    refreshBeforeHours: whole(48, 168).default(48),
     keepAliveDays: whole(0, 36_500).nullable().default(null),
     token: headerValue
       .nullable()
@@ -168,6 +168,11 @@ export const fileSchema = z.strictObject({
         .default([])
         .describe('Where PDFs may be fetched: host, host:port or *.example.com, by https'),
     }),
+  }),
+  stock: group({
+    graceDays: whole(0, 365)
+      .default(3)
+      .describe('A vehicle that the lists no longer name is off stock after so many days'),
   }),
   prices: group({ batchSize: whole(1, 100_000).default(500), market: optionalText }),
   retention: group({ rawDays: whole(0, 36_500).default(90) }),

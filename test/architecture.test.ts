@@ -26,10 +26,11 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   scheduler: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   webhook: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
   console: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
+  stock: ['csv', 'pipeline', 'src/streams/stock-prices/[^/]+', ...upToPipeline],
   sandbox: ['values', 'contract'],
   commands: [
     ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
-    ...['sandbox', 'billing', 'links', 'archive', 'version'],
+    ...['sandbox', 'billing', 'links', 'archive', 'stock', 'version'],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
   main: ['cli', 'config'],

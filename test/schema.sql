@@ -207,6 +207,139 @@ core.rooftop_group table
   constraint rooftop_group_pkey PRIMARY KEY (group_id)
   -- A dealer group: the rooftops whose evaluations one list answers for [A §4 /getevallist].
 
+core.stock_evaluation view
+  rooftop_id integer
+  stock_no character varying(80)
+  eval_rooftop_id integer
+  eval_id bigint
+  completed_at timestamp with time zone
+  match_rule character varying(20)
+  as
+   SELECT rooftop_id,
+      stock_no,
+      rooftop_id AS eval_rooftop_id,
+      eval_id,
+      completed_at,
+          CASE
+              WHEN rooftop_id = rooftop_id THEN 'vin_same_rooftop'::text
+              ELSE 'vin_same_group'::text
+          END::character varying(20) AS match_rule
+     FROM core.stock_unit unit
+       JOIN core.rooftop USING (rooftop_id)
+       JOIN core.evaluation seen ON group_id = group_id AND upper(vin::text) = vin::text AND length(vin::text) = 17
+    WHERE gone_at IS NULL;
+  -- The evaluations of a unit's vehicle in its dealer group, by VIN.
+
+core.stock_import table
+  import_id bigint not null generated always as identity
+  rooftop_id integer not null
+  file_name character varying(255) not null
+  sha256 bytea not null
+  byte_count bigint not null
+  mode character varying(10) not null
+  encoding character varying(40) not null
+  delimiter character varying(4) not null
+  dialect jsonb not null -- Quote, escape, line end, byte order mark, sep= line
+  preamble jsonb not null -- Lines above the header, as text
+  header jsonb -- Names of the columns as they stand; null: the file has none
+  mapping jsonb not null -- Of each column: field, confidence and evidence
+  warnings jsonb not null
+  records integer not null
+  accepted integer not null
+  rejected integer not null
+  collapsed integer not null -- Rows that say again what another row of the file says
+  skipped integer not null -- Blank rows, totals, the header once more
+  added integer not null
+  updated integer not null
+  unchanged integer not null
+  removed integer not null -- Units that a snapshot no longer lists
+  reappeared integer not null
+  imported_by character varying(120) not null
+  imported_at timestamp with time zone not null default now()
+  constraint stock_import_check CHECK ((records = (((accepted + rejected) + collapsed) + skipped)))
+  constraint stock_import_mode_check CHECK (((mode)::text = ANY ((ARRAY['snapshot'::character varying, 'delta'::character varying])::text[])))
+  constraint stock_import_pkey PRIMARY KEY (import_id)
+  constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
+  -- One row per stock list that was imported. The same bytes for the same rooftop are imported once, until another list has changed the stock.
+
+core.stock_import_row table
+  import_id bigint not null
+  line_no integer not null -- Physical line of its first character, from 1
+  stock_no character varying(80)
+  status character varying(12) not null
+  issues jsonb not null -- [{ code, severity, line, column, text, hint }]
+  cells jsonb not null
+  constraint stock_import_row_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
+  constraint stock_import_row_pkey PRIMARY KEY (import_id, line_no)
+  constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
+  -- Every row of every import with every cell as text, for ever.
+
+core.stock_price_observation table
+  rooftop_id integer not null
+  stock_no character varying(80) not null
+  price_source character varying(24) not null
+  observed_at timestamp with time zone not null
+  last_confirmed_at timestamp with time zone not null
+  is_current boolean not null
+  vin character varying(40) -- Of the unit when it was priced: stock numbers are used again
+  retail numeric(15,3)
+  retail_low numeric(15,3)
+  retail_high numeric(15,3)
+  wholesale numeric(15,3)
+  wholesale_low numeric(15,3)
+  wholesale_high numeric(15,3)
+  currency_code character(3) not null
+  error character varying(200) -- Why it could not be priced; the prices are null then
+  value_hash bytea not null
+  run_id bigint not null
+  constraint stock_price_observation_check CHECK ((last_confirmed_at >= observed_at))
+  constraint stock_price_observation_pkey PRIMARY KEY (rooftop_id, stock_no, price_source, observed_at)
+  CREATE UNIQUE INDEX stock_price_current ON core.stock_price_observation USING btree (rooftop_id, stock_no, price_source) WHERE is_current
+  -- What price-batch said of a unit, a row only when it said something else than before: never overwritten.
+
+core.stock_unit table
+  rooftop_id integer not null
+  stock_no character varying(80) not null -- The VIN where the list names no stock number
+  vin character varying(40)
+  adcode character varying(40)
+  plate character varying(40)
+  make character varying(120)
+  model character varying(200)
+  variant character varying(255)
+  model_year integer
+  odometer_km integer
+  asking_price numeric(15,3)
+  cost numeric(15,3)
+  currency_code character(3) not null
+  price_on_application boolean not null
+  acquired_on date
+  extras jsonb not null -- Mapped columns that have none here, by field: text as in the file
+  content_hash bytea not null
+  first_seen_at timestamp with time zone not null
+  last_seen_at timestamp with time zone not null -- Import that named it last; moves with a change, and when it had gone missing
+  missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest one does
+  off_stock_at timestamp with time zone -- When the days of grace had passed; a mark, never a delete. null: in stock
+  import_id bigint not null
+  constraint stock_unit_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
+  constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
+  constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
+  constraint stock_unit_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
+  -- One row per vehicle in stock, or once in stock: its current content by the newest list that names it.
+
+core.stock_unit_change table
+  import_id bigint not null
+  rooftop_id integer not null
+  stock_no character varying(80) not null
+  change character varying(12) not null
+  changes jsonb not null -- { column: [old, new] }; empty for removed
+  constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
+  constraint stock_unit_change_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
+  constraint stock_unit_change_pkey PRIMARY KEY (import_id, stock_no)
+  -- What each import did to which unit: the change report, kept.
+
 core.user_price table
   rooftop_id integer not null
   eval_id bigint not null
@@ -234,7 +367,7 @@ core.vehicle_check table
   watch_ends_at timestamp with time zone -- 14 days after the search [A §8]; null for a Car History report
   first_seen_at timestamp with time zone not null
   gone_at timestamp with time zone -- Source time of the first answer that no longer listed the check; null: it is listed
-  run_id bigint -- The run that brought it; null: a permalink or a command did
+  run_id bigint -- The run, or the paid call, that brought it; null: a permalink did, or a call whose answer was lost
   constraint vehicle_check_check_kind_check CHECK (((check_kind)::text = ANY ((ARRAY['ppsr'::character varying, 'car_history'::character varying])::text[])))
   constraint vehicle_check_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
   constraint vehicle_check_once_in_group UNIQUE (group_id, check_kind, check_ref)
@@ -242,6 +375,16 @@ core.vehicle_check table
   constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
   -- One row per real PPSR search or Car History report, however many evaluations of the dealer group it answers under. Times are the source's.
+
+core.vehicle_decode table
+  vin character(17) not null
+  operation character varying(40) not null
+  adcode character varying(40)
+  outcome character varying(12) not null
+  decoded_at timestamp with time zone not null
+  constraint vehicle_decode_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['decoded'::character varying, 'unknown'::character varying])::text[])))
+  constraint vehicle_decode_pkey PRIMARY KEY (vin, operation)
+  -- Factory builds that were looked up, once a VIN; unknown: the service does not know it.
 
 core.watch_status_change table
   rooftop_id integer not null
@@ -340,6 +483,44 @@ ops.parked table
   constraint parked_pkey PRIMARY KEY (key_name, stream)
   -- Keys whose quota of the day is used up: the stream asks nothing with the key before until, which is a time of the source.
 
+ops.price_batch table
+  batch_no bigint not null generated always as identity
+  rooftop_id integer not null
+  run_id bigint not null -- The run that it belongs to; one that a run left open goes over to the next
+  state character varying(12) not null
+  batch_id character varying(200)
+  units integer not null
+  percent numeric(6,2)
+  submitted_at timestamp with time zone not null
+  progressed_at timestamp with time zone not null
+  finished_at timestamp with time zone
+  detail character varying(400) -- Why it is lost, stuck or refused; null with refused: too large, its units go again in smaller ones
+  constraint price_batch_pkey PRIMARY KEY (batch_no)
+  constraint price_batch_state_check CHECK (((state)::text = ANY ((ARRAY['submitting'::character varying, 'submitted'::character varying, 'complete'::character varying, 'refused'::character varying, 'lost'::character varying, 'stuck'::character varying])::text[])))
+  CREATE INDEX price_batch_open ON ops.price_batch USING btree (rooftop_id) WHERE (finished_at IS NULL)
+  CREATE INDEX price_batch_run ON ops.price_batch USING btree (rooftop_id, run_id)
+  -- Every batch, recorded before it is sent. submitting: sent or about to be, its answer is not known; lost: its answer never came, and it cannot be asked for; stuck: it made no progress. Times are ours.
+
+ops.price_batch_size table
+  rooftop_id integer not null
+  size integer not null
+  learned_at timestamp with time zone not null default now()
+  constraint price_batch_size_pkey PRIMARY KEY (rooftop_id)
+  constraint price_batch_size_size_check CHECK ((size > 0))
+  -- The largest batch that the service has taken after refusing a larger one (413).
+
+ops.price_batch_unit table
+  batch_no bigint not null
+  stock_no character varying(80) not null
+  vin character varying(40)
+  adcode character varying(40)
+  odometer_km integer
+  outcome character varying(12)
+  constraint price_batch_unit_batch_no_fkey FOREIGN KEY (batch_no) REFERENCES ops.price_batch(batch_no)
+  constraint price_batch_unit_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['priced'::character varying, 'failed'::character varying, 'missing'::character varying, 'duplicate'::character varying])::text[])))
+  constraint price_batch_unit_pkey PRIMARY KEY (batch_no, stock_no)
+  -- What was asked for each unit, and what came of it; null: the batch is open or was lost.
+
 ops.quarantine table
   quarantine_id bigint not null generated always as identity
   stream character varying(40) not null
@@ -404,6 +585,15 @@ ops.schema_migration table
   applied_at timestamp with time zone not null default now()
   constraint schema_migration_pkey PRIMARY KEY (version)
   -- One row per applied file of sql/migrations; written by the migration runner alone.
+
+ops.stock_mapping table
+  rooftop_id integer not null
+  fingerprint character varying(64) not null
+  columns jsonb not null
+  confirmed_at timestamp with time zone not null default now()
+  constraint stock_mapping_pkey PRIMARY KEY (rooftop_id, fingerprint)
+  constraint stock_mapping_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  -- Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.
 
 ops.stream_state table
   rooftop_id integer not null

@@ -8,9 +8,11 @@ import { links } from './links.ts'
 import { migrate } from './migrate.ts'
 import { quarantine } from './quarantine.ts'
 import { replay } from './replay.ts'
+import { reprice } from './reprice.ts'
 import { sandbox } from './sandbox.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
+import { stock } from './stock.ts'
 import { sync } from './sync.ts'
 import { verify } from './verify.ts'
 import { warehouse } from './warehouse.ts'
@@ -30,6 +32,8 @@ export const allCommands: readonly CommandDefinition[] = [
   why,
   replay,
   quarantine,
+  stock,
+  reprice,
   links,
   api,
   warehouse,

@@ -7,7 +7,13 @@ import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pi
 import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/run.ts'
-import type { EnrichmentStream, SnapshotStream, WindowedStream } from '../streams/stream.ts'
+import type {
+  BatchStream,
+  EnrichmentStream,
+  SnapshotStream,
+  Stream,
+  WindowedStream,
+} from '../streams/stream.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows } from '../values/window.ts'
 import type { Session } from './session.ts'
@@ -46,15 +52,23 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
   for (const stream of request.streams) {
     for (const rooftop of rooftops) {
       const scope = { rooftopId: rooftop.id, stream: stream.name, run }
-      plan.push(
-        stream.kind === 'enrichment'
-          ? await planOfEnrichment(session, db, stream, rooftop.uid, scope)
-          : await planOf(session, db, stream, rooftop.uid, scope),
-      )
+      plan.push(await planOfAny(session, db, stream, rooftop.uid, scope))
     }
   }
   session.result({ dryRun: true, mode: request.plan.mode, plan }, () => lines(plan, db === null))
   return 0
+}
+
+async function planOfAny(
+  session: Session,
+  db: Db | null,
+  stream: Stream,
+  uid: string,
+  scope: DueScope,
+): Promise<PlannedWork> {
+  if (stream.kind === 'enrichment') return await planOfEnrichment(session, db, stream, uid, scope)
+  if (stream.kind === 'batch') return await planOfBatches(session, db, stream, uid, scope)
+  return await planOf(session, db, stream, uid, scope)
 }
 
 /** The warehouse as it stands; null when it is not made yet or has no tables. UsageError when its schema is an older one. */
@@ -106,6 +120,27 @@ async function planOfEnrichment(
   } as const
   const due = await stream.due(db, rooftop, ask, config)
   return { ...plan, expectedReads: due.length }
+}
+
+/** Look-ups, and of every batch that it is sent and asked for once at least. */
+async function planOfBatches(
+  { config }: Session,
+  db: Db | null,
+  stream: BatchStream,
+  uid: string,
+  { run }: DueScope,
+): Promise<PlannedWork> {
+  const plan = { stream: stream.name, rooftop: uid, ...noWindows, expectedLists: 0 }
+  const rooftops = db ? await findRooftops(db, config.rooftops) : []
+  const rooftop = rooftops.find((one) => one.uid === uid)
+  if (db === null || rooftop === undefined || rooftop.id === 0) return { ...plan, expectedReads: 0 }
+  if (stream.refusal(rooftop, config) !== null) return { ...plan, expectedReads: 0 }
+  const { runId, sourceStart } = run
+  const ask = { runId, sourceStart: fromUnixSeconds(sourceStart), again: false }
+  const vins = await stream.lookUpsDue(db, rooftop, mostPlanned)
+  const units = await stream.due(db, rooftop, { ...ask, limit: mostPlanned })
+  const batches = Math.ceil(units.length / config.prices.batchSize)
+  return { ...plan, expectedReads: vins.length + 2 * batches }
 }
 
 async function planOf(

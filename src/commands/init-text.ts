@@ -101,6 +101,7 @@ pricing:
 checks:
   lookForNewDays: 90         # evaluations of so many days are asked for new past checks
   lookEveryDays: 7           # at least this often
+  dailyForDays: 3            # every night while it is so young
 
 links:
   refreshBeforeHours: 48
@@ -110,9 +111,12 @@ links:
     folder: null             # where, relative to this file; null: no archive
     hosts: []                # fetched from here alone: host, host:port or *.example.com, by https
 
+stock:
+  graceDays: 3               # a vehicle that the lists no longer name is off stock after so many days
+
 prices:
-  batchSize: 500
-  market: null
+  batchSize: 500             # to begin with; halved where the service takes fewer
+  market: null               # null: AU, or the GCC country of the rooftop's currency
 
 retention:
   rawDays: 90                # superseded payloads; the newest of each record stays

@@ -25,7 +25,7 @@ export const replay: CommandDefinition = {
 /** Observations are never overwritten, and payloads do not hold the source's times of them: there is nothing to rebuild.
  *  Who names no stream means the others. */
 function replayable(streams: readonly Stream[], named: readonly string[]): readonly Stream[] {
-  const kept = streams.filter(({ kind }) => kind !== 'enrichment')
+  const kept = streams.filter(({ kind }) => kind === 'windowed' || kind === 'snapshot')
   if (named.length === 0 || kept.length === streams.length) return kept
   const names = streams.filter((stream) => !kept.includes(stream)).map(({ name }) => name)
   throw new UsageError(

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { storableJson } from '../values/text.ts'
 import { columns } from './tables.ts'
 
 export type CopyRow = Readonly<Record<string, unknown>>
@@ -78,4 +79,20 @@ function escapeText(text: string): string {
 
 function arrayElement(value: unknown): string {
   return value === null ? 'null' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+/** COPYs lines that are in COPY's text format already; `target` is a table with the columns of the lines. */
+export async function copyText(client: pg.ClientBase, target: string, text: string): Promise<void> {
+  if (text === '') return
+  await pipeline([Buffer.from(text)], client.query(copyFrom(`copy ${target} from stdin`)))
+}
+
+/** A JSON value as one cell of COPY's text format, fit for jsonb. */
+export function encodeJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (!text.includes('\\')) return text
+  // jsonb refuses both; a backslash that was there before merely takes the long way.
+  const isOdd = text.includes('\\u0000') || text.includes('\\ud')
+  const fit = isOdd ? JSON.stringify(storableJson(value)) : text
+  return fit.replaceAll('\\', '\\\\')
 }

@@ -177,6 +177,111 @@ export interface CoreRooftopGroupTable {
   group_code: string
 }
 
+/** core.stock_evaluation */
+export interface CoreStockEvaluationTable {
+  rooftop_id: number | null
+  stock_no: string | null
+  eval_rooftop_id: number | null
+  eval_id: number | null
+  completed_at: Date | null
+  match_rule: string | null
+}
+
+/** core.stock_import */
+export interface CoreStockImportTable {
+  import_id: GeneratedAlways<number>
+  rooftop_id: number
+  file_name: string
+  sha256: Buffer
+  byte_count: number
+  mode: string
+  encoding: string
+  delimiter: string
+  dialect: unknown
+  preamble: unknown
+  header: unknown
+  mapping: unknown
+  warnings: unknown
+  records: number
+  accepted: number
+  rejected: number
+  collapsed: number
+  skipped: number
+  added: number
+  updated: number
+  unchanged: number
+  removed: number
+  reappeared: number
+  imported_by: string
+  imported_at: Generated<Date>
+}
+
+/** core.stock_import_row */
+export interface CoreStockImportRowTable {
+  import_id: number
+  line_no: number
+  stock_no: string | null
+  status: string
+  issues: unknown
+  cells: unknown
+}
+
+/** core.stock_price_observation */
+export interface CoreStockPriceObservationTable {
+  rooftop_id: number
+  stock_no: string
+  price_source: string
+  observed_at: Date
+  last_confirmed_at: Date
+  is_current: boolean
+  vin: string | null
+  retail: string | null
+  retail_low: string | null
+  retail_high: string | null
+  wholesale: string | null
+  wholesale_low: string | null
+  wholesale_high: string | null
+  currency_code: string
+  error: string | null
+  value_hash: Buffer
+  run_id: number
+}
+
+/** core.stock_unit */
+export interface CoreStockUnitTable {
+  rooftop_id: number
+  stock_no: string
+  vin: string | null
+  adcode: string | null
+  plate: string | null
+  make: string | null
+  model: string | null
+  variant: string | null
+  model_year: number | null
+  odometer_km: number | null
+  asking_price: string | null
+  cost: string | null
+  currency_code: string
+  price_on_application: boolean
+  acquired_on: string | null
+  extras: unknown
+  content_hash: Buffer
+  first_seen_at: Date
+  last_seen_at: Date
+  missing_since: Date | null
+  off_stock_at: Date | null
+  import_id: number
+}
+
+/** core.stock_unit_change */
+export interface CoreStockUnitChangeTable {
+  import_id: number
+  rooftop_id: number
+  stock_no: string
+  change: string
+  changes: unknown
+}
+
 /** core.user_price */
 export interface CoreUserPriceTable {
   rooftop_id: number
@@ -207,6 +312,15 @@ export interface CoreVehicleCheckTable {
   first_seen_at: Date
   gone_at: Date | null
   run_id: number | null
+}
+
+/** core.vehicle_decode */
+export interface CoreVehicleDecodeTable {
+  vin: string
+  operation: string
+  adcode: string | null
+  outcome: string
+  decoded_at: Date
 }
 
 /** core.watch_status_change */
@@ -291,6 +405,38 @@ export interface OpsParkedTable {
   reason: string
 }
 
+/** ops.price_batch */
+export interface OpsPriceBatchTable {
+  batch_no: GeneratedAlways<number>
+  rooftop_id: number
+  run_id: number
+  state: string
+  batch_id: string | null
+  units: number
+  percent: string | null
+  submitted_at: Date
+  progressed_at: Date
+  finished_at: Date | null
+  detail: string | null
+}
+
+/** ops.price_batch_size */
+export interface OpsPriceBatchSizeTable {
+  rooftop_id: number
+  size: number
+  learned_at: Generated<Date>
+}
+
+/** ops.price_batch_unit */
+export interface OpsPriceBatchUnitTable {
+  batch_no: number
+  stock_no: string
+  vin: string | null
+  adcode: string | null
+  odometer_km: number | null
+  outcome: string | null
+}
+
 /** ops.quarantine */
 export interface OpsQuarantineTable {
   quarantine_id: GeneratedAlways<number>
@@ -349,6 +495,14 @@ export interface OpsSchemaMigrationTable {
   name: string
   checksum: string
   applied_at: Generated<Date>
+}
+
+/** ops.stock_mapping */
+export interface OpsStockMappingTable {
+  rooftop_id: number
+  fingerprint: string
+  columns: unknown
+  confirmed_at: Generated<Date>
 }
 
 /** ops.stream_state */
@@ -469,8 +623,15 @@ export interface Tables {
   'core.ref_watch_status': CoreRefWatchStatusTable
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
+  'core.stock_evaluation': CoreStockEvaluationTable
+  'core.stock_import': CoreStockImportTable
+  'core.stock_import_row': CoreStockImportRowTable
+  'core.stock_price_observation': CoreStockPriceObservationTable
+  'core.stock_unit': CoreStockUnitTable
+  'core.stock_unit_change': CoreStockUnitChangeTable
   'core.user_price': CoreUserPriceTable
   'core.vehicle_check': CoreVehicleCheckTable
+  'core.vehicle_decode': CoreVehicleDecodeTable
   'core.watch_status_change': CoreWatchStatusChangeTable
   'ops.billable_call': OpsBillableCallTable
   'ops.coverage': OpsCoverageTable
@@ -478,10 +639,14 @@ export interface Tables {
   'ops.enrichment_state': OpsEnrichmentStateTable
   'ops.field_drift': OpsFieldDriftTable
   'ops.parked': OpsParkedTable
+  'ops.price_batch': OpsPriceBatchTable
+  'ops.price_batch_size': OpsPriceBatchSizeTable
+  'ops.price_batch_unit': OpsPriceBatchUnitTable
   'ops.quarantine': OpsQuarantineTable
   'ops.run': OpsRunTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
+  'ops.stock_mapping': OpsStockMappingTable
   'ops.stream_state': OpsStreamStateTable
   'ops.vanished': OpsVanishedTable
   'ops.window_certificate': OpsWindowCertificateTable
@@ -655,6 +820,99 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'group_id', type: 'integer', generated: true },
     { name: 'group_code', type: 'character varying(130)' },
   ],
+  'core.stock_evaluation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'eval_rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'completed_at', type: 'timestamp with time zone' },
+    { name: 'match_rule', type: 'character varying(20)' },
+  ],
+  'core.stock_import': [
+    { name: 'import_id', type: 'bigint', generated: true },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'file_name', type: 'character varying(255)' },
+    { name: 'sha256', type: 'bytea' },
+    { name: 'byte_count', type: 'bigint' },
+    { name: 'mode', type: 'character varying(10)' },
+    { name: 'encoding', type: 'character varying(40)' },
+    { name: 'delimiter', type: 'character varying(4)' },
+    { name: 'dialect', type: 'jsonb' },
+    { name: 'preamble', type: 'jsonb' },
+    { name: 'header', type: 'jsonb' },
+    { name: 'mapping', type: 'jsonb' },
+    { name: 'warnings', type: 'jsonb' },
+    { name: 'records', type: 'integer' },
+    { name: 'accepted', type: 'integer' },
+    { name: 'rejected', type: 'integer' },
+    { name: 'collapsed', type: 'integer' },
+    { name: 'skipped', type: 'integer' },
+    { name: 'added', type: 'integer' },
+    { name: 'updated', type: 'integer' },
+    { name: 'unchanged', type: 'integer' },
+    { name: 'removed', type: 'integer' },
+    { name: 'reappeared', type: 'integer' },
+    { name: 'imported_by', type: 'character varying(120)' },
+    { name: 'imported_at', type: 'timestamp with time zone' },
+  ],
+  'core.stock_import_row': [
+    { name: 'import_id', type: 'bigint' },
+    { name: 'line_no', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'status', type: 'character varying(12)' },
+    { name: 'issues', type: 'jsonb' },
+    { name: 'cells', type: 'jsonb' },
+  ],
+  'core.stock_price_observation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'price_source', type: 'character varying(24)' },
+    { name: 'observed_at', type: 'timestamp with time zone' },
+    { name: 'last_confirmed_at', type: 'timestamp with time zone' },
+    { name: 'is_current', type: 'boolean' },
+    { name: 'vin', type: 'character varying(40)' },
+    { name: 'retail', type: 'numeric(15,3)' },
+    { name: 'retail_low', type: 'numeric(15,3)' },
+    { name: 'retail_high', type: 'numeric(15,3)' },
+    { name: 'wholesale', type: 'numeric(15,3)' },
+    { name: 'wholesale_low', type: 'numeric(15,3)' },
+    { name: 'wholesale_high', type: 'numeric(15,3)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'error', type: 'character varying(200)' },
+    { name: 'value_hash', type: 'bytea' },
+    { name: 'run_id', type: 'bigint' },
+  ],
+  'core.stock_unit': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'vin', type: 'character varying(40)' },
+    { name: 'adcode', type: 'character varying(40)' },
+    { name: 'plate', type: 'character varying(40)' },
+    { name: 'make', type: 'character varying(120)' },
+    { name: 'model', type: 'character varying(200)' },
+    { name: 'variant', type: 'character varying(255)' },
+    { name: 'model_year', type: 'integer' },
+    { name: 'odometer_km', type: 'integer' },
+    { name: 'asking_price', type: 'numeric(15,3)' },
+    { name: 'cost', type: 'numeric(15,3)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'price_on_application', type: 'boolean' },
+    { name: 'acquired_on', type: 'date' },
+    { name: 'extras', type: 'jsonb' },
+    { name: 'content_hash', type: 'bytea' },
+    { name: 'first_seen_at', type: 'timestamp with time zone' },
+    { name: 'last_seen_at', type: 'timestamp with time zone' },
+    { name: 'missing_since', type: 'timestamp with time zone' },
+    { name: 'off_stock_at', type: 'timestamp with time zone' },
+    { name: 'import_id', type: 'bigint' },
+  ],
+  'core.stock_unit_change': [
+    { name: 'import_id', type: 'bigint' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'change', type: 'character varying(12)' },
+    { name: 'changes', type: 'jsonb' },
+  ],
   'core.user_price': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
@@ -682,6 +940,13 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_seen_at', type: 'timestamp with time zone' },
     { name: 'gone_at', type: 'timestamp with time zone' },
     { name: 'run_id', type: 'bigint' },
+  ],
+  'core.vehicle_decode': [
+    { name: 'vin', type: 'character(17)' },
+    { name: 'operation', type: 'character varying(40)' },
+    { name: 'adcode', type: 'character varying(40)' },
+    { name: 'outcome', type: 'character varying(12)' },
+    { name: 'decoded_at', type: 'timestamp with time zone' },
   ],
   'core.watch_status_change': [
     { name: 'rooftop_id', type: 'integer' },
@@ -751,6 +1016,32 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'until', type: 'timestamp with time zone' },
     { name: 'reason', type: 'character varying(400)' },
   ],
+  'ops.price_batch': [
+    { name: 'batch_no', type: 'bigint', generated: true },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'run_id', type: 'bigint' },
+    { name: 'state', type: 'character varying(12)' },
+    { name: 'batch_id', type: 'character varying(200)' },
+    { name: 'units', type: 'integer' },
+    { name: 'percent', type: 'numeric(6,2)' },
+    { name: 'submitted_at', type: 'timestamp with time zone' },
+    { name: 'progressed_at', type: 'timestamp with time zone' },
+    { name: 'finished_at', type: 'timestamp with time zone' },
+    { name: 'detail', type: 'character varying(400)' },
+  ],
+  'ops.price_batch_size': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'size', type: 'integer' },
+    { name: 'learned_at', type: 'timestamp with time zone' },
+  ],
+  'ops.price_batch_unit': [
+    { name: 'batch_no', type: 'bigint' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'vin', type: 'character varying(40)' },
+    { name: 'adcode', type: 'character varying(40)' },
+    { name: 'odometer_km', type: 'integer' },
+    { name: 'outcome', type: 'character varying(12)' },
+  ],
   'ops.quarantine': [
     { name: 'quarantine_id', type: 'bigint', generated: true },
     { name: 'stream', type: 'character varying(40)' },
@@ -802,6 +1093,12 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'name', type: 'text' },
     { name: 'checksum', type: 'text' },
     { name: 'applied_at', type: 'timestamp with time zone' },
+  ],
+  'ops.stock_mapping': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'fingerprint', type: 'character varying(64)' },
+    { name: 'columns', type: 'jsonb' },
+    { name: 'confirmed_at', type: 'timestamp with time zone' },
   ],
   'ops.stream_state': [
     { name: 'rooftop_id', type: 'integer' },

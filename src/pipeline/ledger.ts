@@ -7,9 +7,9 @@ import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 
 /**
  * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
- * quarantined records again; links re-signs what is about to expire; replay rebuilds from the kept payloads and calls nothing.
+ * quarantined records again; links re-signs what is about to expire; reprice asks for prices, however lately they were told; replay rebuilds from the kept payloads and calls nothing.
  */
-export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'replay'
+export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'replay'
 
 export interface RunPlan {
   readonly command: string

@@ -162,7 +162,7 @@ async function lastRuns(db: Db, stream: string, rooftopId: number): Promise<Last
       max(part.finished_at) filter (where part.status in ('ok', 'partial')) as "lastGoodAt"
     from ops.run_stream as part join ops.run using (run_id)
     where part.stream = ${stream} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
-      and arguments ->> 'mode' in ('sync', 'backfill')`.execute(db)
+      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')`.execute(db)
   return rows[0]!
 }
 

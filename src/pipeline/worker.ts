@@ -6,6 +6,7 @@ import { FencedError, messageOf, SyncError } from '../errors.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { batchSlice } from './batch.ts'
 import { enrichmentSlice } from './enrichment.ts'
 import {
   addCounts,
@@ -89,7 +90,7 @@ class Lanes {
       return await unlessFenced(context, () => handBack(context, item, 2))
     const siblings = scope.rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
-    if (stream.kind === 'enrichment') return await inTurn(job, scope)
+    if (stream.kind === 'enrichment' || stream.kind === 'batch') return await inTurn(job, scope)
     if (rooftop.dealerId !== null) return await doSlice(job, scope)
     const lane = `${stream.name}/${rooftop.groupId}`
     if (!this.#lanes.has(lane)) this.#lanes.set(lane, pLimit(1))
@@ -153,12 +154,14 @@ async function runSliceOnce(job: SliceJob, finish: Finish): Promise<SliceResult>
     return await slice({ ...job, stream }, finish)
   }
   if (stream.kind === 'enrichment') return await enrichmentSlice({ ...job, stream }, finish)
+  if (stream.kind === 'batch') return await batchSlice({ ...job, stream }, finish)
   const slice = {
     sync: windowedSlice,
     backfill: windowedSlice,
     retry: retrySlice,
-    // Only an enrichment has links: nothing is due.
+    // Only an enrichment has links, and only a batch is priced anew: nothing is due.
     links: retrySlice,
+    reprice: retrySlice,
     replay: replayWindowed,
   }[run.mode]
   return await slice({ ...job, stream }, finish)

@@ -86,17 +86,27 @@ const cases: Record<string, Case> = {
   'an unknown stream': {
     args: 'sync evaluation',
     config: access,
-    says: '"evaluation" is no stream; known are: users, evaluations, pricing.',
+    says: '"evaluation" is no stream; known are: users, evaluations, pricing, vehicle-checks, stock-prices.',
   },
   'a backfill of prices': {
     args: 'backfill pricing --from 2024-01-01',
     config: access,
-    says: '"pricing" is no stream; known are: evaluations.',
+    says: '"pricing" has no history of its own to load: "forecourt sync" asks what is there now. This takes: evaluations.',
   },
   'a replay of prices': {
     args: 'replay pricing',
     config: access,
     says: '"replay pricing" is not possible: its observations are never overwritten, and the kept payloads do not hold when the source made them.',
+  },
+  'a replay of the prices of the stock': {
+    args: 'replay stock-prices',
+    config: access,
+    says: '"replay stock-prices" is not possible: its observations are never overwritten, and the kept payloads do not hold when the source made them.',
+  },
+  'a pricing of the stock without a key': {
+    args: 'reprice',
+    config: access,
+    says: 'The config has no vehicleData.apiKey, so nothing can be priced: set it to the key of the vehicle-data APIs.',
   },
   'an unknown command': {
     args: 'snyc',

@@ -78,6 +78,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       payloads, with no API call
       quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
                                       did not fit
+      reprice [options]               Prices the stock on hand anew, in batches,
+                                      however lately it was priced
       links                           refresh | show <kind> <id> | archive: signed
                                       links to PDFs and photos
       api                             Any documented operation of both services:

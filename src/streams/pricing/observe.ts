@@ -1,15 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { observationOf, type Standing } from '../observation.ts'
 import type { Enriched, LoadOutcome } from '../stream.ts'
 import type { PriceRecord, ReasoningStatus } from './normalise.ts'
 
 export const priceSource = 'pricing_ai'
 
-interface Current {
-  readonly observedAt: Date
-  readonly confirmedAt: Date
-  readonly valueHash: Buffer
+interface Current extends Standing {
   readonly reasoning: ReasoningStatus | null
 }
 
@@ -55,13 +53,7 @@ export async function observePrices(
 }
 
 function observe(answer: Enriched<PriceRecord>, current: Current | undefined): Observed {
-  if (current === undefined)
-    return { ...answer, outcome: 'inserted', observedAt: answer.at, current }
-  if (current.valueHash.equals(answer.record.valueHash))
-    return { ...answer, outcome: 'unchanged', observedAt: current.observedAt, current }
-  // Later than all that it follows, also when the source's clock was put back or told the same second.
-  const observedAt = new Date(Math.max(answer.at.getTime(), current.confirmedAt.getTime() + 1))
-  return { ...answer, outcome: 'updated', observedAt, current }
+  return { ...answer, ...observationOf(answer.at, answer.record.valueHash, current), current }
 }
 
 async function currentOf(

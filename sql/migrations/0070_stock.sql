@@ -1,0 +1,186 @@
+-- Dealer stock lists: every file as it came, the stock that they add up to, and its prices.
+create table core.stock_import (
+  import_id bigint generated always as identity primary key,
+  rooftop_id int not null references core.rooftop,
+  file_name varchar(255) not null,
+  sha256 bytea not null check (length(sha256) = 32),
+  byte_count bigint not null,
+  mode varchar(10) not null check (mode in ('snapshot', 'delta')),
+  encoding varchar(40) not null,
+  delimiter varchar(4) not null,
+  dialect jsonb not null,
+  preamble jsonb not null,
+  header jsonb,
+  mapping jsonb not null,
+  warnings jsonb not null,
+  records int not null,
+  accepted int not null,
+  rejected int not null,
+  collapsed int not null,
+  skipped int not null,
+  added int not null,
+  updated int not null,
+  unchanged int not null,
+  removed int not null,
+  reappeared int not null,
+  imported_by varchar(120) not null,
+  imported_at timestamptz not null default now(),
+  check (records = accepted + rejected + collapsed + skipped)
+);
+create index stock_import_file on core.stock_import (rooftop_id, sha256);
+comment on table core.stock_import is 'One row per stock list that was imported. The same bytes for the same rooftop are imported once, until another list has changed the stock.';
+comment on column core.stock_import.dialect is 'Quote, escape, line end, byte order mark, sep= line';
+comment on column core.stock_import.preamble is 'Lines above the header, as text';
+comment on column core.stock_import.header is 'Names of the columns as they stand; null: the file has none';
+comment on column core.stock_import.mapping is 'Of each column: field, confidence and evidence';
+comment on column core.stock_import.collapsed is 'Rows that say again what another row of the file says';
+comment on column core.stock_import.skipped is 'Blank rows, totals, the header once more';
+comment on column core.stock_import.removed is 'Units that a snapshot no longer lists';
+
+create table core.stock_import_row (
+  import_id bigint not null references core.stock_import,
+  line_no int not null,
+  stock_no varchar(80),
+  status varchar(12) not null check (status in ('accepted', 'rejected', 'collapsed', 'skipped')),
+  issues jsonb not null,
+  cells jsonb not null,
+  primary key (import_id, line_no)
+);
+comment on table core.stock_import_row is 'Every row of every import with every cell as text, for ever.';
+comment on column core.stock_import_row.line_no is 'Physical line of its first character, from 1';
+comment on column core.stock_import_row.issues is '[{ code, severity, line, column, text, hint }]';
+
+create table core.stock_unit (
+  rooftop_id int not null references core.rooftop,
+  stock_no varchar(80) not null,
+  vin varchar(40),
+  adcode varchar(40),
+  plate varchar(40),
+  make varchar(120),
+  model varchar(200),
+  variant varchar(255),
+  model_year int,
+  odometer_km int check (odometer_km >= 0),
+  asking_price numeric(15,3),
+  cost numeric(15,3),
+  currency_code char(3) not null,
+  price_on_application boolean not null,
+  acquired_on date,
+  extras jsonb not null,
+  content_hash bytea not null,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  missing_since timestamptz,
+  off_stock_at timestamptz,
+  import_id bigint not null references core.stock_import,
+  primary key (rooftop_id, stock_no)
+);
+create index stock_unit_vin on core.stock_unit (vin) where vin is not null;
+comment on table core.stock_unit is 'One row per vehicle in stock, or once in stock: its current content by the newest list that names it.';
+comment on column core.stock_unit.stock_no is 'The VIN where the list names no stock number';
+comment on column core.stock_unit.extras is 'Mapped columns that have none here, by field: text as in the file';
+comment on column core.stock_unit.last_seen_at is 'Import that named it last; moves with a change, and when it had gone missing';
+comment on column core.stock_unit.missing_since is 'First snapshot that did not list it; null: the newest one does';
+comment on column core.stock_unit.off_stock_at is 'When the days of grace had passed; a mark, never a delete. null: in stock';
+
+create table core.stock_unit_change (
+  import_id bigint not null references core.stock_import,
+  rooftop_id int not null,
+  stock_no varchar(80) not null,
+  change varchar(12) not null check (change in ('added', 'updated', 'removed', 'reappeared')),
+  changes jsonb not null,
+  primary key (import_id, stock_no)
+);
+comment on table core.stock_unit_change is 'What each import did to which unit: the change report, kept.';
+comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed';
+
+create table ops.stock_mapping (
+  rooftop_id int not null references core.rooftop,
+  fingerprint varchar(64) not null,
+  columns jsonb not null,
+  confirmed_at timestamptz not null default now(),
+  primary key (rooftop_id, fingerprint)
+);
+comment on table ops.stock_mapping is 'Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.';
+
+create table core.vehicle_decode (
+  vin char(17) not null,
+  operation varchar(40) not null,
+  adcode varchar(40),
+  outcome varchar(12) not null check (outcome in ('decoded', 'unknown')),
+  decoded_at timestamptz not null,
+  primary key (vin, operation)
+);
+comment on table core.vehicle_decode is 'Factory builds that were looked up, once a VIN; unknown: the service does not know it.';
+
+create table core.stock_price_observation (
+  rooftop_id int not null,
+  stock_no varchar(80) not null,
+  price_source varchar(24) not null,
+  observed_at timestamptz not null,
+  last_confirmed_at timestamptz not null,
+  is_current boolean not null,
+  vin varchar(40),
+  retail numeric(15,3),
+  retail_low numeric(15,3),
+  retail_high numeric(15,3),
+  wholesale numeric(15,3),
+  wholesale_low numeric(15,3),
+  wholesale_high numeric(15,3),
+  currency_code char(3) not null,
+  error varchar(200),
+  value_hash bytea not null,
+  run_id bigint not null,
+  primary key (rooftop_id, stock_no, price_source, observed_at),
+  check (last_confirmed_at >= observed_at)
+);
+create unique index stock_price_current on core.stock_price_observation (rooftop_id, stock_no, price_source) where is_current;
+comment on table core.stock_price_observation is 'What price-batch said of a unit, a row only when it said something else than before: never overwritten.';
+comment on column core.stock_price_observation.vin is 'Of the unit when it was priced: stock numbers are used again';
+comment on column core.stock_price_observation.error is 'Why it could not be priced; the prices are null then';
+
+create table ops.price_batch (
+  batch_no bigint generated always as identity primary key,
+  rooftop_id int not null,
+  run_id bigint not null,
+  state varchar(12) not null check (state in ('submitting', 'submitted', 'complete', 'refused', 'lost', 'stuck')),
+  batch_id varchar(200),
+  units int not null,
+  percent numeric(6,2),
+  submitted_at timestamptz not null,
+  progressed_at timestamptz not null,
+  finished_at timestamptz,
+  detail varchar(400)
+);
+create index price_batch_open on ops.price_batch (rooftop_id) where finished_at is null;
+create index price_batch_run on ops.price_batch (rooftop_id, run_id);
+comment on column ops.price_batch.run_id is 'The run that it belongs to; one that a run left open goes over to the next';
+comment on column ops.price_batch.detail is 'Why it is lost, stuck or refused; null with refused: too large, its units go again in smaller ones';
+comment on table ops.price_batch is 'Every batch, recorded before it is sent. submitting: sent or about to be, its answer is not known; lost: its answer never came, and it cannot be asked for; stuck: it made no progress. Times are ours.';
+
+create table ops.price_batch_unit (
+  batch_no bigint not null references ops.price_batch,
+  stock_no varchar(80) not null,
+  vin varchar(40),
+  adcode varchar(40),
+  odometer_km int,
+  outcome varchar(12) check (outcome in ('priced', 'failed', 'missing', 'duplicate')),
+  primary key (batch_no, stock_no)
+);
+comment on table ops.price_batch_unit is 'What was asked for each unit, and what came of it; null: the batch is open or was lost.';
+
+create table ops.price_batch_size (
+  rooftop_id int primary key,
+  size int not null check (size > 0),
+  learned_at timestamptz not null default now()
+);
+comment on table ops.price_batch_size is 'The largest batch that the service has taken after refusing a larger one (413).';
+
+create view core.stock_evaluation as
+select unit.rooftop_id, unit.stock_no, seen.rooftop_id as eval_rooftop_id, seen.eval_id, seen.completed_at,
+  case when seen.rooftop_id = unit.rooftop_id then 'vin_same_rooftop' else 'vin_same_group' end::varchar(20) as match_rule
+from core.stock_unit as unit
+join core.rooftop using (rooftop_id)
+join core.evaluation as seen on seen.group_id = rooftop.group_id and upper(seen.vin) = unit.vin and length(seen.vin) = 17
+where seen.gone_at is null;
+comment on view core.stock_evaluation is 'The evaluations of a unit''s vehicle in its dealer group, by VIN.';

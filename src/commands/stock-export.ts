@@ -1,0 +1,134 @@
+import path from 'node:path'
+import { UsageError } from '../errors.ts'
+import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
+import { type ExportSubject, runExport } from '../stock/export/export.ts'
+import { checkTarget } from '../stock/export/output.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
+
+/** `stock export`: below `stock`. */
+export const stockExport: CommandDefinition = {
+  usage: 'export',
+  summary: 'The priced stock list, an uploaded file with its prices (--original), or any mart',
+  options: (command) =>
+    command
+      .option('--rooftop <uid>', 'whose stock')
+      .option('--out <file>', 'write into this file (default: stdout)')
+      .option('--force', 'replace the file when it is there already')
+      .option('--original <import id>', 'the uploaded file, prices appended to its columns')
+      .option('--all', 'units that are off stock too')
+      .option('--mart <view>', 'a view of the schema mart instead of the stock list')
+      .option('--format <format>', 'csv or parquet (parquet: of a mart, with --out)', 'csv')
+      .option('--delimiter <character>', '"," ";" "|" or tab (default: a comma; as uploaded)')
+      .option('--no-bom', 'without the mark at the beginning that tells Excel of UTF-8')
+      .option('--raw', "formulas as they are, without the ' that makes them text"),
+  examples: [
+    'forecourt stock export --rooftop 7f3a > stock.csv',
+    'forecourt stock export --rooftop 7f3a --original 12 --out priced.csv',
+    'forecourt stock export --mart fact_evaluation --out evaluations.csv',
+  ],
+  async run(session, options) {
+    const asked = readOptions(options)
+    if (session.json && asked.out === null)
+      throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
+    const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
+    const { format, delimiter, bom, raw } = asked
+    const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
+    const { pool, db } = await session.warehouse('read')
+    const [rooftop] = await findRooftops(db, rooftops)
+    const subject = subjectOf(asked, rooftop)
+    const { signal } = session.io
+    const request = { subject, format, delimiter, bom, raw, to, signal } as const
+    const { rows, bytes } = await runExport(pool, request)
+    if (rows === 0) session.log.warn({ subject: subject.is }, 'there is no row to export')
+    if (asked.out === null) session.io.hasResult = true
+    else
+      session.result({ rows, file: asked.out, bytes }, () => [
+        `${rows} row${rows === 1 ? '' : 's'} written to ${asked.out} (${bytes} bytes).`,
+      ])
+    return 0
+  },
+}
+
+async function targetOf({ io }: Session, { out, force }: Asked): Promise<string> {
+  return await checkTarget(path.resolve(io.environment.cwd, out!), force)
+}
+
+interface Asked {
+  readonly rooftop: string | null
+  readonly importId: number | null
+  readonly mart: string | null
+  readonly all: boolean
+  readonly out: string | null
+  readonly force: boolean
+  readonly format: 'csv' | 'parquet'
+  readonly delimiter: string | null
+  readonly bom: boolean
+  readonly raw: boolean
+}
+
+function readOptions(options: Record<string, unknown>): Asked {
+  const text = (name: string) =>
+    typeof options[name] === 'string' ? (options[name] as string) : null
+  const flag = (name: string) => options[name] === true
+  const delimiter = text('delimiter')
+  const original = text('original')
+  const asked = {
+    rooftop: text('rooftop'),
+    importId: original === null ? null : importIdOf(original),
+    mart: text('mart')?.replace(/^mart\./, '') ?? null,
+    all: flag('all'),
+    out: text('out'),
+    force: flag('force'),
+    format: formatOf(String(options['format'])),
+    delimiter: delimiter === null ? null : delimiterOf(delimiter),
+    bom: options['bom'] !== false,
+    raw: flag('raw'),
+  }
+  refuseContradictions(asked)
+  return asked
+}
+
+function refuseContradictions({ rooftop, importId, mart, all, format, out }: Asked): void {
+  if (mart !== null && (rooftop !== null || importId !== null || all))
+    throw new UsageError(
+      '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',
+    )
+  if (mart === null && rooftop === null)
+    throw new UsageError(
+      'Name whose stock it is with --rooftop <uid>, or a view with --mart <view>.',
+    )
+  if (importId !== null && all)
+    throw new UsageError('--original gives every row of the upload: leave --all out.')
+  if (format === 'parquet' && (mart === null || out === null))
+    throw new UsageError(
+      '--format parquet is for marts and goes into a file: add --mart and --out.',
+    )
+}
+
+function subjectOf({ mart, importId, all }: Asked, rooftop: RooftopRow | undefined): ExportSubject {
+  if (mart !== null) return { is: 'mart', name: mart }
+  const whose = { id: rooftop!.id, uid: rooftop!.uid }
+  if (importId !== null) return { is: 'original', rooftop: whose, importId }
+  return { is: 'list', rooftop: whose, all }
+}
+
+function importIdOf(text: string): number {
+  const id = Number(text)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw new UsageError(
+    `--original ${text} is no number of an import: "forecourt stock import" has printed it.`,
+  )
+}
+
+function formatOf(text: string): 'csv' | 'parquet' {
+  if (text === 'csv' || text === 'parquet') return text
+  throw new UsageError(`--format ${text} is not known: write csv or parquet.`)
+}
+
+function delimiterOf(text: string): string {
+  const delimiter = text === 'tab' || text === '\\t' ? '\t' : text
+  if ([',', ';', '|', '\t'].includes(delimiter)) return delimiter
+  throw new UsageError(`--delimiter "${text}" is none of "," ";" "|" and tab.`)
+}

@@ -1,0 +1,21 @@
+// A spreadsheet runs a cell that begins like a formula, quotes or not (OWASP ASVS 1.2.10). A `'` before it makes it text.
+
+const formula = /^[\s\0]*[=+\-@＝＋－＠]|^ *[\t\r\0]/
+/** A number with its sign, or the dash that lists write for "nothing": neither runs anything. */
+const harmless = /^\s*(?:[-+]?\d+(?:[.,]\d+)*\s*%?|[-–—/. ]*)\s*$/
+const guardedFormula = /^'(?:[\s\0]*[=+\-@＝＋－＠]| *[\t\r\0])/
+
+/** Would a spreadsheet take the cell for a formula? Not a plain number, nor dashes alone. */
+export function isDangerous(cell: string): boolean {
+  return formula.test(cell) && !harmless.test(cell)
+}
+
+/** The cell as text that no spreadsheet runs: with a `'` before it where it is dangerous. */
+export function guarded(cell: string): string {
+  return isDangerous(cell) ? `'${cell}` : cell
+}
+
+/** Takes the `'` away that `guarded` wrote: the round trip of an export that is imported again. */
+export function unguarded(cell: string): string {
+  return guardedFormula.test(cell) ? cell.slice(1) : cell
+}

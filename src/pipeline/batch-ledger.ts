@@ -1,0 +1,211 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../db/transaction.ts'
+import type { BatchStream, BatchUnit } from '../streams/stream.ts'
+import { storable } from '../values/text.ts'
+import type { SliceJob } from './slice.ts'
+
+// ops.price_batch: what was sent, and what became of it. Its times are ours, told by the warehouse.
+
+type Job = SliceJob<BatchStream>
+
+/** A batch that has not come to its end. */
+export interface OpenBatch {
+  readonly batchNo: number
+  /** null: it was about to be sent, and nobody knows whether it was. */
+  readonly batchId: string | null
+  readonly units: number
+}
+
+/** How the batches of a run have gone so far. */
+export interface RunBatches {
+  /** Whether the run has made any. */
+  readonly any: boolean
+  /** Sent without an answer that says whether they were taken. */
+  readonly lost: number
+  /** Not taken for another reason than their size. */
+  readonly refused: number
+}
+
+/** Held while a batch is put together, so that no unit is in two. The class beside those of runs (7300) and budgets (7302). */
+const batchLocks = 7304
+
+/** Waits for another process that puts a batch of the rooftop together. */
+export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1::int, $2::int)', [batchLocks, rooftop.id])
+}
+
+export async function openBatches(db: Db, { rooftop }: Job): Promise<OpenBatch[]> {
+  return await db
+    .selectFrom('ops.price_batch')
+    .select(['batch_no as batchNo', 'batch_id as batchId', 'units'])
+    .where('rooftop_id', '=', rooftop.id)
+    .where('finished_at', 'is', null)
+    .orderBy('batch_no')
+    .execute()
+}
+
+function ofRun({ run, rooftop }: Job) {
+  return sql`rooftop_id = ${rooftop.id} and run_id = ${run.runId}`
+}
+
+/** What an earlier run left open is this run's from now on. */
+export async function adoptBatches(
+  { db }: Tx,
+  { run }: Job,
+  batches: readonly OpenBatch[],
+): Promise<void> {
+  await sql`
+    update ops.price_batch set run_id = ${run.runId}
+    where batch_no = any(${batches.map(({ batchNo }) => batchNo)}::bigint[]) and run_id <> ${run.runId}`.execute(
+    db,
+  )
+}
+
+export async function batchesOfRun(db: Db, job: Job): Promise<RunBatches> {
+  const { rows } = await sql<RunBatches>`
+    select count(*) > 0 as any,
+      count(*) filter (where state = 'lost' and batch_id is null)::int as lost,
+      count(*) filter (where state = 'refused' and detail is not null)::int as refused
+    from ops.price_batch where ${ofRun(job)}`.execute(db)
+  return rows[0]!
+}
+
+/** Records a batch that is about to be sent. */
+export async function recordBatch(
+  { db }: Tx,
+  { run, rooftop }: Job,
+  units: readonly BatchUnit[],
+): Promise<number> {
+  const { rows } = await sql<{ batchNo: number }>`
+    insert into ops.price_batch (rooftop_id, run_id, state, units, submitted_at, progressed_at)
+    values (${rooftop.id}, ${run.runId}, 'submitting', ${units.length}, now(), now())
+    returning batch_no as "batchNo"`.execute(db)
+  const { batchNo } = rows[0]!
+  await sql`
+    insert into ops.price_batch_unit (batch_no, stock_no, vin, adcode, odometer_km)
+    select ${batchNo}, unit.* from unnest(${units.map(({ stockNo }) => stockNo)}::text[], ${units.map(({ vin }) => vin)}::text[],
+      ${units.map(({ adcode }) => adcode)}::text[], ${units.map(({ odometerKm }) => odometerKm)}::int[]) as unit`.execute(
+    db,
+  )
+  return batchNo
+}
+
+/** The service has taken it, also where another process had given it up for lost meanwhile. */
+export async function noteTaken(db: Db, batchNo: number, batchId: string): Promise<void> {
+  await sql`
+    update ops.price_batch
+    set state = 'submitted', batch_id = ${batchId}, percent = 0, progressed_at = now(), finished_at = null, detail = null
+    where batch_no = ${batchNo} and state in ('submitting', 'lost') and batch_id is null`.execute(
+    db,
+  )
+}
+
+/** How a batch ends other than with its results; no detail: it was too large, and goes again in smaller ones. */
+export async function endBatch(
+  { db }: Tx,
+  batchNo: number,
+  state: 'refused' | 'lost',
+  detail: string | null,
+): Promise<void> {
+  await sql`
+    update ops.price_batch set state = ${state}, finished_at = now(), detail = ${detailOf(detail)}
+    where batch_no = ${batchNo} and finished_at is null`.execute(db)
+}
+
+/** Notes how far a batch is. True when it has stood still for too long, and is given up. */
+export async function noteProgress(
+  { db }: Tx,
+  { run, stream }: Job,
+  batchNo: number,
+  { percent, fault }: { readonly percent: number | null; readonly fault: string | null },
+): Promise<boolean> {
+  const told = percent === null ? null : Math.min(100, Math.max(0, percent))
+  await sql`
+    update ops.price_batch set percent = ${told}, progressed_at = now()
+    where batch_no = ${batchNo} and ${told}::numeric > coalesce(percent, 0)`.execute(db)
+  const { patienceSeconds } = stream.polling
+  const why = fault === null ? '' : `; at last: ${fault}`
+  // A batch that an earlier run left has had nobody to look at it.
+  const { numAffectedRows } = await sql`
+    update ops.price_batch set state = 'stuck', finished_at = now(),
+      detail = left('no progress for ' || ${patienceSeconds / 60}::text || ' minutes at ' || trim_scale(coalesce(percent, 0))::text || ' percent' || ${storable(why)}::text, 400)
+    where batch_no = ${batchNo} and finished_at is null
+      and greatest(progressed_at, ${run.startedAt}) < now() - make_interval(secs => ${patienceSeconds})`.execute(
+    db,
+  )
+  return numAffectedRows === 1n
+}
+
+export async function unitsOfBatch(db: Db, batchNo: number): Promise<BatchUnit[]> {
+  return await db
+    .selectFrom('ops.price_batch_unit')
+    .select(['stock_no as stockNo', 'vin', 'adcode', 'odometer_km as odometerKm'])
+    .where('batch_no', '=', batchNo)
+    .orderBy('stock_no')
+    .execute()
+}
+
+export type UnitOutcome = 'priced' | 'failed' | 'missing' | 'duplicate'
+
+export async function noteOutcomes(
+  { db }: Tx,
+  batchNo: number,
+  outcomes: ReadonlyMap<string, UnitOutcome>,
+): Promise<void> {
+  await sql`
+    update ops.price_batch_unit as unit set outcome = told.outcome
+    from unnest(${[...outcomes.keys()]}::text[], ${[...outcomes.values()]}::text[]) as told (stock_no, outcome)
+    where unit.batch_no = ${batchNo} and unit.stock_no = told.stock_no`.execute(db)
+}
+
+export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> {
+  await sql`
+    update ops.price_batch set state = 'complete', percent = 100, progressed_at = now(), finished_at = now(), detail = null
+    where batch_no = ${batchNo}`.execute(db)
+}
+
+/** The size of the next batch: what the service was found to take, at most what the config says. */
+export async function batchSizeOf(db: Db, { rooftop, context }: Job): Promise<number> {
+  const row = await db
+    .selectFrom('ops.price_batch_size')
+    .select('size')
+    .where('rooftop_id', '=', rooftop.id)
+    .executeTakeFirst()
+  return Math.min(row?.size ?? Infinity, context.config.prices.batchSize)
+}
+
+/** So many were too many: half of them from now on. */
+export async function learnSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
+  const half = Math.max(1, Math.floor(refused / 2))
+  await sql`
+    insert into ops.price_batch_size as known (rooftop_id, size) values (${rooftop.id}, ${half})
+    on conflict (rooftop_id) do update set size = excluded.size, learned_at = now()
+    where known.size > excluded.size`.execute(db)
+}
+
+/** What of the run's batches is missing, a sentence each; nothing when all is there. */
+export async function faultsOfRun(db: Db, job: Job): Promise<string[]> {
+  const { rows } = await sql<{ batchNo: number; state: string; units: number; detail: string }>`
+    select batch_no as "batchNo", state, units, detail from ops.price_batch
+    where ${ofRun(job)} and state in ('refused', 'lost', 'stuck') and detail is not null order by batch_no`.execute(
+    db,
+  )
+  const outcomes = await sql<{ missing: number; duplicate: number }>`
+    select count(*) filter (where outcome = 'missing')::int as missing, count(*) filter (where outcome = 'duplicate')::int as duplicate
+    from ops.price_batch_unit where batch_no in (select batch_no from ops.price_batch where ${ofRun(job)})`.execute(
+    db,
+  )
+  const { missing, duplicate } = outcomes.rows[0]!
+  return [
+    ...rows.map(
+      ({ batchNo, state, units, detail }) =>
+        `batch ${batchNo} of ${units} vehicles is ${state}: ${detail}`,
+    ),
+    ...(missing > 0 ? [`${missing} vehicles are missing in the results`] : []),
+    ...(duplicate > 0 ? [`${duplicate} vehicles are in the results more than once`] : []),
+  ]
+}
+
+function detailOf(detail: string | null): string | null {
+  return detail === null ? null : storable(detail).slice(0, 400).toWellFormed()
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely'
+import type { Tx } from '../db/transaction.ts'
+import type { BatchStream, NotAsked } from '../streams/stream.ts'
+import { storable } from '../values/text.ts'
+import { recordWarnings, type Warning } from './data-quality.ts'
+import type { SliceJob } from './slice.ts'
+
+// What a batch stream tells in ops.data_quality.
+
+type Job = SliceJob<BatchStream>
+
+const unknownReference = 'unknown-reference'
+/** Of one batch: what names more is about something else altogether, and its payload is kept. */
+const mostUnknown = 100
+/** Told anew at the end of every run. */
+const notAskedChecks = ['cannot-be-priced', 'not-priced']
+
+/** Warnings about units that were asked about, in place of what was said of them before. */
+export async function reportUnits(
+  tx: Tx,
+  { stream, rooftop, run }: Job,
+  asked: readonly string[],
+  warnings: readonly Warning[],
+): Promise<void> {
+  const scope = { stream: stream.name, runId: run.runId }
+  await recordWarnings(tx, scope, rooftop, asked, warnings)
+}
+
+/** References of results that nobody asked about. Those of earlier runs go with the first batch of this one. */
+export async function reportUnknown(
+  { db }: Tx,
+  { stream, rooftop, run }: Job,
+  batchNo: number,
+  references: readonly string[],
+): Promise<void> {
+  await sql`delete from ops.data_quality where rooftop_id = ${rooftop.id} and stream = ${stream.name}
+    and check_name = ${unknownReference} and run_id <> ${run.runId}`.execute(db)
+  const shown = references.slice(0, mostUnknown)
+  const keys = new Set(shown.map((reference) => storable(reference).slice(0, 80)))
+  for (const key of keys)
+    await sql`
+      insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+      values (${rooftop.id}, ${stream.name}, ${key.toWellFormed()}, ${unknownReference}, ${unknownDetail(key, batchNo)}, ${run.runId})
+      on conflict do nothing`.execute(db)
+}
+
+function unknownDetail(key: string, batchNo: number): string {
+  return key === ''
+    ? `batch ${batchNo} has results without a reference`
+    : `batch ${batchNo} has a result for it, and did not ask about it`
+}
+
+/** How many references of this run's results nobody asked about. */
+export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): Promise<number> {
+  const row = await db
+    .selectFrom('ops.data_quality')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .where('check_name', '=', unknownReference)
+    .where('run_id', '=', run.runId)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** Why units are not asked about; the same reasons write nothing. What was said of units that have gone off stock is taken back. */
+export async function reportNotAsked(
+  { db }: Tx,
+  { stream, rooftop, run }: Job,
+  notAsked: readonly NotAsked[],
+): Promise<void> {
+  const values = notAsked.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))
+  await sql`
+    with told as (select * from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as (
+      "naturalKey" text, "check" text, detail text)
+    ), gone as (
+      delete from ops.data_quality as old
+      where rooftop_id = ${rooftop.id} and stream = ${stream.name} and check_name <> ${unknownReference} and case
+        when check_name = any(${notAskedChecks}::text[])
+        then (old.natural_key, old.check_name) not in (select "naturalKey", "check" from told)
+        else not exists (select from core.stock_unit as unit where unit.rooftop_id = old.rooftop_id
+          and unit.stock_no = old.natural_key and unit.off_stock_at is null) end
+    )
+    insert into ops.data_quality as old (rooftop_id, stream, natural_key, check_name, detail, run_id)
+    select ${rooftop.id}, ${stream.name}, "naturalKey", "check", left(detail, 300), ${run.runId} from told
+    on conflict (rooftop_id, stream, natural_key, check_name) do update
+    set detail = excluded.detail, run_id = excluded.run_id, seen_at = now() where old.detail <> excluded.detail`.execute(
+    db,
+  )
+}

@@ -1,0 +1,113 @@
+import { MissingAnswer } from '../contract/operation.ts'
+import { inTransaction, type Tx } from '../db/transaction.ts'
+import { messageOf, SyncError } from '../errors.ts'
+import { KeyBlocked } from '../sources/limiter.ts'
+import { TransportFault } from '../sources/http-fault.ts'
+import type { BatchStream, BatchUnit } from '../streams/stream.ts'
+import {
+  batchSizeOf,
+  endBatch,
+  learnSize,
+  lockBatches,
+  noteOutcomes,
+  noteTaken,
+  recordBatch,
+} from './batch-ledger.ts'
+import { reportUnits } from './batch-reports.ts'
+import { advanceFence, type Run } from './ledger.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+
+type Job = SliceJob<BatchStream>
+
+/** A batch that is recorded, and that nobody else will send. */
+export interface Recorded {
+  readonly batchNo: number
+  readonly units: readonly BatchUnit[]
+}
+
+/**
+ * What became of sending it. `lost`: it may be at work at the source, and nobody can ask for it. `refused`: it was surely not
+ * taken; `tooLarge` alone is mended by smaller ones.
+ */
+export type Sent =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'tooLarge' }
+  | { readonly kind: 'refused' | 'lost'; readonly reason: string }
+
+/** What is due to the run, for the stream's question. */
+export function askOf(run: Run, limit: number) {
+  const again = run.mode === 'reprice'
+  return { runId: run.runId, sourceStart: fromUnixSeconds(run.sourceStart), limit, again }
+}
+
+/** Chooses the units of the next batch and records it, committed before anything is sent; null when nothing is due. */
+export async function recordNext(job: Job): Promise<Recorded | null> {
+  const { context, run, stream, rooftop } = job
+  return await inTransaction(context.pool, async (tx) => {
+    await lockBatches(tx, job)
+    const units = await stream.due(tx.db, rooftop, askOf(run, await batchSizeOf(tx.db, job)))
+    if (units.length === 0) return null
+    // A process whose run was taken over sends nothing.
+    await advanceFence(tx, run.runId)
+    return { batchNo: await recordBatch(tx, job, units), units }
+  })
+}
+
+/** Sends it once. It is not cut off by a signal, or it would be lost: the answer is waited for. */
+export async function sendBatch(job: Job, batch: Recorded): Promise<Sent> {
+  const { context, stream, rooftop, traffic } = job
+  const options = { onAttempt: traffic.onAttempt }
+  try {
+    const id = await stream.submit(sourcesOf(context), rooftop, batch, context.config, options)
+    context.crashPoint('record-read')
+    await noteTaken(context.db, batch.batchNo, id)
+    return { kind: 'taken' }
+  } catch (error) {
+    if (error instanceof MissingAnswer)
+      return { kind: 'lost', reason: `the answer of ${stream.endpoint} ${error.message}` }
+    if (!(error instanceof SyncError)) throw error
+    if (error.status === 413) return { kind: 'tooLarge' }
+    return { kind: isRefusal(error) ? 'refused' : 'lost', reason: messageOf(error) }
+  }
+}
+
+const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+
+/** Whether the service has surely not taken the batch. */
+function isRefusal({ status, cause }: SyncError): boolean {
+  if (cause instanceof KeyBlocked) return true
+  if (cause instanceof TransportFault) return neverConnected.includes(cause.code)
+  return status !== undefined && status >= 400 && status < 500 && status !== 408
+}
+
+/** Writes what became of a batch that was not taken. */
+export async function writeNotTaken(
+  tx: Tx,
+  job: Job,
+  { batchNo, units }: Recorded,
+  sent: Exclude<Sent, { kind: 'taken' }>,
+): Promise<void> {
+  if (sent.kind !== 'tooLarge') {
+    const { kind, reason } = sent
+    return await endBatch(tx, batchNo, kind, kind === 'lost' ? lostBecause(reason) : reason)
+  }
+  await learnSize(tx, job, units.length)
+  if (units.length > 1) return await endBatch(tx, batchNo, 'refused', null)
+  const [{ stockNo }] = units as readonly [BatchUnit]
+  const detail = `the service refuses ${stockNo} as too large, though it is alone in its batch`
+  await endBatch(tx, batchNo, 'refused', detail)
+  await noteOutcomes(tx, batchNo, new Map([[stockNo, 'failed']]))
+  await reportUnits(
+    tx,
+    job,
+    [stockNo],
+    [{ naturalKey: stockNo, check: 'refused-alone', detail: 'refused as too large (413)' }],
+  )
+}
+
+/** What is done about a batch of which nobody knows whether the service has it. */
+export function lostBecause(reason: string): string {
+  const said = reason.replace(/\.$/, '').slice(0, 220)
+  return `${said}. Whether it was taken is not known, so it was not sent again: its vehicles are due in the next night.`
+}

@@ -1,0 +1,147 @@
+import type { Writable } from 'node:stream'
+import type pg from 'pg'
+import { inTransaction } from '../../db/transaction.ts'
+import { byteOrderMark, recordWriter, usualStyle } from '../../csv/write/csv-text.ts'
+import { guarded } from '../../csv/write/guard.ts'
+import { isTextColumn, type Mart, type MartRow, martQuery, readMart } from './mart.ts'
+import { originalWithPrices } from './original.ts'
+import { writeOpen, writeText, writeWhole } from './output.ts'
+import { pagesOf } from './pages.ts'
+import { parquetExpression, writeParquet } from './parquet.ts'
+import { pricedList } from './priced-list.ts'
+import { readStoredFile } from './stored-file.ts'
+
+interface Rooftop {
+  /** 0: no run has registered it yet, so it has nothing. */
+  readonly id: number
+  readonly uid: string
+}
+
+/** What is exported. */
+export type ExportSubject =
+  | { readonly is: 'list'; readonly rooftop: Rooftop; readonly all: boolean }
+  | { readonly is: 'original'; readonly rooftop: Rooftop; readonly importId: number }
+  | { readonly is: 'mart'; readonly name: string }
+
+export interface ExportRequest {
+  readonly subject: ExportSubject
+  readonly format: 'csv' | 'parquet'
+  /** null: the one of the upload, else a comma. */
+  readonly delimiter: string | null
+  readonly bom: boolean
+  /** Cells as they are, formulas too. */
+  readonly raw: boolean
+  /** A path that `checkTarget` has passed, or an open stream. Parquet needs a path. */
+  readonly to: string | Writable
+  readonly signal: AbortSignal
+}
+
+export interface Exported {
+  /** Without the header. */
+  readonly rows: number
+  /** null: it went into a stream. */
+  readonly bytes: number | null
+}
+
+/** Writes one export, from one snapshot of the warehouse, in memory that does not grow with it. UsageError: no such mart or import. */
+export async function runExport(pool: pg.Pool, request: ExportRequest): Promise<Exported> {
+  return await inTransaction(
+    pool,
+    async ({ client }) =>
+      request.format === 'parquet'
+        ? await exportParquet(client, request)
+        : await exportText(client, request),
+    'repeatable read, read only',
+  )
+}
+
+interface Page {
+  readonly text: string
+  readonly rows: number
+}
+
+async function exportText(client: pg.ClientBase, request: ExportRequest): Promise<Exported> {
+  let rows = 0
+  const pages = await pagesFor(client, request)
+  const chunks = async function* () {
+    if (request.bom) yield byteOrderMark
+    for await (const page of pages) {
+      rows += page.rows
+      if (page.text !== '') yield page.text
+    }
+  }
+  const { to, signal } = request
+  if (typeof to !== 'string') {
+    await writeOpen(chunks(), to, signal)
+    return { rows, bytes: null }
+  }
+  const bytes = await writeWhole(to, (file) => writeText(chunks(), file, signal))
+  return { rows, bytes }
+}
+
+/** Resolves once it is known that there is something to write. */
+async function pagesFor(
+  client: pg.ClientBase,
+  { subject, delimiter, raw }: ExportRequest,
+): Promise<AsyncIterable<Page>> {
+  if (subject.is === 'original') {
+    const { rooftop, importId } = subject
+    const file = await readStoredFile(client, rooftop, importId)
+    return originalWithPrices(client, file, { rooftopId: rooftop.id, delimiter, raw })
+  }
+  const style = { ...usualStyle, delimiter: delimiter ?? usualStyle.delimiter }
+  const write = recordWriter(style)
+  if (subject.is === 'mart')
+    return martPages(client, await readMart(client, subject.name), write, raw)
+  const { all, rooftop } = subject
+  return listPages(pricedList(client, { rooftopId: rooftop.id, all, raw }), write)
+}
+
+type Write = (cells: readonly string[]) => string
+
+async function* listPages(
+  pages: AsyncIterable<readonly (readonly string[])[]>,
+  write: Write,
+): AsyncGenerator<Page> {
+  let isHeader = true
+  for await (const page of pages) {
+    yield { text: page.map(write).join(''), rows: isHeader ? 0 : page.length }
+    isHeader = false
+  }
+}
+
+async function* martPages(
+  client: pg.ClientBase,
+  mart: Mart,
+  write: Write,
+  raw: boolean,
+): AsyncGenerator<Page> {
+  yield { text: write(mart.columns.map(({ name }) => name)), rows: 0 }
+  const columns = mart.columns.map((column) => ({
+    name: column.name,
+    isText: isTextColumn(column) && !raw,
+  }))
+  for await (const page of pagesOf<MartRow>(client, martQuery(mart))) {
+    const texts = page.map((row) =>
+      write(
+        columns.map(({ name, isText }) => (isText ? guarded(row[name] ?? '') : (row[name] ?? ''))),
+      ),
+    )
+    yield { text: texts.join(''), rows: page.length }
+  }
+}
+
+async function exportParquet(
+  client: pg.ClientBase,
+  { subject, to }: ExportRequest,
+): Promise<Exported> {
+  if (subject.is !== 'mart' || typeof to !== 'string')
+    throw new Error('Parquet is written of marts alone, into a file.')
+  const mart = await readMart(client, subject.name)
+  let rows = 0
+  const bytes = await writeWhole(to, async (file) => {
+    const pages = pagesOf<MartRow>(client, martQuery(mart, parquetExpression))
+    rows = await writeParquet(file, mart, pages)
+  })
+  return { rows, bytes }
+}

@@ -1,0 +1,161 @@
+import type pg from 'pg'
+import { plainText } from '../../csv/map/typing/plain-text.ts'
+import { typeVin } from '../../csv/map/typing/vin.ts'
+import { readCells } from '../../csv/read/read-cells.ts'
+import { type CsvStyle, recordWriter } from '../../csv/write/csv-text.ts'
+import { guarded, isDangerous } from '../../csv/write/guard.ts'
+import { appendedColumns, appendedNames, countAppended } from './columns.ts'
+import { pagesOf } from './pages.ts'
+import { instantText, type PricedUnit, priceCells, pricedUnits, standingOf } from './prices.ts'
+import type { StoredFile } from './stored-file.ts'
+
+export interface OriginalOptions {
+  readonly rooftopId: number
+  /** null: the delimiter of the upload. */
+  readonly delimiter: string | null
+  /** Cells as they are, formulas too. */
+  readonly raw: boolean
+}
+
+interface ImportRow extends PricedUnit {
+  readonly row_status: 'accepted' | 'rejected' | 'collapsed' | 'skipped'
+  /** null: the row's unit is not, or no longer, known. */
+  readonly stock_no: string | null
+  readonly issues: readonly {
+    readonly severity: string
+    readonly column: string | null
+    readonly hint: string
+  }[]
+  readonly cells: readonly string[]
+}
+
+/** One page of text of an uploaded file with its prices, and how many of its rows are in it. */
+export interface OriginalPage {
+  readonly text: string
+  readonly rows: number
+}
+
+/**
+ * An uploaded file as it was, prices appended: preamble, header and every row in their order, each once. Prices that an
+ * earlier export has appended are replaced. Of a row with more cells than the file has columns, those too many stand last.
+ */
+export async function* originalWithPrices(
+  client: pg.ClientBase,
+  file: StoredFile,
+  options: OriginalOptions,
+): AsyncGenerator<OriginalPage> {
+  const style = styleOf(file, options)
+  const write = recordWriter(style)
+  const safe = options.raw ? (cell: string) => cell : guarded
+  const names = file.headerRows.at(-1) ?? []
+  const width = file.width - countAppended(names.slice(0, file.width))
+  yield { text: headText(file, style, width, options), rows: 0 }
+  const query = `
+    select row.status as row_status, row.issues, row.cells, priced.*
+    from core.stock_import_row as row
+    left join (${pricedUnits}) as priced on priced.stock_no = row.stock_no and row.status in ('accepted', 'collapsed')
+    where row.import_id = $2 order by row.line_no`
+  const pages = pagesOf<ImportRow>(client, query, [options.rooftopId, file.importId])
+  for await (const page of pages) {
+    const texts = page.map((row) => {
+      const own = fitted(row.cells, width).map(safe)
+      const tooMany = row.cells.slice(file.width).map(safe)
+      return write([...own, ...priceRecord(row, file.vinColumn, safe), ...tooMany])
+    })
+    yield { text: texts.join(''), rows: page.length }
+  }
+}
+
+function styleOf(file: StoredFile, { delimiter }: OriginalOptions): CsvStyle {
+  const { quote } = file
+  // Apostrophes are known for quotes only where all cells have them.
+  return {
+    delimiter: delimiter ?? file.delimiter,
+    quote,
+    quotesAll: quote === "'",
+    lineEnd: '\r\n',
+  }
+}
+
+/** Exactly `width` cells. */
+function fitted(cells: readonly string[], width: number): readonly string[] {
+  return Array.from({ length: width }, (_, at) => cells[at] ?? '')
+}
+
+/** Everything above the records. */
+function headText(
+  file: StoredFile,
+  style: CsvStyle,
+  width: number,
+  { raw }: OriginalOptions,
+): string {
+  const write = recordWriter(style)
+  const dialect = {
+    ...{ delimiter: file.delimiter, quote: file.quote, escape: file.quote },
+    ...{ sepLine: false, lineEnd: 'LF' as const },
+  }
+  const isAsBefore = style.delimiter === file.delimiter
+  const preamble = file.preamble.map((line) => {
+    const { cells } = readCells(line, dialect)
+    const isSafe = raw || !cells.some(isDangerous)
+    if (line === '' || (isAsBefore && isSafe)) return line + style.lineEnd
+    return write(raw ? cells : cells.map(guarded))
+  })
+  const last = file.headerRows.length - 1
+  const appended = appendedNames((file.headerRows[last] ?? []).slice(0, width))
+  const header = file.headerRows.map((names, row) => {
+    const own = fitted(names, width).map((name) => (raw ? name : guarded(name)))
+    const tooMany = names.slice(file.width)
+    return write([...own, ...(row === last ? appended : appended.map(() => '')), ...tooMany])
+  })
+  const hint = file.sepLine ? [`sep=${style.delimiter}${style.lineEnd}`] : []
+  return [...hint, ...preamble, ...header].join('')
+}
+
+/** The appended cells of a row. */
+function priceRecord(
+  row: ImportRow,
+  vinColumn: number,
+  safe: (cell: string) => string,
+): readonly string[] {
+  const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
+  const { status, message } = verdictOf(row, isOwn)
+  const told = [status, safe(message.replaceAll(/\s+/g, ' '))]
+  if (!isOwn) return [...appendedColumns.slice(told.length).map(() => ''), ...told]
+  return [
+    ...priceCells(row),
+    row.price_currency ?? '',
+    instantText(row.priced_at),
+    safe(row.unit_adcode ?? row.decoded_adcode ?? ''),
+    String(row.eval_id ?? ''),
+    ...told,
+  ]
+}
+
+/** Stock numbers are used again: a row of long ago may name what is another vehicle's today. */
+function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): boolean {
+  const cell = cells[vinColumn]
+  if (vin === null || cell === undefined) return true
+  const own = typeVin(plainText(cell)).value?.vin ?? null
+  return own === null || own === vin
+}
+
+interface Verdict {
+  readonly status: string
+  readonly message: string
+}
+
+function verdictOf(row: ImportRow, isOwn: boolean): Verdict {
+  const said = row.issues
+    .filter(({ severity }) => severity === (row.row_status === 'rejected' ? 'error' : 'info'))
+    .map(({ column, hint }) => (column === null ? hint : `${column}: ${hint}`))
+    .join('; ')
+  if (row.row_status === 'rejected') return { status: 'rejected', message: said }
+  if (row.row_status === 'skipped') return { status: 'skipped', message: said }
+  if (row.stock_no === null) return { status: 'unknown', message: 'its unit is not known' }
+  if (!isOwn)
+    return { status: 'replaced', message: 'its stock number is that of another vehicle now' }
+  if (row.row_status === 'collapsed')
+    return { status: 'collapsed', message: 'says again what another row of the file says' }
+  return standingOf(row)
+}

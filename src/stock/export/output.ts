@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { realpath, rename, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import path from 'node:path'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { messageOf, UsageError } from '../../errors.ts'
+
+/** Refuses, before anything is read, a file that is there already or cannot be one. Gives its path without links. */
+export async function checkTarget(file: string, force: boolean): Promise<string> {
+  const found = await stat(file).catch(() => null)
+  if (found === null) {
+    const folder = path.dirname(path.resolve(file))
+    const parent = await stat(folder).catch(() => null)
+    if (parent?.isDirectory()) return path.resolve(file)
+    throw new UsageError(`there is no folder ${folder}: create it first.`)
+  }
+  if (!found.isFile())
+    throw new UsageError(
+      `--out ${file} is no file that can be replaced: name one, or leave --out out to write to stdout.`,
+    )
+  if (!force)
+    throw new UsageError(`${file} is there already: name another, or replace it with --force.`)
+  return await realpath(file)
+}
+
+/**
+ * Has a file written under a name of its own in the folder of `target`, and gives it the name once it is whole: nobody
+ * ever finds half a file, and when it fails what was there before is there still. Gives its size in bytes.
+ */
+export async function writeWhole(
+  target: string,
+  write: (file: string) => Promise<void>,
+): Promise<number> {
+  const unfinished = `${target}.${randomUUID().slice(0, 8)}.part`
+  try {
+    await write(unfinished)
+    const { size } = await stat(unfinished)
+    await rename(unfinished, target)
+    return size
+  } catch (error) {
+    await rm(unfinished, { force: true })
+    throw isOfDisk(error)
+      ? new Error(`${target} cannot be written: ${messageOf(error)}`, { cause: error })
+      : error
+  }
+}
+
+function isOfDisk(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO'].includes(String(code))
+}
+
+/** Writes text to a new file that is on disk to stay. */
+export async function writeText(
+  chunks: AsyncIterable<string>,
+  file: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await pipeline(Readable.from(chunks), createWriteStream(file, { flags: 'wx', flush: true }), {
+    signal,
+  })
+}
+
+/** Writes text to a stream that stays open, as fast as it is read there. */
+export async function writeOpen(
+  chunks: AsyncIterable<string>,
+  stream: Writable,
+  signal: AbortSignal,
+): Promise<void> {
+  await pipeline(Readable.from(chunks), stream, { signal, end: false })
+}

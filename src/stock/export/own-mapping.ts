@@ -1,0 +1,20 @@
+import type { RememberedMapping } from '../../csv/map/column-mapping.ts'
+import { headerFingerprint } from '../../csv/map/fingerprint.ts'
+import { fieldOfExtra, unitColumns } from './columns.ts'
+
+/**
+ * The mapping of a priced list that comes back, for the names before `priceColumns`: certain, whatever the values are.
+ * null: the names are no priced list's. A list with miles has the reading itself in `odometer`.
+ */
+export function mappingOfList(names: readonly string[]): RememberedMapping | null {
+  const trimmed = names.map((name) => name.trim())
+  const units = Object.entries(unitColumns)
+  if (!units.every(([name], at) => trimmed[at] === name)) return null
+  const hasReading = trimmed.includes('odometer', units.length)
+  const known = units.map(([, field]) => (field === 'odometer' && hasReading ? null : field))
+  const extras = trimmed.slice(units.length).map((name) => fieldOfExtra(name) ?? null)
+  return {
+    fingerprint: headerFingerprint(names, names.length),
+    columns: [...known, ...extras],
+  }
+}

@@ -1,0 +1,152 @@
+import type { SchemaElement } from 'hyparquet'
+import { fileWriter, ParquetWriter } from 'hyparquet-writer'
+import type { Mart, MartColumn, MartRow } from './mart.ts'
+
+/** Rows that are held, and compressed, at a time. */
+const rowsOfAGroup = 20_000
+/** Of a `numeric` that says nothing of its digits, as the sums and means of a view may. */
+const openPrecision = { precision: 38, scale: 9 }
+
+type Cell = string | number | bigint | boolean | null
+
+interface ParquetType {
+  readonly element: Omit<SchemaElement, 'name'>
+  /** SQL that gives the text which `read` takes. */
+  readonly expression: (column: string) => string
+  readonly read: (text: string) => Cell
+}
+
+/** SQL that makes of a column the text that `writeParquet` reads. */
+export function parquetExpression(column: MartColumn, quoted: string): string {
+  return typeOf(column).expression(quoted)
+}
+
+/** Writes a mart as Parquet to a file and gives the number of its rows: Snappy, UTC, amounts as decimals, to the digit. */
+export async function writeParquet(
+  file: string,
+  { columns }: Mart,
+  pages: AsyncIterable<readonly MartRow[]>,
+): Promise<number> {
+  const types = columns.map((column) => ({
+    name: column.name,
+    ...typeOf(column),
+  }))
+  const schema: SchemaElement[] = [
+    { name: 'mart', num_children: types.length },
+    ...types.map(({ name, element }) => ({
+      name,
+      repetition_type: 'OPTIONAL' as const,
+      ...element,
+    })),
+  ]
+  const writer = new ParquetWriter({
+    writer: fileWriter(file),
+    schema,
+    createdBy: 'forecourt',
+  })
+  let rows = 0
+  let group: MartRow[] = []
+  const flush = async () => {
+    const columnData = types.map(({ name, read }) => ({
+      name,
+      data: group.map((row) => {
+        const text = row[name] ?? null
+        return text === null ? null : read(text)
+      }),
+    }))
+    await writer.write({ columnData, rowGroupSize: rowsOfAGroup })
+    rows += group.length
+    group = []
+  }
+  for await (const page of pages) {
+    group.push(...page)
+    if (group.length >= rowsOfAGroup) await flush()
+  }
+  if (group.length > 0) await flush()
+  await writer.finish()
+  return rows
+}
+
+function typeOf(column: MartColumn): ParquetType {
+  if (column.type === 'numeric') return decimalType(column)
+  return types[column.type] ?? textType
+}
+
+const asIs = (column: string) => column
+
+const textType: ParquetType = {
+  element: {
+    type: 'BYTE_ARRAY',
+    converted_type: 'UTF8',
+    logical_type: { type: 'STRING' },
+  },
+  expression: asIs,
+  read: (text) => text,
+}
+const int32: ParquetType = {
+  element: { type: 'INT32' },
+  expression: asIs,
+  read: Number,
+}
+const double: ParquetType = {
+  element: { type: 'DOUBLE' },
+  expression: asIs,
+  read: Number,
+}
+
+const types: Readonly<Record<string, ParquetType>> = {
+  boolean: {
+    element: { type: 'BOOLEAN' },
+    expression: asIs,
+    read: (text) => text === 'true',
+  },
+  smallint: int32,
+  integer: int32,
+  bigint: { element: { type: 'INT64' }, expression: asIs, read: BigInt },
+  real: double,
+  'double precision': double,
+  date: {
+    element: {
+      type: 'INT32',
+      converted_type: 'DATE',
+      logical_type: { type: 'DATE' },
+    },
+    expression: (column) => `case when isfinite(${column}) then ${column} - date '1970-01-01' end`,
+    read: Number,
+  },
+  'timestamp with time zone': timestampType(true),
+  'timestamp without time zone': timestampType(false),
+}
+
+function timestampType(isAdjustedToUTC: boolean): ParquetType {
+  const logical_type = {
+    type: 'TIMESTAMP',
+    isAdjustedToUTC,
+    unit: 'MICROS',
+  } as const
+  return {
+    element: { type: 'INT64', logical_type },
+    expression: (column) =>
+      `case when isfinite(${column}) then (extract(epoch from ${column}) * 1000000)::bigint end`,
+    read: BigInt,
+  }
+}
+
+function decimalType({ precision, scale }: MartColumn): ParquetType {
+  const digits = precision === null || scale === null ? openPrecision : { precision, scale }
+  const size =
+    digits.precision <= 18
+      ? ({ type: 'INT64' } as const)
+      : ({ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 } as const)
+  return {
+    element: {
+      ...size,
+      ...digits,
+      converted_type: 'DECIMAL',
+      logical_type: { type: 'DECIMAL', ...digits },
+    },
+    expression: (column) => `round(nullif(${column}, 'NaN'), ${digits.scale})`,
+    // The digits without their point: a number that was a float on its way would not be exact.
+    read: (text) => BigInt(text.replace('.', '')),
+  }
+}

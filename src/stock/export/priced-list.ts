@@ -1,0 +1,100 @@
+import type pg from 'pg'
+import { guarded } from '../../csv/write/guard.ts'
+import { amountText } from './amount-text.ts'
+import { extraColumn, priceColumns, unitColumns } from './columns.ts'
+import { pagesOf } from './pages.ts'
+import { instantText, type PricedUnit, priceCells, pricedUnits, standingOf } from './prices.ts'
+
+export interface ListOptions {
+  readonly rooftopId: number
+  /** Units that are off stock too. */
+  readonly all: boolean
+  /** Cells as they are, formulas too. */
+  readonly raw: boolean
+}
+
+interface UnitRow extends PricedUnit {
+  readonly stock_no: string
+  readonly plate: string | null
+  readonly make: string | null
+  readonly model: string | null
+  readonly variant: string | null
+  readonly model_year: number | null
+  readonly asking_price: string | null
+  readonly cost: string | null
+  readonly currency_code: string
+  readonly price_on_application: boolean
+  readonly acquired_on: string | null
+  readonly extras: Readonly<Record<string, string>>
+}
+
+/**
+ * The records of the priced list, the header first, a page at a time. What the dealer's own list says of a unit
+ * besides (`extras`) stands between the two groups of stable columns, so that the list can be imported again.
+ */
+export async function* pricedList(
+  client: pg.ClientBase,
+  options: ListOptions,
+): AsyncGenerator<readonly (readonly string[])[]> {
+  const extras = await extrasOf(client, options)
+  yield [[...Object.keys(unitColumns), ...extras.map(extraColumn), ...priceColumns]]
+  const safe = options.raw ? (cell: string) => cell : guarded
+  const units = pagesOf<UnitRow>(client, listQuery(options), [options.rooftopId])
+  for await (const page of units) yield page.map((unit) => recordOf(unit, extras, safe))
+}
+
+function listQuery({ all }: ListOptions): string {
+  return `
+    select priced.*, unit.plate, unit.make, unit.model, unit.variant, unit.model_year, unit.asking_price, unit.cost,
+      unit.currency_code, unit.price_on_application, unit.acquired_on, unit.extras
+    from core.stock_unit as unit
+    join (${pricedUnits}) as priced using (stock_no)
+    where unit.rooftop_id = $1 ${all ? '' : 'and unit.off_stock_at is null'}
+    order by unit.stock_no`
+}
+
+/** The fields of the dealer's own that any unit has. A reading in km says nothing that odometer_km does not say. */
+async function extrasOf(client: pg.ClientBase, options: ListOptions): Promise<readonly string[]> {
+  const { rows } = await client.query<{ field: string; miles: boolean }>(
+    `select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles
+     from core.stock_unit as unit, jsonb_each_text(unit.extras) as extra
+     where unit.rooftop_id = $1 ${options.all ? '' : 'and unit.off_stock_at is null'}
+     group by extra.key order by extra.key`,
+    [options.rooftopId],
+  )
+  const hasMiles = rows.some(({ miles }) => miles)
+  const isRepeated = (field: string) =>
+    field === 'chassis' || (!hasMiles && ['odometer', 'odometer_unit'].includes(field))
+  return rows.map(({ field }) => field).filter((field) => !isRepeated(field))
+}
+
+function recordOf(
+  unit: UnitRow,
+  extras: readonly string[],
+  safe: (cell: string) => string,
+): readonly string[] {
+  const { status, message } = standingOf(unit)
+  const text = (value: string | null | undefined) => safe(value ?? '')
+  return [
+    text(unit.stock_no),
+    text(unit.unit_vin ?? unit.extras['chassis']),
+    text(unit.unit_adcode),
+    text(unit.plate),
+    text(unit.make),
+    text(unit.model),
+    text(unit.variant),
+    String(unit.model_year ?? ''),
+    String(unit.odometer_km ?? ''),
+    amountText(unit.asking_price) || (unit.price_on_application ? 'POA' : ''),
+    amountText(unit.cost),
+    unit.currency_code,
+    unit.acquired_on ?? '',
+    ...extras.map((field) => text(unit.extras[field])),
+    ...priceCells(unit),
+    unit.price_currency ?? '',
+    instantText(unit.priced_at),
+    String(unit.eval_id ?? ''),
+    status,
+    text(message),
+  ]
+}

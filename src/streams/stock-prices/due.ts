@@ -1,0 +1,83 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { BatchAsk, BatchUnit, NotAsked } from '../stream.ts'
+import { decoderOf } from './look-ups.ts'
+
+/** A night that begins a little earlier than the last one finds everything due again. */
+const heldHours = 20
+
+/** Units in stock with the code that they have or that their VIN was decoded to. */
+function stockOf(rooftop: RooftopRow) {
+  return sql`
+    select unit.stock_no, unit.vin, coalesce(unit.adcode, known.adcode) as adcode, unit.odometer_km
+    from core.stock_unit as unit
+    left join core.vehicle_decode as known on unit.adcode is null and length(unit.vin) = 17
+      and known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+    where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null`
+}
+
+export async function countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number> {
+  const row = await db
+    .selectFrom('core.stock_unit')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('rooftop_id', '=', rooftop.id)
+    .where('off_stock_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/**
+ * Units that can be priced and are not held back. One is held while its batch is open and after it was asked about in this
+ * run; for 20 hours of the source's clock after its batch was lost, since it may be at work there; and as long after it was
+ * answered, unless it has changed or somebody asks again. What an interrupted run was told it need not ask again. Another
+ * vehicle under the same stock number is held by nothing.
+ */
+export async function dueUnits(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  { runId, sourceStart, limit, again }: BatchAsk,
+): Promise<BatchUnit[]> {
+  const heldSince = new Date(sourceStart.getTime() - heldHours * 3_600_000)
+  const { rows } = await sql<BatchUnit>`
+    with recent as materialized (
+      select batch.batch_no, batch.state, batch.batch_id, batch.finished_at,
+        batch.run_id = ${runId} as in_run,
+        coalesce(made.source_started_at > ${heldSince}, false) as is_held, made.status in ('abandoned', 'stopped') as was_cut
+      from ops.price_batch as batch left join ops.run as made using (run_id)
+      where batch.rooftop_id = ${rooftop.id}
+        and (batch.finished_at is null or batch.run_id = ${runId} or made.source_started_at > ${heldSince})
+    ), asked as materialized (
+      select part.stock_no, coalesce(part.vin, '') as vin, coalesce(part.adcode, '') as adcode, coalesce(part.odometer_km, -1) as km,
+        recent.finished_at is null or in_run and (state <> 'refused' or outcome is not null)
+          or is_held and state = 'lost' and batch_id is null as is_out,
+        is_held and outcome in ('priced', 'failed') and (not ${again}::boolean or was_cut) as is_answered
+      from recent join ops.price_batch_unit as part using (batch_no)
+    )
+    select stock_no as "stockNo", vin, adcode, odometer_km as "odometerKm"
+    from (${stockOf(rooftop)}) as stock
+    where (adcode is not null or length(vin) = 17)
+      -- Each is hashed once, also where the planner has no statistics yet.
+      and (stock_no, coalesce(vin, '')) not in (select stock_no, vin from asked where is_out)
+      and (stock_no, coalesce(vin, ''), coalesce(adcode, ''), coalesce(odometer_km, -1)) not in
+        (select stock_no, vin, adcode, km from asked where is_answered)
+    order by stock_no collate "C" limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Units that no batch can hold: without an ADCode it takes a whole VIN [V §2, §4]. */
+export async function unitsNotAsked(db: Kysely<Tables>, rooftop: RooftopRow): Promise<NotAsked[]> {
+  const { rows } = await sql<{ stockNo: string; vin: string | null }>`
+    select stock_no as "stockNo", vin from (${stockOf(rooftop)}) as stock
+    where adcode is null and (vin is null or length(vin) <> 17) order by stock_no collate "C"`.execute(
+    db,
+  )
+  return rows.map(({ stockNo, vin }) => ({
+    naturalKey: stockNo,
+    check: 'cannot-be-priced',
+    detail:
+      vin === null
+        ? 'the list names neither a VIN nor an ADCode'
+        : `no ADCode, and its VIN has ${[...vin].length} characters instead of 17`,
+  }))
+}

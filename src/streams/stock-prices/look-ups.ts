@@ -1,0 +1,84 @@
+import { type Kysely, sql } from 'kysely'
+import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
+import type { Tables } from '../../db/tables.ts'
+import { SyncError } from '../../errors.ts'
+import type { CallOptions } from '../../sources/appraisal/calls.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { LookUp, Sources } from '../stream.ts'
+
+type Region = Pick<RooftopRow, 'region'>
+
+/** The service that decodes a VIN of the rooftop's region; its answers are kept under its name. */
+export function decoderOf({ region }: Region): string | null {
+  if (region === 'US') return null
+  return region === 'AU' ? decodeAu.name : decodeGcc.name
+}
+
+/** VINs in stock without an ADCode that were never looked up, in order. */
+export async function vinsToDecode(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await sql<{ vin: string }>`
+    select distinct unit.vin from core.stock_unit as unit
+    where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null and unit.adcode is null and length(unit.vin) = 17
+      and not exists (select from core.vehicle_decode as known
+        where known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)})
+    order by unit.vin limit ${limit}`.execute(db)
+  return rows.map(({ vin }) => vin)
+}
+
+/** Only a 404 says that the VIN is not known [V §7]. Rejects with SyncError on anything else. */
+export async function decodeVin(
+  sources: Sources,
+  rooftop: RooftopRow,
+  vin: string,
+  options: CallOptions,
+): Promise<LookUp> {
+  try {
+    const { adcode, at } = await decode(sources, rooftop, vin, options)
+    // A code that is longer than any is none.
+    const isCode = adcode !== null && adcode.trim() !== '' && adcode.trim().length <= 40
+    return { vin, outcome: 'decoded', adcode: isCode ? adcode.trim() : null, at }
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.status !== 404) throw error
+    return { vin, outcome: 'unknown', adcode: null, at: null }
+  }
+}
+
+async function decode(
+  { services }: Sources,
+  { region }: Region,
+  vin: string,
+  options: CallOptions,
+): Promise<{ readonly adcode: string | null; readonly at: Date | null }> {
+  const call = { ...options, naturalKey: vin, fields: { vin } }
+  if (region === 'AU') {
+    const { answer, date } = await services.call(decodeAu, call)
+    return { adcode: answer().adcode, at: date }
+  }
+  const { answer, date } = await services.call(decodeGcc, call)
+  return { adcode: answer().VehicleData.ADCode ?? null, at: date }
+}
+
+/** Another rooftop may have looked the same VIN up meanwhile: its answer stays. */
+export async function keepDecoded(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  lookUps: readonly LookUp[],
+  now: Date,
+): Promise<void> {
+  if (lookUps.length === 0) return
+  const rows = lookUps
+    .map(({ vin, outcome, adcode, at }) => ({
+      ...{ vin, operation: decoderOf(rooftop)!, adcode, outcome },
+      decoded_at: at ?? now,
+    }))
+    .sort((a, b) => (a.vin < b.vin ? -1 : 1))
+  await db
+    .insertInto('core.vehicle_decode')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

@@ -1,0 +1,37 @@
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { BatchSettings } from '../stream.ts'
+
+/** The six GCC countries by their currency [V §1]. */
+const gccCountries: Readonly<Record<string, string>> = {
+  AED: 'AE',
+  SAR: 'SA',
+  QAR: 'QA',
+  KWD: 'KW',
+  BHD: 'BH',
+  OMR: 'OM',
+}
+
+type Place = Pick<RooftopRow, 'region' | 'currency'>
+
+/**
+ * The country whose prices the rooftop's stock is given: `prices.market` of the config, else Australia, else the GCC country of
+ * the rooftop's currency. null: none can be told, or the service covers nothing there, as in the US [V §1].
+ */
+export function marketOf(
+  { region, currency }: Place,
+  { prices }: Pick<BatchSettings, 'prices'>,
+): string | null {
+  if (region === 'US') return null
+  if (prices.market !== null) return prices.market.trim().toUpperCase()
+  return region === 'AU' ? 'AU' : (gccCountries[currency] ?? null)
+}
+
+/** Why the rooftop's stock is not priced, and what to do; null: it is. */
+export function refusalOf(place: Place, settings: BatchSettings): string | null {
+  if (place.region === 'US')
+    return 'its stock cannot be priced: the vehicle-data APIs cover Australia and the GCC alone'
+  if (settings.vehicleData.apiKey === null)
+    return 'its stock is not priced: set vehicleData.apiKey in the config'
+  if (marketOf(place, settings) !== null) return null
+  return `its stock is not priced: ${place.currency} tells no GCC country, so set prices.market in the config`
+}

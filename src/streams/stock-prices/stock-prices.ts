@@ -1,0 +1,64 @@
+import { MissingAnswer } from '../../contract/operation.ts'
+import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import { type BatchUnit, defineBatchStream } from '../stream.ts'
+import { countOnHand, dueUnits, unitsNotAsked } from './due.ts'
+import { decodeVin, keepDecoded, vinsToDecode } from './look-ups.ts'
+import { marketOf, refusalOf } from './market.ts'
+import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
+import { observeStockPrices } from './observe.ts'
+
+/** Prices of the stock on hand, kept as observations [V §4 /v1/price-batch]. */
+export const stockPrices = defineBatchStream<StockPriceRecord>({
+  name: 'stock-prices',
+  endpoint: submitPriceBatch.name,
+  // The document tells no time by which a batch ends: it may take as long as it goes on.
+  polling: { everySeconds: submitPriceBatch.follow!.everySeconds, patienceSeconds: 600 },
+  refusal: refusalOf,
+  countOnHand,
+  lookUpsDue: vinsToDecode,
+  lookUp: decodeVin,
+  keepLookUps: keepDecoded,
+  due: dueUnits,
+  notAsked: unitsNotAsked,
+
+  async submit({ services }, rooftop, { batchNo, units }, settings, options) {
+    const market = marketOf(rooftop, settings)
+    const { answer } = await services.call(submitPriceBatch, {
+      ...options,
+      naturalKey: `batch ${batchNo}`,
+      fields: { vehicles: units.map(vehicleOf), ...(market === null ? {} : { market }) },
+    })
+    const { batchId } = answer()
+    if (batchId === null) throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
+    return batchId
+  },
+
+  async poll({ services }, { batchNo, batchId }, options) {
+    const { answer, text, date } = await services.call(pollPriceBatch, {
+      ...options,
+      naturalKey: `batch ${batchNo}`,
+      fields: { batchId },
+    })
+    const { percentComplete: percent, results } = answer()
+    if (percent === null) throw new MissingAnswer('vehicleData.priceBatch.poll.percentComplete')
+    if (percent < 100) return { percent, results: null, text, at: date }
+    if (results === null) throw new MissingAnswer('vehicleData.priceBatch.poll.results')
+    const told = results.map((result) => ({
+      reference: result.reference,
+      record: normaliseStockPrice(result),
+    }))
+    return { percent, results: told, text, at: date }
+  },
+
+  load: observeStockPrices,
+})
+
+/** The code says which vehicle it is; the VIN, of which specification. A mileage that is not known is left out [V §8]. */
+function vehicleOf({ stockNo, vin, adcode, odometerKm }: BatchUnit) {
+  return {
+    reference: stockNo,
+    ...(adcode === null ? {} : { adcode }),
+    ...(vin === null || vin.length !== 17 ? {} : { vin }),
+    ...(odometerKm === null ? {} : { km: odometerKm }),
+  }
+}

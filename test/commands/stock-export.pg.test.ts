@@ -1,0 +1,156 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { openYard, type Yard } from '../stock/export/yard.ts'
+
+const list =
+  'Stock No,VIN,Make,Year,Price\nA1,6T1BF3FK20X100001,Kia,2019,25000\nA2,6T1BF3FK20X100002,Kia,2020,26000\n'
+
+const filesOf = async ({ folder }: Yard) => (await readdir(folder)).sort()
+
+const refused = async (yard: Yard, ...args: readonly string[]) => {
+  const { code, stdout, stderr } = await yard.give(...args)
+  expect([code, stdout]).toEqual([2, ''])
+  return stderr
+}
+
+test('--out writes the file whole, and --json says how much is in it', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+
+  const { code, stdout } = await yard.give('--rooftop', 'north', '--out', 'out.csv', '--json')
+
+  const text = await yard.file('out.csv')
+  const bytes = Buffer.byteLength(text)
+  expect([code, JSON.parse(stdout)]).toEqual([0, { rows: 2, file: 'out.csv', bytes }])
+  expect(text.split('\r\n')).toHaveLength(4)
+  expect(await filesOf(yard)).toEqual(['forecourt.yaml', 'out.csv', 'stock.csv'])
+})
+
+test('a person is told where the rows went', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+
+  const { stdout } = await yard.give('--rooftop', 'north', '--out', 'out.csv')
+
+  expect(stdout).toMatch(/^2 rows written to out\.csv \(\d+ bytes\)\.\n$/)
+})
+
+test('a file that is there already stays as it is, unless it is to be replaced', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await writeFile(join(yard.folder, 'out.csv'), 'mine')
+
+  const message = await refused(yard, '--rooftop', 'north', '--out', 'out.csv')
+  const kept = await yard.file('out.csv')
+  const { code } = await yard.give('--rooftop', 'north', '--out', 'out.csv', '--force')
+
+  expect(message).toMatch(/out\.csv is there already: name another, or replace it with --force/)
+  expect(kept).toBe('mine')
+  expect(code).toBe(0)
+  expect(await yard.file('out.csv')).toContain('stock_number')
+})
+
+test('an export that fails leaves no file, and the one that was there', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await writeFile(join(yard.folder, 'out.csv'), 'mine')
+  await yard.database.pool.query(
+    'create view mart.broken as select stock_no, 1 / (model_year - 2020) as bad from core.stock_unit',
+  )
+  const before = await filesOf(yard)
+
+  const { code, stderr } = await yard.give('--mart', 'broken', '--out', 'out.csv', '--force')
+
+  expect([code, stderr]).toEqual([1, 'division by zero\n'])
+  expect(await yard.file('out.csv')).toBe('mine')
+  expect(await filesOf(yard)).toEqual(before)
+})
+
+test('a place that cannot be written to is refused before anything is read', async () => {
+  await using yard = await openYard()
+  await mkdir(join(yard.folder, 'there'))
+
+  const folder = await refused(yard, '--rooftop', 'north', '--out', 'there', '--force')
+  const missing = await refused(yard, '--rooftop', 'north', '--out', 'nowhere/out.csv')
+
+  expect(folder).toMatch(/there is no file that can be replaced/)
+  expect(missing).toMatch(/there is no folder .*nowhere: create it first/i)
+})
+
+test('what makes no sense together is refused with what to write instead', async () => {
+  await using yard = await openYard()
+
+  const told = await Promise.all([
+    refused(yard),
+    refused(yard, '--rooftop', 'west'),
+    refused(yard, '--rooftop', 'north', '--mart', 'fact_evaluation'),
+    refused(yard, '--rooftop', 'north', '--original', '1', '--all'),
+    refused(yard, '--rooftop', 'north', '--format', 'xlsx'),
+    refused(yard, '--rooftop', 'north', '--format', 'parquet', '--out', 'x.parquet'),
+    refused(yard, '--mart', 'x', '--format', 'parquet'),
+    refused(yard, '--rooftop', 'north', '--delimiter', 'ab'),
+  ])
+  const json = await yard.give('--rooftop', 'north', '--json')
+
+  expect(told.map((text) => text.trimEnd())).toEqual([
+    'Name whose stock it is with --rooftop <uid>, or a view with --mart <view>.',
+    '--rooftop west is not in the config; known are: north, empty.',
+    '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',
+    '--original gives every row of the upload: leave --all out.',
+    '--format xlsx is not known: write csv or parquet.',
+    '--format parquet is for marts and goes into a file: add --mart and --out.',
+    '--format parquet is for marts and goes into a file: add --mart and --out.',
+    '--delimiter "ab" is none of "," ";" "|" and tab.',
+  ])
+  expect(json.code).toBe(2)
+  expect(JSON.parse(json.stdout).error).toMatch(/^--json needs --out/)
+})
+
+test('a mart is exported with its types as text, and only its texts are guarded', async () => {
+  await using yard = await openYard()
+  await yard.database.pool.query(
+    `create view mart.all_types as
+     select true as yes, -5 as int, date '2026-03-01' as day, timestamptz '2026-03-01 10:00:00.123456+10' as at,
+       -1234.50::numeric(15,3) as amount, '=1+1'::varchar(20) as formula, null::varchar(5) as nothing,
+       'a "b", c'::varchar(20) as "odd, name"`,
+  )
+
+  const { code, stdout } = await yard.give('--mart', 'mart.all_types', '--no-bom')
+
+  expect(code).toBe(0)
+  expect(parse(stdout)).toEqual([
+    ['yes', 'int', 'day', 'at', 'amount', 'formula', 'nothing', 'odd, name'],
+    [
+      ...['true', '-5', '2026-03-01', '2026-03-01 00:00:00.123456+00', '-1234.500'],
+      ...["'=1+1", '', 'a "b", c'],
+    ],
+  ])
+})
+
+test('an unknown mart is refused with those that there are', async () => {
+  await using yard = await openYard()
+  const { pool } = yard.database
+  await pool.query('create view mart.fact_stock as select 1 as one')
+  await pool.query('create view mart.dim_date as select 1 as one')
+
+  const message = await refused(yard, '--mart', 'fact_stok')
+
+  expect(message).toMatch(
+    /^There is no mart "fact_stok" \(did you mean fact_stock\?\); known are: /,
+  )
+  expect(message).toMatch(/dim_date.*fact_stock/)
+})
+
+test('nothing outside of the schema mart can be exported', async () => {
+  await using yard = await openYard()
+
+  const told = await Promise.all(
+    ['app_user_email', 'pii.app_user_email', 'x" ; drop table core.stock_unit; --'].map((name) =>
+      refused(yard, '--mart', name),
+    ),
+  )
+
+  expect(told.every((text) => text.startsWith('There is no mart "'))).toBe(true)
+})

@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readCsv } from '#src/csv/read/read-csv.ts'
+import { byteOrderMark, type CsvStyle, recordWriter, usualStyle } from '#src/csv/write/csv-text.ts'
+
+const names = ['stock_number', 'vin', 'make', 'year', 'price', 'notes', 'more']
+const text = fc
+  .array(fc.constantFrom(...' ,;|\t"\'\n\r=-@aé漢ض€x5', 'ok', '\r\n'), { maxLength: 10 })
+  .map((parts) => parts.join(''))
+const row = fc
+  .tuple(
+    fc.nat(99_999).map((id) => `S${String(id).padStart(6, '0')}`),
+    fc.nat(99_999).map((id) => `6T1BF3FK20X${String(100_000 + id)}`),
+    fc.constantFrom('Toyota', 'Land Rover', "O'Neill"),
+    fc.integer({ min: 1990, max: 2026 }).map(String),
+    fc.integer({ min: 500, max: 99_999 }).map(String),
+    text,
+    text,
+  )
+  .map((cells) => [...cells])
+const tables = fc.array(row, { minLength: 3, maxLength: 8 })
+const styles: fc.Arbitrary<CsvStyle> = fc.record({
+  delimiter: fc.constantFrom(',', ';', '\t', '|'),
+  quote: fc.constant('"' as const),
+  quotesAll: fc.boolean(),
+  lineEnd: fc.constantFrom('\r\n' as const, '\n' as const),
+})
+
+const written = (table: readonly (readonly string[])[], style: CsvStyle) =>
+  [names, ...table].map(recordWriter(style)).join('')
+
+test('any table that is written comes back equal through our reader: 5,000 cases', async () => {
+  await fc.assert(
+    fc.asyncProperty(styles, tables, fc.boolean(), async (style, table, bom) => {
+      const bytes = Buffer.from((bom ? byteOrderMark : '') + written(table, style))
+
+      const file = await readCsv(Readable.from([bytes]))
+      const cells: (readonly string[])[] = []
+      for await (const record of file.records) cells.push(record.cells)
+
+      expect(file.header?.names).toEqual(names)
+      expect(cells).toEqual(table)
+    }),
+    { numRuns: 5000, seed: 7 },
+  )
+}, 120_000)
+
+test('any table at all comes back equal through csv-parse with its defaults', () => {
+  const anything = fc.array(fc.array(fc.string({ unit: 'binary' }), { minLength: 3, maxLength: 3 }))
+
+  fc.assert(
+    fc.property(styles, anything, (style, table) => {
+      const { delimiter, lineEnd } = style
+      const output = table.map(recordWriter(style)).join('')
+
+      expect(parse(output, { delimiter, record_delimiter: lineEnd })).toEqual(table)
+    }),
+    { numRuns: 5000, seed: 7 },
+  )
+})
+
+test('only cells that need quotes have them', () => {
+  const write = recordWriter(usualStyle)
+
+  const line = write(['a', 'b c', 'd,e', 'f"g', ' h', "'i", 'j\nk', ''])
+
+  expect(line).toBe('a,b c,"d,e","f""g"," h","\'i","j\nk",\r\n')
+})
+
+test('a single empty cell is a record, not a blank line', () => {
+  expect(recordWriter(usualStyle)([''])).toBe('""\r\n')
+})

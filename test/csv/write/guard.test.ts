@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { guarded, isDangerous, unguarded } from '#src/csv/write/guard.ts'
+
+const attacks = [
+  '=1+1',
+  '=HYPERLINK("http://evil.example","click")',
+  "=cmd|' /C calc'!A0",
+  "+cmd|' /C calc'!A0",
+  "-2+3+cmd|' /C calc'!A0",
+  '-2+3',
+  '@SUM(1+1)*cmd',
+  '=',
+  '+',
+  '@',
+  ' =1+1',
+  '   \t=1+1',
+  '\u00A0=1+1',
+  '\t=1+1',
+  '\tharmless looking',
+  '\r=1+1',
+  '\n=1+1',
+  '\0=1+1',
+  '\0',
+  '  \0x',
+  '＝1+1',
+  '＠SUM(1)',
+  '=\r\n1',
+  '+61 2 9999 0000',
+  '-1+cmd',
+  '--1',
+  '-$500',
+  '-A1',
+  '=DDE("cmd";"/C calc")',
+]
+const innocent = [
+  '',
+  ' ',
+  'Toyota',
+  '-5',
+  '+5',
+  '-1,234.50',
+  ' -12 %',
+  '-',
+  '- / -',
+  '–',
+  '--',
+  '2019-05-01',
+  'a=b',
+  "'",
+  "O'Neill",
+  'me@example.com',
+  '١٢٣',
+  '\nsecond line',
+]
+
+test.each(attacks)('a cell %j becomes text and comes back', (cell) => {
+  expect(guarded(cell)).toBe(`'${cell}`)
+  expect(isDangerous(guarded(cell))).toBe(false)
+  expect(unguarded(guarded(cell))).toBe(cell)
+})
+
+test.each(innocent)('a cell %j stays as it is', (cell) => {
+  expect(guarded(cell)).toBe(cell)
+  expect(unguarded(cell)).toBe(cell)
+})
+
+test('what was guarded is never dangerous, and guarding twice is guarding once', () => {
+  const characters = fc.constantFrom(...'=+-@＝ \t\r\n\0\'"aZ5.,%;|(')
+  const cells = fc.array(characters, { maxLength: 8 }).map((parts) => parts.join(''))
+
+  fc.assert(
+    fc.property(cells, (cell) => {
+      const safe = guarded(cell)
+      const isGuardedAlready = unguarded(cell) !== cell
+
+      expect(isDangerous(safe)).toBe(false)
+      expect(guarded(safe)).toBe(safe)
+      expect(isGuardedAlready || unguarded(safe) === cell).toBe(true)
+    }),
+    { numRuns: 5000, seed: 5 },
+  )
+})

@@ -1,0 +1,171 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { type Config, makeConfig } from '#src/config.ts'
+import { openContext } from '#src/context.ts'
+import { openLog } from '#src/log.ts'
+import { samples } from '#src/sandbox/samples.ts'
+import type { Sandbox } from '#src/sandbox/server.ts'
+import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
+import { FakeSource, json } from '../sources/fake-source.ts'
+import { startForecourt } from '../support/child.ts'
+import { dayMs, type House, runNight } from '../support/nights.ts'
+import { rowsOf } from '../support/priced.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  adcode,
+  batches,
+  calls,
+  impatient,
+  reports,
+  stockHouse,
+  submitPath,
+  vinOf,
+} from '../streams/stock-prices/stocked.ts'
+
+vi.setConfig({ testTimeout: 300_000 })
+
+const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+
+/** 3,000 vehicles of which 120 cannot be priced by the service, and ten that nobody can ask about. */
+const yard = [
+  ...Array.from({ length: 3000 }, (_, index) => {
+    const unit = { stockNo: `S-${index}`, km: 10_000 + index }
+    if (index % 50 === 7) return { ...unit, vin: samples.undecodable.vin }
+    if (index % 50 === 8) return { ...unit, adcode: 'NO-SUCH-CODE' }
+    return index % 20 === 1
+      ? { ...unit, vin: vinOf(index) }
+      : { ...unit, vin: vinOf(index), adcode }
+  }),
+  ...Array.from({ length: 10 }, (_, index) => ({ stockNo: `X-${index}` })),
+]
+
+/** The vehicle-data APIs of the sandbox, but for one batch, the n-th that is taken: it never ends. */
+async function withEndlessBatch({ vehicleDataUrl }: Sandbox, n: number): Promise<FakeSource> {
+  const taken: string[] = []
+  return await FakeSource.start(async (response, { method, path, headers, body }) => {
+    const isEndless = method === 'GET' && path.endsWith(`/${taken[n - 1]}`)
+    if (isEndless) return json(response, { percentComplete: 40 })
+    const own = ['authorization', 'content-type', 'accept']
+    const answer = await fetch(`${vehicleDataUrl}${path}`, {
+      method,
+      headers: Object.fromEntries(
+        own.map((name) => [name, String(headers[name as 'accept'] ?? '')]),
+      ),
+      ...(method === 'GET' ? {} : { body }),
+    })
+    const answered = (await answer.json()) as Record<string, unknown>
+    if (typeof answered['batchId'] === 'string') taken.push(answered['batchId'])
+    const date = answer.headers.get('date') ?? ''
+    return json(response, answered, answer.status, { date })
+  })
+}
+
+function configOf(house: House, source: FakeSource) {
+  const { sandbox, database } = house
+  return {
+    ...sandbox.clientConfig(),
+    vehicleData: { baseUrl: source.baseUrl.replace(/\/v1$/, ''), apiKey: sandbox.vehicleDataKey },
+    warehouse: { url: database.url },
+    sync: { start: '2026-03-09' },
+    http: { maxRetries: 0, timeoutSeconds: 10 },
+  }
+}
+
+/** A sync of the prices alone, in a process that is killed at the n-th passing of a point. */
+async function killedAt(config: object, point: string) {
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'forecourt.yaml')
+  await writeFile(file, JSON.stringify(config))
+  const args = ['--config', file, 'sync', 'stock-prices']
+  return await startForecourt(args, { cwd: folder.path, env: { FORECOURT_CRASH_AT: point } }).ended
+}
+
+async function nightOf(house: House, config: Config) {
+  await using context = await openContext(config, silent)
+  return await runNight({ ...context, ...impatient({ ...house, context }, 60) }, [stockPrices])
+}
+
+/** Units by what is known of them, and those with more than one observation since the instant. */
+async function account(house: House, since: Date) {
+  const [sum] = await rowsOf(
+    house,
+    `select count(*) filter (where error is null)::int as priced, count(*) filter (where error is not null)::int as failed
+     from core.stock_price_observation where last_confirmed_at >= $1 and is_current`,
+    [since],
+  )
+  const twice = await rowsOf(
+    house,
+    `select stock_no from core.stock_price_observation where observed_at >= $1 group by 1 having count(*) > 1`,
+    [since],
+  )
+  return { ...sum, twice }
+}
+
+const doubled = async (house: House) =>
+  await rowsOf(
+    house,
+    `select run_id, stock_no from ops.price_batch join ops.price_batch_unit using (batch_no)
+     where state <> 'refused' group by 1, 2 having count(*) > 1`,
+  )
+
+test('3,000 vehicles, one batch that never ends and a kill after a submission: one observation a night, all accounted for', async () => {
+  await using house = await stockHouse(yard)
+  await using source = await withEndlessBatch(house.sandbox, 2)
+  const config = configOf(house, source)
+  const began = house.sandbox.clock.now()
+
+  const killed = await killedAt(config, 'record-read:3')
+  const left = (await batches(house)).map(({ state }) => state)
+  const first = await nightOf(house, makeConfig(config, '/nowhere'))
+
+  expect(killed.signal).toBe('SIGKILL')
+  expect(left).toEqual(['submitted', 'submitted', 'submitting'])
+  expect(first.status).toBe('partial')
+  expect(first.rooftops['rooftop-1']!.error).toMatch(
+    /batch 3 of 500 vehicles is lost: forecourt ended before .*; batch 2 of 500 vehicles is stuck: no progress for 10 minutes at 40 percent/,
+  )
+  const states = (await batches(house)).map(({ state, units }) => `${units} ${state}`)
+  expect(states.sort()).toEqual([...Array(4).fill('500 complete'), '500 lost', '500 stuck'])
+  expect(calls(house, submitPath)).toBe(6)
+  expect(await doubled(house)).toEqual([])
+  // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be asked about.
+  expect(await account(house, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
+  expect((await reports(house)).map((row) => row['check_name'])).toEqual(
+    Array(10).fill('cannot-be-priced'),
+  )
+
+  house.sandbox.clock.advance(dayMs)
+  const morning = house.sandbox.clock.now()
+  const second = await nightOf(house, makeConfig(config, '/nowhere'))
+
+  expect(second).toMatchObject({
+    status: 'ok',
+    streams: { 'stock-prices': { listed: 3000, hydrated: 3000, inserted: 1000 } },
+  })
+  expect(await account(house, morning)).toEqual({ priced: 2880, failed: 120, twice: [] })
+  expect(await doubled(house)).toEqual([])
+})
+
+test('a kill at any other point of a batch loses nothing and sends nothing twice', async () => {
+  for (const point of [
+    'before-commit:2',
+    'rows-written:3',
+    'ledger-written:4',
+    'committed:3',
+    'slice-claimed:3',
+  ]) {
+    await using house = await stockHouse(yard.slice(0, 40))
+    await using source = await withEndlessBatch(house.sandbox, 99)
+    const config = { ...configOf(house, source), prices: { batchSize: 15 } }
+
+    const killed = await killedAt(config, point)
+    const report = await nightOf(house, makeConfig(config, '/nowhere'))
+
+    expect([point, killed.signal, report.status]).toEqual([point, 'SIGKILL', 'ok'])
+    expect(calls(house, submitPath)).toBe(3)
+    expect(await doubled(house)).toEqual([])
+    const rows = await rowsOf(house, 'select stock_no from core.stock_price_observation')
+    expect(rows).toHaveLength(40)
+  }
+})

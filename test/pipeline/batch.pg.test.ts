@@ -1,0 +1,382 @@
+import { expect, test, vi } from 'vitest'
+import { recordNext } from '#src/pipeline/batch-submit.ts'
+import { insertRun } from '#src/pipeline/ledger.ts'
+import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { type SliceJob, Traffic } from '#src/pipeline/slice.ts'
+import { aRooftop } from '#src/sandbox/build-world.ts'
+import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
+import type { BatchStream } from '#src/streams/stream.ts'
+import { dayMs, type House } from '../support/nights.ts'
+import { rowsOf } from '../support/priced.ts'
+import {
+  adcode,
+  batches,
+  calls,
+  impatient,
+  inBatchesOf,
+  observations,
+  pollPath,
+  queueWith,
+  reports,
+  reprice,
+  stock,
+  stockHouse,
+  submitPath,
+  unitsOf,
+} from '../streams/stock-prices/stocked.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const coded = (count: number) => unitsOf(count).map((unit) => ({ ...unit, adcode }))
+
+const sizes = async (house: House) =>
+  (await batches(house)).map(({ state, units }) => `${units} ${state}`)
+
+const outcomes = async (house: House) =>
+  await rowsOf(
+    house,
+    'select outcome, count(*)::int as units from ops.price_batch_unit group by 1 order by 1',
+  )
+
+test('a batch that is too large is halved until it is taken, and the next runs begin with what was learned', async () => {
+  await using house = await stockHouse(coded(20), {
+    sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 7 } },
+  })
+  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
+
+  const first = await house.night(changes)
+  const learning = await sizes(house)
+  const second = await house.nightAfter(1, changes)
+
+  expect([first.status, second.status]).toEqual(['ok', 'ok'])
+  expect(learning).toEqual(['16 refused', '8 refused', ...Array(5).fill('4 complete')])
+  expect((await sizes(house)).slice(learning.length)).toEqual(Array(5).fill('4 complete'))
+  expect(second.streams['stock-prices']).toMatchObject({ listed: 20, unchanged: 20 })
+  expect(await rowsOf(house, 'select size from ops.price_batch_size')).toEqual([{ size: 4 }])
+})
+
+test('vehicles that are refused alone are reported, and the stream gives up after some', async () => {
+  await using house = await stockHouse(coded(5), {
+    sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 0 } },
+  })
+
+  const report = await house.night({ ...impatient(house), ...inBatchesOf(house, 2) })
+
+  expect(await sizes(house)).toEqual(['2 refused', '1 refused', '1 refused', '1 refused'])
+  expect(report.rooftops['rooftop-1']).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(
+      /batch 2 of 1 vehicles is refused: the service refuses S-1 as too large.*; 2 vehicles were not asked about: see/,
+    ),
+  })
+  expect(await reports(house)).toMatchObject(
+    ['S-1', 'S-2', 'S-3'].map((natural_key) => ({ natural_key, check_name: 'refused-alone' })),
+  )
+})
+
+test('results that are missing, told twice or not known are each reported, and only what matches lands', async () => {
+  await using house = await stockHouse(coded(4))
+  const result = (reference: string | null, retail = 1) => ({ reference, retail, currency: 'AUD' })
+  const results = [result('S-2'), result('S-2', 2), result('S-9'), result('S-1'), result(null)]
+  const strange = house.sandbox.faults.add({
+    match: { path: pollPath },
+    fault: { kind: 'status', status: 200, body: { percentComplete: 100, results } },
+  })
+
+  const report = await house.night(impatient(house))
+
+  expect(report).toMatchObject({
+    status: 'partial',
+    streams: { 'stock-prices': { listed: 4, hydrated: 1, inserted: 1 } },
+    rooftops: {
+      'rooftop-1': {
+        error:
+          'stock-prices: 2 vehicles are missing in the results; 1 vehicles are in the results more than once; ' +
+          '2 references in the results are not known: see ops.price_batch and ops.data_quality',
+      },
+    },
+  })
+  expect((await observations(house)).map(({ stock_no }) => stock_no)).toEqual(['S-1'])
+  expect(await outcomes(house)).toEqual([
+    { outcome: 'duplicate', units: 1 },
+    { outcome: 'missing', units: 2 },
+    { outcome: 'priced', units: 1 },
+  ])
+  expect(await reports(house)).toMatchObject([
+    {
+      natural_key: 'S-3',
+      check_name: 'missing-in-results',
+      detail: 'batch 1 has no result for it',
+    },
+    { natural_key: 'S-4', check_name: 'missing-in-results' },
+    { natural_key: 'S-2', check_name: 'twice-in-results' },
+    { natural_key: '', check_name: 'unknown-reference' },
+    { natural_key: 'S-9', check_name: 'unknown-reference' },
+  ])
+  // They were not answered, so they are due at once; the one that was is not.
+  strange.remove()
+  const next = await house.night(impatient(house))
+  expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
+  expect(await reports(house)).toEqual([])
+})
+
+test('a batch that stands still is given up after ten minutes, and its vehicles are due in the next run', async () => {
+  await using house = await stockHouse(coded(3))
+  const still = house.sandbox.faults.add({
+    match: { path: pollPath },
+    fault: { kind: 'status', status: 200, body: { percentComplete: 40.5 } },
+  })
+
+  const report = await house.night(impatient(house, 60))
+  still.remove()
+  const polls = calls(house, pollPath)
+  const next = await house.night(impatient(house))
+
+  expect(report.rooftops['rooftop-1']).toEqual({
+    status: 'failed',
+    error:
+      'stock-prices: batch 1 of 3 vehicles is stuck: no progress for 10 minutes at 40.5 percent: see ops.price_batch and ops.data_quality',
+  })
+  expect(polls).toBeGreaterThan(10)
+  expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 3 } } })
+  expect(await sizes(house)).toEqual(['3 stuck', '3 complete'])
+})
+
+test('a batch that goes on slowly is waited for, however long it takes', async () => {
+  await using house = await stockHouse(coded(1))
+  for (let percent = 1; percent < 20; percent++)
+    house.sandbox.faults.add({
+      match: { path: pollPath },
+      times: 1,
+      fault: { kind: 'status', status: 200, body: { percentComplete: percent } },
+    })
+
+  const report = await house.night(impatient(house, 300))
+
+  expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 1 } } })
+  expect(await sizes(house)).toEqual(['1 complete'])
+})
+
+test('polls without an answer are no end of the batch', async () => {
+  await using house = await stockHouse(coded(1))
+  for (const kind of ['reset', 'html', 'truncate'] as const)
+    house.sandbox.faults.add({ match: { path: pollPath }, times: 1, fault: { kind } })
+
+  const report = await house.night(impatient(house))
+
+  expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 1 } } })
+  expect(calls(house, submitPath)).toBe(1)
+})
+
+test('a batch that the service does not know any more is reported, and goes again in the next run', async () => {
+  await using house = await stockHouse(coded(1))
+  house.sandbox.faults.add({
+    match: { path: pollPath },
+    times: 1,
+    fault: { kind: 'status', status: 404 },
+  })
+
+  const report = await house.night(impatient(house))
+  const next = await house.night(impatient(house))
+
+  expect(report.rooftops['rooftop-1']!.error).toMatch(
+    /batch 1 of 1 vehicles is lost: .*answered 404/,
+  )
+  expect(next.status).toBe('ok')
+  expect(await sizes(house)).toEqual(['1 lost', '1 complete'])
+})
+
+for (const fault of [
+  { kind: 'reset' },
+  { kind: 'status', status: 500 },
+  { kind: 'truncate' },
+  { kind: 'status', status: 200, body: {} },
+] as const)
+  test(`a batch whose answer is ${fault.kind} ${'status' in fault ? fault.status : ''} is not sent again that day, and the others go on`, async () => {
+    await using house = await stockHouse(coded(4))
+    house.sandbox.faults.add({ match: { path: submitPath }, times: 1, fault })
+    const changes = { ...impatient(house), ...inBatchesOf(house, 2) }
+
+    const first = await house.night(changes)
+    const second = await house.night(changes)
+    await reprice(house, changes)
+    const asked = await rowsOf(
+      house,
+      "select stock_no from ops.price_batch_unit where outcome = 'priced' order by 1",
+    )
+    const next = await house.nightAfter(1, changes)
+
+    expect(first).toMatchObject({ status: 'partial', streams: { 'stock-prices': { inserted: 2 } } })
+    expect(first.rooftops['rooftop-1']!.error).toMatch(
+      /batch 1 of 2 vehicles is lost: .* so it was not sent again: its vehicles are due in the next night\./,
+    )
+    expect(second.streams['stock-prices']).toMatchObject({ listed: 0, requests: 0 })
+    expect(asked.map(({ stock_no }) => stock_no)).toEqual(['S-3', 'S-3', 'S-4', 'S-4'])
+    expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 4 } } })
+    expect(await observations(house)).toHaveLength(4)
+  })
+
+test('a service that answers for no batch is left alone after two, and what was not sent is due at once', async () => {
+  await using house = await stockHouse(coded(5))
+  const down = house.sandbox.faults.add({ match: { path: submitPath }, fault: { kind: 'reset' } })
+  const changes = { ...impatient(house), ...inBatchesOf(house, 1) }
+
+  const report = await house.night(changes)
+  down.remove()
+  const next = await house.night(changes)
+
+  expect(report.rooftops['rooftop-1']!.error).toMatch(/; 3 vehicles were not asked about: see/)
+  expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
+})
+
+test('a batch that is surely not taken is due again at once: asked to come back later, it is taken', async () => {
+  await using house = await stockHouse(coded(2))
+  house.sandbox.faults.add({
+    match: { path: submitPath },
+    times: 1,
+    fault: { kind: 'tooMany', retryAfter: 1 },
+  })
+
+  const report = await house.night(impatient(house))
+
+  expect(report.streams['stock-prices']).toMatchObject({ listed: 2, inserted: 2 })
+  expect(await sizes(house)).toEqual(['2 refused', '2 complete'])
+})
+
+test('a key that is refused ends the stream and leaves what is open to the next run, which polls and sends nothing again', async () => {
+  await using house = await stockHouse(coded(2))
+  const refused = house.sandbox.faults.add({
+    match: { path: pollPath },
+    fault: { kind: 'status', status: 403 },
+  })
+
+  const report = await house.night(impatient(house))
+  refused.remove()
+  // Hours later: nobody has looked at the batch meanwhile, so it has not stood still.
+  await house.database.pool.query(
+    "update ops.price_batch set progressed_at = progressed_at - interval '9 hours'",
+  )
+  const next = await house.night(impatient(house))
+
+  expect(report.rooftops['rooftop-1']).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(/Check vehicleData\.apiKey\./i),
+  })
+  expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 2 } } })
+  expect(calls(house, submitPath)).toBe(1)
+})
+
+test('a run that is stopped leaves its batch to the next one, which polls and sends nothing again', async () => {
+  await using house = await stockHouse(coded(2))
+  const stop = new AbortController()
+  const { queue } = house.context
+  const stopping = queueWith(queue, async (on, data, options) => {
+    if (options?.delaySeconds === 3) stop.abort(new Error('SIGTERM'))
+    return await queue.offer(on, data, options)
+  })
+
+  await house.night({ queue: stopping, signal: stop.signal })
+  const left = await sizes(house)
+  const next = await reprice(house, impatient(house))
+
+  expect(left).toEqual(['2 submitted'])
+  expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 2 } } })
+  expect([calls(house, submitPath), (await batches(house)).length]).toEqual([1, 1])
+})
+
+test('waiting for batches holds no slot: seven rooftops wait at once where four slices may be at work', async () => {
+  const rooftops = Array.from({ length: 7 }, (_, index) =>
+    aRooftop({ uid: `rooftop-${index + 1}`, dealerId: 101 + index }),
+  )
+  await using house = await stockHouse([], { rooftopsOfWorld: rooftops })
+  for (const { uid } of rooftops) await stock(house.database, coded(1), uid)
+  const pending = house.sandbox.faults.add({
+    match: { path: pollPath },
+    fault: { kind: 'status', status: 200, body: { percentComplete: 1 } },
+  })
+  const { queue } = house.context
+  const waiting = new Set<string>()
+  // Nobody comes back from this wait by himself.
+  const forever = queueWith(queue, async (on, data, options) => {
+    if (options?.delaySeconds !== 3) return await queue.offer(on, data, options)
+    waiting.add(data.rooftopUid)
+    return await queue.offer(on, data, { ...options, delaySeconds: waitSeconds })
+  })
+  let waitSeconds = 3600
+  const night = house.night({ queue: forever })
+  const { pool } = house.database
+  const stateOf = async () =>
+    (
+      await pool.query(`select state, count(*)::int as jobs from pgboss.job where data ->> 'stream' = 'stock-prices'
+      and state in ('created', 'active') group by 1`)
+    ).rows
+
+  await vi.waitUntil(async () => waiting.size === 7 && (await stateOf())[0]?.jobs === 7, {
+    timeout: 60_000,
+    interval: 50,
+  })
+  const meanwhile = await stateOf()
+  pending.remove()
+  waitSeconds = 0
+  await pool.query("update pgboss.job set start_after = now() where state = 'created'")
+  const report = await night
+
+  expect(meanwhile).toEqual([{ state: 'created', jobs: 7 }])
+  expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 7 } } })
+})
+
+/** A slice of the stream's, as a worker has claimed it. */
+async function claimed(house: House, batchSize: number): Promise<SliceJob<BatchStream>> {
+  const context = { ...house.context, ...inBatchesOf(house, batchSize) }
+  const [rooftop] = await registerRooftops(context.db, context.config.rooftops)
+  const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const
+  const run = await insertRun(context.db, plan, 1_773_108_000, {})
+  const data = { runId: run.runId, stream: stockPrices.name, rooftopUid: rooftop!.uid }
+  const item = { id: 'none', attempt: 0, data }
+  const stream = stockPrices
+  return { context, run, stream, rooftop: rooftop!, siblings: [], item, traffic: new Traffic() }
+}
+
+test('workers that put a batch together at once never choose the same vehicle', async () => {
+  await using house = await stockHouse(coded(12))
+  const job = await claimed(house, 3)
+
+  const made = await Promise.all(Array.from({ length: 6 }, () => recordNext(job)))
+
+  const chosen = made.flatMap((batch) => batch?.units.map(({ stockNo }) => stockNo) ?? [])
+  expect(made.filter((batch) => batch === null)).toHaveLength(2)
+  expect(chosen.sort()).toEqual(
+    coded(12)
+      .map(({ stockNo }) => stockNo)
+      .sort(),
+  )
+})
+
+test('a worker whose run was taken over meanwhile records no batch, and so sends none', async () => {
+  await using house = await stockHouse(coded(2))
+  const job = await claimed(house, 3)
+  await house.database.pool.query("update ops.run set status = 'abandoned'")
+
+  await expect(recordNext(job)).rejects.toThrow(/was ended by another run; nothing was written/)
+
+  expect(await batches(house)).toEqual([])
+})
+
+test('a first night of prices that never move and thirty more write one observation a vehicle', async () => {
+  await using house = await stockHouse(coded(2))
+  const results = ['S-2', 'S-1'].map((reference) => ({ reference, retail: 1, currency: 'AUD' }))
+  house.sandbox.faults.add({
+    match: { path: pollPath },
+    fault: { kind: 'status', status: 200, body: { percentComplete: 100, results } },
+  })
+  for (let night = 0; night <= 30; night++) {
+    await house.night(impatient(house))
+    house.sandbox.clock.advance(dayMs)
+  }
+
+  const rows = await observations(house)
+
+  expect(rows).toHaveLength(2)
+  expect(Number(rows[0]!['last_confirmed_at']) - Number(rows[0]!['observed_at'])).toBe(30 * dayMs)
+  expect(calls(house, submitPath)).toBe(31)
+})

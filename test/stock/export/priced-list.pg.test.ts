@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest'
+import { openYard, recordsOf, tableOf, type Yard } from './yard.ts'
+
+const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Cost,Date In Stock,Colour,Status,Notes\r\n'
+const list = `${header}${[
+  '00123,6T1BF3FK20X100001,Toyota,Camry,2019,85000,"$25,990",22000,03/05/2025,White,Available,-1 key missing',
+  'B-7,6T1BF3FK20X100002,Kia,Sorento,2021,45000,POA,,04/05/2025,Blue,Sold,=1+1',
+  'C9,JZX100-0012345,Toyota,Chaser,1998,182000,39000.55,30000,13/05/2025,,,"two\nlines, one comma"',
+].join('\r\n')}\r\n`
+
+const unitsOf = async ({ database }: Yard) =>
+  (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
+
+test('the priced list has a row for each unit on hand, with its price or why it has none', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.price('00123')
+  await yard.price('B-7', { retail: null, error: 'no market data' })
+
+  const { code, stdout, stderr } = await yard.give('--rooftop', 'north', '--no-bom')
+
+  const { names, rows } = await tableOf(stdout)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(names.slice(0, 13).join()).toBe(
+    'stock_number,vin,adcode,plate,make,model,variant,year,odometer_km,asking_price,cost,currency,acquired_on',
+  )
+  expect(names.slice(-11).join()).toBe(
+    'price_retail,price_retail_low,price_retail_high,price_wholesale,price_wholesale_low,price_wholesale_high,price_currency,priced_at,eval_id,status,message',
+  )
+  expect(rows.map((row) => row['stock_number'])).toEqual(['00123', 'B-7', 'C9'])
+  expect(rows[0]).toMatchObject({
+    ...{ vin: '6T1BF3FK20X100001', year: '2019', odometer_km: '85000', asking_price: '25990' },
+    ...{ cost: '22000', currency: 'AUD', acquired_on: '2025-05-03', dealer_status: 'Available' },
+    ...{ price_retail: '25000.50', price_retail_low: '24000.50', price_wholesale: '20000.40' },
+    ...{ price_wholesale_low: '', price_currency: 'AUD', priced_at: '2026-03-10T14:00:00Z' },
+    ...{ status: 'priced', message: '', notes: "'-1 key missing" },
+  })
+  expect(rows[1]).toMatchObject({
+    ...{ asking_price: 'POA', notes: "'=1+1", status: 'not_priced', message: 'no market data' },
+  })
+  expect(rows[2]).toMatchObject({
+    ...{ vin: 'JZX1000012345', asking_price: '39000.55', notes: 'two\nlines, one comma' },
+    ...{ status: 'not_priced', message: 'it has neither a VIN nor an ADCode to price it by' },
+  })
+})
+
+test('a list that is exported and imported again changes nothing', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.price('00123')
+  const before = await unitsOf(yard)
+  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+
+  const { code, document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+
+  expect(document).toMatchObject({
+    ...{ records: 3, accepted: 3, added: 0, updated: 0, unchanged: 3, removed: 0, changes: [] },
+  })
+  expect(code).toBe(0)
+  expect(await unitsOf(yard)).toEqual(before)
+})
+
+test('a list in miles comes back in miles', async () => {
+  await using yard = await openYard({ odometerUnit: 'mi' })
+  await yard.bring(
+    'stock.csv',
+    'Stock No,VIN,Make,Year,Miles,Price\n1,6T1BF3FK20X100001,Kia,2019,50001,9000\n2,6T1BF3FK20X100002,Kia,2019,7 km,8000\n',
+  )
+  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+
+  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+
+  const { rows } = await tableOf(await yard.file('priced.csv'))
+  expect(rows.map((row) => [row['odometer_km'], row['odometer'], row['odometer_unit']])).toEqual([
+    ['80469', '50001', 'mi'],
+    ['7', '7', 'km'],
+  ])
+  expect(document).toMatchObject({ updated: 0, unchanged: 2 })
+})
+
+test('amounts in a currency of three decimals come back as they were', async () => {
+  await using yard = await openYard({ currency: 'KWD' })
+  await yard.bring(
+    'stock.csv',
+    'Stock No,VIN,Make,Year,Price,Cost\n1,6T1BF3FK20X100001,Kia,2019,8500.125,7.5\n2,6T1BF3FK20X100002,Kia,2019,9100.5,12.255\n',
+  )
+  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  const before = await unitsOf(yard)
+
+  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+
+  expect(document).toMatchObject({ updated: 0, unchanged: 2 })
+  expect(await unitsOf(yard)).toEqual(before)
+})
+
+test('a unit off stock is left out unless all are asked for', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.database.pool.query(
+    `update core.stock_unit set missing_since = '2026-03-01', off_stock_at = '2026-03-05' where stock_no = 'C9'`,
+  )
+
+  const onHand = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+  const all = await tableOf((await yard.give('--rooftop', 'north', '--all')).stdout)
+
+  expect(onHand.rows.map((row) => row['stock_number'])).toEqual(['00123', 'B-7'])
+  expect(all.rows.map((row) => [row['status'], row['message']]).at(-1)).toEqual([
+    'off_stock',
+    'off stock since 2026-03-05',
+  ])
+})
+
+test('the price of the vehicle that had the stock number before is not given', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.price('00123', { vin: '6T1BF3FK20X999999' })
+
+  const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+
+  expect(rows[0]).toMatchObject({ price_retail: '', status: 'not_priced' })
+})
+
+test('a rooftop without stock gives a header and no row', async () => {
+  await using yard = await openYard()
+
+  const { code, stdout } = await yard.give('--rooftop', 'empty')
+
+  const { names, records } = await recordsOf(stdout)
+  expect([code, records, names.length]).toEqual([0, [], 24])
+})
+
+test('the file is UTF-8 with a BOM, CRLF and commas unless it is asked for otherwise', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+
+  const usual = await yard.give('--rooftop', 'north')
+  const other = await yard.give('--rooftop', 'north', '--no-bom', '--delimiter', 'tab', '--raw')
+
+  expect(usual.stdout.startsWith('\uFEFFstock_number,vin')).toBe(true)
+  expect(usual.stdout.split('\r\n')).toHaveLength(5)
+  expect(other.stdout.startsWith('stock_number\tvin')).toBe(true)
+  expect(other.stdout).toContain('\t=1+1\t')
+})

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { isKnownHeader } from '#src/csv/map/aliases.ts'
+import { readCsv } from '#src/csv/read/read-csv.ts'
+import { guarded } from '#src/csv/write/guard.ts'
+import { openYard } from './yard.ts'
+
+// The twelve real files. They are nobody's to publish, so they lie beside the checkout.
+
+const folder = fileURLToPath(new URL('../../../../shared/data/stock-csv/', import.meta.url))
+const isHere = existsSync(folder)
+if (!isHere) console.warn('skipped: the real files of ../shared/data/stock-csv are not here')
+
+/** Where a file names no key of its own, any column will do: most rows are rejected then, and come back all the same. */
+const files = [
+  ['au_gumtree_cars_info.csv', 'AU', 'stock_number=ID'],
+  ['br_volvo_tab_decimalcomma.csv', 'AU', 'stock_number=model'],
+  ['ksa_syarah_semicolon.csv', 'GCC', 'stock_number=#1'],
+  ['uae_auction_lots_from_xlsx.csv', 'GCC'],
+  ['uae_used_cars.csv', 'GCC', 'stock_number=#1'],
+  ['us_auction_lot_paddedvin.csv', 'US'],
+  ['us_carscom_stockhash.csv', 'US'],
+  ['us_dealer_NULLs.csv', 'US'],
+  ['us_homenet_dealer_longtext.csv', 'US'],
+  ['us_pipe_preamble_noheader.csv', 'US', 'stock_number=#1'],
+  ['us_quirk_badvins.csv', 'US'],
+  ['za_autotrader_sepline.csv', 'AU'],
+] as const
+
+test.skipIf(!isHere).each(files)('%s comes back with every row and cell', async (...file) => {
+  const [name, region, map] = file
+  await using yard = await openYard({ region })
+  const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
+  const records: (readonly string[])[] = []
+  for await (const { cells } of source.records) records.push(cells)
+  const maps = map === undefined ? [] : ['--map', map]
+
+  const bytes = await readFile(folder + name)
+  const { document } = await yard.bring(name, bytes, ...maps, '--allow-mass-removal')
+  const id = String(document['importId'])
+  const { stdout } = await yard.give('--rooftop', 'north', '--original', id, '--no-bom')
+
+  const { width, dialect, preamble, header } = source
+  const from_line = preamble.length + (dialect.sepLine ? 1 : 0) + 1
+  const options = { delimiter: dialect.delimiter, relax_column_count: true, from_line }
+  const cells: string[][] = parse(stdout, options).slice(header?.rows ?? 0)
+  const body = cells.map((row) => [...row.slice(0, width), ...row.slice(width + 12)])
+  const padded = (row: readonly string[]) => [
+    ...row,
+    ...Array<string>(Math.max(0, width - row.length)).fill(''),
+  ]
+  expect(document['records']).toBe(records.length)
+  expect(body).toEqual(records.map((row) => padded(row.map(guarded))))
+  expect(cells.every((row) => row[width + 10] !== '')).toBe(true)
+})

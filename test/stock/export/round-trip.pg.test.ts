@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { recordWriter, usualStyle } from '#src/csv/write/csv-text.ts'
+import { openYard, type Yard } from './yard.ts'
+
+const names = ['Stock No', 'VIN', 'Make', 'Model', 'Variant', 'Year', 'Kms', 'Price', 'Cost']
+const more = [
+  'Rego',
+  'Date In Stock',
+  'Colour',
+  'Body',
+  'Status',
+  'Wholesale',
+  'Notes',
+  'Own column',
+]
+
+/** Text as people and programmes put it into a cell. */
+const text = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        ' ',
+        ',',
+        ';',
+        '"',
+        "'",
+        '=',
+        '+',
+        '-',
+        '@',
+        '\n',
+        '\t',
+        '|',
+        '0',
+        '7',
+        'é',
+        'ض',
+        '漢',
+        '\u00A0',
+      ],
+      ...['White', 'GXL', '=1+1', '- full history', 'N/A', '\u200F', '²', '1/2', '01-02', '$'],
+    ),
+    { maxLength: 6 },
+  )
+  .map((parts) => parts.join(''))
+const word = fc.constantFrom('White', 'Blue', 'SUV', 'Ute', 'Sold', 'Available', '')
+const amount = fc.oneof(
+  fc.integer({ min: 1000, max: 99_999 }).map(String),
+  fc.integer({ min: 100_000, max: 9_999_999 }).map((cents) => (cents / 100).toFixed(2)),
+  fc.constantFrom('', 'POA', '$12,990', '0'),
+)
+const plate = fc.constantFrom('ABC 123', '1ab-2cd', '+77', '')
+const day = fc.integer({ min: 10, max: 28 }).map((date) => `2025-05-${date}`)
+
+function row(at: number): fc.Arbitrary<string[]> {
+  const cells: fc.Arbitrary<string>[] = [
+    fc.constantFrom('S', '00', 'A-', '+', '=', '@').map((prefix) => `${prefix}${100_000 + at}`),
+    fc.constantFrom(`6T1BF3FK20X${100_000 + at}`, `6T1BF3FK20X${100_000 + at}`, `HJ75-1${at}`),
+    fc.constantFrom('Toyota', 'Kia', "O'Neill"),
+    ...[text, text, fc.integer({ min: 1990, max: 2025 }).map(String)],
+    fc.oneof(fc.nat(300_000).map(String), fc.constantFrom('', '85,000 km', '50000 mi')),
+    ...[amount, amount, plate, day, word, word, word, amount, text, text],
+  ]
+  return fc.tuple(...cells).map((found) => [...found])
+}
+
+const unitsOf = async ({ database }: Yard) =>
+  (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
+
+test('export and import change no unit, whatever its cells hold', async () => {
+  await using yard = await openYard()
+  const rows = Array.from(
+    { length: 1500 },
+    (_, at) => fc.sample(row(at), { numRuns: 1, seed: at })[0]!,
+  )
+  const file = [[...names, ...more], ...rows].map(recordWriter(usualStyle)).join('')
+  const first = await yard.bring('stock.csv', file, '--map', 'stock_number=Stock No')
+  const before = await unitsOf(yard)
+  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+
+  const second = await yard.bring('again.csv', await yard.file('priced.csv'))
+
+  const accepted = first.document['accepted']
+  expect(accepted).toBeGreaterThan(1000)
+  expect(second.document['changes']).toEqual([])
+  expect(second.document).toMatchObject({ records: accepted, accepted, unchanged: accepted })
+  expect(await unitsOf(yard)).toEqual(before)
+})
