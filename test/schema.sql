@@ -239,9 +239,9 @@ core.stock_import table
   mode character varying(10) not null
   encoding character varying(40) not null
   delimiter character varying(4) not null
-  dialect jsonb not null -- Quote, escape, line end, byte order mark, sep= line
+  dialect jsonb not null -- Quote, escape, line end, byte order mark, sep= line, width, and the text above the records
   preamble jsonb not null -- Lines above the header, as text
-  header jsonb -- Names of the columns as they stand; null: the file has none
+  header jsonb -- { line, rows, names, rowNames, ragged }; null: the file has none
   mapping jsonb not null -- Of each column: field, confidence and evidence
   warnings jsonb not null
   records integer not null
@@ -271,7 +271,6 @@ core.stock_import_row table
   status character varying(12) not null
   issues jsonb not null -- [{ code, severity, line, column, text, hint }]
   cells jsonb not null
-  constraint stock_import_row_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
   constraint stock_import_row_pkey PRIMARY KEY (import_id, line_no)
   constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
   -- Every row of every import with every cell as text, for ever.
@@ -322,10 +321,8 @@ core.stock_unit table
   missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest one does
   off_stock_at timestamp with time zone -- When the days of grace had passed; a mark, never a delete. null: in stock
   import_id bigint not null
-  constraint stock_unit_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
   constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
-  constraint stock_unit_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
   -- One row per vehicle in stock, or once in stock: its current content by the newest list that names it.
 
@@ -334,9 +331,8 @@ core.stock_unit_change table
   rooftop_id integer not null
   stock_no character varying(80) not null
   change character varying(12) not null
-  changes jsonb not null -- { column: [old, new] }; empty for removed
+  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle's
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
-  constraint stock_unit_change_import_id_fkey FOREIGN KEY (import_id) REFERENCES core.stock_import(import_id)
   constraint stock_unit_change_pkey PRIMARY KEY (import_id, stock_no)
   -- What each import did to which unit: the change report, kept.
 

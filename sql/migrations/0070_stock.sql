@@ -1,4 +1,5 @@
--- Dealer stock lists: every file as it came, the stock that they add up to, and its prices.
+-- Dealer stock lists: every file as it came, the stock that they add up to, and its prices. Rows have no foreign keys to
+-- their import (they more than halve the load): they are written in its transaction.
 create table core.stock_import (
   import_id bigint generated always as identity primary key,
   rooftop_id int not null references core.rooftop,
@@ -29,16 +30,16 @@ create table core.stock_import (
 );
 create index stock_import_file on core.stock_import (rooftop_id, sha256);
 comment on table core.stock_import is 'One row per stock list that was imported. The same bytes for the same rooftop are imported once, until another list has changed the stock.';
-comment on column core.stock_import.dialect is 'Quote, escape, line end, byte order mark, sep= line';
+comment on column core.stock_import.dialect is 'Quote, escape, line end, byte order mark, sep= line, width, and the text above the records';
 comment on column core.stock_import.preamble is 'Lines above the header, as text';
-comment on column core.stock_import.header is 'Names of the columns as they stand; null: the file has none';
+comment on column core.stock_import.header is '{ line, rows, names, rowNames, ragged }; null: the file has none';
 comment on column core.stock_import.mapping is 'Of each column: field, confidence and evidence';
 comment on column core.stock_import.collapsed is 'Rows that say again what another row of the file says';
 comment on column core.stock_import.skipped is 'Blank rows, totals, the header once more';
 comment on column core.stock_import.removed is 'Units that a snapshot no longer lists';
 
 create table core.stock_import_row (
-  import_id bigint not null references core.stock_import,
+  import_id bigint not null,
   line_no int not null,
   stock_no varchar(80),
   status varchar(12) not null check (status in ('accepted', 'rejected', 'collapsed', 'skipped')),
@@ -51,7 +52,7 @@ comment on column core.stock_import_row.line_no is 'Physical line of its first c
 comment on column core.stock_import_row.issues is '[{ code, severity, line, column, text, hint }]';
 
 create table core.stock_unit (
-  rooftop_id int not null references core.rooftop,
+  rooftop_id int not null,
   stock_no varchar(80) not null,
   vin varchar(40),
   adcode varchar(40),
@@ -72,7 +73,7 @@ create table core.stock_unit (
   last_seen_at timestamptz not null,
   missing_since timestamptz,
   off_stock_at timestamptz,
-  import_id bigint not null references core.stock_import,
+  import_id bigint not null,
   primary key (rooftop_id, stock_no)
 );
 create index stock_unit_vin on core.stock_unit (vin) where vin is not null;
@@ -84,7 +85,7 @@ comment on column core.stock_unit.missing_since is 'First snapshot that did not 
 comment on column core.stock_unit.off_stock_at is 'When the days of grace had passed; a mark, never a delete. null: in stock';
 
 create table core.stock_unit_change (
-  import_id bigint not null references core.stock_import,
+  import_id bigint not null,
   rooftop_id int not null,
   stock_no varchar(80) not null,
   change varchar(12) not null check (change in ('added', 'updated', 'removed', 'reappeared')),
@@ -92,7 +93,7 @@ create table core.stock_unit_change (
   primary key (import_id, stock_no)
 );
 comment on table core.stock_unit_change is 'What each import did to which unit: the change report, kept.';
-comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed';
+comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle''s';
 
 create table ops.stock_mapping (
   rooftop_id int not null references core.rooftop,

@@ -78,6 +78,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       payloads, with no API call
       quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
                                       did not fit
+      stock                           import <file> | export: dealer stock lists in,
+                                      and priced out again
       reprice [options]               Prices the stock on hand anew, in batches,
                                       however lately it was priced
       links                           refresh | show <kind> <id> | archive: signed

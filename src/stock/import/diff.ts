@@ -1,0 +1,83 @@
+import type pg from 'pg'
+import type { ImportRequest } from './request.ts'
+import type { Staging } from './stage.ts'
+import { unitColumns } from './unit-columns.ts'
+
+/** What the list would do to the stock. */
+export interface Diff {
+  /** Units in stock before. */
+  readonly onHand: number
+  readonly added: number
+  readonly updated: number
+  readonly reappeared: number
+  /** Units that the snapshot does not name. */
+  readonly missing: number
+  /** Stock numbers in stock that now stand for another vehicle: one removed and one added each. */
+  readonly reused: number
+}
+
+/** The reading as written says nothing beside odometer_km. */
+const document = (unit: string) =>
+  `jsonb_build_object(${unitColumns
+    .filter((name) => name !== 'extras' && name !== 'stock_no')
+    .map((name) => `'${name}', ${unit}.${name}`)
+    .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`
+
+/**
+ * Compares stock_stage with the stock of a rooftop, and writes to tables of the transaction alone: stock_diff has a row
+ * for each unit that is not as the list says, stock_gone one for each that the snapshot does not name.
+ */
+export async function compare(
+  client: pg.ClientBase,
+  { rooftopId, importId }: Staging,
+  mode: ImportRequest['mode'],
+): Promise<Diff> {
+  await client.query({ text: diffQuery, values: [rooftopId, importId] })
+  // The same content under another hash: columns in another order.
+  await client.query(
+    "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
+  )
+  await client.query({ text: goneQuery, values: [rooftopId, mode === 'snapshot', importId] })
+  const { rows } = await client.query<Diff>(
+    `select
+       (select count(*) from core.stock_unit
+        where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null)::int as "onHand",
+       count(*) filter (where change = 'added')::int as added,
+       count(*) filter (where change = 'updated')::int as updated,
+       count(*) filter (where change = 'reappeared')::int as reappeared,
+       count(*) filter (where is_reused and was_on_hand)::int as reused,
+       (select count(*) from stock_gone)::int as missing
+     from stock_diff`,
+    [rooftopId, importId],
+  )
+  return rows[0]!
+}
+
+const diffQuery = `
+create temp table stock_diff on commit drop as
+with known as (
+  select stage.line_no, stage.stock_no, coalesce(unit.import_id = $2, true) as is_new,
+    unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
+    coalesce(unit.vin <> stage.vin, false) as is_reused,
+    case when unit.stock_no is not null and unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
+    case when unit.stock_no is not null and unit.content_hash <> stage.content_hash then ${document('stage')} end as new
+  from stock_stage as stage
+  left join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
+  where not stage.is_rejected and (unit.stock_no is null or unit.import_id = $2 or unit.content_hash <> stage.content_hash
+    or unit.missing_since is not null or unit.off_stock_at is not null)
+)
+select line_no, stock_no, is_new, was_on_hand and not is_new as was_on_hand, is_reused,
+  case when is_new or is_reused then 'added' when was_on_hand then 'updated' else 'reappeared' end as change,
+  case when old is null then '{}' else (
+    select coalesce(jsonb_object_agg(key, jsonb_build_array(a.value, b.value)), '{}')
+    from jsonb_each(old) as a full join jsonb_each(new) as b using (key) where a.value is distinct from b.value
+  ) end as changes
+from known`
+
+// A row that was rejected is still a vehicle in the yard, by its stock number or by its VIN.
+const goneQuery = `
+create temp table stock_gone on commit drop as
+select unit.stock_no from core.stock_unit as unit
+where $2::boolean and unit.rooftop_id = $1 and unit.import_id <> $3::bigint and unit.missing_since is null and unit.off_stock_at is null
+  and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
+  and not exists (select from stock_stage as stage where stage.is_rejected and stage.vin = unit.vin)`

@@ -1,0 +1,51 @@
+import type { CellIssue, Severity } from '../../csv/map/typing/issue.ts'
+
+/** Shown of each code, at most. */
+const shown = 100
+const longestText = 300
+const ranks: readonly Severity[] = ['error', 'warning', 'info']
+
+/** Counts issues by code and keeps the first of each: memory does not grow with the file. */
+export class IssueTally {
+  readonly #byCode = new Map<string, { count: number; readonly first: CellIssue[] }>()
+
+  add(issues: readonly CellIssue[]): void {
+    for (const issue of issues) {
+      const known = this.#byCode.get(issue.code)
+      if (!known) this.#byCode.set(issue.code, { count: 1, first: [brief(issue)] })
+      else {
+        known.count += 1
+        if (known.first.length < shown) known.first.push(brief(issue))
+      }
+    }
+  }
+
+  /** As `add`, where only the first have been fetched. */
+  addMany(count: number, first: readonly CellIssue[]): void {
+    const [issue] = first
+    if (!issue) return
+    this.add(first)
+    this.#byCode.get(issue.code)!.count += count - first.length
+  }
+
+  counts(): Record<string, number> {
+    return Object.fromEntries(this.#sorted().map(({ first, count }) => [first[0]!.code, count]))
+  }
+
+  /** Errors first, then by line. */
+  first(most = shown): CellIssue[] {
+    return this.#sorted().flatMap(({ first }) => first.slice(0, most))
+  }
+
+  #sorted() {
+    const rank = (issue: CellIssue) => ranks.indexOf(issue.severity)
+    return [...this.#byCode.values()].sort((a, b) => rank(a.first[0]!) - rank(b.first[0]!))
+  }
+}
+
+/** An issue without the rest of a cell that goes on for pages: the cell itself is kept. */
+export function brief(issue: CellIssue): CellIssue {
+  const { text } = issue
+  if (text.length <= longestText) return issue
+  return { ...issue, text: `${text.slice(0, longestText).toWellFormed()}…` }
+}

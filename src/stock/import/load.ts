@@ -1,0 +1,146 @@
+import type pg from 'pg'
+import type { Mapping } from '../../csv/map/column-mapping.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { UsageError } from '../../errors.ts'
+import { applyDiff, endGrace } from './apply.ts'
+import { compare, type Diff } from './diff.ts'
+import { type Duplicates, settleDuplicates } from './duplicates.ts'
+import { guard } from './guard.ts'
+import { rememberMapping } from './known.ts'
+import type { Fingerprinted, OpenList } from './open-list.ts'
+import { finishImport, startImport } from './record-import.ts'
+import { type WaitingFile, writeRejects } from './rejects.ts'
+import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
+import type { ImportRequest, ImportServices } from './request.ts'
+import { firstChanges } from './shown-changes.ts'
+import { createStage, dryRows, keptRows, Stage, type Staging } from './stage.ts'
+import { type TypedList, typeRows } from './type-rows.ts'
+
+/** A list that is about to be loaded, in the transaction that it is loaded in. */
+export interface Loading {
+  readonly tx: Tx
+  readonly services: ImportServices
+  readonly request: ImportRequest
+  readonly bytes: Fingerprinted
+  readonly rooftopId: number
+  readonly list: OpenList
+  readonly mapping: Mapping
+}
+
+export interface Loaded {
+  readonly report: StockImportReport
+  readonly rejects: WaitingFile | null
+}
+
+/** Types, stages, compares and writes: everything within the open transaction, which a fault undoes. */
+export async function load(loading: Loading): Promise<Loaded> {
+  const { tx, services, request, rooftopId, list, mapping } = loading
+  const { client } = tx
+  const rowsTable = request.dryRun ? dryRows : keptRows
+  await createStage(client, request.dryRun)
+  const importId = request.dryRun
+    ? 0
+    : await startImport(client, rooftopId, list, mapping, loading.bytes, request)
+  const { dryRun, now } = request
+  const staging: Staging = { rowsTable, importId, rooftopId, dryRun, now }
+  const typed = await stageRows(loading, staging)
+  services.crashPoint?.('rows-written')
+  const twice = await settleDuplicates(client, staging)
+  const rows = countRows(typed.counts, twice)
+  typed.tally.addMany(twice.rejected, twice.rejectedFirst)
+  typed.tally.addMany(twice.sameVin, twice.sameVinFirst)
+  const diff = await compare(client, staging, request.mode)
+  await guard(client, request, rows, typed.tally.first(), diff)
+  const units = countUnits(rows, diff)
+  if (!request.dryRun) {
+    await applyDiff(client, staging)
+    await rememberMapping(client, rooftopId, mapping)
+    await finishImport(client, importId, typed, rows, units)
+  }
+  const { graceDays } = services.warehouse.config.stock
+  const offStock = await endGrace(client, rooftopId, graceDays, request)
+  const changes = await firstChanges(client)
+  const rejects = await rejectsOf(client, loading, { rowsTable, importId }, rows)
+  const report = reportOf(loading, typed, rows, units, offStock)
+  const rejectsFile = rejects ? request.rejects : null
+  return {
+    report: { ...report, importId: request.dryRun ? null : importId, changes, rejectsFile },
+    rejects,
+  }
+}
+
+async function stageRows(
+  { tx: { client }, services, request, list, mapping }: Loading,
+  staging: Staging,
+): Promise<TypedList> {
+  await client.query('savepoint staging')
+  const newStage = () => new Stage(client, staging, services.signal)
+  const typed = await typeRows(list, mapping, request, newStage(), async () => {
+    await client.query('rollback to savepoint staging')
+    return newStage()
+  })
+  if (typed.isCut && request.mode === 'snapshot') throw new UsageError(cutText(request, typed))
+  return typed
+}
+
+/** In a list that was cut, the vehicles behind the cut would count as gone. */
+function cutText({ file }: ImportRequest, { warnings }: TypedList): string {
+  const hint = warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint
+  return `${file}: ${hint}. Nothing was imported, since what is missing would count as sold. To take the rows that are there, add --mode delta.`
+}
+
+function countRows(counts: RowCounts, { collapsed, rejected }: Duplicates): RowCounts {
+  return {
+    ...counts,
+    accepted: counts.accepted - collapsed - rejected,
+    rejected: counts.rejected + rejected,
+    collapsed,
+  }
+}
+
+function countUnits({ accepted }: RowCounts, diff: Diff): UnitCounts {
+  const { added, updated, reappeared, missing, reused } = diff
+  const unchanged = accepted - added - updated - reappeared
+  return { added, updated, unchanged, removed: missing + reused, reappeared }
+}
+
+async function rejectsOf(
+  client: pg.ClientBase,
+  { request, list, mapping }: Loading,
+  from: { readonly rowsTable: string; readonly importId: number },
+  { rejected }: RowCounts,
+): Promise<WaitingFile | null> {
+  if (request.rejects === null || rejected === 0) return null
+  const { dialect, header } = list.csv
+  const { delimiter } = dialect
+  const names = header?.names ?? null
+  return await writeRejects(client, request.rejects, {
+    ...from,
+    ...{ delimiter, names, columns: mapping.columns },
+  })
+}
+
+function reportOf(
+  { request, list, mapping }: Loading,
+  typed: TypedList,
+  rows: RowCounts,
+  units: UnitCounts,
+  offStock: number,
+): Omit<StockImportReport, 'importId' | 'changes' | 'rejectsFile'> {
+  const { rooftop, file, mode, dryRun } = request
+  return {
+    rooftop: rooftop.uid,
+    file,
+    mode,
+    status: dryRun ? 'dry-run' : 'imported',
+    encoding: typed.encoding.name,
+    delimiter: list.csv.dialect.delimiter,
+    mapping: mapping.columns,
+    ...rows,
+    ...units,
+    offStock,
+    issueCounts: typed.tally.counts(),
+    issues: typed.tally.first(),
+    warnings: typed.warnings,
+  }
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { isKnownHeader } from '../../csv/map/aliases.ts'
+import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
+import { headerFingerprint } from '../../csv/map/fingerprint.ts'
+import { proposeMapping } from '../../csv/map/mapping.ts'
+import { mapArguments, unsureText } from '../../csv/map/mapping-text.ts'
+import { parseOverrides } from '../../csv/map/overrides.ts'
+import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
+import { readCsv } from '../../csv/read/read-csv.ts'
+import { CsvRefusal } from '../../csv/read/refusal.ts'
+import { messageOf, UsageError } from '../../errors.ts'
+import { mappingOfList } from '../export/own-mapping.ts'
+import { ownColumnsOf } from './own-columns.ts'
+import type { ImportRequest } from './request.ts'
+
+/** Records that show what the columns hold. */
+const sampleSize = 500
+
+/** A file by its bytes. */
+export interface Fingerprinted {
+  readonly sha256: Buffer
+  readonly bytes: number
+}
+
+/** A list whose beginning is understood. */
+export interface OpenList {
+  readonly csv: CsvFile
+  /** The first records; `rest` goes on behind them. */
+  readonly sample: readonly CsvRecord[]
+  readonly rest: AsyncIterator<CsvRecord>
+  /** Names of the columns that are the dealer's; null: the file has no header. */
+  readonly names: readonly string[] | null
+  readonly width: number
+}
+
+/** UsageError where there is no such file, or nothing that can be read. */
+export async function fingerprintFile(file: string): Promise<Fingerprinted> {
+  try {
+    if ((await stat(file)).isDirectory())
+      throw new UsageError(`${file} is a folder: name the CSV file in it.`)
+    const hash = createHash('sha256')
+    let bytes = 0
+    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) {
+      hash.update(chunk as Buffer)
+      bytes += (chunk as Buffer).length
+    }
+    return { sha256: hash.digest(), bytes }
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    const isMissing = (cause as { code?: unknown }).code === 'ENOENT'
+    throw new UsageError(
+      isMissing
+        ? `${file} does not exist: check the path of the stock list.`
+        : `${file} cannot be read (${messageOf(cause)}): check its rights.`,
+      { cause },
+    )
+  }
+}
+
+/** Finds encoding, dialect and header, and reads a sample. */
+export async function openList({ file, rooftop }: ImportRequest): Promise<OpenList> {
+  const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
+  const rest = csv.records[Symbol.asyncIterator]()
+  const sample: CsvRecord[] = []
+  while (sample.length < sampleSize) {
+    const next = await rest.next()
+    if (next.done) break
+    sample.push(next.value)
+  }
+  const all = csv.header?.names ?? null
+  const width = csv.width - ownColumnsOf(all ?? [])
+  return { csv, sample, rest, names: all?.slice(0, width) ?? null, width }
+}
+
+export function fingerprintOf({ names, width }: OpenList): string {
+  return headerFingerprint(names, width)
+}
+
+/** The mapping of a list. UsageError with the proposal, and with what to type, where it is not sure. */
+export function mapList(
+  list: OpenList,
+  request: ImportRequest,
+  remembered: RememberedMapping | null,
+): Mapping {
+  const { csv, names, width } = list
+  const rows = list.sample
+    .filter(({ problem }) => !problem)
+    .map(({ cells }) => cells.slice(0, width))
+  const mapping = proposeMapping(names, rows, {
+    overrides: parseOverrides(request.maps, names, width),
+    remembered: mappingOfList(names ?? []) ?? remembered,
+    ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
+  })
+  if (mapping.status === 'sure') return mapping
+  throw new UsageError(unsure(mapping, request))
+}
+
+function unsure(mapping: Mapping, { file, rooftop, maps }: ImportRequest): string {
+  const wanted = [...new Set([...maps, ...mapping.doubts.flatMap((doubt) => doubt.maps)])]
+  const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}`
+  const asked =
+    wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
+  return [
+    `${basename(file)}: nothing was imported, because it is not certain what its columns hold.`,
+    unsureText(mapping),
+    'The whole command:',
+    `  ${command} ${asked}`,
+  ].join('\n')
+}
+
+/** Says of which file a refusal speaks. */
+export function naming(file: string, error: unknown): unknown {
+  if (!(error instanceof CsvRefusal)) return error
+  return new UsageError(`${file}: ${error.message}. Nothing was imported.`, { cause: error })
+}

@@ -1,0 +1,39 @@
+import type { RememberedMapping } from '../../csv/map/column-mapping.ts'
+import { type Field, fields } from '../../csv/map/fields.ts'
+import { headerFingerprint } from '../../csv/map/fingerprint.ts'
+import { countAppended, priceColumns } from '../export/columns.ts'
+import { mappingOfList } from '../export/own-mapping.ts'
+
+/** What the rejects file has behind the dealer's own columns. */
+export const rejectColumns = ['_line', '_errors'] as const
+
+/** How many columns at the end of a file are ours: they are read over, so that a file that we wrote maps as the dealer's did. */
+export function ownColumnsOf(names: readonly string[]): number {
+  const rejects = endsWith(names, rejectColumns)
+  const before = names.slice(0, names.length - rejects)
+  return rejects + (countAppended(before) || endsWith(before, priceColumns))
+}
+
+/** The names that a rejects file has where the dealer's file has none. */
+export function madeNames(
+  columns: readonly { readonly index: number; readonly field: Field | null }[],
+): readonly string[] {
+  return columns.map(({ field, index }) => field ?? `column ${index + 1}`)
+}
+
+/** The mapping of a file that we wrote ourselves, by all its names; null where it is the dealer's. */
+export function ownMappingOf(all: readonly string[]): RememberedMapping | null {
+  const names = all.slice(0, all.length - ownColumnsOf(all))
+  const list = mappingOfList(names)
+  if (list || endsWith(all, rejectColumns) === 0) return list
+  const columns = names.map((name) => fields.find((field) => field === name) ?? null)
+  const isMade = madeNames(columns.map((field, index) => ({ field, index }))).every(
+    (name, index) => name === names[index],
+  )
+  return isMade ? { fingerprint: headerFingerprint(names, names.length), columns } : null
+}
+
+function endsWith(names: readonly string[], own: readonly string[]): number {
+  const last = names.slice(-own.length)
+  return own.every((name, index) => last[index]?.trim() === name) ? own.length : 0
+}

@@ -1,0 +1,122 @@
+import { constants, createWriteStream } from 'node:fs'
+import { access, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type pg from 'pg'
+import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
+import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import { byteOrderMark, recordWriter, usualStyle } from '../../csv/write/csv-text.ts'
+import { guarded } from '../../csv/write/guard.ts'
+import { messageOf, UsageError } from '../../errors.ts'
+import { madeNames, rejectColumns } from './own-columns.ts'
+
+const page = 1000
+/** What Excel opens without being asked. */
+const commonDelimiters = [',', ';', '\t', '|']
+
+/** UsageError where the file is there already, or cannot be written: before anything is read. */
+export async function checkRejectsPath(file: string): Promise<void> {
+  const exists = await access(file).then(
+    () => true,
+    () => false,
+  )
+  if (exists)
+    throw new UsageError(
+      `--rejects ${file}: the file is there already and is not overwritten. Name another, or move it away.`,
+    )
+  try {
+    await access(dirname(file), constants.W_OK)
+  } catch (cause) {
+    throw new UsageError(
+      `--rejects ${file}: the folder cannot be written to (${messageOf(cause)}).`,
+      { cause },
+    )
+  }
+}
+
+/** A file that is written and not yet in its place. */
+export interface WaitingFile {
+  place(): Promise<void>
+  discard(): Promise<void>
+}
+
+/** An import, being made or kept, and how its file is written. */
+export interface RejectsSource {
+  readonly rowsTable: string
+  readonly importId: number
+  readonly delimiter: string
+  /** null: the file has no header. */
+  readonly names: readonly string[] | null
+  /** The dealer's own. */
+  readonly columns: readonly Pick<ColumnMapping, 'index' | 'field'>[]
+}
+
+/**
+ * Writes the rejected rows, as `--rejects` has it: the dealer's columns, then the line and the errors of each row. No row
+ * runs as a formula, and the file can be corrected and imported alone.
+ */
+export async function writeRejects(
+  client: pg.ClientBase,
+  file: string,
+  source: RejectsSource,
+): Promise<WaitingFile> {
+  const part = `${file}.part`
+  const discard = () => rm(part, { force: true })
+  try {
+    await pipeline(Readable.from(rejectsText(client, source)), createWriteStream(part))
+  } catch (error) {
+    await discard()
+    throw error
+  }
+  return { place: () => rename(part, file), discard }
+}
+
+async function* rejectsText(
+  client: pg.ClientBase,
+  { rowsTable, importId, delimiter, names, columns }: RejectsSource,
+): AsyncGenerator<string> {
+  const isCommon = commonDelimiters.includes(delimiter)
+  const write = recordWriter({ ...usualStyle, delimiter: isCommon ? delimiter : ',' })
+  const width = columns.length
+  const own = names?.slice(0, width).map(guarded) ?? madeNames(columns)
+  yield byteOrderMark + write([...own, ...rejectColumns])
+  for await (const { line_no, cells, issues } of rejectedRows(client, rowsTable, importId)) {
+    const kept = Array.from({ length: width }, (_, index) => guarded(cells[index] ?? ''))
+    // Cells beyond the columns belong to none: they are told with the errors.
+    const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
+    yield write([...kept, String(line_no), guarded(errorText(issues, beyond))])
+  }
+}
+
+function errorText(issues: readonly CellIssue[], beyond: readonly string[]): string {
+  const errors = issues
+    .filter(({ severity }) => severity === 'error')
+    .map(({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`)
+  const rest = beyond.length === 0 ? [] : [`cells too many: ${beyond.join(' | ')}`]
+  return [...errors, ...rest].join('; ')
+}
+
+interface RejectedRow {
+  readonly line_no: number
+  readonly cells: readonly string[]
+  readonly issues: readonly CellIssue[]
+}
+
+async function* rejectedRows(
+  client: pg.ClientBase,
+  rowsTable: string,
+  importId: number,
+): AsyncGenerator<RejectedRow> {
+  let after = 0
+  for (;;) {
+    const { rows } = await client.query<RejectedRow>(
+      `select line_no, cells, issues from ${rowsTable}
+       where import_id = $1 and line_no > $2 and status = 'rejected' order by line_no limit ${page}`,
+      [importId, after],
+    )
+    yield* rows
+    if (rows.length < page) return
+    after = rows.at(-1)!.line_no
+  }
+}

@@ -1,0 +1,125 @@
+import type { Mapping } from '../../csv/map/column-mapping.ts'
+import { isKnownHeader } from '../../csv/map/aliases.ts'
+import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import { rowTyper } from '../../csv/map/typing/row.ts'
+import {
+  type ColumnStyles,
+  readAlike,
+  startStyles,
+  type TypingOptions,
+} from '../../csv/map/typing/styles.ts'
+import type { CsvEncoding, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
+import { readCsv } from '../../csv/read/read-csv.ts'
+import { IssueTally } from './issue-tally.ts'
+import type { OpenList } from './open-list.ts'
+import type { RowCounts } from './report.ts'
+import { type ImportRequest, todayAt } from './request.ts'
+import type { Stage } from './stage.ts'
+import { fitted } from './unit-columns.ts'
+
+export interface TypedList {
+  readonly counts: RowCounts
+  readonly tally: IssueTally
+  readonly encoding: CsvEncoding
+  readonly warnings: readonly CellIssue[]
+  readonly isCut: boolean
+}
+
+/**
+ * Types every record and stages it. The columns' styles are taken from the first records; where the rest of the file
+ * proves another style, `restage` gives an empty stage and the file is read once more.
+ */
+export async function typeRows(
+  list: OpenList,
+  mapping: Mapping,
+  request: ImportRequest,
+  stage: Stage,
+  restage: () => Promise<Stage>,
+): Promise<TypedList> {
+  const options = typingOptions(request)
+  const evidence = startStyles(mapping, options)
+  const observe = ({ cells, problem }: CsvRecord) => {
+    if (!problem || problem.repaired) evidence.observe(cells)
+  }
+  for (const record of list.sample) observe(record)
+  const first = evidence.styles()
+  const run = new Run(mapping, first, stage)
+  for (const record of list.sample) await run.take(record)
+  for (let next = await list.rest.next(); !next.done; next = await list.rest.next()) {
+    observe(next.value)
+    const wait = run.take(next.value)
+    if (wait) await wait
+  }
+  await stage.end()
+  const last = evidence.styles()
+  if (readAlike(first, last)) return run.result(list.csv, last)
+  return await again(mapping, last, request, await restage())
+}
+
+async function again(
+  mapping: Mapping,
+  styles: ColumnStyles,
+  { file, rooftop }: ImportRequest,
+  stage: Stage,
+): Promise<TypedList> {
+  const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
+  const run = new Run(mapping, styles, stage)
+  for await (const record of csv.records) {
+    const wait = run.take(record)
+    if (wait) await wait
+  }
+  await stage.end()
+  return run.result(csv, styles)
+}
+
+function typingOptions(request: ImportRequest): TypingOptions {
+  const { region, currency, odometerUnit } = request.rooftop
+  return { market: region, currency, odometerUnit, today: todayAt(request) }
+}
+
+/** One way through the file. */
+class Run {
+  readonly #type: ReturnType<typeof rowTyper>
+  readonly #stage: Stage
+  readonly #width: number
+  readonly #tally = new IssueTally()
+  readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
+
+  constructor(mapping: Mapping, styles: ColumnStyles, stage: Stage) {
+    this.#type = rowTyper(mapping, styles)
+    this.#width = mapping.columns.length
+    this.#stage = stage
+  }
+
+  take(record: CsvRecord): Promise<void> | undefined {
+    const row = fitted(this.#type(withoutOwn(record, this.#width)), record.line)
+    this.#counts[row.status] += 1
+    if (row.issues.length > 0) this.#tally.add(row.issues)
+    return this.#stage.add(record, row)
+  }
+
+  result(
+    csv: { readonly encoding: CsvEncoding; readonly warnings: readonly CsvWarning[] },
+    styles: ColumnStyles,
+  ): TypedList {
+    const { accepted, rejected, skipped } = this.#counts
+    const records = accepted + rejected + skipped
+    return {
+      counts: { records, accepted, rejected, collapsed: 0, skipped },
+      tally: this.#tally,
+      encoding: csv.encoding,
+      warnings: [...csv.warnings.map(asIssue), ...styles.issues],
+      isCut: csv.warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
+    }
+  }
+}
+
+/** The dealer's cells: what an export has appended makes no blank row a vehicle. */
+function withoutOwn(record: CsvRecord, width: number): CsvRecord {
+  const { cells } = record
+  return cells.length <= width ? record : { ...record, cells: cells.slice(0, width) }
+}
+
+function asIssue({ code, line, message }: CsvWarning): CellIssue {
+  return { code, severity: 'warning', line, column: null, text: '', hint: message }
+}

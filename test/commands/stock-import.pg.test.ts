@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
+import { forecourt } from '../support/child.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { aVehicle, listOf, vehicles } from '../stock/import-house.ts'
+
+async function openShop() {
+  const database = await createTestDatabase()
+  const folder = await temporaryFolder()
+  const config = {
+    warehouse: { url: database.url },
+    keys: { au: { value: 'key-of-the-group', kind: 'partner', region: 'AU' } },
+    rooftops: [
+      { uid: 'u1', name: 'Northside', key: 'au', timezone: 'Australia/Sydney', currency: 'AUD' },
+    ],
+  }
+  await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
+  const importing = ['stock', 'import', 'list.csv', '--rooftop', 'u1']
+  return {
+    pool: database.pool,
+    folder: folder.path,
+    importing,
+    list: (content: string) => writeFile(join(folder.path, 'list.csv'), content),
+    run: (...args: string[]) => runCli([...importing, ...args], { cwd: folder.path }),
+    [Symbol.asyncDispose]: async () => {
+      await database[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a person reads counts, changes and the first errors; exit 1 when rows were rejected', async () => {
+  await using shop = await openShop()
+  await shop.list(listOf(vehicles(3)))
+  await shop.run()
+  await shop.list(
+    listOf([
+      aVehicle(1, { price: '18990' }),
+      aVehicle(2),
+      aVehicle(4, { price: '1x2' }),
+      aVehicle(5),
+    ]),
+  )
+
+  const { code, stdout, stderr } = await shop.run()
+
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  expect(stdout.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
+    "Import 2: ./list.csv at u1 (snapshot, utf-8, ",")
+      4 records = 3 accepted + 1 rejected + 0 repeated + 0 skipped
+      3 accepted = 1 added + 1 updated + 1 unchanged + 0 reappeared; 1 removed
+    Added:
+      S0005
+    Updated:
+      S0001: asking_price 20001 → 18990
+    Removed:
+      S0003
+    Of its rows:
+      error type-error (1)
+        line 4, Price "1x2": this is not an amount of money: correct the cell or leave it empty (type-error)
+    With --rejects <file> the rejected rows are written to a file of their own.
+    "
+  `)
+})
+
+test('--json is one document, and the same file again is exit 0 with nothing to do', async () => {
+  await using shop = await openShop()
+  await shop.list(listOf(vehicles(3)))
+
+  const first = await shop.run('--json')
+  const again = await shop.run()
+
+  expect(first.code).toBe(0)
+  const document = JSON.parse(first.stdout)
+  expect(Object.keys(document)).toEqual(
+    expect.arrayContaining([
+      ...['importId', 'rooftop', 'file', 'mode', 'status', 'encoding', 'delimiter', 'mapping'],
+      ...[
+        'records',
+        'accepted',
+        'rejected',
+        'collapsed',
+        'skipped',
+        'added',
+        'updated',
+        'unchanged',
+      ],
+      ...['removed', 'reappeared', 'changes', 'issues', 'warnings'],
+    ]),
+  )
+  expect(document).toMatchObject({ importId: 1, rooftop: 'u1', status: 'imported', added: 3 })
+  expect(again).toMatchObject({ code: 0, stderr: '' })
+  expect(again.stdout).toMatch(/already imported as import 1, nothing to do\.\n$/)
+})
+
+test('an unknown rooftop, a wrong mode and a missing file are exit 2, and leave nothing', async () => {
+  await using shop = await openShop()
+  await shop.list(listOf(vehicles(3)))
+
+  const unknown = await runCli(['stock', 'import', 'list.csv', '--rooftop', 'u9'], {
+    cwd: shop.folder,
+  })
+  const mode = await shop.run('--mode', 'merge')
+  const missing = await runCli(['stock', 'import', 'none.csv', '--rooftop', 'u1', '--json'], {
+    cwd: shop.folder,
+  })
+
+  expect([unknown.code, mode.code, missing.code]).toEqual([2, 2, 2])
+  expect(unknown.stderr).toBe('--rooftop u9 is not in the config; known are: u1.\n')
+  expect(mode.stderr).toMatch(/snapshot, delta/)
+  expect(JSON.parse(missing.stdout).error).toMatch(/none\.csv does not exist/)
+  const { rows } = await shop.pool.query('select from core.rooftop')
+  expect(rows).toEqual([])
+})
+
+test('a mapping that is not sure is exit 2 with the command to type', async () => {
+  await using shop = await openShop()
+  await shop.list('Code,Make,Model\nA17,Toyota,Corolla\nB18,Mazda,3\nC19,Kia,Rio\n')
+
+  const { code, stdout, stderr } = await shop.run()
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
+    "list.csv: nothing was imported, because it is not certain what its columns hold.
+    No column holds a stock number or a VIN, so the vehicles cannot be told apart from one file to the next. Export the list again with one of the two.
+
+    The columns as they would be read:
+      #1  Code   (kept as it is)        A17 · B18 · C19
+      #2  Make   make             99 %  Toyota · Mazda · Kia
+      #3  Model  model            96 %  Corolla · 3 · Rio
+    Leave a field out with --map <field>= (nothing after the sign). It is remembered for this rooftop and header.
+    The whole command:
+      forecourt stock import ./list.csv --rooftop u1 --map stock_number=<header> (or vin=)
+    "
+  `)
+})
+
+test.for(['rows-written', 'before-commit'])(
+  'a kill at %s leaves nothing, and the next import loads the list',
+  async (point) => {
+    await using shop = await openShop()
+    await shop.list(listOf([...vehicles(40), aVehicle(41, { km: '1x2' })]))
+    const rejects = ['--rejects', 'rejects.csv']
+
+    const env = { FORECOURT_CRASH_AT: point }
+    const killed = await forecourt([...shop.importing, ...rejects], { cwd: shop.folder, env })
+    const tables = [
+      'stock_import',
+      'stock_import_row',
+      'stock_unit',
+      'stock_unit_change',
+      'rooftop',
+    ]
+    const counts = await shop.pool.query(
+      tables.map((table) => `select count(*)::int as rows from core.${table}`).join(' union all '),
+    )
+    const hadRejects = existsSync(join(shop.folder, 'rejects.csv'))
+    const next = await shop.run(...rejects, '--json')
+
+    expect(killed.signal).toBe('SIGKILL')
+    expect([...counts.rows, hadRejects]).toEqual([...tables.map(() => ({ rows: 0 })), false])
+    expect(JSON.parse(next.stdout)).toMatchObject({ added: 40, rejected: 1 })
+    expect(existsSync(join(shop.folder, 'rejects.csv'))).toBe(true)
+  },
+)

@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { UsageError } from '#src/errors.ts'
+import { listOf, openImportHouse, vehicles } from './import-house.ts'
+
+const zip = (name: string) =>
+  Buffer.concat([Buffer.from('504b030414000000', 'hex'), Buffer.from(name), Buffer.alloc(60)])
+const good = listOf(vehicles(6))
+
+test.for<readonly [string, string | Uint8Array, RegExp]>([
+  [
+    'a binary file',
+    Buffer.from(Array.from({ length: 4000 }, (_, at) => (at * 37) % 32)),
+    /this is not text/,
+  ],
+  ['a PDF', '%PDF-1.7\n1 0 obj', /PDF document, not CSV/],
+  ['an xlsx that is called .csv', zip('[Content_Types].xml'), /Excel workbook.*Save As/],
+  ['a zip', zip('stock.csv'), /zip archive.*unpack it first/],
+  ['a gzip', gzipSync(good), /gzip archive.*unpack it first/],
+  ['0 bytes', '', /the file is empty.*export the stock list again/],
+  ['blank lines', '\n\n\n', /No column holds a stock number/],
+  [
+    'a file that is cut in a quoted cell',
+    `${good}S0007,JT,"Toyo`,
+    /the file ends within a quoted cell.*--mode delta/,
+  ],
+  [
+    '10,000 columns',
+    `${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(',')}\n`,
+    /has 10000 cells, and the most is/,
+  ],
+  [
+    'a cell of 50 MB',
+    `${good}S0007,"${'x'.repeat(50_000_000)}",Toyota,Corolla,2019,1,2,Red\n`,
+    /at line 8 is longer than [\d,]+ bytes: .*(shorten|split)/,
+  ],
+  ['a web page', '<!DOCTYPE html><html><body>Log in</body></html>', /web page/],
+  [
+    'prose',
+    'Dear all,\nplease find attached the list.\nKind regards\n',
+    /No column holds a stock number/,
+  ],
+])('%s: refused with what to do, nothing changed', async ([, content, message]) => {
+  await using house = await openImportHouse()
+  await house.import(good)
+  const before = await house.content()
+
+  const refused = house.import(content)
+
+  await expect(refused).rejects.toThrow(UsageError)
+  await expect(refused).rejects.toThrow(message)
+  expect(await house.content()).toEqual(before)
+})
+
+test('a missing file and a folder are refused by name', async () => {
+  await using house = await openImportHouse()
+  await mkdir(join(house.folder, 'lists'))
+
+  const missing = () => house.importFile(join(house.folder, 'none.csv'))
+  const folder = () => house.importFile(join(house.folder, 'lists'))
+
+  await expect(missing()).rejects.toThrow(/none\.csv does not exist: check the path/)
+  await expect(folder()).rejects.toThrow(/lists is a folder: name the CSV file in it/)
+})
+
+test('of a file that is cut the whole rows can be taken as a delta', async () => {
+  await using house = await openImportHouse()
+  await house.import(good)
+
+  const cut = `${listOf(vehicles(2, 6))}S0008,JT,"Toyo`
+  const report = await house.import(cut, { mode: 'delta' })
+
+  expect(report).toMatchObject({ records: 3, accepted: 2, rejected: 1, added: 1, removed: 0 })
+  expect(report.warnings).toMatchObject([{ code: 'TRUNCATED_FILE' }])
+})
+
+test('what Postgres cannot hold does not stop a list', async () => {
+  await using house = await openImportHouse()
+  const odd = good.replace('Toyota', 'Toy\0ota').replace('Red', 'R\\N\ted\\').replace('Red', 'Re"d')
+
+  const report = await house.import(odd)
+
+  expect(report).toMatchObject({ accepted: 6, rejected: 0 })
+  const [first] = await house.rows<{ cells: string[] }>(
+    'select cells from core.stock_import_row order by line_no',
+  )
+  expect(first!.cells[2]).toBe('Toy\uFFFDota')
+})
