@@ -14,6 +14,7 @@ export const countNames = [
   'windows',
   'requests',
   'retries',
+  'saved',
 ]
 
 /** Counts that are all nought but for those given. */

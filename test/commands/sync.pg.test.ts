@@ -27,6 +27,14 @@ test('sync --json prints one document in the shape of the contract', async () =>
       }),
       pricing: counts({ listed: 6, hydrated: 6, inserted: 6, requests: 6 }),
       users: counts({ hydrated: 2, requests: 2 }),
+      'vehicle-checks': counts({
+        listed: expect.any(Number),
+        hydrated: expect.any(Number),
+        unchanged: expect.any(Number),
+        requests: expect.any(Number),
+        saved: expect.any(Number),
+      }),
+      'stock-prices': counts({}),
     },
     rooftops: { 'rooftop-1': { status: 'ok' } },
   })
