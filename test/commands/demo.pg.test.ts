@@ -22,11 +22,12 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
       rows.every(({ gaps, overlaps }) => gaps === 0 && overlaps === 0),
     )
     expect(report.questions).toHaveLength(3)
-    expect(second.stdout).toContain('nothing was rewritten')
-    expect(JSON.parse(third.stdout).streams).toMatchObject({
-      evaluations: { inserted: 0, updated: 0, quarantined: 0 },
-      users: { inserted: 0, updated: 0, quarantined: 0 },
-    })
+    expect(second.stdout).toContain('A nightly run over 6 rooftops')
+    const { users, evaluations } = JSON.parse(third.stdout).streams
+    expect(users).toMatchObject({ inserted: 0, updated: 0, quarantined: 0 })
+    // The sandbox's clock goes on: one or two may have been completed or edited since.
+    expect(evaluations.inserted + evaluations.updated).toBeLessThan(5)
+    expect(evaluations.quarantined).toBe(0)
   } finally {
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
