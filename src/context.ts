@@ -1,9 +1,12 @@
 import path from 'node:path'
 import type pg from 'pg'
+import { assertMayMigrate, restoreAccess } from './access/restore.ts'
 import type { Config } from './config.ts'
 import type { Effect } from './contract/operation.ts'
 import { openPool } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
+import { readMarts } from './db/mart-files.ts'
+import { buildMarts, martsAreCurrent } from './db/marts.ts'
 import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
 import type { Log } from './log.ts'
@@ -72,16 +75,22 @@ export async function connectWarehouse(config: Config, log: Log): Promise<Wareho
   return { config, log, pool, db, url, embedded: given === null, [Symbol.asyncDispose]: close }
 }
 
-/** Brings schema and work engine up to date; what `migrate` does, and every command that writes does first. */
+/** Brings schema, work engine and marts up to date; what `migrate` does, and every command that writes does first. */
 export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string[] }> {
+  const marts = await readMarts()
   const { pending, version } = await migrationStatus(pool)
   if (pending.length === 0 && version > 0) {
     await assertSchemaCurrent(pool)
-    if (await hasQueue(pool)) return { applied: [] }
+    if ((await hasQueue(pool)) && (await martsAreCurrent(pool, marts))) return { applied: [] }
   }
-  const result = await migrate(pool)
+  const lacking = pending.length > 0 ? `migration ${pending[0]}` : `marts ${marts.version}`
+  await assertMayMigrate(pool, lacking)
+  const { applied } = await migrate(pool)
   await installQueue(pool)
-  return result
+  const areBuilt = await martsAreCurrent(pool, marts)
+  // A migration may also have made tables that the writer has a right to.
+  if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
+  return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
 }
 
 async function hasQueue(pool: pg.Pool): Promise<boolean> {

@@ -2,6 +2,47 @@
 
 core schema
 
+core.agg_evaluation_day table
+  rooftop_id integer not null
+  completed_date_local date not null
+  user_id bigint not null -- 0: the evaluation names no salesperson
+  currency_code character(3) not null
+  appraisals integer not null
+  with_price integer not null -- With a final_price, 0 included; value_sum is their sum in currency_code
+  value_sum numeric(24,3) not null
+  photos integer not null -- Sum of photo_count
+  no_photo integer not null
+  under_eight integer not null -- 1 to 7 photos
+  hero_default integer not null -- Photos, and a hero that nobody chose (hero_source = default)
+  hero_missing integer not null -- Photos without a hero, which the document rules out [A §5]
+  complete integer not null -- 8 photos or more, and a hero that somebody chose
+  timed integer not null -- With an exact creation (CreatedAt) that is not after the completion
+  ttc_bucket_0 integer not null -- Timed ones by minutes from creation to completion: up to 5. The next up to 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10080 (each bound included), the last all others
+  ttc_bucket_1 integer not null
+  ttc_bucket_2 integer not null
+  ttc_bucket_3 integer not null
+  ttc_bucket_4 integer not null
+  ttc_bucket_5 integer not null
+  ttc_bucket_6 integer not null
+  ttc_bucket_7 integer not null
+  ttc_bucket_8 integer not null
+  ttc_bucket_9 integer not null
+  ttc_bucket_10 integer not null
+  ttc_bucket_11 integer not null
+  constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
+  -- Evaluations that the source still shows, counted by rooftop, local day of completion, salesperson and currency: what core.evaluation_days counts, kept by triggers. A row that would count none is not there.
+
+core.agg_recon_day table
+  rooftop_id integer not null
+  completed_date_local date not null
+  recon_type character varying(120) not null -- As sent; empty: the line has none
+  currency_code character(3) not null
+  first_cost numeric(24,3) not null -- Lines of the first content that was seen, in currency_code
+  last_cost numeric(24,3) not null -- Lines of the present content, in currency_code
+  evaluations integer not null -- With such a line in the first or the present content
+  constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
+  -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency: what core.recon_days counts, kept by triggers. Lines of type info are no cost and left out.
+
 core.app_user table
   user_id bigint not null generated always as identity
   group_id integer not null
@@ -23,6 +64,202 @@ core.app_user_rooftop table
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.
 
+core.core.agg_differences(integer) routine
+CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer)
+ RETURNS TABLE(aggregate character varying, rooftop_id integer, completed_date_local date)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with day as (
+    select array_agg(pair.rooftop_id) as rooftops, array_agg(pair.completed_date_local) as days
+    from (
+      select distinct e.rooftop_id, e.completed_date_local from core.evaluation as e
+      where e.completed_date_local is not null and (only_rooftop is null or e.rooftop_id = only_rooftop)
+    ) as pair
+  )
+  select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
+  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
+    using (rooftop_id, completed_date_local, user_id, currency_code)
+  where kept is distinct from fresh
+  union all
+  select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
+  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
+    using (rooftop_id, completed_date_local, recon_type, currency_code)
+  where kept is distinct from fresh
+$function$
+
+core.core.bucket_percentile(numeric[],numeric) routine
+CREATE OR REPLACE FUNCTION core.bucket_percentile(counts numeric[], share numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select round(low + (high - low) * (rank - before) / size, 2)
+  from (
+    select bucket, size, low, high, sum(size) over (order by bucket) - size as before, sum(size) over () * share as rank
+    from unnest(counts, array[0, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10080], array[5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10080, 43200])
+      with ordinality as bucket (size, low, high, bucket)
+  ) as ranked
+  where size > 0 and before + size >= rank
+  order by bucket
+  limit 1
+$function$
+
+core.core.empty_days() routine
+CREATE OR REPLACE FUNCTION core.empty_days()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from core.agg_recon_day;
+  if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
+  return null;
+end
+$function$
+
+core.core.evaluation_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.evaluation_days(rooftops integer[], days date[])
+ RETURNS SETOF core.agg_evaluation_day
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0) as user_id, e.currency_code,
+    count(*)::int as appraisals,
+    count(e.final_price)::int as with_price,
+    coalesce(sum(e.final_price), 0)::numeric(24,3) as value_sum,
+    sum(e.photo_count)::int as photos,
+    count(*) filter (where e.photo_count = 0)::int as no_photo,
+    count(*) filter (where e.photo_count between 1 and 7)::int as under_eight,
+    count(*) filter (where e.photo_count > 0 and e.hero_source = 'default')::int as hero_default,
+    count(*) filter (where e.photo_count > 0 and e.hero_source is null)::int as hero_missing,
+    count(*) filter (where e.photo_count >= 8 and e.hero_source <> 'default')::int as complete,
+    count(time.taken)::int as timed,
+    count(*) filter (where time.taken <= interval '5 min')::int as ttc_bucket_0,
+    (count(*) filter (where time.taken <= interval '10 min') - count(*) filter (where time.taken <= interval '5 min'))::int as ttc_bucket_1,
+    (count(*) filter (where time.taken <= interval '15 min') - count(*) filter (where time.taken <= interval '10 min'))::int as ttc_bucket_2,
+    (count(*) filter (where time.taken <= interval '30 min') - count(*) filter (where time.taken <= interval '15 min'))::int as ttc_bucket_3,
+    (count(*) filter (where time.taken <= interval '60 min') - count(*) filter (where time.taken <= interval '30 min'))::int as ttc_bucket_4,
+    (count(*) filter (where time.taken <= interval '120 min') - count(*) filter (where time.taken <= interval '60 min'))::int as ttc_bucket_5,
+    (count(*) filter (where time.taken <= interval '240 min') - count(*) filter (where time.taken <= interval '120 min'))::int as ttc_bucket_6,
+    (count(*) filter (where time.taken <= interval '480 min') - count(*) filter (where time.taken <= interval '240 min'))::int as ttc_bucket_7,
+    (count(*) filter (where time.taken <= interval '1440 min') - count(*) filter (where time.taken <= interval '480 min'))::int as ttc_bucket_8,
+    (count(*) filter (where time.taken <= interval '2880 min') - count(*) filter (where time.taken <= interval '1440 min'))::int as ttc_bucket_9,
+    (count(*) filter (where time.taken <= interval '10080 min') - count(*) filter (where time.taken <= interval '2880 min'))::int as ttc_bucket_10,
+    (count(time.taken) - count(*) filter (where time.taken <= interval '10080 min'))::int as ttc_bucket_11
+  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+  cross join lateral (
+    select * from core.evaluation as day
+    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
+    offset 0
+  ) as e
+  cross join lateral (
+    select case when e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at then e.completed_at - e.created_at end as taken
+  ) as time
+  group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
+$function$
+
+core.core.keep_evaluation_days() routine
+CREATE OR REPLACE FUNCTION core.keep_evaluation_days()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+  days date[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
+    from new_rows where gone_at is null and completed_date_local is not null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
+    from old_rows where gone_at is null and completed_date_local is not null;
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at
+      from old_rows where gone_at is null and completed_date_local is not null
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at
+      from new_rows where gone_at is null and completed_date_local is not null
+    )
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_evaluation_days(rooftops, days);
+  select array_agg(rooftop_id), array_agg(completed_date_local) into rooftops, days
+  from unnest(rooftops, evals, days) as touched (rooftop_id, eval_id, completed_date_local)
+  where exists (
+    select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
+  );
+  if rooftops is not null then perform core.refresh_recon_days(rooftops, days); end if;
+  return null;
+end
+$function$
+
+core.core.keep_recon_days() routine
+CREATE OR REPLACE FUNCTION core.keep_recon_days()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+  days date[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (select distinct rooftop_id, eval_id from new_rows) as changed;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (select distinct rooftop_id, eval_id from old_rows) as changed;
+  else
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      select distinct rooftop_id, eval_id
+      from ((table old_rows except table new_rows) union all (table new_rows except table old_rows)) as line
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  -- Before the evaluations are looked at: another transaction may be about to bring one of them.
+  perform core.lock_days(rooftops);
+  select array_agg(e.rooftop_id), array_agg(e.completed_date_local) into rooftops, days
+  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
+  cross join lateral (
+    select * from core.evaluation as one
+    where one.rooftop_id = touched.rooftop_id and one.eval_id = touched.eval_id
+    offset 0
+  ) as e
+  where e.gone_at is null and e.completed_date_local is not null;
+  if rooftops is not null then perform core.refresh_recon_days(rooftops, days); end if;
+  return null;
+end
+$function$
+
+core.core.lock_days(integer[]) routine
+CREATE OR REPLACE FUNCTION core.lock_days(rooftops integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
+end
+$function$
+
 core.core.price_as_of(integer,bigint,timestamp with time zone,character varying) routine
 CREATE OR REPLACE FUNCTION core.price_as_of(rooftop_id integer, eval_id bigint, at timestamp with time zone, price_source character varying DEFAULT 'pricing_ai'::character varying)
  RETURNS SETOF core.price_observation
@@ -34,6 +271,104 @@ AS $function$
   order by price.observed_at desc limit 1
 $function$
 
+core.core.recon_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.recon_days(rooftops integer[], days date[])
+ RETURNS SETOF core.agg_recon_day
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, '')::varchar(120) as recon_type, e.currency_code,
+    coalesce(sum(i.cost) filter (where i.first_version = 1), 0)::numeric(24,3) as first_cost,
+    coalesce(sum(i.cost) filter (where i.last_version is null), 0)::numeric(24,3) as last_cost,
+    count(distinct i.eval_id)::int as evaluations
+  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+  cross join lateral (
+    select * from core.evaluation as day
+    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
+    offset 0
+  ) as e
+  cross join lateral (
+    select * from core.reconditioning_item as line
+    where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
+      and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
+    offset 0
+  ) as i
+  group by e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, ''), e.currency_code
+$function$
+
+core.core.refresh_evaluation_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_evaluation_days(rooftops integer[], days date[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with fresh as materialized (
+    select * from core.evaluation_days(rooftops, days)
+  ), emptied as (
+    delete from core.agg_evaluation_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
+      and (kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code)
+        not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.user_id, fresh.currency_code from fresh)
+  ), changed as (
+    update core.agg_evaluation_day as kept set
+      appraisals = fresh.appraisals, with_price = fresh.with_price, value_sum = fresh.value_sum, photos = fresh.photos,
+      no_photo = fresh.no_photo, under_eight = fresh.under_eight, hero_default = fresh.hero_default,
+      hero_missing = fresh.hero_missing, complete = fresh.complete, timed = fresh.timed,
+      ttc_bucket_0 = fresh.ttc_bucket_0, ttc_bucket_1 = fresh.ttc_bucket_1, ttc_bucket_2 = fresh.ttc_bucket_2,
+      ttc_bucket_3 = fresh.ttc_bucket_3, ttc_bucket_4 = fresh.ttc_bucket_4, ttc_bucket_5 = fresh.ttc_bucket_5,
+      ttc_bucket_6 = fresh.ttc_bucket_6, ttc_bucket_7 = fresh.ttc_bucket_7, ttc_bucket_8 = fresh.ttc_bucket_8,
+      ttc_bucket_9 = fresh.ttc_bucket_9, ttc_bucket_10 = fresh.ttc_bucket_10, ttc_bucket_11 = fresh.ttc_bucket_11
+    from fresh
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+  )
+  insert into core.agg_evaluation_day
+  select fresh.* from fresh
+  where not exists (
+    select from core.agg_evaluation_day as kept
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code
+  );
+end
+$function$
+
+core.core.refresh_recon_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_recon_days(rooftops integer[], days date[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with fresh as materialized (
+    select * from core.recon_days(rooftops, days)
+  ), emptied as (
+    delete from core.agg_recon_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
+      and (kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code)
+        not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.recon_type, fresh.currency_code from fresh)
+  ), changed as (
+    update core.agg_recon_day as kept set
+      first_cost = fresh.first_cost, last_cost = fresh.last_cost, evaluations = fresh.evaluations
+    from fresh
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+  )
+  insert into core.agg_recon_day
+  select fresh.* from fresh
+  where not exists (
+    select from core.agg_recon_day as kept
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code
+  );
+end
+$function$
+
 core.custom_field_value table
   rooftop_id integer not null
   eval_id bigint not null
@@ -41,6 +376,22 @@ core.custom_field_value table
   field_type character varying(120)
   value_text text
   constraint custom_field_value_pkey PRIMARY KEY (rooftop_id, eval_id, field_name)
+
+core.dim_date table
+  date_day date not null
+  year smallint not null
+  quarter smallint not null
+  month smallint not null
+  month_start date not null
+  month_label character varying(8) not null
+  iso_year smallint not null
+  iso_week smallint not null
+  iso_dow smallint not null
+  day_name character varying(9) not null
+  is_weekend boolean not null
+  au_fiscal_year smallint not null -- The year in which the Australian fiscal year (1 July to 30 June) ends
+  constraint dim_date_pkey PRIMARY KEY (date_day)
+  -- The calendar, 2000 to 2049.
 
 core.evaluation table
   rooftop_id integer not null
@@ -84,12 +435,22 @@ core.evaluation table
   last_changed_at timestamp with time zone not null
   gone_at timestamp with time zone -- Source time at which it was found to answer 400 or to be listed no more; a mark, never a delete
   run_id bigint not null
+  vehicle_vin character varying(17) generated always as (
+  CASE
+      WHEN (length((vin)::text) = 17) THEN upper((vin)::text)
+      ELSE NULL::text
+  END) stored -- VIN in capitals; null where it has not 17 characters
   constraint evaluation_created_at_source_check CHECK (((created_at_source)::text = ANY ((ARRAY['CreatedAt'::character varying, 'EntryDate'::character varying])::text[])))
   constraint evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle ON core.evaluation USING btree (group_id, upper((vin)::text)) WHERE (length((vin)::text) = 17)
+  CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
+  CREATE TRIGGER agg_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
+  CREATE TRIGGER agg_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
+  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
+  CREATE TRIGGER agg_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
   -- One row per completed evaluation, its current content.
 
 core.evaluation_version table
@@ -108,6 +469,7 @@ core.evaluation_version table
   content_hash bytea not null
   run_id bigint not null
   constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
+  CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
   -- One row per content that was seen. Sampled: edits between two reads are one change.
 
 core.photo table
@@ -175,6 +537,10 @@ core.reconditioning_item table
   value_text character varying(1000)
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info with a percentage as value
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
+  CREATE TRIGGER agg_deleted AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
+  CREATE TRIGGER agg_inserted AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
+  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
+  CREATE TRIGGER agg_updated AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
 
 core.ref_watch_status table
   watch_status character varying(40) not null
@@ -206,6 +572,45 @@ core.rooftop_group table
   constraint rooftop_group_group_code_key UNIQUE (group_code)
   constraint rooftop_group_pkey PRIMARY KEY (group_id)
   -- A dealer group: the rooftops whose evaluations one list answers for [A §4 /getevallist].
+
+core.stock_asking_price view
+  rooftop_id integer
+  stock_no character varying(80)
+  asking_price_first numeric(15,3)
+  asking_price_now numeric(15,3)
+  price_changes integer
+  as
+   WITH since AS (
+           SELECT rooftop_id,
+              stock_no,
+              max(import_id) AS import_id
+             FROM core.stock_unit_change
+            WHERE change::text = 'added'::text OR changes ? 'currency_code'::text
+            GROUP BY rooftop_id, stock_no
+          ), step AS (
+           SELECT rooftop_id,
+              stock_no,
+              import_id,
+              (((changes -> 'asking_price'::text) ->> 0))::numeric(15,3) AS was
+             FROM core.stock_unit_change change
+               LEFT JOIN since USING (rooftop_id, stock_no)
+            WHERE changes ? 'asking_price'::text AND import_id > COALESCE(import_id, 0::bigint)
+          ), history AS (
+           SELECT rooftop_id,
+              stock_no,
+              (array_agg(was ORDER BY import_id) FILTER (WHERE was IS NOT NULL))[1] AS first_was,
+              count(*)::integer AS price_changes
+             FROM step
+            GROUP BY rooftop_id, stock_no
+          )
+   SELECT rooftop_id,
+      stock_no,
+      COALESCE(first_was, asking_price)::numeric(15,3) AS asking_price_first,
+      asking_price AS asking_price_now,
+      COALESCE(price_changes, 0) AS price_changes
+     FROM core.stock_unit unit
+       LEFT JOIN history USING (rooftop_id, stock_no);
+  -- First and present asking price of each unit, from its changes over all imports since it came in: a stock number that is used again, or a unit priced in another currency, begins anew.
 
 core.stock_evaluation view
   rooftop_id integer
@@ -275,6 +680,33 @@ core.stock_import_row table
   constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
   -- Every row of every import with every cell as text, for ever.
 
+core.stock_outcome view
+  rooftop_id integer
+  stock_no character varying(80)
+  eval_rooftop_id integer
+  eval_id bigint
+  acquired_on date
+  match_rule character varying(20)
+  as
+   SELECT rooftop_id,
+      stock_no,
+      rooftop_id AS eval_rooftop_id,
+      eval_id,
+      COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date) AS acquired_on,
+          CASE
+              WHEN rooftop_id = rooftop_id THEN 'vin_same_rooftop'::text
+              ELSE 'vin_same_group'::text
+          END::character varying(20) AS match_rule
+     FROM core.stock_unit unit
+       JOIN core.rooftop rooftop USING (rooftop_id)
+       CROSS JOIN LATERAL ( SELECT rooftop_id,
+              eval_id
+             FROM core.evaluation e
+            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND gone_at IS NULL AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
+            ORDER BY (rooftop_id = rooftop_id) DESC, completed_at DESC, eval_id DESC
+           LIMIT 1) seen;
+  -- The evaluation that a unit of the stock list was bought on: by VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list), of its own rooftop before others.
+
 core.stock_price_observation table
   rooftop_id integer not null
   stock_no character varying(80) not null
@@ -334,6 +766,7 @@ core.stock_unit_change table
   changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle's
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
   constraint stock_unit_change_pkey PRIMARY KEY (import_id, stock_no)
+  CREATE INDEX stock_unit_change_unit ON core.stock_unit_change USING btree (rooftop_id, stock_no)
   -- What each import did to which unit: the change report, kept.
 
 core.user_price table
@@ -396,9 +829,33 @@ core.watch_status_change table
   constraint watch_status_change_to_status_fkey FOREIGN KEY (to_status) REFERENCES core.ref_watch_status(watch_status)
   -- Every status that a watch was seen to take, the first one included.
 
-mart schema
-
 ops schema
+
+ops.alert table
+  alert_id bigint not null generated always as identity
+  alert_key character varying(120) not null -- Dedupe key: while it stands unresolved, nobody is told again
+  detail character varying(1000) not null
+  raised_at timestamp with time zone not null default now()
+  told_at timestamp with time zone
+  resolved_at timestamp with time zone
+  resolution_told_at timestamp with time zone
+  attempts integer not null default 0 -- Deliveries tried since it was raised or resolved
+  constraint alert_pkey PRIMARY KEY (alert_id)
+  CREATE UNIQUE INDEX alert_open ON ops.alert USING btree (alert_key) WHERE (resolved_at IS NULL)
+  -- What alerts.url was told of: one row from the failure to the recovery.
+
+ops.bi_access table
+  role_name character varying(63) not null
+  group_code character varying(130) not null -- core.rooftop_group.group_code; a group that no sync has brought yet shows nothing
+  constraint bi_access_pkey PRIMARY KEY (role_name, group_code)
+  -- The dealer groups of each role in bi_tenant; written by "forecourt grant" from access.logins of the config. Not readable by any BI role.
+
+ops.bi_login table
+  role_name character varying(63) not null
+  member_of character varying(63) not null -- forecourt_writer, bi_reader, bi_tenant or bi_pii_reader
+  granted_at timestamp with time zone not null default now()
+  constraint bi_login_pkey PRIMARY KEY (role_name)
+  -- Login roles that "forecourt grant" made for this warehouse: one that the config no longer names is told from those of another warehouse of the cluster.
 
 ops.billable_call table
   call_id bigint not null generated always as identity
@@ -470,6 +927,128 @@ ops.field_drift table
   constraint field_drift_classification_check CHECK (((classification)::text = ANY ((ARRAY['documented'::character varying, 'undocumented'::character varying, 'missing'::character varying])::text[])))
   constraint field_drift_pkey PRIMARY KEY (stream, json_path, json_type)
   -- Every JSON path and type that was received, counted over new and changed records.
+
+ops.job table
+  job_name character varying(30) not null
+  schedule character varying(120) not null -- Cron expression by which the scheduler that started last fires it
+  time_zone character varying(60) not null
+  known_since timestamp with time zone not null default now() -- Slots from here on are fired or made up; it moves when the schedule or its time zone is changed
+  constraint job_pkey PRIMARY KEY (job_name)
+  -- Jobs that a scheduler of this warehouse has kept. Empty: no scheduler has ever run here, and no job can be late.
+
+ops.job_fire table
+  fire_id bigint not null generated always as identity
+  job_name character varying(30) not null
+  cause character varying(8) not null
+  slot_at timestamp with time zone -- When it was due; null: started by hand
+  status character varying(8) not null default 'running'::character varying -- stopped: by a signal, another scheduler goes on with it; skipped: not needed or not possible, error says why; died: its process ended, a newer slot made up for it
+  attempt integer not null default 1 -- Above 1: taken over from a process that died or was stopped. It is the fence: an earlier attempt records nothing
+  made_up boolean not null default false -- Claimed more than a minute after it was due
+  claimed_at timestamp with time zone not null default now()
+  heartbeat_at timestamp with time zone not null default now()
+  finished_at timestamp with time zone
+  host character varying(120) not null
+  process_id integer not null
+  run_ids bigint[] not null default '{}'::bigint[] -- Its runs in ops.run
+  error text
+  constraint job_fire_cause_check CHECK (((cause)::text = ANY ((ARRAY['schedule'::character varying, 'manual'::character varying])::text[])))
+  constraint job_fire_check CHECK ((((cause)::text = 'manual'::text) = (slot_at IS NULL)))
+  constraint job_fire_job_name_slot_at_key UNIQUE (job_name, slot_at)
+  constraint job_fire_pkey PRIMARY KEY (fire_id)
+  constraint job_fire_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'skipped'::character varying, 'died'::character varying])::text[])))
+  CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
+  -- One row for each (job, slot) over all hosts, and one for each "forecourt run". Times are those of the database.
+
+ops.mart_source view
+  reader name
+  source_schema name
+  source_name name
+  source_oid oid
+  source_kind "char"
+  is_direct boolean
+  as
+   WITH RECURSIVE step AS (
+           SELECT DISTINCT oid AS view_oid,
+              relnamespace AS view_schema,
+              refobjid AS source_oid
+             FROM pg_class v
+               JOIN pg_rewrite w ON ev_class = oid
+               JOIN pg_depend d ON classid = 'pg_rewrite'::regclass::oid AND objid = oid AND refclassid = 'pg_class'::regclass::oid AND refobjid <> oid
+            WHERE relkind = 'v'::"char"
+          ), reached AS (
+           SELECT view_schema AS reader,
+              source_oid,
+              true AS is_direct
+             FROM step
+            WHERE view_schema = ANY (ARRAY['mart'::regnamespace, 'mart_scoped'::regnamespace, 'mart_pii'::regnamespace, 'core_scoped'::regnamespace]::oid[])
+          UNION
+           SELECT reached_1.reader,
+              source_oid,
+              false
+             FROM reached reached_1
+               JOIN step ON view_oid = reached_1.source_oid
+          )
+   SELECT nspname AS reader,
+      nspname AS source_schema,
+      relname AS source_name,
+      oid AS source_oid,
+      relkind AS source_kind,
+      bool_or(is_direct) AS is_direct
+     FROM reached
+       JOIN pg_namespace n ON oid = reader
+       JOIN pg_class c ON oid = source_oid
+       JOIN pg_namespace s ON oid = relnamespace
+    GROUP BY nspname, nspname, relname, oid, relkind;
+  -- What the views of each mart schema (reader) read: is_direct, or through other views. Grants and row-level security follow it, so that a new mart is covered.
+
+ops.mart_version table
+  version character varying(20) not null
+  checksum character varying(64) not null -- sha256 of all files of sql/marts: where it differs, the next migrate builds anew
+  built_at timestamp with time zone not null default now()
+  constraint mart_version_pkey PRIMARY KEY (built_at)
+  -- Every building of the marts; the newest row is what stands. version: semver of sql/marts/VERSION; a removed, renamed or retyped column moves the major number.
+
+ops.ops.drop_marts() routine
+CREATE OR REPLACE FUNCTION ops.drop_marts()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  views text;
+begin
+  select string_agg(format('%I.%I', n.nspname, c.relname), ', ') into views
+  from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname in ('mart', 'mart_scoped', 'mart_pii', 'core_scoped') and c.relkind = 'v';
+  if views is not null then
+    execute 'drop view ' || views;
+  end if;
+end
+$function$
+
+ops.ops.visible_groups(name) routine
+CREATE OR REPLACE FUNCTION ops.visible_groups(who name)
+ RETURNS integer[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(distinct g.group_id), '{}')
+  from ops.bi_access as a
+  join pg_catalog.pg_roles as granted on granted.rolname = a.role_name
+  join pg_catalog.pg_roles as asked on asked.rolname = who
+  join core.rooftop_group as g on g.group_code = a.group_code
+  where pg_catalog.pg_has_role(asked.oid, granted.oid, 'member') and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
+$function$
+
+ops.ops.visible_rooftops(name) routine
+CREATE OR REPLACE FUNCTION ops.visible_rooftops(who name)
+ RETURNS integer[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r where r.group_id = any ((select ops.visible_groups(who))::int[])
+$function$
 
 ops.parked table
   key_name character varying(120) not null
@@ -657,7 +1236,36 @@ pii.archived_pdf table
   constraint archived_pdf_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
   constraint archived_pdf_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX archived_pdf_ref ON pii.archived_pdf USING btree (link_kind, link_ref)
+  CREATE TRIGGER refuse_erased BEFORE INSERT ON pii.archived_pdf FOR EACH ROW EXECUTE FUNCTION pii.refuse_erased()
   -- Which PDF of the archive (links.archive) belongs to which check; the file is named by its digest.
+
+pii.erasure table
+  erasure_id bigint not null generated always as identity
+  subject_kind character varying(10) not null
+  subject_masked character varying(120) not null -- What was asked for, masked; the EvalID as it is
+  reason character varying(400)
+  requested_by character varying(120) not null -- user@host that asked for it
+  requested_at timestamp with time zone not null default now()
+  done_at timestamp with time zone -- null: files of the archive are still to be removed (pii.erasure_file)
+  receipt jsonb not null -- Counts per table, evaluations, files, what is left: as "forecourt erase --json" printed it
+  constraint erasure_pkey PRIMARY KEY (erasure_id)
+  constraint erasure_subject_kind_check CHECK (((subject_kind)::text = ANY ((ARRAY['email'::character varying, 'phone'::character varying, 'eval'::character varying])::text[])))
+  -- One row per erasure: its receipt, which holds no personal data.
+
+pii.erasure_file table
+  sha256 bytea not null
+  noted_at timestamp with time zone not null default now()
+  constraint erasure_file_pkey PRIMARY KEY (sha256)
+  constraint erasure_file_sha256_check CHECK ((length(sha256) = 32))
+  -- Files of the archive (links.archive) that are to be removed. A row goes when its file has gone.
+
+pii.erasure_secret table
+  is_only boolean not null default true
+  secret bytea not null
+  constraint erasure_secret_is_only_check CHECK (is_only)
+  constraint erasure_secret_pkey PRIMARY KEY (is_only)
+  constraint erasure_secret_secret_check CHECK ((length(secret) = 32))
+  -- The random key of every digest of the suppression list. Made by the first erasure; without it the digests say nothing, and with it they can be guessed: it needs the same care as the personal data beside it.
 
 pii.evaluation_customer table
   rooftop_id integer not null
@@ -673,6 +1281,26 @@ pii.evaluation_customer table
   constraint evaluation_customer_pkey PRIMARY KEY (rooftop_id, eval_id)
   -- The customer of an evaluation and free text that may name one. Its own role reads it.
 
+pii.pii.refuse_erased() routine
+CREATE OR REPLACE FUNCTION pii.refuse_erased()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from pii.suppressed_evaluation as suppressed
+    join core.rooftop using (group_id)
+    where rooftop_id = new.rooftop_id and suppressed.eval_id = new.eval_id and scope = 'customer'
+  ) then
+    if tg_table_name = 'archived_pdf' then
+      insert into pii.erasure_file (sha256) values (new.sha256) on conflict do nothing;
+    end if;
+    return null;
+  end if;
+  return new;
+end
+$function$
+
 pii.signed_link table
   rooftop_id integer not null
   eval_id bigint not null
@@ -686,7 +1314,32 @@ pii.signed_link table
   constraint signed_link_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
   CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at)
   CREATE INDEX signed_link_ref ON pii.signed_link USING btree (link_kind, link_ref)
+  CREATE TRIGGER refuse_erased BEFORE INSERT ON pii.signed_link FOR EACH ROW EXECUTE FUNCTION pii.refuse_erased()
   -- The newest signed link of each check's PDF: a bearer secret. Dashboards hold the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".
+
+pii.suppressed_contact table
+  digest bytea not null
+  kind character varying(10) not null -- person: a name together with an e-mail, phone or address that others carry too; it counts with that name alone
+  erasure_id bigint not null
+  suppressed_at timestamp with time zone not null default now()
+  constraint suppressed_contact_erasure_id_fkey FOREIGN KEY (erasure_id) REFERENCES pii.erasure(erasure_id)
+  constraint suppressed_contact_kind_check CHECK (((kind)::text = ANY ((ARRAY['email'::character varying, 'phone'::character varying, 'person'::character varying])::text[])))
+  constraint suppressed_contact_pkey PRIMARY KEY (digest)
+  -- Erased e-mails and phones: a later evaluation that carries one is loaded without its customer.
+
+pii.suppressed_evaluation table
+  group_id integer not null
+  eval_id bigint not null
+  scope character varying(10) not null -- customer: loaded without its customer; mention: another customer's, whose texts named the erased one
+  erasure_id bigint not null
+  suppressed_at timestamp with time zone not null default now()
+  digests bytea[] not null -- HMAC-SHA256 of what is taken out of its texts: e-mails, phones, names and addresses, each in its normalised spelling
+  phrase_words smallint[] not null -- How many words the names and addresses have
+  constraint suppressed_evaluation_erasure_id_fkey FOREIGN KEY (erasure_id) REFERENCES pii.erasure(erasure_id)
+  constraint suppressed_evaluation_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
+  constraint suppressed_evaluation_pkey PRIMARY KEY (group_id, eval_id)
+  constraint suppressed_evaluation_scope_check CHECK (((scope)::text = ANY ((ARRAY['customer'::character varying, 'mention'::character varying])::text[])))
+  -- Evaluations that every load scrubs before anything of them is compared or stored. By dealer group, so that it holds whichever rooftop shows them.
 
 raw schema
 

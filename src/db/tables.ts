@@ -1,6 +1,47 @@
 // Written by `npm run schema` from the migrated database; do not edit.
 import type { Generated, GeneratedAlways } from 'kysely'
 
+/** core.agg_evaluation_day */
+export interface CoreAggEvaluationDayTable {
+  rooftop_id: number
+  completed_date_local: string
+  user_id: number
+  currency_code: string
+  appraisals: number
+  with_price: number
+  value_sum: string
+  photos: number
+  no_photo: number
+  under_eight: number
+  hero_default: number
+  hero_missing: number
+  complete: number
+  timed: number
+  ttc_bucket_0: number
+  ttc_bucket_1: number
+  ttc_bucket_2: number
+  ttc_bucket_3: number
+  ttc_bucket_4: number
+  ttc_bucket_5: number
+  ttc_bucket_6: number
+  ttc_bucket_7: number
+  ttc_bucket_8: number
+  ttc_bucket_9: number
+  ttc_bucket_10: number
+  ttc_bucket_11: number
+}
+
+/** core.agg_recon_day */
+export interface CoreAggReconDayTable {
+  rooftop_id: number
+  completed_date_local: string
+  recon_type: string
+  currency_code: string
+  first_cost: string
+  last_cost: string
+  evaluations: number
+}
+
 /** core.app_user */
 export interface CoreAppUserTable {
   user_id: GeneratedAlways<number>
@@ -27,6 +68,22 @@ export interface CoreCustomFieldValueTable {
   field_name: string
   field_type: string | null
   value_text: string | null
+}
+
+/** core.dim_date */
+export interface CoreDimDateTable {
+  date_day: string
+  year: number
+  quarter: number
+  month: number
+  month_start: string
+  month_label: string
+  iso_year: number
+  iso_week: number
+  iso_dow: number
+  day_name: string
+  is_weekend: boolean
+  au_fiscal_year: number
 }
 
 /** core.evaluation */
@@ -68,6 +125,7 @@ export interface CoreEvaluationTable {
   last_changed_at: Date
   gone_at: Date | null
   run_id: number
+  vehicle_vin: GeneratedAlways<string | null>
 }
 
 /** core.evaluation_version */
@@ -177,6 +235,15 @@ export interface CoreRooftopGroupTable {
   group_code: string
 }
 
+/** core.stock_asking_price */
+export interface CoreStockAskingPriceTable {
+  rooftop_id: number | null
+  stock_no: string | null
+  asking_price_first: string | null
+  asking_price_now: string | null
+  price_changes: number | null
+}
+
 /** core.stock_evaluation */
 export interface CoreStockEvaluationTable {
   rooftop_id: number | null
@@ -224,6 +291,16 @@ export interface CoreStockImportRowTable {
   status: string
   issues: unknown
   cells: unknown
+}
+
+/** core.stock_outcome */
+export interface CoreStockOutcomeTable {
+  rooftop_id: number | null
+  stock_no: string | null
+  eval_rooftop_id: number | null
+  eval_id: number | null
+  acquired_on: string | null
+  match_rule: string | null
 }
 
 /** core.stock_price_observation */
@@ -334,6 +411,31 @@ export interface CoreWatchStatusChangeTable {
   to_status: string
 }
 
+/** ops.alert */
+export interface OpsAlertTable {
+  alert_id: GeneratedAlways<number>
+  alert_key: string
+  detail: string
+  raised_at: Generated<Date>
+  told_at: Date | null
+  resolved_at: Date | null
+  resolution_told_at: Date | null
+  attempts: Generated<number>
+}
+
+/** ops.bi_access */
+export interface OpsBiAccessTable {
+  role_name: string
+  group_code: string
+}
+
+/** ops.bi_login */
+export interface OpsBiLoginTable {
+  role_name: string
+  member_of: string
+  granted_at: Generated<Date>
+}
+
 /** ops.billable_call */
 export interface OpsBillableCallTable {
   call_id: GeneratedAlways<number>
@@ -395,6 +497,49 @@ export interface OpsFieldDriftTable {
   first_seen_at: Generated<Date>
   last_seen_at: Generated<Date>
   seen: Generated<number>
+}
+
+/** ops.job */
+export interface OpsJobTable {
+  job_name: string
+  schedule: string
+  time_zone: string
+  known_since: Generated<Date>
+}
+
+/** ops.job_fire */
+export interface OpsJobFireTable {
+  fire_id: GeneratedAlways<number>
+  job_name: string
+  cause: string
+  slot_at: Date | null
+  status: Generated<string>
+  attempt: Generated<number>
+  made_up: Generated<boolean>
+  claimed_at: Generated<Date>
+  heartbeat_at: Generated<Date>
+  finished_at: Date | null
+  host: string
+  process_id: number
+  run_ids: Generated<number[]>
+  error: string | null
+}
+
+/** ops.mart_source */
+export interface OpsMartSourceTable {
+  reader: string | null
+  source_schema: string | null
+  source_name: string | null
+  source_oid: number | null
+  source_kind: string | null
+  is_direct: boolean | null
+}
+
+/** ops.mart_version */
+export interface OpsMartVersionTable {
+  version: string
+  checksum: string
+  built_at: Generated<Date>
 }
 
 /** ops.parked */
@@ -562,6 +707,30 @@ export interface PiiArchivedPdfTable {
   archived_at: Generated<Date>
 }
 
+/** pii.erasure */
+export interface PiiErasureTable {
+  erasure_id: GeneratedAlways<number>
+  subject_kind: string
+  subject_masked: string
+  reason: string | null
+  requested_by: string
+  requested_at: Generated<Date>
+  done_at: Date | null
+  receipt: unknown
+}
+
+/** pii.erasure_file */
+export interface PiiErasureFileTable {
+  sha256: Buffer
+  noted_at: Generated<Date>
+}
+
+/** pii.erasure_secret */
+export interface PiiErasureSecretTable {
+  is_only: Generated<boolean>
+  secret: Buffer
+}
+
 /** pii.evaluation_customer */
 export interface PiiEvaluationCustomerTable {
   rooftop_id: number
@@ -585,6 +754,25 @@ export interface PiiSignedLinkTable {
   url: string
   signed_at: Date
   expires_at: Date
+}
+
+/** pii.suppressed_contact */
+export interface PiiSuppressedContactTable {
+  digest: Buffer
+  kind: string
+  erasure_id: number
+  suppressed_at: Generated<Date>
+}
+
+/** pii.suppressed_evaluation */
+export interface PiiSuppressedEvaluationTable {
+  group_id: number
+  eval_id: number
+  scope: string
+  erasure_id: number
+  suppressed_at: Generated<Date>
+  digests: Buffer[]
+  phrase_words: number[]
 }
 
 /** raw.payload */
@@ -611,9 +799,12 @@ export interface RawPayloadJsonTable {
 
 /** Every table and view by its full name. */
 export interface Tables {
+  'core.agg_evaluation_day': CoreAggEvaluationDayTable
+  'core.agg_recon_day': CoreAggReconDayTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
   'core.custom_field_value': CoreCustomFieldValueTable
+  'core.dim_date': CoreDimDateTable
   'core.evaluation': CoreEvaluationTable
   'core.evaluation_version': CoreEvaluationVersionTable
   'core.photo': CorePhotoTable
@@ -623,9 +814,11 @@ export interface Tables {
   'core.ref_watch_status': CoreRefWatchStatusTable
   'core.rooftop': CoreRooftopTable
   'core.rooftop_group': CoreRooftopGroupTable
+  'core.stock_asking_price': CoreStockAskingPriceTable
   'core.stock_evaluation': CoreStockEvaluationTable
   'core.stock_import': CoreStockImportTable
   'core.stock_import_row': CoreStockImportRowTable
+  'core.stock_outcome': CoreStockOutcomeTable
   'core.stock_price_observation': CoreStockPriceObservationTable
   'core.stock_unit': CoreStockUnitTable
   'core.stock_unit_change': CoreStockUnitChangeTable
@@ -633,11 +826,18 @@ export interface Tables {
   'core.vehicle_check': CoreVehicleCheckTable
   'core.vehicle_decode': CoreVehicleDecodeTable
   'core.watch_status_change': CoreWatchStatusChangeTable
+  'ops.alert': OpsAlertTable
+  'ops.bi_access': OpsBiAccessTable
+  'ops.bi_login': OpsBiLoginTable
   'ops.billable_call': OpsBillableCallTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
   'ops.field_drift': OpsFieldDriftTable
+  'ops.job': OpsJobTable
+  'ops.job_fire': OpsJobFireTable
+  'ops.mart_source': OpsMartSourceTable
+  'ops.mart_version': OpsMartVersionTable
   'ops.parked': OpsParkedTable
   'ops.price_batch': OpsPriceBatchTable
   'ops.price_batch_size': OpsPriceBatchSizeTable
@@ -652,8 +852,13 @@ export interface Tables {
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable
   'pii.archived_pdf': PiiArchivedPdfTable
+  'pii.erasure': PiiErasureTable
+  'pii.erasure_file': PiiErasureFileTable
+  'pii.erasure_secret': PiiErasureSecretTable
   'pii.evaluation_customer': PiiEvaluationCustomerTable
   'pii.signed_link': PiiSignedLinkTable
+  'pii.suppressed_contact': PiiSuppressedContactTable
+  'pii.suppressed_evaluation': PiiSuppressedEvaluationTable
   'raw.payload': RawPayloadTable
   'raw.payload_json': RawPayloadJsonTable
 }
@@ -668,6 +873,43 @@ export interface ColumnType {
 
 /** The columns of every table and view, in the order of the table. */
 export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
+  'core.agg_evaluation_day': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'user_id', type: 'bigint' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'appraisals', type: 'integer' },
+    { name: 'with_price', type: 'integer' },
+    { name: 'value_sum', type: 'numeric(24,3)' },
+    { name: 'photos', type: 'integer' },
+    { name: 'no_photo', type: 'integer' },
+    { name: 'under_eight', type: 'integer' },
+    { name: 'hero_default', type: 'integer' },
+    { name: 'hero_missing', type: 'integer' },
+    { name: 'complete', type: 'integer' },
+    { name: 'timed', type: 'integer' },
+    { name: 'ttc_bucket_0', type: 'integer' },
+    { name: 'ttc_bucket_1', type: 'integer' },
+    { name: 'ttc_bucket_2', type: 'integer' },
+    { name: 'ttc_bucket_3', type: 'integer' },
+    { name: 'ttc_bucket_4', type: 'integer' },
+    { name: 'ttc_bucket_5', type: 'integer' },
+    { name: 'ttc_bucket_6', type: 'integer' },
+    { name: 'ttc_bucket_7', type: 'integer' },
+    { name: 'ttc_bucket_8', type: 'integer' },
+    { name: 'ttc_bucket_9', type: 'integer' },
+    { name: 'ttc_bucket_10', type: 'integer' },
+    { name: 'ttc_bucket_11', type: 'integer' },
+  ],
+  'core.agg_recon_day': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'recon_type', type: 'character varying(120)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'first_cost', type: 'numeric(24,3)' },
+    { name: 'last_cost', type: 'numeric(24,3)' },
+    { name: 'evaluations', type: 'integer' },
+  ],
   'core.app_user': [
     { name: 'user_id', type: 'bigint', generated: true },
     { name: 'group_id', type: 'integer' },
@@ -689,6 +931,20 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'field_name', type: 'character varying(200)' },
     { name: 'field_type', type: 'character varying(120)' },
     { name: 'value_text', type: 'text' },
+  ],
+  'core.dim_date': [
+    { name: 'date_day', type: 'date' },
+    { name: 'year', type: 'smallint' },
+    { name: 'quarter', type: 'smallint' },
+    { name: 'month', type: 'smallint' },
+    { name: 'month_start', type: 'date' },
+    { name: 'month_label', type: 'character varying(8)' },
+    { name: 'iso_year', type: 'smallint' },
+    { name: 'iso_week', type: 'smallint' },
+    { name: 'iso_dow', type: 'smallint' },
+    { name: 'day_name', type: 'character varying(9)' },
+    { name: 'is_weekend', type: 'boolean' },
+    { name: 'au_fiscal_year', type: 'smallint' },
   ],
   'core.evaluation': [
     { name: 'rooftop_id', type: 'integer' },
@@ -728,6 +984,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'last_changed_at', type: 'timestamp with time zone' },
     { name: 'gone_at', type: 'timestamp with time zone' },
     { name: 'run_id', type: 'bigint' },
+    { name: 'vehicle_vin', type: 'character varying(17)', generated: true },
   ],
   'core.evaluation_version': [
     { name: 'rooftop_id', type: 'integer' },
@@ -820,6 +1077,13 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'group_id', type: 'integer', generated: true },
     { name: 'group_code', type: 'character varying(130)' },
   ],
+  'core.stock_asking_price': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'asking_price_first', type: 'numeric(15,3)' },
+    { name: 'asking_price_now', type: 'numeric(15,3)' },
+    { name: 'price_changes', type: 'integer' },
+  ],
   'core.stock_evaluation': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stock_no', type: 'character varying(80)' },
@@ -862,6 +1126,14 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'status', type: 'character varying(12)' },
     { name: 'issues', type: 'jsonb' },
     { name: 'cells', type: 'jsonb' },
+  ],
+  'core.stock_outcome': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stock_no', type: 'character varying(80)' },
+    { name: 'eval_rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'acquired_on', type: 'date' },
+    { name: 'match_rule', type: 'character varying(20)' },
   ],
   'core.stock_price_observation': [
     { name: 'rooftop_id', type: 'integer' },
@@ -957,6 +1229,25 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'from_status', type: 'character varying(40)' },
     { name: 'to_status', type: 'character varying(40)' },
   ],
+  'ops.alert': [
+    { name: 'alert_id', type: 'bigint', generated: true },
+    { name: 'alert_key', type: 'character varying(120)' },
+    { name: 'detail', type: 'character varying(1000)' },
+    { name: 'raised_at', type: 'timestamp with time zone' },
+    { name: 'told_at', type: 'timestamp with time zone' },
+    { name: 'resolved_at', type: 'timestamp with time zone' },
+    { name: 'resolution_told_at', type: 'timestamp with time zone' },
+    { name: 'attempts', type: 'integer' },
+  ],
+  'ops.bi_access': [
+    { name: 'role_name', type: 'character varying(63)' },
+    { name: 'group_code', type: 'character varying(130)' },
+  ],
+  'ops.bi_login': [
+    { name: 'role_name', type: 'character varying(63)' },
+    { name: 'member_of', type: 'character varying(63)' },
+    { name: 'granted_at', type: 'timestamp with time zone' },
+  ],
   'ops.billable_call': [
     { name: 'call_id', type: 'bigint', generated: true },
     { name: 'operation', type: 'character varying(40)' },
@@ -1009,6 +1300,41 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_seen_at', type: 'timestamp with time zone' },
     { name: 'last_seen_at', type: 'timestamp with time zone' },
     { name: 'seen', type: 'bigint' },
+  ],
+  'ops.job': [
+    { name: 'job_name', type: 'character varying(30)' },
+    { name: 'schedule', type: 'character varying(120)' },
+    { name: 'time_zone', type: 'character varying(60)' },
+    { name: 'known_since', type: 'timestamp with time zone' },
+  ],
+  'ops.job_fire': [
+    { name: 'fire_id', type: 'bigint', generated: true },
+    { name: 'job_name', type: 'character varying(30)' },
+    { name: 'cause', type: 'character varying(8)' },
+    { name: 'slot_at', type: 'timestamp with time zone' },
+    { name: 'status', type: 'character varying(8)' },
+    { name: 'attempt', type: 'integer' },
+    { name: 'made_up', type: 'boolean' },
+    { name: 'claimed_at', type: 'timestamp with time zone' },
+    { name: 'heartbeat_at', type: 'timestamp with time zone' },
+    { name: 'finished_at', type: 'timestamp with time zone' },
+    { name: 'host', type: 'character varying(120)' },
+    { name: 'process_id', type: 'integer' },
+    { name: 'run_ids', type: 'bigint[]' },
+    { name: 'error', type: 'text' },
+  ],
+  'ops.mart_source': [
+    { name: 'reader', type: 'name' },
+    { name: 'source_schema', type: 'name' },
+    { name: 'source_name', type: 'name' },
+    { name: 'source_oid', type: 'oid' },
+    { name: 'source_kind', type: '"char"' },
+    { name: 'is_direct', type: 'boolean' },
+  ],
+  'ops.mart_version': [
+    { name: 'version', type: 'character varying(20)' },
+    { name: 'checksum', type: 'character varying(64)' },
+    { name: 'built_at', type: 'timestamp with time zone' },
   ],
   'ops.parked': [
     { name: 'key_name', type: 'character varying(120)' },
@@ -1147,6 +1473,24 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'byte_count', type: 'integer' },
     { name: 'archived_at', type: 'timestamp with time zone' },
   ],
+  'pii.erasure': [
+    { name: 'erasure_id', type: 'bigint', generated: true },
+    { name: 'subject_kind', type: 'character varying(10)' },
+    { name: 'subject_masked', type: 'character varying(120)' },
+    { name: 'reason', type: 'character varying(400)' },
+    { name: 'requested_by', type: 'character varying(120)' },
+    { name: 'requested_at', type: 'timestamp with time zone' },
+    { name: 'done_at', type: 'timestamp with time zone' },
+    { name: 'receipt', type: 'jsonb' },
+  ],
+  'pii.erasure_file': [
+    { name: 'sha256', type: 'bytea' },
+    { name: 'noted_at', type: 'timestamp with time zone' },
+  ],
+  'pii.erasure_secret': [
+    { name: 'is_only', type: 'boolean' },
+    { name: 'secret', type: 'bytea' },
+  ],
   'pii.evaluation_customer': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
@@ -1167,6 +1511,21 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'url', type: 'text' },
     { name: 'signed_at', type: 'timestamp with time zone' },
     { name: 'expires_at', type: 'timestamp with time zone' },
+  ],
+  'pii.suppressed_contact': [
+    { name: 'digest', type: 'bytea' },
+    { name: 'kind', type: 'character varying(10)' },
+    { name: 'erasure_id', type: 'bigint' },
+    { name: 'suppressed_at', type: 'timestamp with time zone' },
+  ],
+  'pii.suppressed_evaluation': [
+    { name: 'group_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'scope', type: 'character varying(10)' },
+    { name: 'erasure_id', type: 'bigint' },
+    { name: 'suppressed_at', type: 'timestamp with time zone' },
+    { name: 'digests', type: 'bytea[]' },
+    { name: 'phrase_words', type: 'smallint[]' },
   ],
   'raw.payload': [
     { name: 'rooftop_id', type: 'integer' },

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
-/** The schemas that forecourt owns; the queue's schema belongs to the queue. */
-export const dumpedSchemas = ['core', 'mart', 'mart_pii', 'mart_scoped', 'ops', 'pii', 'raw']
+/** The schemas that sql/migrations makes; the queue's schema belongs to the queue, those of the marts to sql/marts. */
+export const dumpedSchemas = ['core', 'ops', 'pii', 'raw']
 
 // One row per line of text: `owner` groups the lines, `rank` orders the sorts of lines in a group.
 // Extensions' objects are left out, and so are NOT NULL constraints, which the columns show.
@@ -64,7 +64,7 @@ const triggersAndPolicies = /* sql */ `
 // Postgres 15 writes the table before every column of a view, later ones only where it must: the names of tables are left out.
 const bodies = /* sql */ `
   select n.nspname || '.' || c.relname, 6, '', 'as' || chr(10) ||
-    regexp_replace(pg_get_viewdef(c.oid, true), '\\m(?!(?:raw|core|pii|ops|mart)\\.)[a-z_]+\\.(?=[a-z_])', '', 'g')
+    regexp_replace(pg_get_viewdef(c.oid, true), '\\m(?!(?:raw|core|pii|ops)\\.)[a-z_]+\\.(?=[a-z_])', '', 'g')
   from relation c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('v', 'm')
   union all

@@ -1,0 +1,43 @@
+-- grain: one row per vehicle of a dealer group, by VIN
+create or replace view mart.dim_vehicle as
+with seen as (
+  select e.group_id, upper(e.vin) as vin, e.make, e.model, e.variant, e.model_year, e.colour, e.created_at as seen_at, 1 as evaluations, 0 as in_stock
+  from core.evaluation as e
+  where length(e.vin) = 17
+  union all
+  select r.group_id, upper(s.vin), s.make, s.model, s.variant, s.model_year, null, s.first_seen_at, 0, (s.off_stock_at is null)::int
+  from core.stock_unit as s
+  join core.rooftop as r using (rooftop_id)
+  where length(s.vin) = 17
+)
+select
+  (v.group_id || '-' || v.vin)::varchar(60) as vehicle_key,
+  v.group_id,
+  v.vin::varchar(17) as vin,
+  (v.vin ~ '^[A-HJ-NPR-Z0-9]{17}$') as is_vin_well_formed,
+  (array_agg(v.make order by v.seen_at desc) filter (where v.make is not null))[1]::varchar(120) as make,
+  (array_agg(v.model order by v.seen_at desc) filter (where v.model is not null))[1]::varchar(200) as model,
+  (array_agg(v.variant order by v.seen_at desc) filter (where v.variant is not null))[1]::varchar(255) as variant,
+  (array_agg(v.model_year order by v.seen_at desc) filter (where v.model_year is not null))[1] as model_year,
+  (array_agg(v.colour order by v.seen_at desc) filter (where v.colour is not null))[1]::varchar(120) as colour,
+  sum(v.evaluations)::int as evaluations,
+  (max(v.in_stock) = 1) as is_in_stock,
+  min(v.seen_at) as first_seen_at,
+  max(v.seen_at) as last_seen_at
+from seen as v
+group by v.group_id, v.vin;
+
+comment on view mart.dim_vehicle is 'Vehicles that were appraised or are in stock, one row per VIN of 17 characters and dealer group. What is said of the vehicle is what its newest evaluation or stock list says. | grain: one row per vehicle of a dealer group, by VIN | key: vehicle_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.dim_vehicle.vehicle_key is 'Dealer group and VIN in one column | unit: id | source: group_id and vin';
+comment on column mart.dim_vehicle.group_id is 'Dealer group | unit: id | source: core.rooftop.group_id';
+comment on column mart.dim_vehicle.vin is 'VIN in capitals | unit: text | source: core.evaluation.vin [A §2 VIN], core.stock_unit.vin';
+comment on column mart.dim_vehicle.is_vin_well_formed is 'Only the letters and digits that a VIN may have | unit: flag | source: vin';
+comment on column mart.dim_vehicle.make is 'Make | unit: text | source: core.evaluation.make, core.stock_unit.make';
+comment on column mart.dim_vehicle.model is 'Model | unit: text | source: core.evaluation.model, core.stock_unit.model';
+comment on column mart.dim_vehicle.variant is 'Variant | unit: text | source: core.evaluation.variant, core.stock_unit.variant';
+comment on column mart.dim_vehicle.model_year is 'Model year | unit: year | source: core.evaluation.model_year, core.stock_unit.model_year';
+comment on column mart.dim_vehicle.colour is 'Exterior colour | unit: text | source: core.evaluation.colour';
+comment on column mart.dim_vehicle.evaluations is 'Evaluations of the vehicle, those that are gone included | unit: count | source: core.evaluation';
+comment on column mart.dim_vehicle.is_in_stock is 'On hand at a rooftop of the group; false without a stock list | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.dim_vehicle.first_seen_at is 'First evaluation or stock list | unit: instant in UTC | source: core.evaluation.created_at, core.stock_unit.first_seen_at';
+comment on column mart.dim_vehicle.last_seen_at is 'Newest evaluation, or first stock list of its newest unit | unit: instant in UTC | source: core.evaluation.created_at, core.stock_unit.first_seen_at';

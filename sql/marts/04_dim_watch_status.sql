@@ -1,0 +1,14 @@
+-- grain: one row per status of a PPSR watch
+create or replace view mart.dim_watch_status as
+select
+  w.watch_status,
+  w.noteworthiness,
+  w.is_terminal,
+  w.is_known
+from core.ref_watch_status as w;
+
+comment on view mart.dim_watch_status is 'Statuses that a watch may take, the most noteworthy first. One that the document does not name appears when it is met. | grain: one row per status of a PPSR watch | key: watch_status | history: none | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.dim_watch_status.watch_status is 'Status as the service writes it | unit: text | source: core.ref_watch_status.watch_status [A §3]';
+comment on column mart.dim_watch_status.noteworthiness is '1 is the most noteworthy; 0: a status that the document does not name | unit: rank | source: core.ref_watch_status.noteworthiness';
+comment on column mart.dim_watch_status.is_terminal is 'Never changes again | unit: flag | source: core.ref_watch_status.is_terminal';
+comment on column mart.dim_watch_status.is_known is 'Named in the document | unit: flag | source: core.ref_watch_status.is_known';

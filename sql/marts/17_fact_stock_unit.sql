@@ -1,0 +1,59 @@
+-- grain: one row per unit of the stock lists
+create or replace view mart.fact_stock_unit as
+select
+  s.rooftop_id,
+  s.stock_no,
+  (case when length(s.vin) = 17 then r.group_id || '-' || upper(s.vin) end)::varchar(60) as vehicle_key,
+  (o.eval_rooftop_id || '-' || o.eval_id)::varchar(32) as evaluation_key,
+  o.match_rule,
+  s.vin,
+  s.adcode,
+  s.plate,
+  s.make,
+  s.model,
+  s.variant,
+  s.model_year,
+  s.odometer_km,
+  a.asking_price_first,
+  s.asking_price,
+  a.price_changes,
+  s.price_on_application as is_price_on_application,
+  s.cost,
+  s.currency_code,
+  coalesce(s.acquired_on, (s.first_seen_at at time zone r.time_zone)::date) as acquired_on,
+  s.off_stock_at is null as is_on_hand,
+  s.missing_since,
+  s.off_stock_at,
+  s.first_seen_at,
+  s.last_seen_at
+from core.stock_unit as s
+join core.rooftop as r using (rooftop_id)
+left join core.stock_asking_price as a using (rooftop_id, stock_no)
+left join core.stock_outcome as o using (rooftop_id, stock_no);
+
+comment on view mart.fact_stock_unit is 'Vehicles in stock, or once in stock, by the dealer''s newest list that names them. No rows without stock lists. | grain: one row per unit of the stock lists | key: rooftop_id, stock_no | history: current state; changes by import in core.stock_unit_change | freshness: as of the newest import of the rooftop';
+comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on column mart.fact_stock_unit.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
+comment on column mart.fact_stock_unit.vehicle_key is 'Vehicle; null where the VIN has not 17 characters | unit: id | source: core.stock_unit.vin | joins: dim_vehicle.vehicle_key';
+comment on column mart.fact_stock_unit.evaluation_key is 'Evaluation that it was bought on: the last of its VIN in the group before it came in; null: none | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_stock_unit.match_rule is 'vin_same_rooftop or vin_same_group; null without an evaluation | unit: text | source: core.stock_outcome.match_rule';
+comment on column mart.fact_stock_unit.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
+comment on column mart.fact_stock_unit.adcode is 'Factory build code | unit: text | source: core.stock_unit.adcode';
+comment on column mart.fact_stock_unit.plate is 'Registration plate | unit: text | source: core.stock_unit.plate';
+comment on column mart.fact_stock_unit.make is 'Make | unit: text | source: core.stock_unit.make';
+comment on column mart.fact_stock_unit.model is 'Model | unit: text | source: core.stock_unit.model';
+comment on column mart.fact_stock_unit.variant is 'Variant | unit: text | source: core.stock_unit.variant';
+comment on column mart.fact_stock_unit.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
+comment on column mart.fact_stock_unit.odometer_km is 'Odometer | unit: km | source: core.stock_unit.odometer_km';
+comment on column mart.fact_stock_unit.asking_price_first is 'Asking price when it came in | unit: currency_code | source: core.stock_unit_change, core.stock_unit.asking_price';
+comment on column mart.fact_stock_unit.asking_price is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';
+comment on column mart.fact_stock_unit.price_changes is 'Changes of the asking price since it came in | unit: count | source: core.stock_unit_change';
+comment on column mart.fact_stock_unit.is_price_on_application is 'Price on application | unit: flag | source: core.stock_unit.price_on_application';
+comment on column mart.fact_stock_unit.cost is 'What it cost | unit: currency_code | source: core.stock_unit.cost';
+comment on column mart.fact_stock_unit.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
+comment on column mart.fact_stock_unit.acquired_on is 'Day that it came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
+comment on column mart.fact_stock_unit.is_on_hand is 'In stock; units in their days of grace included | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.fact_stock_unit.missing_since is 'First list that did not name it; null: the newest one does | unit: instant in UTC | source: core.stock_unit.missing_since';
+comment on column mart.fact_stock_unit.off_stock_at is 'When it left the stock | unit: instant in UTC | source: core.stock_unit.off_stock_at';
+comment on column mart.fact_stock_unit.first_seen_at is 'First list that named it | unit: instant in UTC | source: core.stock_unit.first_seen_at';
+comment on column mart.fact_stock_unit.last_seen_at is 'Last import that changed it | unit: instant in UTC | source: core.stock_unit.last_seen_at';

@@ -1,0 +1,41 @@
+-- grain: one row per rooftop, month, type of reconditioning and currency
+create or replace view mart.rpt_03_recon_drift as
+with summed as (
+  select
+    a.rooftop_id,
+    date_trunc('month', a.completed_date_local::timestamp)::date as month_start,
+    coalesce(nullif(a.recon_type, ''), 'unknown') as recon_type,
+    a.currency_code,
+    sum(a.evaluations) as evaluations,
+    sum(a.first_cost) as first_cost,
+    sum(a.last_cost) as latest_cost
+  from core.agg_recon_day as a
+  group by a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date, coalesce(nullif(a.recon_type, ''), 'unknown'), a.currency_code
+)
+select
+  s.rooftop_id,
+  r.rooftop_name,
+  s.month_start,
+  s.recon_type::varchar(120) as recon_type,
+  s.currency_code,
+  s.evaluations::int as evaluations,
+  s.first_cost::numeric(18,3) as first_cost,
+  s.latest_cost::numeric(18,3) as latest_cost,
+  (s.latest_cost - s.first_cost)::numeric(18,3) as drift,
+  (case when abs(s.latest_cost - s.first_cost) < 999.9999 * abs(s.first_cost) then (s.latest_cost - s.first_cost) / nullif(s.first_cost, 0) end)::numeric(7,4) as drift_share,
+  null::numeric(18,3) as actual_cost
+from summed as s
+join core.rooftop as r using (rooftop_id);
+
+comment on view mart.rpt_03_recon_drift is 'How far do reconditioning estimates move after they are first seen, by type? Lines of type info are no cost and left out. | grain: one row per rooftop, month, type of reconditioning and currency | key: rooftop_id, month_start, recon_type, currency_code | history: first and present content; contents between them are left out, and what the service no longer shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_03_recon_drift.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on column mart.rpt_03_recon_drift.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
+comment on column mart.rpt_03_recon_drift.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_03_recon_drift.recon_type is 'Type of the lines; unknown: they have none | unit: text | source: core.reconditioning_item.recon_type [A §2 reconditioning_list]';
+comment on column mart.rpt_03_recon_drift.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
+comment on column mart.rpt_03_recon_drift.evaluations is 'Evaluations with such a line in the first or the present content | unit: count | source: core.agg_recon_day.evaluations';
+comment on column mart.rpt_03_recon_drift.first_cost is 'Sum of the lines of the content that was first seen | unit: currency_code | source: core.agg_recon_day.first_cost';
+comment on column mart.rpt_03_recon_drift.latest_cost is 'Sum of the lines of the present content | unit: currency_code | source: core.agg_recon_day.last_cost';
+comment on column mart.rpt_03_recon_drift.drift is 'latest_cost - first_cost | unit: currency_code | source: first_cost and latest_cost';
+comment on column mart.rpt_03_recon_drift.drift_share is 'drift / first_cost; null where first_cost is 0, or the share is 1,000 or more | unit: share, may be negative or above 1 | source: drift and first_cost';
+comment on column mart.rpt_03_recon_drift.actual_cost is 'What was really spent. Always null: neither the service nor a stock list says it by type yet | unit: currency_code | source: none';

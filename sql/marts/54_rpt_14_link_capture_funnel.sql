@@ -1,0 +1,71 @@
+-- grain: one row per rooftop, month and way of capture
+create or replace view mart.rpt_14_link_capture_funnel as
+with bought as (
+  select distinct e.rooftop_id, e.eval_id, e.completed_date_local, e.user_id
+  from core.rooftop as r
+  join core.rooftop as holder on holder.group_id = r.group_id
+  join core.stock_outcome as o on o.rooftop_id = holder.rooftop_id and o.eval_rooftop_id = r.rooftop_id
+  join core.evaluation as e on e.rooftop_id = r.rooftop_id and e.eval_id = o.eval_id
+), counted as (
+  select
+    a.rooftop_id,
+    date_trunc('month', a.completed_date_local::timestamp)::date as month_start,
+    a.user_id,
+    sum(a.appraisals) as evaluations,
+    sum(a.photos) as photos,
+    sum(a.no_photo) as no_photo,
+    0 as bought,
+    array[
+      sum(a.ttc_bucket_0), sum(a.ttc_bucket_1), sum(a.ttc_bucket_2), sum(a.ttc_bucket_3), sum(a.ttc_bucket_4), sum(a.ttc_bucket_5),
+      sum(a.ttc_bucket_6), sum(a.ttc_bucket_7), sum(a.ttc_bucket_8), sum(a.ttc_bucket_9), sum(a.ttc_bucket_10), sum(a.ttc_bucket_11)
+    ] as buckets
+  from core.agg_evaluation_day as a
+  group by a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date, a.user_id
+  union all
+  select
+    e.rooftop_id, date_trunc('month', e.completed_date_local::timestamp)::date, coalesce(e.user_id, 0), 0::bigint, 0::bigint, 0::bigint, 1, null::bigint[]
+  from bought as e
+), summed as (
+  select
+    c.rooftop_id,
+    c.month_start,
+    coalesce(u.is_generated_link_account, false) as is_link_captured,
+    sum(c.evaluations)::int as evaluations,
+    sum(c.photos)::int as photos,
+    sum(c.no_photo) as no_photo,
+    sum(c.bought)::int as bought,
+    array[
+      sum(c.buckets[1]), sum(c.buckets[2]), sum(c.buckets[3]), sum(c.buckets[4]), sum(c.buckets[5]), sum(c.buckets[6]),
+      sum(c.buckets[7]), sum(c.buckets[8]), sum(c.buckets[9]), sum(c.buckets[10]), sum(c.buckets[11]), sum(c.buckets[12])
+    ] as buckets
+  from counted as c
+  left join core.app_user as u on u.user_id = c.user_id
+  group by c.rooftop_id, c.month_start, coalesce(u.is_generated_link_account, false)
+)
+select
+  s.rooftop_id,
+  r.rooftop_name,
+  s.month_start,
+  s.is_link_captured,
+  s.evaluations,
+  s.photos,
+  (s.photos::numeric / nullif(s.evaluations, 0))::numeric(12,2) as average_photos,
+  (s.no_photo::numeric / nullif(s.evaluations, 0))::numeric(7,4) as no_photo_share,
+  core.bucket_percentile(s.buckets, 0.5)::numeric(12,2) as median_minutes,
+  s.bought,
+  (s.bought::numeric / nullif(s.evaluations, 0))::numeric(7,4) as bought_share
+from summed as s
+join core.rooftop as r using (rooftop_id);
+
+comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? Needs the stock list for bought: without it nothing is. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: evaluations as they stand now; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on column mart.rpt_14_link_capture_funnel.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
+comment on column mart.rpt_14_link_capture_funnel.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_14_link_capture_funnel.is_link_captured is 'Captured through a link, not by a salesperson; false where nobody is named | unit: flag | source: core.app_user.is_generated_link_account';
+comment on column mart.rpt_14_link_capture_funnel.evaluations is 'Evaluations completed in the month | unit: count | source: core.agg_evaluation_day.appraisals';
+comment on column mart.rpt_14_link_capture_funnel.photos is 'Photos of all of them | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
+comment on column mart.rpt_14_link_capture_funnel.average_photos is 'photos / evaluations | unit: count | source: photos and evaluations';
+comment on column mart.rpt_14_link_capture_funnel.no_photo_share is 'Without a photo / evaluations | unit: share from 0 to 1 | source: core.agg_evaluation_day.no_photo';
+comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Half of those with an exact creation time took no longer; see rpt_04_time_to_complete; null: none has one | unit: minutes, estimated inside the bucket | source: core.agg_evaluation_day.ttc_bucket_0 to 11';
+comment on column mart.rpt_14_link_capture_funnel.bought is 'Of them, bought: the last evaluation of a unit of the stock list before it came in | unit: count | source: core.stock_outcome';
+comment on column mart.rpt_14_link_capture_funnel.bought_share is 'bought / evaluations | unit: share from 0 to 1 | source: bought and evaluations';

@@ -1,0 +1,101 @@
+-- grain: one row per unit of the stock lists and moment at which its asking price or its market price moved
+create or replace view mart.stock_price_drift as
+with own as not materialized (
+  select c.rooftop_id, c.stock_no, c.import_id, i.imported_at as at,
+    (c.changes -> 'asking_price' ->> 0)::numeric(15,3) as was, (c.changes -> 'asking_price' ->> 1)::numeric(15,3) as became
+  from core.stock_unit_change as c
+  join core.stock_import as i on i.import_id = c.import_id and i.rooftop_id = c.rooftop_id
+  left join (
+    select rooftop_id, stock_no, max(import_id) as import_id from core.stock_unit_change where change = 'added' or changes ? 'currency_code' group by rooftop_id, stock_no
+  ) as since on since.rooftop_id = c.rooftop_id and since.stock_no = c.stock_no
+  where c.changes ? 'asking_price' and c.import_id > coalesce(since.import_id, 0)
+), event as (
+  select s.rooftop_id, s.stock_no, s.first_seen_at as at, true as is_asking, case when o.import_id is null then s.asking_price else o.was end as asking, null::numeric(15,3) as retail
+  from core.stock_unit as s
+  left join (
+    select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, import_id, was from own order by rooftop_id, stock_no, import_id
+  ) as o using (rooftop_id, stock_no)
+  union all
+  select rooftop_id, stock_no, at, true, became, null from own
+  union all
+  select rooftop_id, stock_no, observed_at, false, null, retail
+  from (
+    select p.rooftop_id, p.stock_no, p.observed_at, case when p.currency_code = s.currency_code then p.retail end as retail,
+      max(p.observed_at) filter (where upper(p.vin) <> upper(s.vin)) over (partition by p.rooftop_id, p.stock_no) as other_vehicle_until
+    from core.stock_price_observation as p
+    join core.stock_unit as s using (rooftop_id, stock_no)
+    where p.price_source = 'price_batch'
+  ) as priced
+  where coalesce(observed_at > other_vehicle_until, true)
+), moment as (
+  select rooftop_id, stock_no, at, max(asking) as asking, max(retail) as retail,
+    sum(count(*) filter (where is_asking)) over earlier as asking_no, sum(count(*) filter (where not is_asking)) over earlier as retail_no
+  from event
+  group by rooftop_id, stock_no, at
+  window earlier as (partition by rooftop_id, stock_no order by at)
+), state as (
+  select rooftop_id, stock_no, at,
+    max(asking) over (partition by rooftop_id, stock_no, greatest(asking_no, 1)) as asking_price,
+    max(retail) over (partition by rooftop_id, stock_no, retail_no) as market_retail
+  from moment
+), step as (
+  select rooftop_id, stock_no, at, asking_price, market_retail,
+    row_number() over later as step_no, lead(at) over later as until,
+    lag(asking_price) over later as asking_before, lag(market_retail) over later as market_before,
+    first_value(asking_price) over (partition by rooftop_id, stock_no order by asking_price is null, at) as asking_first,
+    first_value(market_retail) over (partition by rooftop_id, stock_no order by market_retail is null, at) as market_first
+  from state
+  window later as (partition by rooftop_id, stock_no order by at)
+)
+select
+  s.rooftop_id,
+  r.rooftop_name,
+  s.stock_no,
+  s.vin,
+  s.make,
+  s.model,
+  s.model_year,
+  s.off_stock_at is null as is_on_hand,
+  t.step_no::int as step_no,
+  t.at as moved_at,
+  (t.at at time zone r.time_zone)::date as moved_on,
+  t.until as moved_again_at,
+  t.until is null as is_current,
+  greatest((t.at at time zone r.time_zone)::date - coalesce(s.acquired_on, (s.first_seen_at at time zone r.time_zone)::date), 0) as days_in_stock,
+  s.currency_code,
+  t.asking_price::numeric(15,3) as asking_price,
+  (t.asking_price - t.asking_before)::numeric(18,3) as asking_move,
+  (t.asking_price - t.asking_first)::numeric(18,3) as asking_drift,
+  t.market_retail::numeric(15,3) as market_retail,
+  (t.market_retail - t.market_before)::numeric(18,3) as market_move,
+  (t.market_retail - t.market_first)::numeric(18,3) as market_drift,
+  (case when t.market_retail is not null and t.market_first <> 0 then least(greatest((t.market_retail - t.market_first) / t.market_first, -999.9999), 999.9999) end)::numeric(7,4) as market_drift_share,
+  (case when t.asking_price is not null and t.market_retail <> 0 then least(greatest(t.asking_price / t.market_retail, -999.9999), 999.9999) end)::numeric(7,4) as asking_to_market_share
+from step as t
+join core.stock_unit as s using (rooftop_id, stock_no)
+join core.rooftop as r using (rooftop_id);
+
+comment on view mart.stock_price_drift is 'How asking price and market price of each unit moved against each other: whether the dealer followed the market, when, and by how much. No rows without stock lists; market columns are null without price-batch. | grain: one row per unit of the stock lists and moment at which its asking price or its market price moved | key: rooftop_id, stock_no, step_no | history: complete since the unit came in; a stock number that is used again begins anew | freshness: stock as of the newest import, market as of the last good run of stock-prices';
+comment on column mart.stock_price_drift.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on column mart.stock_price_drift.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
+comment on column mart.stock_price_drift.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
+comment on column mart.stock_price_drift.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
+comment on column mart.stock_price_drift.make is 'Make | unit: text | source: core.stock_unit.make';
+comment on column mart.stock_price_drift.model is 'Model | unit: text | source: core.stock_unit.model';
+comment on column mart.stock_price_drift.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
+comment on column mart.stock_price_drift.is_on_hand is 'In stock; units in their days of grace included | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.stock_price_drift.step_no is 'Place of the moment in the life of the unit, from 1 | unit: number | source: moved_at';
+comment on column mart.stock_price_drift.moved_at is 'Import that changed the asking price, or answer that changed the market price; of the first row, the first of both | unit: instant in UTC | source: core.stock_import.imported_at, core.stock_price_observation.observed_at';
+comment on column mart.stock_price_drift.moved_on is 'Day of moved_at in the zone of the rooftop | unit: date | source: moved_at | joins: dim_date.date_day';
+comment on column mart.stock_price_drift.moved_again_at is 'The next moment; null: the prices stand | unit: instant in UTC | source: moved_at of the next row';
+comment on column mart.stock_price_drift.is_current is 'The prices stand | unit: flag | source: moved_again_at';
+comment on column mart.stock_price_drift.days_in_stock is 'Days from the day that it came in to moved_on | unit: days | source: core.stock_unit.acquired_on, first_seen_at';
+comment on column mart.stock_price_drift.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
+comment on column mart.stock_price_drift.asking_price is 'Asking price from this moment on; null: none, or on application | unit: currency_code | source: core.stock_unit_change.changes, core.stock_unit.asking_price';
+comment on column mart.stock_price_drift.asking_move is 'Against the row before; null where either has no price | unit: currency_code | source: asking_price';
+comment on column mart.stock_price_drift.asking_drift is 'Against the first price asked | unit: currency_code | source: asking_price';
+comment on column mart.stock_price_drift.market_retail is 'Retail price of price-batch from this moment on; null: none in this currency | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
+comment on column mart.stock_price_drift.market_move is 'Against the row before; null where either has no price | unit: currency_code | source: market_retail';
+comment on column mart.stock_price_drift.market_drift is 'Against the first market price of the unit | unit: currency_code | source: market_retail';
+comment on column mart.stock_price_drift.market_drift_share is 'market_drift over the first market price; null where that is 0. Beyond 999.9999 it is shown as 999.9999 | unit: share, -0.1 is 10 % down | source: market_drift';
+comment on column mart.stock_price_drift.asking_to_market_share is 'asking_price over market_retail; null where that is 0. Beyond 999.9999 it is shown as 999.9999 | unit: share, 1 is at the market | source: asking_price, market_retail';

@@ -1,0 +1,30 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { charts, render } from '../support/charts.ts'
+import type { House } from '../support/nights.ts'
+import { reportedHouse } from '../support/reported.ts'
+
+let house: House
+
+beforeAll(async () => {
+  house = await reportedHouse()
+}, 180_000)
+
+afterAll(async () => {
+  await house?.[Symbol.asyncDispose]()
+})
+
+// FORECOURT_WRITE=1 renews the pictures of the README (npm run charts).
+test.each(charts)(
+  'the chart $name of the README is what the marts say (else: npm run charts)',
+  async (chart) => {
+    const file = new URL(`../../sql/bi/charts/${chart.name}.svg`, import.meta.url)
+
+    const svg = await render(chart, house.database.pool)
+    if (process.env['FORECOURT_WRITE']) await writeFile(file, svg)
+
+    expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+    expect(svg).not.toMatch(/NaN|undefined|null|Infinity/)
+    expect(svg).toBe(await readFile(file, 'utf8').catch(() => ''))
+  },
+)

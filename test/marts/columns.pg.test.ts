@@ -1,0 +1,52 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { readMarts } from '#src/db/mart-files.ts'
+import { readCatalogue } from '../support/marts-catalogue.ts'
+import {
+  abandoned,
+  majorOf,
+  parseSnapshot,
+  type Snapshot,
+  snapshotOf,
+  snapshotText,
+  standingColumns,
+  unstable,
+} from '../support/marts-columns.ts'
+import { dictionaryPage } from '../support/marts-dictionary.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+/** Columns of earlier versions that were promised to stay beside. */
+async function promised(): Promise<ReadonlyMap<number, Snapshot>> {
+  const names = await readdir(new URL('.', import.meta.url))
+  const kept = names.filter((name) => /^columns_v\d+\.txt$/.test(name))
+  const snapshots = await Promise.all(kept.map(async (name) => parseSnapshot(await fileText(name))))
+  return new Map(snapshots.map((snapshot) => [majorOf(snapshot), snapshot]))
+}
+
+const fileText = (path: string) => readFile(new URL(path, import.meta.url), 'utf8').catch(() => '')
+
+test('the columns that dashboards rely on are those of columns.txt (else: npm run marts)', async () => {
+  await using database = await createTestDatabase()
+  const { version } = await readMarts()
+  const today = snapshotOf(version, await readCatalogue(database.pool, ['mart', 'mart_pii']))
+  const text = await fileText('columns.txt')
+  const standing = await standingColumns(database.pool)
+
+  const problems = [
+    ...unstable(parseSnapshot(text), today, standing),
+    ...abandoned(await promised(), standing),
+  ]
+
+  expect(problems.join('\n')).toBe('')
+  expect(snapshotText(today), 'test/marts/columns.txt is stale: run `npm run marts`').toBe(text)
+})
+
+test('sql/marts/DICTIONARY.md says what the comments say (else: npm run marts)', async () => {
+  await using database = await createTestDatabase()
+  const { version } = await readMarts()
+
+  const page = dictionaryPage(version, await readCatalogue(database.pool, ['mart', 'mart_pii']))
+
+  const committed = await fileText('../../sql/marts/DICTIONARY.md')
+  expect(page, 'sql/marts/DICTIONARY.md is stale: run `npm run marts`').toBe(committed)
+})

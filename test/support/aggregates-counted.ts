@@ -1,0 +1,98 @@
+import type pg from 'pg'
+
+/** Rows of an aggregate as text, a column after the other, sorted. */
+export type Counted = readonly string[]
+
+const upTo = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, Infinity]
+
+interface Evaluation {
+  readonly key: string
+  readonly id: string
+  readonly price: string | null
+  readonly photos: number
+  readonly hero: string | null
+  readonly source: string
+  readonly seconds: number
+}
+
+interface Line {
+  readonly key: string
+  readonly id: string
+  readonly first: number
+  readonly last: number | null
+  readonly cost: string | null
+}
+
+/** What core.agg_evaluation_day should hold, counted here. */
+export async function countEvaluations(pool: pg.Pool): Promise<Counted> {
+  const { rows } = await pool.query<Evaluation>(
+    `select concat_ws(' ', rooftop_id, completed_date_local, coalesce(user_id, 0), currency_code) as key, eval_id::text as id,
+       final_price::text as price, photo_count as photos, hero_source as hero, created_at_source as source,
+       extract(epoch from completed_at - created_at)::int as seconds
+     from core.evaluation where gone_at is null and completed_date_local is not null`,
+  )
+  const lines = [...Map.groupBy(rows, ({ key }) => key)].map(([key, all]) => {
+    const having = (is: (one: Evaluation) => boolean) => all.filter(is).length
+    const timed = all.filter(({ source, seconds }) => source === 'CreatedAt' && seconds >= 0)
+    const shown = all.filter(({ photos }) => photos > 0)
+    return [
+      ...[
+        key,
+        all.length,
+        having(({ price }) => price !== null),
+        sum(all.map(({ price }) => price)),
+      ],
+      all.reduce((photos, one) => photos + one.photos, 0),
+      ...[having(({ photos }) => photos === 0), having(({ photos }) => photos >= 1 && photos <= 7)],
+      shown.filter(({ hero }) => hero === 'default').length,
+      shown.filter(({ hero }) => hero === null).length,
+      having(({ photos, hero }) => photos >= 8 && hero !== null && hero !== 'default'),
+      ...[
+        timed.length,
+        ...upTo.map((_, index) => timed.filter((one) => bucketOf(one) === index).length),
+      ],
+    ].join(' ')
+  })
+  return lines.sort()
+}
+
+/** What core.agg_recon_day should hold, counted here. */
+export async function countRecon(pool: pg.Pool): Promise<Counted> {
+  const { rows } = await pool.query<Line>(
+    `select concat_ws(' ', e.rooftop_id, e.completed_date_local, coalesce(recon_type, ''), e.currency_code) as key,
+       e.eval_id::text as id, first_version as first, last_version as last, cost::text
+     from core.reconditioning_item join core.evaluation as e using (rooftop_id, eval_id)
+     where gone_at is null and completed_date_local is not null and coalesce(recon_type, '') not in ('info', 'Info')`,
+  )
+  const counted = rows.filter(({ first, last }) => first === 1 || last === null)
+  const lines = [...Map.groupBy(counted, ({ key }) => key)].map(([key, all]) =>
+    [
+      key,
+      sum(all.filter(({ first }) => first === 1).map(({ cost }) => cost)),
+      sum(all.filter(({ last }) => last === null).map(({ cost }) => cost)),
+      new Set(all.map(({ id }) => id)).size,
+    ].join(' '),
+  )
+  return lines.sort()
+}
+
+/** What stands in them. */
+export async function keptRows(
+  pool: pg.Pool,
+  table: 'agg_evaluation_day' | 'agg_recon_day',
+): Promise<Counted> {
+  const { rows } = await pool.query<Record<string, unknown>>(`select * from core.${table}`)
+  return rows.map((row) => Object.values(row).join(' ')).sort()
+}
+
+function bucketOf({ seconds }: Evaluation): number {
+  return upTo.findIndex((minutes) => seconds <= minutes * 60)
+}
+
+function sum(amounts: readonly (string | null)[]): string {
+  const thousandths = amounts.reduce(
+    (all, amount) => all + Math.round(Number(amount ?? 0) * 1000),
+    0,
+  )
+  return (thousandths / 1000).toFixed(3)
+}

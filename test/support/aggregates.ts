@@ -1,0 +1,258 @@
+import fc from 'fast-check'
+import type pg from 'pg'
+import { copyInto } from '#src/db/copy.ts'
+
+/** An evaluation as the aggregates see it; the rest of its columns is always the same. */
+export interface SmallEvaluation {
+  readonly rooftop: number
+  readonly id: number
+  readonly day: string
+  readonly user: number | null
+  readonly currency: string
+  readonly price: string | null
+  readonly photos: number
+  readonly hero: string | null
+  readonly source: 'CreatedAt' | 'EntryDate'
+  /** From creation to completion; below 0: created after it was completed. */
+  readonly seconds: number
+  readonly gone: boolean
+}
+
+export interface SmallLine {
+  readonly rooftop: number
+  readonly id: number
+  readonly first: number
+  readonly line: number
+  readonly last: number | null
+  readonly type: string | null
+  readonly cost: string | null
+}
+
+const completed = Date.UTC(2026, 0, 20)
+
+/** The row of core.evaluation. */
+export function evaluationRow(one: SmallEvaluation) {
+  const at = new Date(completed)
+  return {
+    ...{ rooftop_id: one.rooftop, eval_id: one.id, group_id: 1, user_id: one.user },
+    ...{ entry_at: at, created_at: new Date(completed - one.seconds * 1000) },
+    ...{ created_at_source: one.source, completed_at: at, source_updated_at: at },
+    ...{ created_date_local: one.day, completed_date_local: one.day, odometer_unit: 'km' },
+    ...{ final_price: one.price, currency_code: one.currency, photo_count: one.photos },
+    ...{ hero_source: one.hero, user_price_count: 0, version_no: 1, content_hash: Buffer.of(0) },
+    ...{ first_loaded_at: at, last_changed_at: at, gone_at: one.gone ? at : null, run_id: 1 },
+  }
+}
+
+/** The row of core.reconditioning_item. */
+export function lineRow(one: SmallLine) {
+  return {
+    ...{ rooftop_id: one.rooftop, eval_id: one.id, first_version: one.first, line_no: one.line },
+    ...{ last_version: one.last, recon_type: one.type, cost: one.cost },
+  }
+}
+
+const evaluation: fc.Arbitrary<SmallEvaluation> = fc.record({
+  rooftop: fc.integer({ min: 1, max: 3 }),
+  id: fc.integer({ min: 1, max: 4 }),
+  day: fc.constantFrom('2026-01-30', '2026-01-31', '2026-02-01'),
+  user: fc.constantFrom(null, 1, 2),
+  currency: fc.constantFrom('AUD', 'KWD'),
+  price: fc.constantFrom(null, '0', '10.125', '20000'),
+  photos: fc.constantFrom(0, 1, 7, 8, 12),
+  hero: fc.constantFrom(null, 'default', 'manual'),
+  source: fc.constantFrom('CreatedAt' as const, 'EntryDate' as const),
+  seconds: fc.constantFrom(-1, 0, 300, 301, 86_400, 86_401, 9_000_000),
+  gone: fc.boolean(),
+})
+
+const line: fc.Arbitrary<SmallLine> = fc.record({
+  rooftop: fc.integer({ min: 1, max: 3 }),
+  id: fc.integer({ min: 1, max: 4 }),
+  first: fc.integer({ min: 1, max: 2 }),
+  line: fc.integer({ min: 1, max: 3 }),
+  last: fc.constantFrom(null, 1, 2),
+  type: fc.constantFrom(null, 'paint', 'tyres', 'Info'),
+  cost: fc.constantFrom(null, '0', '99.995', '1500'),
+})
+
+const rooftop = fc.integer({ min: 1, max: 3 })
+const id = fc.integer({ min: 1, max: 4 })
+
+/** One thing that somebody does to the facts. */
+export type Deed =
+  | {
+      readonly does: 'insert' | 'upsert' | 'reload'
+      readonly evaluation: SmallEvaluation
+      readonly lines: readonly SmallLine[]
+    }
+  | {
+      readonly does: 'move' | 'move back to front' | 'mark' | 'delete' | 'delete all'
+      readonly id: number
+      readonly to: number
+    }
+  | { readonly does: 'lines' | 'edit lines' | 'delete lines'; readonly lines: readonly SmallLine[] }
+
+export const deeds: fc.Arbitrary<Deed> = fc.oneof(
+  fc.record({
+    does: fc.constantFrom('insert' as const, 'upsert' as const, 'reload' as const),
+    evaluation,
+    lines: fc.array(line, { maxLength: 3 }),
+  }),
+  fc.record({
+    does: fc.constantFrom(
+      'move' as const,
+      'move back to front' as const,
+      'mark' as const,
+      'delete' as const,
+      'delete all' as const,
+    ),
+    id,
+    to: rooftop,
+  }),
+  fc.record({
+    does: fc.constantFrom('lines' as const, 'edit lines' as const, 'delete lines' as const),
+    lines: fc.array(line, { minLength: 1, maxLength: 4 }),
+  }),
+)
+
+const lineKey = 'rooftop_id, eval_id, first_version, line_no'
+
+/** Does it, each table by a statement of its own, as the loader and people at a prompt do. */
+export async function perform(client: pg.PoolClient, deed: Deed): Promise<void> {
+  switch (deed.does) {
+    case 'insert':
+      return await insert(
+        client,
+        'core.evaluation',
+        [evaluationRow(deed.evaluation)],
+        'on conflict do nothing',
+      )
+    case 'upsert':
+      return await insert(
+        client,
+        'core.evaluation',
+        [evaluationRow(deed.evaluation)],
+        upsertEvaluation,
+      )
+    case 'reload':
+      return await reload(client, deed)
+    case 'move':
+      return await move(client, deed.id, deed.to, ['core.evaluation', 'core.reconditioning_item'])
+    case 'move back to front':
+      return await move(client, deed.id, deed.to, ['core.reconditioning_item', 'core.evaluation'])
+    case 'mark':
+      await client.query(
+        'update core.evaluation set gone_at = case when gone_at is null then now() end where eval_id >= $1',
+        [deed.id],
+      )
+      return
+    case 'delete':
+      await client.query('delete from core.evaluation where eval_id = $1', [deed.id])
+      return
+    case 'delete all':
+      await client.query('delete from core.evaluation where rooftop_id = $1', [deed.to])
+      await client.query('delete from core.reconditioning_item where rooftop_id = $1', [deed.to])
+      return
+    case 'lines':
+      return await insert(
+        client,
+        'core.reconditioning_item',
+        deed.lines.map(lineRow),
+        'on conflict do nothing',
+      )
+    case 'edit lines':
+      return await editLines(client, deed.lines)
+    case 'delete lines':
+      return await deleteLines(client, deed.lines)
+  }
+}
+
+const upsertEvaluation = `on conflict (group_id, eval_id) do update set rooftop_id = excluded.rooftop_id,
+  completed_date_local = excluded.completed_date_local, user_id = excluded.user_id, final_price = excluded.final_price,
+  photo_count = excluded.photo_count, gone_at = excluded.gone_at`
+
+async function insert(
+  client: pg.PoolClient,
+  table: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  conflict: string,
+): Promise<void> {
+  for (const row of rows) {
+    const names = Object.keys(row)
+    const places = names.map((_, index) => `$${index + 1}`)
+    await client.query(
+      `insert into ${table} (${names.join(', ')}) values (${places.join(', ')}) ${conflict}`,
+      Object.values(row),
+    )
+  }
+}
+
+/** As loadRecords replaces a changed record: every table deleted and copied, the evaluation first. */
+async function reload(
+  client: pg.PoolClient,
+  { evaluation, lines }: Extract<Deed, { readonly does: 'insert' | 'upsert' | 'reload' }>,
+): Promise<void> {
+  await client.query('delete from core.evaluation where eval_id = $1', [evaluation.id])
+  await copyInto(client, 'core.evaluation', [evaluationRow(evaluation)])
+  await client.query('delete from core.reconditioning_item where eval_id = $1', [evaluation.id])
+  const own = lines.map((one, index) => ({
+    ...one,
+    id: evaluation.id,
+    rooftop: evaluation.rooftop,
+    line: index + 1,
+  }))
+  await copyInto(client, 'core.reconditioning_item', own.map(lineRow))
+}
+
+async function move(
+  client: pg.PoolClient,
+  evalId: number,
+  to: number,
+  tables: readonly string[],
+): Promise<void> {
+  for (const table of tables) {
+    // Lines that the new rooftop has under the same number already would be in the way.
+    if (table === 'core.reconditioning_item')
+      await client.query(
+        'delete from core.reconditioning_item where eval_id = $1 and rooftop_id = $2',
+        [evalId, to],
+      )
+    const first =
+      table === 'core.reconditioning_item'
+        ? 'and rooftop_id = (select min(rooftop_id) from core.reconditioning_item where eval_id = $2)'
+        : ''
+    await client.query(`update ${table} set rooftop_id = $1 where eval_id = $2 ${first}`, [
+      to,
+      evalId,
+    ])
+  }
+}
+
+async function editLines(client: pg.PoolClient, lines: readonly SmallLine[]): Promise<void> {
+  await client.query(
+    `update core.reconditioning_item as item set cost = edit.cost, recon_type = edit.recon_type, last_version = edit.last_version
+     from unnest($1::int[], $2::bigint[], $3::numeric[], $4::text[], $5::int[])
+       as edit (rooftop_id, eval_id, cost, recon_type, last_version)
+     where item.rooftop_id = edit.rooftop_id and item.eval_id = edit.eval_id`,
+    [
+      lines.map(({ rooftop }) => rooftop),
+      lines.map(({ id }) => id),
+      lines.map(({ cost }) => cost),
+      lines.map(({ type }) => type),
+      lines.map(({ last }) => last),
+    ],
+  )
+}
+
+async function deleteLines(client: pg.PoolClient, lines: readonly SmallLine[]): Promise<void> {
+  await client.query(
+    `delete from core.reconditioning_item where (${lineKey}) in (select * from unnest($1::int[], $2::bigint[], $3::int[], $4::int[]))`,
+    [
+      lines.map(({ rooftop }) => rooftop),
+      lines.map(({ id }) => id),
+      lines.map(({ first }) => first),
+      lines.map(({ line }) => line),
+    ],
+  )
+}

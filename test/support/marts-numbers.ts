@@ -1,0 +1,93 @@
+import { localDay } from '#src/values/instant.ts'
+
+// Exact arithmetic over amounts in thousandths, written as Postgres writes numeric: what is compared is text.
+
+/** An amount in thousandths; null stays null. */
+export function milli(amount: number | null | undefined): bigint | null {
+  return amount === null || amount === undefined ? null : BigInt(Math.round(amount * 1000))
+}
+
+/** `numeric(n,3)` of thousandths. */
+export function moneyText(amount: bigint | null): string | null {
+  return amount === null ? null : quotient(amount, 1000n, 3)
+}
+
+/** numerator / denominator with so many decimals, halves away from zero. */
+export function quotient(numerator: bigint, denominator: bigint, decimals: number): string {
+  const isNegative = numerator < 0n !== denominator < 0n
+  const [above, below] = [absolute(numerator), absolute(denominator)]
+  const scaled = (2n * above * 10n ** BigInt(decimals) + below) / (2n * below)
+  const digits = String(scaled).padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const text = decimals === 0 ? whole : `${whole}.${digits.slice(-decimals)}`
+  return isNegative && scaled > 0n ? `-${text}` : text
+}
+
+/** `numeric(7,4)`: null without both or over 0, and never beyond what the column holds. */
+export function ratio(numerator: bigint | null, denominator: bigint | null): string | null {
+  if (numerator === null || denominator === null || denominator === 0n) return null
+  const isHuge = absolute(numerator) * 10_000n >= absolute(denominator) * 9_999_999n
+  if (!isHuge) return quotient(numerator, denominator, 4)
+  return numerator < 0n === denominator < 0n ? '999.9999' : '-999.9999'
+}
+
+/** The same, but null where it is beyond what the column holds. */
+export function ratioUnlessHuge(numerator: bigint, denominator: bigint): string | null {
+  const told = ratio(numerator, denominator)
+  return told?.endsWith('999.9999') ? null : told
+}
+
+export function share(part: number, whole: number): string | null {
+  return ratio(BigInt(part), BigInt(whole))
+}
+
+/** a - b, null where either is. */
+export function less(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null || b === null ? null : a - b
+}
+
+export function total(amounts: readonly (bigint | null)[]): bigint {
+  return amounts.reduce<bigint>((sum, amount) => sum + (amount ?? 0n), 0n)
+}
+
+function absolute(value: bigint): bigint {
+  return value < 0n ? -value : value
+}
+
+/** The first day of the month of a day, both `YYYY-MM-DD`. */
+export function monthOf(day: string): string {
+  return `${day.slice(0, 7)}-01`
+}
+
+/** Whole days from one day to another, both `YYYY-MM-DD`. */
+export function daysBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 86_400_000
+}
+
+/** Local days of a rooftop from an instant to another. */
+export function localDaysBetween(from: Date, to: Date, zone: string): number {
+  return daysBetween(localDay(from, zone), localDay(to, zone))
+}
+
+const minuteMs = 60_000
+/** Upper bounds in minutes, inclusive; what takes longer counts as 43,200 where a percentile falls among it. */
+const buckets = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, 43_200] as const
+
+/** The percentile of durations (ms) as the time buckets tell it, linear inside the bucket, in minutes; null of none. */
+export function percentileMinutes(durations: readonly number[], percent: number): string | null {
+  const counts = buckets.map(() => 0)
+  for (const duration of durations) {
+    const at = buckets.findIndex((bound) => duration <= bound * minuteMs)
+    counts[at < 0 ? buckets.length - 1 : at]! += 1
+  }
+  let before = 0
+  for (const [at, count] of counts.entries()) {
+    if (count > 0 && (before + count) * 100 >= percent * durations.length) {
+      const [lower, upper] = [at === 0 ? 0 : buckets[at - 1]!, buckets[at]!]
+      const into = (percent * durations.length - before * 100) * (upper - lower)
+      return quotient(BigInt(lower * count * 100 + into), BigInt(count * 100), 2)
+    }
+    before += count
+  }
+  return null
+}

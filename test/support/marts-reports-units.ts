@@ -1,0 +1,236 @@
+import { watchStatuses } from '#src/contract/appraisal/shapes.ts'
+import type { VehicleCheck } from '#src/sandbox/check-types.ts'
+import { watchStatusAt } from '#src/sandbox/check-watch.ts'
+import { localDay } from '#src/values/instant.ts'
+import {
+  daysBetween,
+  less,
+  localDaysBetween,
+  milli,
+  moneyText,
+  monthOf,
+  percentileMinutes,
+  quotient,
+  ratio,
+  share,
+} from './marts-numbers.ts'
+import { boughtIn } from './marts-reports-evaluations.ts'
+import {
+  count,
+  evaluationKey,
+  grouped,
+  type MartTruth,
+  type ReportRow,
+  rooftopOf,
+  textOf,
+} from './marts-rows.ts'
+import type { YardUnit } from './marts-yard.ts'
+
+// The reports over units of the stock lists, vehicles and rooftops, from the world and the lists alone.
+
+function unitOf(truth: MartTruth, { rooftop, listed }: YardUnit) {
+  const { stockNo, vin, make, model, year } = listed
+  const vehicle = { make: textOf(make), model: textOf(model), model_year: year }
+  return { ...rooftopOf(truth, rooftop), stock_no: stockNo, vin, ...vehicle }
+}
+
+/** Own price cuts of what has stood for 45 days, beside what the market did. */
+export function agedStock(truth: MartTruth): ReportRow[] {
+  return truth.units.flatMap((unit) => {
+    const { rooftop, acquiredOn, market } = unit
+    const days = daysBetween(acquiredOn, localDay(truth.now, rooftop.timezone))
+    if (!unit.isOnHand || days < 45) return []
+    const [first, last] = [market.find(({ retail }) => retail !== null), market.at(-1)]
+    const now = last && last.retail !== null ? last : null
+    const [askedFirst, asked] = [milli(unit.askingFirst), milli(unit.askingNow)]
+    const [retailFirst, retail] = [milli(first?.retail), milli(now?.retail)]
+    return {
+      ...unitOf(truth, unit),
+      ...{ acquired_on: acquiredOn, days_in_stock: days, currency_code: rooftop.currency },
+      asking_price_first: moneyText(askedFirst),
+      asking_price_now: moneyText(asked),
+      own_cut: moneyText(less(askedFirst, asked)),
+      price_changes: unit.priceChanges,
+      market_retail_first: moneyText(retailFirst),
+      market_retail_now: moneyText(retail),
+      market_move: moneyText(less(retail, retailFirst)),
+      market_as_of: now?.at.toISOString() ?? null,
+      asking_to_market_share: ratio(asked, retail),
+    }
+  })
+}
+
+/** Australian units and what is known of the searches on them. */
+export function ppsrExposure(truth: MartTruth): ReportRow[] {
+  return truth.units
+    .filter((unit) => unit.isOnHand && unit.rooftop.region === 'AU')
+    .filter(({ listed }) => listed.vin?.length === 17)
+    .map((unit) => {
+      const { rooftop, acquiredOn, listed } = unit
+      const told = toldChecks(truth, rooftop.groupId, listed.vin!)
+      const newest = told[0]?.check.searchedAt ?? null
+      const statuses = told.map(({ status }) => status)
+      const counted = told.find(({ check }) => truth.house.paid.has(String(check.id)))
+      const interests = counted?.check.counts.securityInterests ?? null
+      const days = newest && localDaysBetween(newest, truth.now, rooftop.timezone)
+      return {
+        ...unitOf(truth, unit),
+        acquired_on: acquiredOn,
+        searches: told.length,
+        last_searched_at: newest?.toISOString() ?? null,
+        days_since_search: days,
+        watch_status: watchStatuses.find((status) => statuses.includes(status)) ?? null,
+        security_interest_count: interests,
+        exposure: exposureOf(statuses.includes('changed'), interests, days),
+      }
+    })
+}
+
+function exposureOf(isChanged: boolean, interests: number | null, days: number | null): string {
+  if (isChanged) return 'interest changed'
+  if (interests !== null && interests > 0) return 'interest on search'
+  if (days === null) return 'never searched'
+  return days > 14 ? 'stale search' : 'clear'
+}
+
+/** Searches on the vehicle, newest first, with the status that the last night told that could ask about it. */
+function toldChecks({ house }: MartTruth, groupId: string, vin: string) {
+  const { sandbox, nights, readings, unfit } = house
+  const asked = nights.filter((_, night) =>
+    readings[night]!.some(
+      (one) => one.groupId === groupId && one.vin?.toUpperCase() === vin && !unfit.has(one.evalId),
+    ),
+  )
+  const last = asked.at(-1)
+  if (last === undefined) return []
+  return sandbox.checks
+    .past('ppsr', { groupId, vin }, last)
+    .map((check: VehicleCheck) => ({ check, status: watchStatusAt(check, last) }))
+}
+
+/** The first advertised price against what the pricing AI said at the appraisal. */
+export function aiAccuracy(truth: MartTruth): ReportRow[] {
+  return truth.units.flatMap((unit) => {
+    const { outcome, acquiredOn } = unit
+    const [asked, told] = [milli(unit.askingFirst), milli(outcome?.prices?.first.retail)]
+    if (outcome === null || asked === null || told === null) return []
+    if (outcome.rooftop.currency !== unit.rooftop.currency) return []
+    const error = asked - told
+    return {
+      ...unitOf(truth, unit),
+      evaluation_key: evaluationKey(truth, outcome),
+      ...{ acquired_on: acquiredOn, month_start: monthOf(acquiredOn) },
+      currency_code: unit.rooftop.currency,
+      ai_retail_at_appraisal: moneyText(told),
+      asking_price_first: moneyText(asked),
+      error: moneyText(error),
+      error_share: ratio(error, asked),
+      absolute_error_share: ratio(error < 0n ? -error : error, asked),
+    }
+  })
+}
+
+/** Vehicles that a dealer group has appraised more than once. */
+export function repeatAppraisals(truth: MartTruth): ReportRow[] {
+  const isBought = boughtIn(truth)
+  const rows = grouped(
+    truth.present.filter(({ vin17 }) => vin17 !== null),
+    (one) => ({
+      group_code: one.groupId,
+      vin: one.vin17,
+      currency_code: one.rooftop.currency,
+    }),
+    (members) => {
+      const days = members.map(({ completedOn }) => completedOn).sort()
+      const prices = members
+        .flatMap(({ truth: { finalPrice } }) => milli(finalPrice) ?? [])
+        .sort((a, b) => Number(a - b))
+      const [lowest, highest] = [prices[0] ?? null, prices.at(-1) ?? null]
+      return {
+        evaluations: members.length,
+        rooftops: new Set(members.map(({ rooftop }) => rooftop.uid)).size,
+        ...{ first_on: days[0]!, last_on: days.at(-1)! },
+        days_between: daysBetween(days[0]!, days.at(-1)!),
+        lowest_price: moneyText(lowest),
+        highest_price: moneyText(highest),
+        price_spread: moneyText(less(highest, lowest)),
+        is_bought: members.some(isBought),
+      }
+    },
+  )
+  return rows.filter(({ evaluations }) => evaluations > 1)
+}
+
+/** What customers captured through a link, beside what salespeople did. */
+export function linkCapture(truth: MartTruth): ReportRow[] {
+  const { world } = truth.house
+  const generated = new Set(
+    world.users.filter((user) => user.generated).map(({ email }) => email.toLowerCase()),
+  )
+  const isBought = boughtIn(truth)
+  return grouped(
+    truth.present,
+    (one) => ({
+      ...rooftopOf(truth, one.rooftop),
+      month_start: one.month,
+      is_link_captured: generated.has(one.truth.userEmail?.toLowerCase() ?? ''),
+    }),
+    (members) => {
+      const photos = members.reduce((sum, one) => sum + one.truth.photos.length, 0)
+      const bought = count(members, isBought)
+      return {
+        ...{ evaluations: members.length, photos },
+        average_photos: quotient(BigInt(photos), BigInt(members.length), 2),
+        no_photo_share: share(
+          count(members, (one) => one.truth.photos.length === 0),
+          members.length,
+        ),
+        median_minutes: percentileMinutes(
+          members.flatMap(({ tookMs }) => tookMs ?? []),
+          50,
+        ),
+        ...{ bought, bought_share: share(bought, members.length) },
+      }
+    },
+  )
+}
+
+/** When the newest run of evaluations of a rooftop ended, and how far the source's clock was from ours in it. */
+export interface Bookkeeping {
+  readonly finishedAt: Date
+  readonly aheadMs: number
+}
+
+/** How far each rooftop can be trusted. When our runs ended is told by their bookkeeping alone; all else by the world. */
+export function dataFreshness(
+  truth: MartTruth,
+  bookkeeping: ReadonlyMap<number, Bookkeeping>,
+): ReportRow[] {
+  const { house, now, present, gone } = truth
+  return house.world.rooftops.map((rooftop) => {
+    const isHere = (evalId: number) => house.world.evaluation(evalId)!.rooftopUid === rooftop.uid
+    const id = rooftopOf(truth, rooftop).rooftop_id
+    const { finishedAt, aheadMs } = bookkeeping.get(id)!
+    const unfit = [...house.unfit].filter(isHere)
+    const rejected = [...house.unpriced].filter(([id, why]) => why === 'rejected' && isHere(id))
+    const quarantined = unfit.length + rejected.length
+    const own = present.filter((one) => one.rooftop.uid === rooftop.uid)
+    const coveredTo = house.nights[2]
+    const behindMs = now.getTime() + aheadMs - coveredTo.getTime()
+    return {
+      ...rooftopOf(truth, rooftop),
+      last_good_run_at: finishedAt.toISOString(),
+      covered_to: coveredTo.toISOString(),
+      hours_behind: quotient(BigInt(Math.round(behindMs)), 3_600_000n, 2),
+      open_gaps: 0,
+      quarantined,
+      vanished: count(gone, (one) => one.rooftop.uid === rooftop.uid),
+      streams_failing: 0,
+      newest_completed_at: new Date(
+        Math.max(...own.map((one) => one.truth.completedAt.getTime())),
+      ).toISOString(),
+      may_trust: quarantined === 0,
+      reason: quarantined === 0 ? null : `${quarantined} records in quarantine`,
+    }
+  })
+}

@@ -1,0 +1,65 @@
+// npm run marts: rewrites test/marts/columns.txt and sql/marts/DICTIONARY.md from sql/marts.
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+import { prepareWarehouse } from '#src/context.ts'
+import { openPool } from '#src/db/connect.ts'
+import { readMarts } from '#src/db/mart-files.ts'
+import { readCatalogue } from './marts-catalogue.ts'
+import {
+  majorOf,
+  parseSnapshot,
+  snapshotOf,
+  snapshotText,
+  standingColumns,
+  unstable,
+} from './marts-columns.ts'
+import { dictionaryPage } from './marts-dictionary.ts'
+import { startServer } from './postgres-server.ts'
+import { databaseUrl } from './postgres-url.ts'
+
+const server = await startServer()
+try {
+  const name = `forecourt_marts_${process.pid}`
+  const admin = await openPool(server.url, { applicationName: 'marts', max: 1 })
+  await admin.query(`create database ${name} template template0 encoding 'UTF8'`)
+  const pool = await openPool(databaseUrl(server.url, name), { applicationName: 'marts', max: 2 })
+  try {
+    await prepareWarehouse(pool)
+    await write(pool)
+  } finally {
+    await pool.end()
+    await admin.query(`drop database ${name} with (force)`)
+    await admin.end()
+  }
+} finally {
+  await server.stop()
+}
+
+/** The columns are not renewed where that would hide a change that breaks dashboards. */
+async function write(pool: pg.Pool): Promise<void> {
+  const { version } = await readMarts()
+  const views = await readCatalogue(pool, ['mart', 'mart_pii'])
+  await writeFile(pathOf('../../sql/marts/DICTIONARY.md'), dictionaryPage(version, views))
+  console.log('Wrote sql/marts/DICTIONARY.md')
+  const today = snapshotOf(version, views)
+  const file = pathOf('../marts/columns.txt')
+  const committed = await readFile(file, 'utf8').catch(() => null)
+  const standing = await standingColumns(pool)
+  const problems = committed === null ? [] : unstable(parseSnapshot(committed), today, standing)
+  if (problems.length > 0) {
+    console.error(`test/marts/columns.txt stays as it is: ${problems.join('\n')}`)
+    process.exitCode = 1
+    return
+  }
+  if (committed !== null && majorOf(parseSnapshot(committed)) < majorOf(today)) {
+    const kept = `../marts/columns_v${majorOf(parseSnapshot(committed))}.txt`
+    await writeFile(pathOf(kept), committed)
+  }
+  await writeFile(file, snapshotText(today))
+  console.log('Wrote test/marts/columns.txt')
+}
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url))
+}
