@@ -5,8 +5,11 @@ import { readSourceNow } from '../links/source-time.ts'
 import { type LinkStanding, readLinkStanding } from '../links/standing.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamStandings } from '../pipeline/status.ts'
+import { loadJobs } from '../scheduler/catalogue.ts'
+import { isAsPromised, readJobs } from '../scheduler/standing.ts'
 import { allStreams } from '../streams/all.ts'
 import type { CommandDefinition } from './command.ts'
+import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
@@ -16,17 +19,21 @@ const clockPatienceMs = 2000
 
 export const status: CommandDefinition = {
   usage: 'status',
-  summary: 'Freshness, coverage, gaps, quarantine, links; exit 1 when an objective is missed',
+  summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
   examples: ['forecourt status', 'forecourt status --json'],
   async run(session) {
     const rooftops = chooseRooftops(session.config, [])
+    const planned = await loadJobs(session.config)
     const { db } = await session.warehouse('read')
     const known = await findRooftops(db, rooftops)
     const standing = await readStatus(db, allStreams, known, session.config)
     const spend = await readSpend(db, session.config.budget)
     const links = await readLinkStanding(db, session.config, await sourceNow(session, db))
-    const overall = standing.status === 'ok' ? links.status : standing.status
-    session.result({ ...standing, status: overall, links, spend }, () => {
+    const jobs = await readJobs(db, planned)
+    const isGood =
+      standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isAsPromised)
+    const overall = isGood ? 'ok' : 'missed'
+    session.result({ ...standing, status: overall, jobs, links, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
         Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
       )
@@ -40,6 +47,7 @@ export const status: CommandDefinition = {
           ({ runId, command, startedAt, host, processId }) =>
             `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
         ),
+        ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
         linkLine(links),
         ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
       ]

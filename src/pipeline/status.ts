@@ -40,7 +40,6 @@ export interface Standing {
   >
   /** Runs that have not ended: at work now, or killed, then the next run takes their work over. */
   readonly running: readonly RunningRun[]
-  readonly jobs: Readonly<Record<string, never>>
 }
 
 /** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine. */
@@ -62,7 +61,7 @@ export async function readStatus(
   )
   const running = await runningRuns(db)
   const status = good ? 'ok' : 'missed'
-  return { status, rooftops: standings, running, jobs: {} }
+  return { status, rooftops: standings, running }
 }
 
 async function runningRuns(db: Db): Promise<RunningRun[]> {

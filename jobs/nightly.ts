@@ -1,0 +1,15 @@
+import { defineJob } from '../src/scheduler/job.ts'
+
+export default defineJob({
+  does: 'Everything that is due, of every stream: what "forecourt sync" does',
+  schedule: '0 2 * * *',
+  timezone: 'Australia/Sydney',
+  work: {
+    kind: 'sync',
+    streams: ['users', 'evaluations', 'pricing', 'vehicle-checks', 'stock-prices'],
+    windows: 'due',
+  },
+  budgetMinutes: 22 * 60,
+  waitMinutes: 4 * 60,
+  lateAfterMinutes: 6 * 60,
+})

@@ -1,0 +1,11 @@
+import { defineJob } from '../src/scheduler/job.ts'
+
+export default defineJob({
+  does: 'Deletes what retention: of the config no longer keeps',
+  schedule: '15 4 * * *',
+  timezone: 'Australia/Sydney',
+  work: { kind: 'retention' },
+  budgetMinutes: 3 * 60,
+  waitMinutes: 0,
+  lateAfterMinutes: 48 * 60,
+})

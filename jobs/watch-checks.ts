@@ -1,0 +1,11 @@
+import { defineJob } from '../src/scheduler/job.ts'
+
+export default defineJob({
+  does: 'Asks for new past checks and for the state of those that are watched',
+  schedule: '10 1,7,13,19 * * *',
+  timezone: 'UTC',
+  work: { kind: 'sync', streams: ['vehicle-checks'], windows: 'due' },
+  budgetMinutes: 5 * 60,
+  waitMinutes: 60,
+  lateAfterMinutes: 13 * 60,
+})

@@ -1,0 +1,52 @@
+import { UsageError } from '../errors.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { Alerts } from '../scheduler/alerts.ts'
+import { findJob, loadJobs, type PlannedJob } from '../scheduler/catalogue.ts'
+import { claimManually } from '../scheduler/claim.ts'
+import { carryOut, type FireReport } from '../scheduler/fire.ts'
+import { readJobs } from '../scheduler/standing.ts'
+import type { CommandDefinition } from './command.ts'
+import { jobLines } from './jobs-table.ts'
+import { reportLines } from './run-report.ts'
+import type { Session } from './session.ts'
+
+export const run: CommandDefinition = {
+  usage: 'run [job]',
+  summary: 'One job of jobs/ now, exactly as the scheduler would; without a name lists them',
+  examples: ['forecourt run', 'forecourt run nightly', 'forecourt run hourly --json'],
+  async run(session, _options, [name]) {
+    const jobs = await loadJobs(session.config)
+    if (typeof name !== 'string') return await list(session, jobs)
+    const job = findJob(jobs, name)
+    chooseRooftops(session.config, [])
+    if (job.lacks !== null) throw new UsageError(`${job.name} cannot run: ${job.lacks}.`)
+    const context = await session.context()
+    const claim = await claimManually(context.pool, job.name)
+    const { report, thrown } = await carryOut(context, job, claim)
+    const alerts = new Alerts(context, jobs)
+    await alerts.tellOfJobs()
+    if (report.status !== 'stopped') await alerts.tellOfObjectives()
+    if (thrown !== undefined && report.status !== 'stopped') throw thrown
+    session.result(report, () => lines(session, report))
+    return report.status === 'ok' ? 0 : 1
+  },
+}
+
+async function list(session: Session, jobs: readonly PlannedJob[]): Promise<number> {
+  const { db } = await session.warehouse('read')
+  const standings = await readJobs(db, jobs)
+  session.result({ jobs: standings }, () => [
+    ...jobs.map(({ name, does }) => `${name}: ${does}.`),
+    ...jobLines(standings),
+  ])
+  return 0
+}
+
+function lines({ config }: Session, report: FireReport): string[] {
+  const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
+  return [
+    `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,
+    ...report.runs.flatMap((one) => reportLines(one, config.rooftops)),
+    ...counts,
+  ]
+}

@@ -1,0 +1,27 @@
+import { noProgress } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { loadJobs } from '../scheduler/catalogue.ts'
+import { keepSchedule } from '../scheduler/scheduler.ts'
+import type { CommandDefinition } from './command.ts'
+
+export const schedule: CommandDefinition = {
+  usage: 'schedule',
+  summary: 'Runs the jobs of jobs/ when they are due, until stopped; on any number of hosts',
+  examples: ['forecourt schedule', 'forecourt schedule --log-level warn'],
+  async run(session) {
+    const { config, log } = session
+    chooseRooftops(config, [])
+    const jobs = await loadJobs(config)
+    const kept = jobs.filter(({ off }) => off === null)
+    for (const { name, off } of jobs) if (off !== null) log.info(`${name} is left out: ${off}`)
+    if (kept.length === 0)
+      throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
+    const context = await session.context({ progress: noProgress })
+    const hasStopped = await keepSchedule(context, kept)
+    session.result({ stopped: true, jobs: kept.map(({ name }) => name) }, () => ['Stopped.'])
+    // As a second signal would: what did not stop would keep the connections, and with them the process.
+    if (!hasStopped) process.kill(process.pid, 'SIGTERM')
+    return 0
+  },
+}

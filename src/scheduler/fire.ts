@@ -1,0 +1,130 @@
+import type pg from 'pg'
+import { secretsOf } from '../config.ts'
+import type { Context } from '../context.ts'
+import { BusyError, messageOf } from '../errors.ts'
+import { scrubber } from '../log.ts'
+import { sleep } from '../values/sleep.ts'
+import type { PlannedJob } from './catalogue.ts'
+import type { Claim } from './claim.ts'
+import { doWork, type WorkResult } from './work.ts'
+
+const heartbeatMs = 10_000
+/** How often a fire that waits for another run looks whether that has ended. */
+const busyPollMs = 2_000
+
+/** How a fire ended. */
+export interface FireReport {
+  readonly job: string
+  readonly fireId: number
+  readonly trigger: Claim['cause']
+  readonly slotAt: string | null
+  readonly status: WorkResult['status'] | 'stopped' | 'skipped'
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly runs: WorkResult['runs']
+  readonly counts?: WorkResult['counts']
+  readonly error?: string
+}
+
+/** A fire's end, and what was thrown when it was no good one. */
+export interface FireEnd {
+  readonly report: FireReport
+  readonly thrown?: unknown
+}
+
+type Outcome = Pick<FireReport, 'status' | 'runs' | 'counts' | 'error'> & { thrown?: unknown }
+
+/** Carries a claimed fire out and records its end, whatever happens; never throws but where the warehouse is lost. */
+export async function carryOut(context: Context, job: PlannedJob, claim: Claim): Promise<FireEnd> {
+  const { log, pool } = context
+  const about = { job: job.name, fireId: claim.fireId, slot: claim.slot }
+  const beat = setInterval(() => {
+    heartbeat(pool, claim).catch((error) => log.warn({ err: error, ...about }, 'heartbeat failed'))
+  }, heartbeatMs)
+  try {
+    const { thrown, ...outcome } = await attempt(context, job, claim)
+    const report = await record(context, job, claim, outcome)
+    return thrown === undefined ? { report } : { report, thrown }
+  } finally {
+    clearInterval(beat)
+    // The session ends, and with it the lock that says that this fire is alive.
+    claim.holder.release(true)
+  }
+}
+
+async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise<Outcome> {
+  const hide = scrubber(secretsOf(context.config))
+  const budget = AbortSignal.timeout(job.budgetMinutes * 60_000)
+  const signal = AbortSignal.any([context.signal, budget])
+  try {
+    const result = await whenFree(job, claim, signal, () => doWork({ ...context, signal }, job))
+    if (context.signal.aborted) return { ...result, status: 'stopped' }
+    return budget.aborted ? { ...result, ...budgetSpent(job) } : result
+  } catch (thrown) {
+    if (context.signal.aborted) return { status: 'stopped', runs: [], thrown }
+    if (budget.aborted) return { runs: [], ...budgetSpent(job) }
+    const error = hide(messageOf(thrown))
+    const status = thrown instanceof BusyError ? 'skipped' : 'failed'
+    return { status, runs: [], error, thrown }
+  }
+}
+
+function budgetSpent({ budgetMinutes }: PlannedJob) {
+  const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot goes on from there`
+  return { status: 'partial', error } as const
+}
+
+/** Work that another run holds is waited for as long as the job says; by hand not at all. */
+async function whenFree(
+  job: PlannedJob,
+  { cause }: Claim,
+  signal: AbortSignal,
+  work: () => Promise<WorkResult>,
+): Promise<WorkResult> {
+  const until = performance.now() + (cause === 'manual' ? 0 : job.waitMinutes * 60_000)
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof BusyError) || performance.now() + busyPollMs > until) throw error
+    }
+    await sleep(busyPollMs, [signal])
+  }
+}
+
+async function heartbeat(pool: pg.Pool, { fireId, attempt: number }: Claim): Promise<void> {
+  await pool.query(
+    `update ops.job_fire set heartbeat_at = clock_timestamp() where fire_id = $1 and attempt = $2 and status = 'running'`,
+    [fireId, number],
+  )
+}
+
+async function record(
+  { pool, log }: Context,
+  job: PlannedJob,
+  claim: Claim,
+  outcome: Omit<Outcome, 'thrown'>,
+): Promise<FireReport> {
+  const runIds = outcome.runs.map(({ runId }) => runId)
+  const { rows } = await pool.query<{ startedAt: Date; finishedAt: Date; isOurs: boolean }>(
+    `with ended as (
+       update ops.job_fire set status = $3, error = $4, run_ids = run_ids || $5::bigint[], finished_at = clock_timestamp()
+       where fire_id = $1 and attempt = $2 and status = 'running' returning fire_id
+     )
+     select claimed_at as "startedAt", clock_timestamp() as "finishedAt", exists (select from ended) as "isOurs"
+     from ops.job_fire where fire_id = $1`,
+    [claim.fireId, claim.attempt, outcome.status, outcome.error ?? null, runIds],
+  )
+  const { startedAt, finishedAt, isOurs } = rows[0]!
+  if (!isOurs)
+    log.warn({ fireId: claim.fireId }, `${job.name} was taken over by another process meanwhile`)
+  return {
+    job: job.name,
+    fireId: claim.fireId,
+    trigger: claim.cause,
+    slotAt: claim.slot?.toISOString() ?? null,
+    ...outcome,
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt.toISOString(),
+  }
+}

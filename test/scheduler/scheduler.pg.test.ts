@@ -1,0 +1,252 @@
+import { expect, test } from 'vitest'
+import type { Context } from '#src/context.ts'
+import { loadJobs, type PlannedJob } from '#src/scheduler/catalogue.ts'
+import { claimManually, claimSlot } from '#src/scheduler/claim.ts'
+import { carryOut } from '#src/scheduler/fire.ts'
+import { registerJobs } from '#src/scheduler/look.ts'
+import { keepSchedule } from '#src/scheduler/scheduler.ts'
+import { lastSlot } from '#src/scheduler/slots.ts'
+import { until } from '../support/child.ts'
+import { openScheduleHouse, type ScheduleHouse } from './schedule-house.ts'
+
+/** A schedule whose newest slot was two hours ago. */
+function twoHoursAgo(): string {
+  const at = new Date(Date.now() - 2 * 3_600_000)
+  return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`
+}
+
+async function hourlyOf({ config }: Context): Promise<PlannedJob> {
+  return (await loadJobs(config)).find(({ name }) => name === 'hourly')!
+}
+
+/** The job has been kept for days. */
+async function keptForDays(house: ScheduleHouse, job: PlannedJob, days: number): Promise<Date> {
+  const { pool } = house.database
+  await registerJobs(pool, [job])
+  await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
+  return lastSlot(job.slots, new Date())!
+}
+
+/** Keeps the schedule in this process until `stop`. */
+async function keep(house: ScheduleHouse, job: PlannedJob) {
+  const ends = new AbortController()
+  const context = await house.context({ signal: ends.signal })
+  const kept = keepSchedule(context, [job])
+  return {
+    kept,
+    stop: async () => {
+      ends.abort(new Error('stopped by the test'))
+      await kept
+      await context[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const shown = (fires: Awaited<ReturnType<ScheduleHouse['fires']>>) =>
+  fires.map(({ status, attempt, slot_at }) => ({ status, attempt, slot_at }))
+
+test('of the nights that were missed the newest is made up once, at start, by one of two schedulers', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  const slot = await keptForDays(house, job, 3)
+
+  const [one, other] = [await keep(house, job), await keep(house, job)]
+  await until(async () => (await house.fires()).some(({ status }) => status === 'ok'))
+  await Promise.all([one.stop(), other.stop()])
+  const again = await keep(house, job)
+  await again.stop()
+
+  const fires = await house.fires()
+  expect(shown(fires)).toEqual([{ status: 'ok', attempt: 1, slot_at: slot }])
+  expect(fires[0]!.made_up).toBe(true)
+})
+
+test('a job that is new has missed nothing, nor one whose schedule was changed', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  const { pool } = house.database
+  const slot = lastSlot(job.slots, new Date())!
+
+  await registerJobs(pool, [job])
+  const fresh = await claimSlot(pool, 'hourly', slot)
+  await pool.query("update ops.job set known_since = now() - interval '3 days'")
+  await registerJobs(pool, [{ ...job, timezone: 'Australia/Sydney' }])
+  const changed = await claimSlot(pool, 'hourly', slot)
+
+  expect([fresh.kind, changed.kind]).toEqual(['none', 'none'])
+  expect(await house.fires()).toEqual([])
+})
+
+test('a fire whose process ended is taken over; what the earlier attempt says then counts for nothing', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  const slot = await keptForDays(house, job, 1)
+  const first = await claimSlot(context.pool, 'hourly', slot)
+  if (first.kind !== 'claimed') throw new Error('not claimed')
+  const whileAlive = await claimSlot(context.pool, 'hourly', slot)
+  // To the others its death: its session is gone, though it goes on.
+  const { rows } = await first.claim.holder.query('select pg_backend_pid() as pid')
+  await house.database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+  await until(() =>
+    first.claim.holder.query('select 1').then(
+      () => false,
+      () => true,
+    ),
+  )
+
+  const second = await claimSlot(context.pool, 'hourly', slot)
+  if (second.kind !== 'claimed') throw new Error('not taken over')
+  await carryOut(context, job, first.claim)
+  const afterTheFirst = await house.fires()
+  await carryOut(context, job, second.claim)
+
+  expect(whileAlive.kind).toBe('none')
+  expect(shown(afterTheFirst)).toEqual([{ status: 'running', attempt: 2, slot_at: slot }])
+  expect(shown(await house.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+})
+
+test('a job whose process ends again and again is given up, and says so', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const slot = await keptForDays(house, await hourlyOf(context), 1)
+
+  const claims = []
+  for (let left = 7; left > 0; left--) {
+    const claimed = await claimSlot(context.pool, 'hourly', slot)
+    claims.push(claimed.kind)
+    if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
+    await until(async () => {
+      const { rows } = await house.database.pool.query(
+        `select from pg_locks where locktype = 'advisory' and classid = 7302
+           and database = (select oid from pg_database where datname = current_database())`,
+      )
+      return rows.length === 0
+    })
+  }
+
+  expect(claims).toEqual([...Array(5).fill('claimed'), 'none', 'none'])
+  const [fire] = await house.fires()
+  expect([fire!.status, fire!.error]).toEqual([
+    'failed',
+    'its process ended 5 times before the job did',
+  ])
+})
+
+test('a slot that comes while the job still runs is skipped, and a run by hand is refused', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  await keptForDays(house, job, 1)
+  const [earlier, later] = [new Date('2026-03-10T01:00:00Z'), new Date('2026-03-10T02:00:00Z')]
+  await house.database.pool.query("update ops.job set known_since = '2026-01-01'")
+  const running = await claimSlot(context.pool, 'hourly', earlier)
+  if (running.kind !== 'claimed') throw new Error('not claimed')
+
+  const next = await claimSlot(context.pool, 'hourly', later)
+  const byHand = claimManually(context.pool, 'hourly')
+
+  await expect(byHand).rejects.toThrow(/^hourly is at work \(fire 1, slot 2026-03-10T01:00:00.000Z/)
+  expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still ran') })
+  await carryOut(context, job, running.claim)
+  expect(shown(await house.fires())).toEqual([
+    { status: 'ok', attempt: 1, slot_at: earlier },
+    { status: 'skipped', attempt: 1, slot_at: later },
+  ])
+})
+
+test('a job that throws is recorded with its reason, and the scheduler lives on', async () => {
+  const nowhere = { appraisal: { baseUrl: 'http://127.0.0.1:9/v1' } }
+  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } }, nowhere)
+  await using context = await house.context()
+
+  const { stop } = await keep(house, await hourlyOf(context))
+  await until(async () => (await house.fires()).length > 2)
+  await stop()
+
+  const fires = (await house.fires()).slice(0, 2)
+  expect(fires.map(({ status }) => status)).toEqual(['failed', 'failed'])
+  expect(fires[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
+})
+
+test('a scheduler whose connections are all cut goes on by itself', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
+  await using context = await house.context()
+  const { pool } = house.database
+  const good = async () => (await house.fires()).filter(({ status }) => status === 'ok').length
+  const { stop } = await keep(house, await hourlyOf(context))
+  await until(async () => (await good()) > 0)
+
+  await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`)
+  const before = await good()
+  await until(async () => (await good()) > before)
+  await stop()
+
+  const left = (await house.fires()).slice(0, -1).filter(({ status }) => status === 'running')
+  expect(left).toEqual([])
+})
+
+test('a job whose run fails is recorded with what the run says of its rooftops', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
+
+  await carryOut(context, await hourlyOf(context), await claimManually(context.pool, 'hourly'))
+
+  const [fire] = await house.fires()
+  expect(fire).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
+  expect(fire!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
+  expect(fire!.run_ids).toHaveLength(1)
+})
+
+test('a fire that was stopped is gone on with by the scheduler that comes next', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  const slot = await keptForDays(house, job, 1)
+  const slow = house.sandbox.faults.add({ fault: { kind: 'slow', ms: 300 } })
+
+  const first = await keep(house, job)
+  await until(() => house.sandbox.requests.count('/geteval') > 0)
+  await first.stop()
+  const stopped = await house.fires()
+  slow.remove()
+  const second = await keep(house, job)
+  await until(async () => (await house.fires()).some(({ status }) => status === 'ok'))
+  await second.stop()
+
+  expect(shown(stopped)).toEqual([{ status: 'stopped', attempt: 1, slot_at: slot }])
+  expect(shown(await house.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+  const { rows } = await house.database.pool.query('select count(*)::int from core.evaluation')
+  expect(rows[0].count).toBe(3)
+})
+
+test('a job waits for another run that holds its work, as long as it says', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await house.context()
+  const hourly = await hourlyOf(context)
+  const slow = house.sandbox.faults.add({
+    match: { path: '/geteval' },
+    fault: { kind: 'slow', ms: 500 },
+  })
+  const holder = carryOut(context, hourly, await claimManually(context.pool, 'holder'))
+  await until(() => house.sandbox.requests.count('/geteval') > 0)
+
+  const impatient = await carryOut(context, hourly, await claimManually(context.pool, 'impatient'))
+  const patient = { ...hourly, waitMinutes: 1 }
+  const slot = await keptForDays(house, patient, 1)
+  const claimed = await claimSlot(context.pool, 'hourly', slot)
+  if (claimed.kind !== 'claimed') throw new Error('not claimed')
+  slow.remove()
+  const waited = await carryOut(context, patient, claimed.claim)
+  await holder
+
+  expect(impatient.report).toMatchObject({
+    status: 'skipped',
+    error: expect.stringMatching(/^Run \d+ is at work on evaluations/),
+  })
+  expect(waited.report).toMatchObject({ status: 'ok', slotAt: slot.toISOString() })
+})

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { type Child, until } from '../support/child.ts'
+import { type Fire, openScheduleHouse, type ScheduleHouse } from './schedule-house.ts'
+
+const slotMs = 2000
+const slotsWanted = 20
+const killAfter = 6
+
+const isEarly = ({ claimed_at, slot_at }: Fire) => claimed_at < slot_at!
+const isRunning = ({ status }: Fire) => status === 'running'
+
+/** Ends the first of the processes that is seen at work. */
+async function killAtWork(house: ScheduleHouse, candidates: readonly Child[]): Promise<Child> {
+  let victim: Child | undefined
+  await until(async () => {
+    const running = (await house.fires()).filter(isRunning).map((fire) => fire.process_id)
+    victim = candidates.find(({ pid }) => running.includes(pid))
+    victim?.kill('SIGKILL')
+    return victim !== undefined
+  })
+  return victim!
+}
+
+async function runIds({ database }: ScheduleHouse): Promise<string[]> {
+  const { rows } = await database.pool.query(
+    "select run_id::text as id from ops.run where status <> 'running' order by run_id",
+  )
+  return rows.map(({ id }) => id as string)
+}
+
+test('three schedulers, one killed at work and one 90 s ahead: each of 20 slots is fired once', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: '*/2 * * * * *' } })
+  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
+  const ahead = house.start(['schedule'], { aheadSeconds: 90 })
+  const others = [house.start(['schedule']), house.start(['schedule'])]
+  await until(async () => (await house.fires()).length >= killAfter)
+  expect((await house.fires()).filter(isEarly)).toEqual([])
+
+  const killed = await killAtWork(house, others)
+  await until(async () => (await house.fires()).length > slotsWanted)
+  const rows = await house.fires()
+  const living = [ahead, ...others.filter((child) => child !== killed)]
+  for (const child of living) child.kill('SIGTERM')
+  const ends = await Promise.all(living.map(({ ended }) => ended))
+
+  const slots = rows.map(({ slot_at }) => slot_at!.getTime())
+  expect(slots).toEqual(slots.map((_, index) => slots[0]! + index * slotMs))
+  expect(rows.filter(isEarly)).toEqual([])
+  expect(rows.filter(({ status, error }) => status === 'skipped' && !error)).toEqual([])
+  const madeUp = rows.filter(({ status, attempt }) => status === 'died' || attempt > 1)
+  expect(madeUp).toHaveLength(1)
+  expect(madeUp[0]!.attempt).toBeLessThanOrEqual(2)
+  const good = rows.filter((row) => row !== madeUp[0] && row.status !== 'skipped').slice(0, -1)
+  expect(good.map(({ status, run_ids }) => [status, run_ids.length])).toEqual(
+    good.map(() => ['ok', 1]),
+  )
+  const recorded = (await house.fires()).flatMap(({ run_ids }) => run_ids.map(String))
+  expect(new Set(recorded).size).toBe(recorded.length)
+  // Of the killed process one run may have begun that nobody could record.
+  const unrecorded = (await runIds(house)).filter((id) => !recorded.includes(id))
+  expect(unrecorded.length).toBeLessThanOrEqual(1)
+  expect(ends.map(({ code, signal }) => [code, signal])).toEqual([
+    [143, null],
+    [143, null],
+  ])
+  expect(ends[0]!.stderr).toMatch(/clock is (89|90)\.\d s ahead of the database's/)
+  expect(ends[1]!.stderr).not.toMatch(/clock is/)
+}, 180_000)
