@@ -96,6 +96,14 @@ export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promi
   }
 }
 
+/** Removes a file from the store; one that is not there is removed already. */
+export async function removePdf(folder: string, sha256: Buffer): Promise<void> {
+  const file = fileOf(folder, sha256)
+  if ((await sizeOf(file)) === null) return
+  await rm(file, { force: true })
+  await syncFolder(path.dirname(file))
+}
+
 async function moveTo(target: string, file: string): Promise<void> {
   const shelf = path.dirname(target)
   await mkdir(shelf, { recursive: true, mode: 0o700 })

@@ -110,7 +110,15 @@ async function askOne(job: SliceJob<EnrichmentStream>, task: EnrichmentTask): Pr
     options,
   )
   const told = at ?? context.appraisal.clock.now()
-  const payload = { task, body, text, fetchedAt: new Date(), at: told }
+  return readAnswer(job, { task, body, text, fetchedAt: new Date(), at: told })
+}
+
+/** Normalises an answer; one that does not fit is rejected. */
+export function readAnswer(
+  { context, stream, rooftop }: Pick<SliceJob<EnrichmentStream>, 'context' | 'stream' | 'rooftop'>,
+  payload: Payload,
+): Answer {
+  const { task, body } = payload
   try {
     return {
       ...payload,

@@ -164,23 +164,35 @@ export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> 
     where batch_no = ${batchNo}`.execute(db)
 }
 
-/** The size of the next batch: what the service was found to take, at most what the config says. */
+/** Until a size that was learned is doubted: services grow. */
+const learnedForDays = 7
+
+/** The size of the next batch: what the service was found to take, twice that once it was learned a week ago; at most the config's. */
 export async function batchSizeOf(db: Db, { rooftop, context }: Job): Promise<number> {
-  const row = await db
-    .selectFrom('ops.price_batch_size')
-    .select('size')
-    .where('rooftop_id', '=', rooftop.id)
-    .executeTakeFirst()
-  return Math.min(row?.size ?? Infinity, context.config.prices.batchSize)
+  const { rows } = await sql<{ size: number; isOld: boolean }>`
+    select size, learned_at <= now() - make_interval(days => ${learnedForDays}) as "isOld"
+    from ops.price_batch_size where rooftop_id = ${rooftop.id}`.execute(db)
+  const known = rows[0]
+  const most = known === undefined ? Infinity : known.isOld ? known.size * 2 : known.size
+  return Math.min(most, context.config.prices.batchSize)
 }
 
-/** So many were too many: half of them from now on. */
+/** So many were too many: half of them, or what was known to be taken, from now on and for a week. */
 export async function learnSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
   const half = Math.max(1, Math.floor(refused / 2))
   await sql`
     insert into ops.price_batch_size as known (rooftop_id, size) values (${rooftop.id}, ${half})
-    on conflict (rooftop_id) do update set size = excluded.size, learned_at = now()
-    where known.size > excluded.size`.execute(db)
+    on conflict (rooftop_id) do update
+    set size = case when known.size < ${refused} then known.size else excluded.size end, learned_at = now()`.execute(
+    db,
+  )
+}
+
+/** So many were taken. The time of learning stays, so that the next batch tries twice as many. */
+export async function growSize(db: Db, { rooftop }: Job, taken: number): Promise<void> {
+  await sql`
+    update ops.price_batch_size set size = ${taken}
+    where rooftop_id = ${rooftop.id} and size < ${taken}`.execute(db)
 }
 
 /** What of the run's batches is missing, a sentence each; nothing when all is there. */

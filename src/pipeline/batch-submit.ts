@@ -7,6 +7,7 @@ import type { BatchStream, BatchUnit } from '../streams/stream.ts'
 import {
   batchSizeOf,
   endBatch,
+  growSize,
   learnSize,
   lockBatches,
   noteOutcomes,
@@ -62,6 +63,7 @@ export async function sendBatch(job: Job, batch: Recorded): Promise<Sent> {
     const id = await stream.submit(sourcesOf(context), rooftop, batch, context.config, options)
     context.crashPoint('record-read')
     await noteTaken(context.db, batch.batchNo, id)
+    await growSize(context.db, job, batch.units.length)
     return { kind: 'taken' }
   } catch (error) {
     if (error instanceof MissingAnswer)
@@ -92,8 +94,11 @@ export async function writeNotTaken(
     const { kind, reason } = sent
     return await endBatch(tx, batchNo, kind, kind === 'lost' ? lostBecause(reason) : reason)
   }
-  await learnSize(tx, job, units.length)
-  if (units.length > 1) return await endBatch(tx, batchNo, 'refused', null)
+  // One alone says nothing of how many would be taken.
+  if (units.length > 1) {
+    await learnSize(tx, job, units.length)
+    return await endBatch(tx, batchNo, 'refused', null)
+  }
   const [{ stockNo }] = units as readonly [BatchUnit]
   const detail = `the service refuses ${stockNo} as too large, though it is alone in its batch`
   await endBatch(tx, batchNo, 'refused', detail)

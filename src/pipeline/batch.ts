@@ -63,9 +63,9 @@ async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes> {
   if (orphans.length > 0) return (tx) => giveUp(tx, orphans)
   const made = await batchesOfRun(context.db, job)
   if (!made.any) {
-    const vins = await stream.lookUpsDue(context.db, rooftop, lookUpsPerSlice)
-    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
     const now = context.appraisal.clock.now()
+    const vins = await stream.lookUpsDue(context.db, rooftop, lookUpsPerSlice, now)
+    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
     // What nobody answers for is not asked for again and again.
     if (found.length > 0)
       return async ({ db }) => {

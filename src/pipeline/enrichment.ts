@@ -1,4 +1,5 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
+import { awaitErasures } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import {
   type EnrichmentStream,
@@ -17,6 +18,7 @@ import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
 import { countAttempts, putAside, release } from './quarantine.ts'
 import { untriedKeys } from './retry.ts'
+import { screenAnswers } from './screen-answers.ts'
 import type { SliceJob } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
 
@@ -40,8 +42,9 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
   const now = context.appraisal.clock.now()
   context.crashPoint('before-commit')
   const result = await inTransaction(context.pool, async (tx) => {
+    await awaitErasures(tx)
     await releaseGone(tx, job)
-    const ours = await stillOurs(tx, job, answers)
+    const ours = await screenAnswers(tx, job, await stillOurs(tx, job, answers))
     const counts = await writeAnswers(tx, job, ours, { began, now })
     if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
     context.crashPoint('rows-written')

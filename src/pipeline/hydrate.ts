@@ -1,4 +1,6 @@
 import pLimit from 'p-limit'
+import { scrubPayload } from '../erasure/scrub.ts'
+import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import { UnreadableBody } from '../sources/appraisal/evaluation-body.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
@@ -38,6 +40,8 @@ export interface Payload {
 interface BeforeReading {
   readonly storedHash: ReadonlyMap<number, Buffer>
   readonly aside: ReadonlySet<number>
+  /** Those whose customer was erased are scrubbed before their body is compared. */
+  readonly suppressed: Suppressions
 }
 
 /** So many refusals with no answer among them are a refusal of the rooftop, not of records. */
@@ -53,8 +57,9 @@ const tolerated = 10
 export async function hydrate(
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
-  { storedHash, aside }: BeforeReading,
+  before: BeforeReading,
 ): Promise<Hydrated[]> {
+  const { aside } = before
   const { context, stream, rooftop } = job
   const stop = new AbortController()
   const signal = AbortSignal.any([context.signal, stop.signal])
@@ -72,7 +77,7 @@ export async function hydrate(
       })
       context.crashPoint('record-read')
       answers++
-      return digest(job, id, fetched, storedHash.get(id))
+      return digest(job, id, fetched, before)
     } catch (error) {
       if (isRefusal(error) && (answers > 0 || refusals.length < refusalsTolerated)) {
         if (!aside.has(id)) refusals.push({ id, error })
@@ -100,13 +105,15 @@ function digest(
   job: SliceJob<WindowedStream>,
   id: number,
   fetched: FetchedEvaluation,
-  stored: Buffer | undefined,
+  { storedHash, suppressed }: BeforeReading,
 ): Hydrated {
   if (fetched.kind === 'vanished') return { kind: 'vanished', id }
-  const { text, fetchedAt } = fetched
-  const hash = bodyHash(text)
-  if (stored?.equals(hash)) return { kind: 'same', id }
+  const { fetchedAt } = fetched
   const wire = job.context.config.wire.appraisal
+  const erased = suppressed.get(id)
+  const text = erased ? scrubPayload(job.stream, id, fetched.text, wire, erased) : fetched.text
+  const hash = bodyHash(text)
+  if (storedHash.get(id)?.equals(hash)) return { kind: 'same', id }
   const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
   const read = readRecord(job.stream, ownerOf, wire, id, text)
   return read.kind === 'record'

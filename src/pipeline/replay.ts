@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { copyInto } from '../db/copy.ts'
 import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
+import { awaitErasures, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
 import type { Row, RowSet, SnapshotStream, WindowedStream } from '../streams/stream.ts'
 import { readRecord } from './hydrate.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
@@ -28,9 +29,10 @@ export async function replayWindowed(
 ): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
   const after = await replayedUpTo(context.db, job)
-  const payloads = await nextPayloads(context.db, job, after)
-  const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
   const rebuilt = await inTransaction(context.pool, async (tx) => {
+    await awaitErasures(tx)
+    const payloads = await nextPayloads(tx.db, job, after)
+    const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
     const { sets, rejected } = await rebuild(tx, job, ids, payloads)
     for (const table of stream.tables) {
       await deleteRows(tx, stream, rooftop, table, [...sets.keys()])
@@ -75,9 +77,15 @@ async function rebuild(
     wire,
   )
   const stored = await storedRows(tx, stream, rooftop, ids)
+  const suppressed = await suppressedAmong(tx.db, rooftop.groupId, ids)
   const sets = new Map<number, RowSet>()
   for (const { id, record, payload } of records) {
-    const origin = { fetchedAt: payload.fetched_at, runId: payload.run_id, listedIn: null }
+    const origin = {
+      fetchedAt: payload.fetched_at,
+      runId: payload.run_id,
+      listedIn: null,
+      erasedAt: erasedAt(suppressed, id),
+    }
     const merged = stream.merge(sets.get(id) ?? null, record, links(record), rooftop, origin)
     if (merged.rows) sets.set(id, { ...sets.get(id), ...merged.rows })
   }

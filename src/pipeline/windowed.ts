@@ -1,4 +1,5 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
+import { suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/stream.ts'
 import { capKnowledge, certify, learnCap } from './certificate.ts'
 import { chooseRecords, type Reading } from './choose-records.ts'
@@ -70,7 +71,8 @@ export async function readRecords(
   const comparable = ids.filter((id) => known.has(id) && !known.get(id)!.gone)
   const hashes = await newestHashes(context.db, stream.endpoint, rooftop, comparable.map(String))
   const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
-  return await hydrate(job, ids, { storedHash, aside })
+  const suppressed = await suppressedAmong(context.db, rooftop.groupId, ids)
+  return await hydrate(job, ids, { storedHash, aside, suppressed })
 }
 
 /** A report beside the data: the slice stands, whether or not it can be written. */

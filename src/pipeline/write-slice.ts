@@ -1,4 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
+import { awaitErasures, erasedAt, type Suppressions } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
@@ -12,6 +13,7 @@ import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, type LoadOutcome, loadRecords } from './load.ts'
 import type { ProvenPart } from './prove.ts'
 import { itemKey, putAside, type QuarantineScope, release, releaseItems } from './quarantine.ts'
+import { screen } from './screen.ts'
 import type { SliceJob } from './slice.ts'
 import { clearVanished, markVanished } from './vanished.ts'
 
@@ -22,11 +24,22 @@ export interface SliceContent extends Reading {
   readonly drift: Drift
 }
 
-/** Rows, payloads, quarantine and marks of a slice. */
+/** Rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
 export async function writeSlice(
   tx: Tx,
   job: SliceJob<WindowedStream>,
+  read: SliceContent,
+): Promise<{ counts: Counts; certificates: Certificate[] }> {
+  await awaitErasures(tx)
+  const { records, suppressed } = await screen(tx, job, read.records)
+  return await writeScreened(tx, job, { ...read, records }, suppressed)
+}
+
+async function writeScreened(
+  tx: Tx,
+  job: SliceJob<WindowedStream>,
   content: SliceContent,
+  suppressed: Suppressions,
 ): Promise<{ counts: Counts; certificates: Certificate[] }> {
   const { stream, rooftop, run } = job
   const fresh = content.records.filter((entry) => entry.kind === 'record')
@@ -34,8 +47,9 @@ export async function writeSlice(
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
   const windowOf = partOf(content.parts)
   const outcomes: LoadOutcome[] = []
+  const loading = { known: content.known, windowOf, suppressed }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
-    outcomes.push(...(await loadOwned(tx, job, owner, owned, { known: content.known, windowOf })))
+    outcomes.push(...(await loadOwned(tx, job, owner, owned, loading)))
   for (const { drift } of fresh) content.drift.add(drift)
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
   await putAside(
@@ -87,13 +101,18 @@ async function putItemsAside(
 
 type Fresh = Extract<Hydrated, { kind: 'record' }>
 
+interface Loading extends Pick<Reading, 'known'> {
+  readonly windowOf: ReturnType<typeof partOf>
+  readonly suppressed: Suppressions
+}
+
 /** Rows, payloads and warnings of the records that belong to one rooftop. */
 async function loadOwned(
   tx: Tx,
   { context, stream, run }: SliceJob<WindowedStream>,
   owner: RooftopRow,
   owned: readonly Fresh[],
-  { known, windowOf }: Pick<Reading, 'known'> & { windowOf: ReturnType<typeof partOf> },
+  { known, windowOf, suppressed }: Loading,
 ): Promise<LoadOutcome[]> {
   const ids = owned.map(({ id }) => id)
   const entries = ids.map((id) => known.get(id))
@@ -101,7 +120,12 @@ async function loadOwned(
   const incoming = owned.map(({ id, record, payload }) => ({
     id,
     record,
-    origin: { fetchedAt: payload.fetchedAt, runId: run.runId, listedIn: windowOf(id) },
+    origin: {
+      fetchedAt: payload.fetchedAt,
+      runId: run.runId,
+      listedIn: windowOf(id),
+      erasedAt: erasedAt(suppressed, id),
+    },
   }))
   const outcomes = await loadRecords(tx, stream, owner, incoming, context.config.wire.appraisal)
   const stale = new Set(outcomes.filter(({ outcome }) => outcome === 'stale').map(({ id }) => id))

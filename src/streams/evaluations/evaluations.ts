@@ -6,6 +6,7 @@ import { valueAt } from '../../values/json-path.ts'
 import { defineWindowedStream } from '../stream.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
+import { personOf, withoutPerson } from './person.ts'
 import { rebaseEvaluation } from './rebase.ts'
 import { linkSalespeople } from './salespeople.ts'
 
@@ -46,6 +47,8 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     const dealer = Number(valueAt(evaluationOf(body, id), wire.evaluation.dealerId) ?? Number.NaN)
     return Number.isSafeInteger(dealer) ? dealer : null
   },
+  personOf,
+  withoutPerson,
   warnings: (record) => record.warnings,
   entryAt: (record) => record.entryAt,
   resolve: linkSalespeople,

@@ -53,7 +53,7 @@ function firstRows(
     'core.evaluation_version': [version],
     'core.reconditioning_item': reconRows(record, rooftop, 1),
     'core.photo': photoRows([], record, rooftop, origin),
-    ...plainChildren(record, rooftop),
+    ...plainChildren(record, rooftop, origin),
   }
 }
 
@@ -98,7 +98,7 @@ function changed(
     'core.evaluation': [row],
     'core.reconditioning_item': recon,
     'core.photo': photoRows(stored['core.photo'] ?? [], record, rooftop, origin),
-    ...plainChildren(record, rooftop),
+    ...plainChildren(record, rooftop, origin),
   }
   const fields = changedFields(stored, next)
   const version = versionRow(record, links, rooftop, origin, versionNo, fields, from)
@@ -163,7 +163,15 @@ function reconRows(record: EvaluationRecord, rooftop: RooftopRow, firstVersion: 
   }))
 }
 
-const reconFields = ['line_no', 'recon_type', 'source', 'cost', 'value_text', 'battery_soh_pct']
+/** What tells one reconditioning line from another. */
+export const reconFields = [
+  'line_no',
+  'recon_type',
+  'source',
+  'cost',
+  'value_text',
+  'battery_soh_pct',
+]
 
 /** Lines have no id: the current set stays while it is the same, else it ends and the new one begins. */
 function nextRecon(
@@ -204,13 +212,17 @@ function photoRows(
   return [...now, ...gone]
 }
 
-function plainChildren(record: EvaluationRecord, rooftop: RooftopRow): RowSet {
+function plainChildren(
+  record: EvaluationRecord,
+  rooftop: RooftopRow,
+  { erasedAt = null }: Origin,
+): RowSet {
   const keyed = (rows: readonly Row[]) => rows.map((row) => ({ ...key(rooftop, record), ...row }))
   return {
     'core.custom_field_value': keyed(record.content.customFields),
     'core.user_price': keyed(record.content.userPrices),
     'pii.evaluation_customer': [
-      { ...key(rooftop, record), ...record.content.customer, erased_at: null },
+      { ...key(rooftop, record), ...record.content.customer, erased_at: erasedAt },
     ],
   }
 }

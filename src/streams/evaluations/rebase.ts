@@ -1,4 +1,6 @@
 import type { Row, RowSet } from '../stream.ts'
+import { sameRows } from './compare.ts'
+import { reconFields } from './merge.ts'
 
 /**
  * Puts a history that was folded from the kept payloads on top of stored versions whose payloads are no longer kept
@@ -7,13 +9,14 @@ import type { Row, RowSet } from '../stream.ts'
 export function rebaseEvaluation(stored: RowSet | null, folded: RowSet): RowSet {
   const kept = stored?.['core.evaluation']?.[0]
   if (!stored || !kept) return folded
-  const first = (folded['core.evaluation_version'] ?? [])[0]
-  const older = (stored['core.evaluation_version'] ?? [])
-    .filter(
-      (version) =>
-        first !== undefined && (version['valid_from'] as Date) < (first['valid_from'] as Date),
-    )
-    .sort((a, b) => (a['version_no'] as number) - (b['version_no'] as number))
+  const [first, ...later] = folded['core.evaluation_version'] ?? []
+  const versions = (stored['core.evaluation_version'] ?? []).toSorted(
+    (a, b) => (a['version_no'] as number) - (b['version_no'] as number),
+  )
+  const beganAt = (version: Row) => (version['valid_from'] as Date).getTime()
+  const older = versions.filter(
+    (version) => first !== undefined && beganAt(version) < beganAt(first),
+  )
   // The window that listed it is known to the stored row alone.
   const placed = { ...folded['core.evaluation']![0]!, entry_at: kept['entry_at'] }
   if (older.length === 0) return { ...folded, 'core.evaluation': [placed] }
@@ -35,23 +38,43 @@ export function rebaseEvaluation(stored: RowSet | null, folded: RowSet): RowSet 
       ...older.map((version, index) =>
         index === older.length - 1 ? { ...version, valid_to: first!['valid_from'] } : version,
       ),
-      ...folded['core.evaluation_version']!.map((version) => shift(version, 'version_no')),
+      // What it changed can be told only against the one before it, whose payload has gone.
+      {
+        ...shift(first!, 'version_no'),
+        changed_fields:
+          versions.find((version) => beganAt(version) === beganAt(first!))?.['changed_fields'] ??
+          first!['changed_fields'],
+      },
+      ...later.map((version) => shift(version, 'version_no')),
     ],
-    'core.reconditioning_item': [
-      ...(stored['core.reconditioning_item'] ?? [])
-        .filter((line) => (line['first_version'] as number) <= base)
-        .map((line) =>
-          ((line['last_version'] ?? base + 1) as number) > base
-            ? { ...line, last_version: base }
-            : line,
-        ),
-      ...(folded['core.reconditioning_item'] ?? []).map((line) =>
+    'core.reconditioning_item': rebaseRecon(
+      stored['core.reconditioning_item'] ?? [],
+      (folded['core.reconditioning_item'] ?? []).map((line) =>
         shift(line, 'first_version', 'last_version'),
       ),
-    ],
+      base,
+    ),
     'core.photo': [
       ...photos,
       ...(stored['core.photo'] ?? []).filter((photo) => !shown.has(photo['photo_id'])),
     ],
   }
+}
+
+/** Lines that went on from the versions before `base` into the first folded one began where they were stored to begin. */
+function rebaseRecon(stored: readonly Row[], folded: readonly Row[], base: number): Row[] {
+  const earlier = stored.filter((line) => (line['first_version'] as number) <= base)
+  const isOpen = (line: Row) => ((line['last_version'] ?? base + 1) as number) > base
+  const open = earlier.filter(isOpen)
+  const begun = folded.filter((line) => line['first_version'] === base + 1)
+  if (open.length === 0 || !sameRows(open, begun, reconFields))
+    return [
+      ...earlier.map((line) => (isOpen(line) ? { ...line, last_version: base } : line)),
+      ...folded,
+    ]
+  const { first_version } = open[0]!
+  return [
+    ...earlier.filter((line) => !isOpen(line)),
+    ...folded.map((line) => (begun.includes(line) ? { ...line, first_version } : line)),
+  ]
 }

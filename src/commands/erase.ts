@@ -1,0 +1,153 @@
+import { hostname, userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import { archiveFolder } from '../archive/archive.ts'
+import { erase as eraseCustomer } from '../erasure/erase.ts'
+import { type FilesRemoved, removeErasedFiles } from '../erasure/files.ts'
+import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.ts'
+import { needlesAsked, type Subject } from '../erasure/subject.ts'
+import { UsageError } from '../errors.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
+import type { CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
+import { table } from './table.ts'
+
+export const erase: CommandDefinition = {
+  usage: 'erase',
+  summary: 'Erases a customer everywhere and prints the receipt; exit 1 when anything is left',
+  options: (command) =>
+    command
+      .option('--email <e>', 'the customer with this e-mail')
+      .option('--phone <p>', 'the customer with this phone number, however it is written')
+      .option('--eval <id>', 'the customer of this evaluation')
+      .option('--rooftop <uid>', 'with --eval, where two dealer groups know the same id')
+      .option('--reason <text>', 'kept with the receipt')
+      .option('--dry-run', 'shows what it would touch, and changes nothing')
+      .option('--yes', 'do it without asking'),
+  examples: [
+    'forecourt erase --email jane@example.org --dry-run',
+    'forecourt erase --phone "+61 412 345 678" --yes --json',
+    'forecourt erase --eval 12345 --reason "request of 3 March"',
+  ],
+  async run(session, options) {
+    const { config } = session
+    const subject = subjectOf(options)
+    needlesAsked(subject)
+    if (subject.kind === 'eval' && subject.rooftopUid !== null)
+      chooseRooftops(config, [subject.rooftopUid])
+    const isDryRun = options['dryRun'] === true
+    const mustAsk = !isDryRun && options['yes'] !== true
+    if (mustAsk) requireTerminal(session)
+    const { pool, db } = await session.warehouse('write')
+    const reason = typeof options['reason'] === 'string' ? options['reason'] : null
+    const requestedBy = `${userInfo().username}@${hostname()}`
+    const run = async (dryRun: boolean): Promise<Receipt> =>
+      await eraseCustomer(pool, config.wire.appraisal, { subject, reason, requestedBy, dryRun })
+    if (isDryRun) {
+      const receipt = await run(true)
+      session.result({ dryRun: true, ...receipt }, () => linesOf(receipt, null))
+      return 0
+    }
+    if (mustAsk && !(await isConfirmed(session, await run(true)))) {
+      session.result({ erased: false }, () => ['Nothing was erased.'])
+      return 0
+    }
+    const receipt = await run(false)
+    const files = await removeErasedFiles(db, archiveFolder(config))
+    const document = { dryRun: false, ...receipt, filesPending: files.pending }
+    session.result(document, () => linesOf(receipt, files))
+    return isClean(receipt) && files.pending === 0 ? 0 : 1
+  },
+}
+
+function subjectOf(options: Record<string, unknown>): Subject {
+  const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
+  const [kind] = kinds
+  if (kind === undefined || kinds.length > 1)
+    throw new UsageError('Say whom to erase: one of --email, --phone and --eval.')
+  const value = String(options[kind])
+  const rooftopUid = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
+  if (kind !== 'eval') {
+    if (rooftopUid === null) return { kind, value }
+    throw new UsageError(`--rooftop goes with --eval: --${kind} erases at every rooftop.`)
+  }
+  const evalId = Number(value)
+  if (Number.isSafeInteger(evalId) && evalId > 0) return { kind, evalId, rooftopUid }
+  throw new UsageError(
+    `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`,
+  )
+}
+
+function requireTerminal({ io, json }: Session): void {
+  if (io.stderr.isTTY === true && process.stdin.isTTY === true && !json) return
+  throw new UsageError(
+    'Erasing cannot be undone: nothing was erased. Add --yes to do it, or --dry-run to see what it would touch.',
+  )
+}
+
+async function isConfirmed({ io }: Session, receipt: Receipt): Promise<boolean> {
+  io.stderr.write(`${linesOf(receipt, null).join('\n')}\n`)
+  const terminal = createInterface({ input: process.stdin, output: io.stderr })
+  try {
+    const answer = await terminal.question('Erase? It cannot be undone. Type "erase" to do it: ', {
+      signal: io.signal,
+    })
+    return answer.trim().toLowerCase() === 'erase'
+  } finally {
+    terminal.close()
+  }
+}
+
+function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
+  const { erasureId, subject, evaluations, mentionedIn, tables, suppressed, rescan } = receipt
+  const head =
+    erasureId === null
+      ? `Dry run: erasing ${subject.kind} ${subject.masked} would do this; nothing was changed.`
+      : `Erasure ${erasureId}: ${subject.kind} ${subject.masked}, at ${receipt.at} by ${receipt.requestedBy}.`
+  const before = receipt.erasedBefore
+  const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
+  return [
+    head,
+    ...(before === null ? [] : [`It was erased before: erasure ${before}.`]),
+    evaluations.length === 0
+      ? 'No evaluation carries it.'
+      : `Evaluations of the customer: ${namesOf(evaluations)}.`,
+    ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
+    ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows'], counts)),
+    ...filesLine(receipt, files),
+    `Suppression list: ${suppressed.evaluations} evaluations and ${suppressed.contacts} contacts added; no later load brings them back.`,
+    ...othersLine(receipt),
+    isClean(receipt)
+      ? `Searched ${rescan.tables} tables again: none is left.`
+      : `Searched ${rescan.tables} tables again: STILL NAMED in ${countsOf(rescan.left)}. See "Personal data" in the README.`,
+    'Backups of the database made before now still hold the customer: see "Personal data" in the README.',
+  ]
+}
+
+function filesLine({ files }: Receipt, done: FilesRemoved | null): string[] {
+  if (done === null) return files === 0 ? [] : [`${files} files of the archive go with it.`]
+  const removed = done.removed === 0 ? [] : [`${done.removed} files removed from the archive.`]
+  if (done.pending === 0) return removed
+  return [
+    ...removed,
+    `${done.pending} files are still in the archive (${done.reason ?? 'not removed'}): the next "forecourt erase" or retention run removes them.`,
+  ]
+}
+
+function othersLine({ alsoCarriedBy }: Receipt): string[] {
+  if (alsoCarriedBy.length === 0) return []
+  return [
+    `Left alone, since their contact is another: ${namesOf(alsoCarriedBy)} have the same name, phone or address. Is it the same person? "forecourt erase --eval <id>".`,
+  ]
+}
+
+function namesOf(names: readonly EvaluationName[]): string {
+  const shown = names.slice(0, 20).map(({ rooftop, evalId }) => `${evalId} (${rooftop})`)
+  const more = names.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+}
+
+function countsOf(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, rows]) => `${name} (${rows})`)
+    .join(', ')
+}

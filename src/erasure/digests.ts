@@ -1,0 +1,47 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
+import { identify, type Needle, type Needles } from './needles.ts'
+
+/** The key of all digests, in the warehouse (pii.erasure_secret): whoever has it can test a guess against them. */
+export type Secret = Buffer
+
+/** null: nothing was ever erased. */
+export async function readSecret(db: Db): Promise<Secret | null> {
+  const row = await db.selectFrom('pii.erasure_secret').select('secret').executeTakeFirst()
+  return row?.secret ?? null
+}
+
+/** The secret; made by the first erasure. */
+export async function ensureSecret(db: Db): Promise<Secret> {
+  await sql`insert into pii.erasure_secret (secret) values (${randomBytes(32)}) on conflict do nothing`.execute(
+    db,
+  )
+  return (await readSecret(db))!
+}
+
+export function digestOf(secret: Secret, needle: Pick<Needle, 'kind' | 'key'>): Buffer {
+  return digestText(secret, identify(needle))
+}
+
+/** Of a name together with a contact. */
+export function digestOfPair(secret: Secret, name: string, contact: Needle): Buffer {
+  return digestText(secret, `person:${name}:${identify(contact)}`)
+}
+
+/** Needles of which nothing but digests is known. */
+export function digestNeedles(
+  secret: Secret,
+  digests: readonly Buffer[],
+  phraseWords: readonly number[],
+): Needles {
+  const known = new Set(digests.map((digest) => digest.toString('hex')))
+  return {
+    has: (kind, key) => known.has(digestOf(secret, { kind, key }).toString('hex')),
+    phraseWords,
+  }
+}
+
+function digestText(secret: Secret, text: string): Buffer {
+  return createHmac('sha256', secret).update(text).digest()
+}

@@ -1,0 +1,169 @@
+import type { Person } from '../streams/stream.ts'
+import { isErasedMark } from './marks.ts'
+import { phoneKey, phonesIn } from './phone.ts'
+import { phraseOf, wordsOf } from './words.ts'
+
+/** `whole` matches a text that says nothing else; the others match within a text. */
+export type NeedleKind = 'email' | 'phone' | 'phrase' | 'whole'
+
+/** Something that names a person, in the spelling that it is compared in. Personal data: never printed, never stored. */
+export interface Needle {
+  readonly kind: NeedleKind
+  readonly key: string
+  /** As it was written, for a search in SQL. */
+  readonly spelling: string
+}
+
+/** What is searched for: plain needles, or the digests of such. */
+export interface Needles {
+  readonly has: (kind: NeedleKind, key: string) => boolean
+  /** How many words the phrases have, without repetition. */
+  readonly phraseWords: readonly number[]
+}
+
+export function plainNeedles(needles: readonly Needle[]): Needles {
+  const keys = new Set(needles.map(identify))
+  return {
+    has: (kind, key) => keys.has(identify({ kind, key })),
+    phraseWords: phraseWordsOf(needles),
+  }
+}
+
+/** What either of them has. */
+export function bothNeedles(one: Needles, other: Needles): Needles {
+  return {
+    has: (kind, key) => one.has(kind, key) || other.has(kind, key),
+    phraseWords: [...new Set([...one.phraseWords, ...other.phraseWords])],
+  }
+}
+
+/** For data where a word alone may mean anything. */
+export function withoutWholes({ has, phraseWords }: Needles): Needles {
+  return { has: (kind, key) => kind !== 'whole' && has(kind, key), phraseWords }
+}
+
+export function identify({ kind, key }: Pick<Needle, 'kind' | 'key'>): string {
+  return `${kind}:${key}`
+}
+
+export function phraseWordsOf(needles: readonly Needle[]): number[] {
+  const phrases = needles.filter(({ kind }) => kind === 'phrase')
+  return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
+}
+
+export function distinctNeedles(needles: readonly Needle[]): Needle[] {
+  return [...new Map(needles.map((needle) => [identify(needle), needle])).values()]
+}
+
+/** An e-mail as it is compared; null when the text is none. */
+export function emailKey(text: string): string | null {
+  const key = text.trim().toLowerCase()
+  return /^[^\s@]+@[^\s@]+$/.test(key) ? key : null
+}
+
+const emailPattern = /[\p{L}\p{N}._%+'-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/giu
+
+/** E-mails within a text, also one that stands in a link. */
+export function emailsIn(text: string): { key: string; start: number; end: number }[] {
+  if (!text.includes('@') && !text.includes('%40')) return []
+  return [...text.matchAll(emailPattern)].flatMap(({ 0: found, index }) => {
+    const key = found.toLowerCase().replace('%40', '@')
+    const place = { start: index, end: index + found.length }
+    const bare = key.replace(/^[._%+'-]+/, '')
+    return bare === key
+      ? [{ key, ...place }]
+      : [
+          { key, ...place },
+          { key: bare, ...place },
+        ]
+  })
+}
+
+/** The e-mails and phone numbers of a person's fields: a field may hold several. */
+export function contactsOf({ email, phone }: Person): Needle[] {
+  const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
+  const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
+  return distinctNeedles([
+    ...emails.flatMap((key) => (key === null ? [] : [needle('email', key, key)])),
+    ...phones.flatMap((key) => (key === null ? [] : [needle('phone', key, key)])),
+  ])
+}
+
+/** What names the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
+export function needlesOf(found: Person): Needle[] {
+  const person = withoutMarks(found)
+  return distinctNeedles([
+    ...contactsOf(person),
+    ...phrases(nameSpellings(person.name), isFullName),
+    ...phrases(addressSpellings(person.address), (words) => words.length >= 3 && hasDigit(words)),
+  ])
+}
+
+/** What names the person within the data of their own evaluation, where less is enough. */
+export function ownNeedlesOf(found: Person): Needle[] {
+  const person = withoutMarks(found)
+  const { name, suburb, plate } = person
+  const wholes = [...wordsOf(name ?? '').map(({ key }) => key), phraseOf(suburb ?? '')]
+  return distinctNeedles([
+    ...needlesOf(person),
+    ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
+    ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
+    ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),
+    ...wholes.filter((key) => key.length >= 2).map((key) => needle('whole', key, key)),
+  ])
+}
+
+/** A field that was erased before names nobody. */
+function withoutMarks(person: Person): Person {
+  const fields = Object.entries(person).map(([key, value]) => [
+    key,
+    isErasedMark(value) ? null : value,
+  ])
+  return Object.fromEntries(fields) as unknown as Person
+}
+
+function needle(kind: NeedleKind, key: string, spelling: string): Needle {
+  return { kind, key, spelling }
+}
+
+function phrases(
+  spellings: readonly string[],
+  isTelling: (words: readonly string[]) => boolean,
+): Needle[] {
+  return spellings.flatMap((spelling) => {
+    const words = wordsOf(spelling).map(({ key }) => key)
+    return words.length > 0 && isTelling(words) ? [needle('phrase', words.join(' '), spelling)] : []
+  })
+}
+
+/** Jane Ann Citizen, Citizen Jane Ann (wherever the family name begins), and Jane Citizen. */
+function nameSpellings(name: string | null): string[] {
+  const words = name === null ? [] : wordsOf(name).map(({ start, end }) => name.slice(start, end))
+  if (words.length < 2) return words
+  const turned = words.map((_, begin) =>
+    [...words.slice(begin), ...words.slice(0, begin)].join(' '),
+  )
+  return [...turned, `${words[0]} ${words.at(-1)}`]
+}
+
+/** The whole address, and its first line. */
+function addressSpellings(address: string | null): string[] {
+  return address === null ? [] : [address, address.split(/[,\n]/)[0]!]
+}
+
+function plateSpellings(plate: string | null): string[] {
+  return plate === null ? [] : [plate, plate.replaceAll(/[^\p{L}\p{N}]/gu, '')]
+}
+
+/** Not an initial and a family name: two words of more than a letter. */
+function isFullName(words: readonly string[]): boolean {
+  return words.filter((word) => word.length >= 2).length >= 2 && letters(words) >= 5
+}
+
+function letters(words: readonly string[]): number {
+  return words.join('').length
+}
+
+function hasDigit(words: readonly string[]): boolean {
+  return words.some((word) => /\p{N}/u.test(word))
+}

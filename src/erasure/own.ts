@@ -1,0 +1,135 @@
+import type pg from 'pg'
+import { allStreams } from '../streams/all.ts'
+import { evaluations } from '../streams/evaluations/evaluations.ts'
+import { bodyHash, contentHash } from '../values/content-hash.ts'
+import { scrubBodies } from './bodies.ts'
+import { type Needles, withoutWholes } from './needles.ts'
+import { redactJson } from './redact.ts'
+import { type Hit, names, rewrite, rowsOfEvaluation, withoutNeedles } from './scan.ts'
+import { type Erased, parsed, scrubPayload } from './scrub.ts'
+import type { TextTable } from './text-tables.ts'
+import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './work.ts'
+
+/** Takes the customer, or the mention of one, out of all that belongs to an evaluation. Its facts stay. */
+export async function eraseEvaluation(
+  work: ErasureWork,
+  key: EvaluationKey,
+  erased: Erased,
+): Promise<Counts> {
+  const bodies = await scrubBodies(work, key, erased)
+  const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
+  const rows: Counts[] = []
+  for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
+    const hits = await rowsOfEvaluation(work.client, table, key)
+    const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
+    rows.push({ [table.name]: await scrubRows(work, key, erased, table, others) })
+  }
+  return addCounts(bodies, blanked, ...rows)
+}
+
+/** What they hold is no text about anybody. */
+const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
+
+async function scrubRows(
+  work: ErasureWork,
+  { evalId }: EvaluationKey,
+  erased: Erased,
+  table: TextTable,
+  hits: readonly Hit[],
+): Promise<number> {
+  const { client, wire } = work
+  if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased.needles)
+  // What a load makes of a body must be what it would make of the scrubbed one.
+  const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
+  const needles = isOfStream ? erased.needles : withoutWholes(erased.needles)
+  return await rewrite(client, hits, (text, column, hit) =>
+    column.name === 'payload' && isEvaluationAside(hit)
+      ? scrubPayload(evaluations, evalId, text, wire, erased)
+      : withoutNeedles(column, text, needles),
+  )
+}
+
+/** Whether anything that an erasure would take is still in a row: what it leaves in a body is the vehicle's and our own
+ *  people's. */
+export function isStillThere(
+  { wire }: Pick<ErasureWork, 'wire'>,
+  hit: Hit,
+  { scope, needles }: Erased,
+): boolean {
+  const column = isBody(hit) ? 'body' : isEvaluationAside(hit) ? 'payload' : null
+  const text = column === null ? null : valueIn(hit, column)
+  if (hit.evaluation === null || text === null) return names(hit, needles, { beyondFacts: true })
+  const scrubbed = scrubPayload(evaluations, hit.evaluation.evalId, text, wire, { scope, needles })
+  return scrubbed !== JSON.stringify(parsed(text) ?? null) && scrubbed !== text
+}
+
+function isEvaluationAside(hit: Hit): boolean {
+  return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluations.name
+}
+
+function isBody(hit: Hit): boolean {
+  return hit.table.name === 'raw.payload' && valueIn(hit, 'endpoint') === evaluations.endpoint
+}
+
+function valueIn({ table, texts }: Hit, name: string): string | null {
+  return texts[table.columns.findIndex((column) => column.name === name)] ?? null
+}
+
+/** Answers to other calls about the evaluation. Their hash is that of the scrubbed answer, as the load makes it. */
+async function scrubAnswers(
+  { client, wire }: ErasureWork,
+  hits: readonly Hit[],
+  needles: Needles,
+): Promise<number> {
+  let changed = 0
+  for (const hit of hits) {
+    const before = parsed(valueIn(hit, 'body')!)
+    const body = redactJson(before, withoutWholes(needles))
+    if (body === before) continue
+    const endpoint = valueIn(hit, 'endpoint')!
+    const stream = allStreams.find(
+      (one) => one.kind === 'enrichment' && one.asks.includes(endpoint),
+    )
+    const text = JSON.stringify(body)
+    const hash =
+      stream?.kind === 'enrichment'
+        ? contentHash(stream.contentOf(body, endpoint, wire))
+        : bodyHash(text)
+    await client.query(
+      'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
+      [hit.place, text, hash],
+    )
+    changed++
+  }
+  return changed
+}
+
+const customerColumns = [
+  ...['customer_name', 'phone', 'email', 'address', 'suburb', 'registration_plate', 'notes'],
+]
+
+/** The customer's own columns, and every custom field: it may hold anything about anybody. */
+async function blankCustomer(
+  client: pg.ClientBase,
+  { rooftopIds, evalId }: EvaluationKey,
+): Promise<Counts> {
+  const set = async (table: string, columns: readonly string[], to: string, where: string) => {
+    const { rowCount } = await client.query(
+      `update ${table} set ${columns.map((column) => `${column} = null`).join(', ')} ${to}
+       where rooftop_id = any($1::int[]) and eval_id = $2::bigint
+         and (num_nonnulls(${columns.join(', ')}) > 0 ${where})`,
+      [rooftopIds, evalId],
+    )
+    return { [table]: rowCount ?? 0 }
+  }
+  const isFirst = 'or erased_at is null'
+  return addCounts(
+    await set(
+      'pii.evaluation_customer',
+      customerColumns,
+      ", erased_at = date_trunc('milliseconds', now())",
+      isFirst,
+    ),
+    await set('core.custom_field_value', ['value_text'], '', ''),
+  )
+}

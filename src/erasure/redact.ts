@@ -1,0 +1,69 @@
+import { erasedMark } from './marks.ts'
+import { emailsIn, type Needles } from './needles.ts'
+import { phonesIn } from './phone.ts'
+import { wordsOf } from './words.ts'
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** The text with the mark in place of every needle; the very text when it has none. Doing it twice changes nothing more. */
+export function redactText(text: string, needles: Needles): string {
+  const ranges = found(text, needles).sort((a, b) => a.start - b.start || b.end - a.end)
+  if (ranges.length === 0) return text
+  let [result, at] = ['', 0]
+  for (const { start, end } of ranges) {
+    if (start >= at) result += text.slice(at, start) + erasedMark
+    at = Math.max(at, end)
+  }
+  return result + text.slice(at)
+}
+
+/** The same for every string and number of a JSON value, keys included. The very value when it has no needle. */
+export function redactJson(value: unknown, needles: Needles): unknown {
+  if (typeof value === 'string') return redactText(value, needles)
+  if (typeof value === 'number') return redactNumber(value, needles)
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) {
+    const items = value.map((item) => redactJson(item, needles))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  const entries = Object.entries(value)
+  const redacted = entries.map(([key, item]) => [
+    redactText(key, needles),
+    redactJson(item, needles),
+  ])
+  const isSame = redacted.every(([key, item], index) => {
+    const [oldKey, oldItem] = entries[index]!
+    return key === oldKey && item === oldItem
+  })
+  return isSame ? value : Object.fromEntries(redacted)
+}
+
+/** A phone number may be sent as a number. */
+export function redactNumber(value: number, needles: Needles): number | string {
+  if (!Number.isSafeInteger(value) || value < 1_000_000) return value
+  return redactText(String(value), needles) === String(value) ? value : erasedMark
+}
+
+function found(text: string, needles: Needles): Range[] {
+  const words = wordsOf(text)
+  const whole = words.map(({ key }) => key).join(' ')
+  if (whole !== '' && needles.has('whole', whole)) return [{ start: 0, end: text.length }]
+  return [
+    ...emailsIn(text).filter(({ key }) => needles.has('email', key)),
+    ...phonesIn(text).filter(({ key }) => needles.has('phone', key)),
+    ...needles.phraseWords.flatMap((length) => phrasesIn(words, length, needles)),
+  ]
+}
+
+function phrasesIn(words: ReturnType<typeof wordsOf>, length: number, needles: Needles): Range[] {
+  const ranges: Range[] = []
+  for (let first = 0; first + length <= words.length; first++) {
+    const part = words.slice(first, first + length)
+    if (needles.has('phrase', part.map(({ key }) => key).join(' ')))
+      ranges.push({ start: part[0]!.start, end: part.at(-1)!.end })
+  }
+  return ranges
+}

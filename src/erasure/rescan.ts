@@ -1,0 +1,46 @@
+import { type Findings, keyOf } from './find.ts'
+import { identify, ownNeedlesOf, plainNeedles, withoutWholes } from './needles.ts'
+import { isStillThere } from './own.ts'
+import { patternsOf } from './pattern.ts'
+import type { readGroups } from './persons.ts'
+import type { Receipt } from './receipt.ts'
+import { type Hit, names, rowsOfEvaluation, scan } from './scan.ts'
+import { addCounts, type Counts, type ErasureWork } from './work.ts'
+
+/** Searches every text of the warehouse for the customer once more. */
+export async function rescan(
+  work: ErasureWork,
+  { found, needles, shared, ofOwnPeople }: Findings,
+  groups: Awaited<ReturnType<typeof readGroups>>,
+): Promise<Receipt['rescan']> {
+  const isOurs = new Set(ofOwnPeople.map(identify))
+  const own = new Map(
+    found.map((each) => {
+      const theirs = each.persons.flatMap(ownNeedlesOf)
+      return [keyOf(each), theirs.filter((needle) => !isOurs.has(identify(needle)))] as const
+    }),
+  )
+  const hits = await scan(work.client, work.tables, patternsOf([...needles, ...shared]))
+  for (const table of work.tables)
+    for (const each of found) hits.push(...(await rowsOfEvaluation(work.client, table, each)))
+  const anyOf = plainNeedles([...needles, ...shared])
+  const ownOf = (hit: Hit) => {
+    const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
+    return group && own.get(keyOf({ ...group, evalId: hit.evaluation!.evalId }))
+  }
+  const verdict = (hit: Hit): 'left' | 'others' | 'clean' => {
+    const theirs = ownOf(hit)
+    const naming = withoutWholes(plainNeedles([...needles, ...(theirs ?? [])]))
+    const erased = { scope: theirs ? 'customer' : 'mention', needles: naming } as const
+    if (isStillThere(work, hit, erased)) return 'left'
+    return names(hit, naming) || names(hit, anyOf) ? 'others' : 'clean'
+  }
+  const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.place}`, hit]))
+  const verdicts = Map.groupBy(once.values(), verdict)
+  const count = (of: 'left' | 'others') => countByTable(verdicts.get(of) ?? [])
+  return { tables: work.tables.length, left: count('left'), others: count('others') }
+}
+
+function countByTable(hits: readonly Hit[]): Counts {
+  return addCounts(...hits.map(({ table }) => ({ [table.name]: 1 })))
+}

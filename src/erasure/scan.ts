@@ -1,0 +1,124 @@
+import type pg from 'pg'
+import type { Needles } from './needles.ts'
+import { matching, parametersOf, type Patterns } from './pattern.ts'
+import { redactJson, redactText } from './redact.ts'
+import { parsed } from './scrub.ts'
+import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
+
+/** A row that may name somebody. */
+export interface Hit {
+  readonly table: TextTable
+  /** Where the row stands, within the transaction. */
+  readonly place: string
+  /** The evaluation that it belongs to. */
+  readonly evaluation: { readonly rooftopId: number; readonly evalId: number } | null
+  /** Of each text column. */
+  readonly texts: readonly (string | null)[]
+}
+
+/** Rows of the tables that match a pattern, locked until the commit. */
+export async function scan(
+  client: pg.ClientBase,
+  tables: readonly TextTable[],
+  patterns: Patterns,
+): Promise<Hit[]> {
+  if (patterns.texts.length + patterns.digits.length === 0) return []
+  const hits: Hit[] = []
+  for (const table of tables) {
+    const matches = table.columns.map(({ name }) => matching(name)).join(' or ')
+    hits.push(...(await select(client, table, matches, parametersOf(patterns))))
+  }
+  return hits
+}
+
+/** All rows of an evaluation, whatever they say. */
+export async function rowsOfEvaluation(
+  client: pg.ClientBase,
+  table: TextTable,
+  { rooftopIds, evalId }: { readonly rooftopIds: readonly number[]; readonly evalId: number },
+): Promise<Hit[]> {
+  if (table.belongs === null) return []
+  const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
+  return await select(client, table, where, [rooftopIds, String(evalId)])
+}
+
+async function select(
+  client: pg.ClientBase,
+  table: TextTable,
+  where: string,
+  values: unknown[],
+): Promise<Hit[]> {
+  const { rows } = await client.query<{
+    place: string
+    owner: number | null
+    rooftop: number | null
+    texts: (string | null)[]
+  }>(
+    `select ctid::text as place, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
+     from ${table.name} where ${where} for no key update`,
+    values,
+  )
+  return rows.map(({ place, owner, rooftop, texts }) => ({
+    table,
+    place,
+    evaluation: owner === null ? null : { rooftopId: rooftop!, evalId: Number(owner) },
+    texts,
+  }))
+}
+
+/** Facts of vehicles: a customer who is called like a make changes none of them. */
+const facts = new Set(['vin', 'make', 'model', 'variant', 'colour'])
+
+export function mayChange({ name, isKey }: TextColumn): boolean {
+  return !isKey && !facts.has(name)
+}
+
+/** The text of a column without the needles; the very text when it has none. */
+export function withoutNeedles({ type }: TextColumn, text: string, needles: Needles): string {
+  if (type === 'text') return redactText(text, needles)
+  const body = parsed(text)
+  if (body === undefined) return redactText(text, needles)
+  const redacted = redactJson(body, needles)
+  return redacted === body ? text : JSON.stringify(redacted)
+}
+
+/** Whether a row names somebody; `beyondFacts` leaves the facts of a vehicle out. */
+export function names(
+  { table, texts }: Hit,
+  needles: Needles,
+  { beyondFacts = false } = {},
+): boolean {
+  return table.columns.some((column, index) => {
+    const text = texts[index] ?? null
+    if (text === null || (beyondFacts && facts.has(column.name))) return false
+    return withoutNeedles(column, text, needles) !== text
+  })
+}
+
+/** Writes what differs; how many rows did. */
+export async function rewrite(
+  client: pg.ClientBase,
+  hits: readonly Hit[],
+  change: (text: string, column: TextColumn, hit: Hit) => string,
+): Promise<number> {
+  let changed = 0
+  for (const hit of hits) {
+    const { table, place, texts } = hit
+    const next = table.columns.flatMap((column, index) => {
+      const text = texts[index] ?? null
+      if (text === null || !mayChange(column)) return []
+      const value = change(text, column, hit)
+      return value === text ? [] : [{ column, value }]
+    })
+    if (next.length === 0) continue
+    const set = next.map(
+      ({ column }, index) => `${column.name} = ${castOf(column, `$${index + 2}`)}`,
+    )
+    await client.query(`update ${table.name} set ${set.join(', ')} where ctid = $1::tid`, [
+      place,
+      ...next.map(({ value }) => value),
+    ])
+    changed++
+  }
+  return changed
+}

@@ -1,0 +1,62 @@
+import type { Scrub, WindowedStream } from '../streams/stream.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import { erasedMark } from './marks.ts'
+import { bothNeedles, type Needles, ownNeedlesOf, plainNeedles } from './needles.ts'
+import { redactNumber, redactText } from './redact.ts'
+
+/** What is taken out of the payloads of a record. */
+export interface Erased {
+  /** mention: its customer is another one, and stays. */
+  readonly scope: 'customer' | 'mention'
+  readonly needles: Needles
+}
+
+type PersonStream = Pick<WindowedStream, 'personOf' | 'withoutPerson'>
+
+const toNull: NonNullable<Scrub['blank']> = (_, value) => (value === undefined ? undefined : null)
+
+/**
+ * The payload without the person: the very text when there is nothing to take out, so that doing it twice changes nothing
+ * more. A source that sends the same gets the same. What is no JSON and names somebody is not kept at all.
+ */
+export function scrubPayload(
+  stream: PersonStream,
+  id: number,
+  text: string,
+  wire: AppraisalWire,
+  { scope, needles: given }: Erased,
+  blank = toNull,
+): string {
+  const body = parsed(text)
+  if (body === undefined) return scrubBroken(text, scope, given)
+  const isOwn = scope === 'customer'
+  const own = isOwn ? ownNeedlesOf(stream.personOf(body, id, wire)) : []
+  const needles = bothNeedles(given, plainNeedles(own))
+  const scrub = { redact: redactWith(needles), blank: isOwn ? blank : null }
+  const scrubbed = JSON.stringify(stream.withoutPerson(body, id, wire, scrub))
+  // A key that is there twice is seen once by whoever parses it.
+  const isClean = scrubbed === JSON.stringify(body) && redactText(text, needles) === text
+  return isClean ? text : scrubbed
+}
+
+function redactWith(needles: Needles): Scrub['redact'] {
+  return ((value: string | number) =>
+    typeof value === 'string'
+      ? redactText(value, needles)
+      : redactNumber(value, needles)) as Scrub['redact']
+}
+
+/** In what is cut off or broken nobody can tell whose the rest is. */
+function scrubBroken(text: string, scope: Erased['scope'], needles: Needles): string {
+  const isNamed = scope === 'customer' || redactText(text, needles) !== text
+  return isNamed && text !== '' ? erasedMark : text
+}
+
+/** undefined: it is no JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,29 @@
+import { UsageError } from '../errors.ts'
+import { emailKey, type Needle } from './needles.ts'
+import { phoneKey } from './phone.ts'
+
+/** Whom an erasure is about. The value is personal data, but for an EvalID. */
+export type Subject =
+  | { readonly kind: 'email' | 'phone'; readonly value: string }
+  | { readonly kind: 'eval'; readonly evalId: number; readonly rooftopUid: string | null }
+
+/** What was asked for, as it is compared; empty for an evaluation. UsageError when it is no e-mail or phone number. */
+export function needlesAsked(subject: Subject): Needle[] {
+  if (subject.kind === 'eval') return []
+  const { kind, value } = subject
+  const key = kind === 'email' ? emailKey(value) : phoneKey(value)
+  if (key !== null) return [{ kind, key, spelling: key }]
+  throw new UsageError(
+    kind === 'email'
+      ? 'That is no e-mail address: write it as the customer gave it, e.g. --email jane@example.org.'
+      : 'That is no phone number: write at least seven digits, e.g. --phone "0412 345 678".',
+  )
+}
+
+/** For people and receipts: enough to know it again, too little to learn it. */
+export function maskOf(subject: Subject): string {
+  if (subject.kind === 'eval') return String(subject.evalId)
+  if (subject.kind === 'phone') return `***${subject.value.replaceAll(/\D/g, '').slice(-2)}`
+  const [name = '', host = ''] = subject.value.trim().split('@')
+  return `${name.slice(0, 1)}***@${host.slice(0, 1)}***`
+}

@@ -1,0 +1,117 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../db/transaction.ts'
+import type { Person } from '../streams/stream.ts'
+import { digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
+import { contactsOf, type Needle, needlesOf, phraseWordsOf } from './needles.ts'
+import type { Erased } from './scrub.ts'
+
+/** Beside those of runs, links and billing; the second key is 0. */
+export const erasureLock = 7302
+
+/** Held by every load until its commit: an erasure waits for the loads under way, and those that come wait for it. */
+export async function awaitErasures({ client }: Tx): Promise<void> {
+  await client.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
+}
+
+/** An evaluation on the suppression list. */
+export interface Suppressed extends Erased {
+  readonly erasureId: number
+  readonly at: Date
+}
+
+export type Suppressions = ReadonlyMap<number, Suppressed>
+
+/** Which of the evaluations of a dealer group are on the list. */
+export async function suppressedAmong(
+  db: Db,
+  groupId: number,
+  evalIds: readonly number[],
+): Promise<Suppressions> {
+  if (evalIds.length === 0) return new Map()
+  const { rows } = await sql<{
+    eval_id: number
+    scope: Suppressed['scope']
+    erasure_id: number
+    suppressed_at: Date
+    digests: Buffer[]
+    phrase_words: number[]
+    secret: Secret
+  }>`
+    select eval_id, scope, erasure_id, suppressed_at, digests, phrase_words, secret
+    from pii.suppressed_evaluation cross join pii.erasure_secret
+    where group_id = ${groupId} and eval_id = any(${[...evalIds]}::bigint[])`.execute(db)
+  return new Map(
+    rows.map((row) => [
+      row.eval_id,
+      {
+        scope: row.scope,
+        erasureId: row.erasure_id,
+        at: row.suppressed_at,
+        needles: digestNeedles(row.secret, row.digests, row.phrase_words),
+      },
+    ]),
+  )
+}
+
+/** When the customer of an evaluation was erased; null: they were not. */
+export function erasedAt(suppressed: Suppressions, evalId: number): Date | null {
+  const found = suppressed.get(evalId)
+  return found?.scope === 'customer' ? found.at : null
+}
+
+/** The erased contacts by their digest in hex, with the erasure that put them on the list. */
+export async function readContacts(db: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('pii.suppressed_contact')
+    .select(['digest', 'erasure_id'])
+    .execute()
+  return new Map(rows.map((row) => [row.digest.toString('hex'), row.erasure_id]))
+}
+
+/** The digests under which a customer would stand on the list of contacts. */
+export function contactDigests(secret: Secret, person: Person): Buffer[] {
+  const contacts = contactsOf(person)
+  return [
+    ...contacts.map((contact) => digestOf(secret, contact)),
+    ...pairsOf(person).map(({ name, contact }) => digestOfPair(secret, name, contact)),
+  ]
+}
+
+/** A name with each of the contacts and address lines beside it. */
+export function pairsOf(person: Person): { readonly name: string; readonly contact: Needle }[] {
+  const names = needlesOf({ ...person, email: null, phone: null, address: null })
+  const contacts = needlesOf({ ...person, name: null })
+  return names.flatMap(({ key: name }) => contacts.map((contact) => ({ name, contact })))
+}
+
+/** In milliseconds, as JavaScript has it: what is written again from here must be the same to the letter. */
+const thisMoment = sql`date_trunc('milliseconds', now())`
+
+/** Puts an evaluation on the list, or adds to what stands there; false: it was all there. */
+export async function suppress(
+  db: Db,
+  secret: Secret,
+  groupId: number,
+  evaluation: {
+    readonly evalId: number
+    readonly scope: Suppressed['scope']
+    readonly erasureId: number
+    readonly needles: readonly Needle[]
+  },
+): Promise<boolean> {
+  const { evalId, scope, erasureId, needles } = evaluation
+  const digests = needles.map((needle) => digestOf(secret, needle))
+  const { numAffectedRows } = await sql`
+    insert into pii.suppressed_evaluation as known
+      (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
+    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(needles)}::smallint[])
+    on conflict (group_id, eval_id) do update set
+      scope = case when known.scope = 'customer' then known.scope else excluded.scope end,
+      suppressed_at = case when known.scope in ('customer', excluded.scope) then known.suppressed_at else excluded.suppressed_at end,
+      digests = array(select distinct unnest(known.digests || excluded.digests)),
+      phrase_words = array(select distinct unnest(known.phrase_words || excluded.phrase_words))
+    where not (known.digests @> excluded.digests and (known.scope = excluded.scope or known.scope = 'customer'))`.execute(
+    db,
+  )
+  return numAffectedRows === 1n
+}

@@ -1,0 +1,116 @@
+import type pg from 'pg'
+
+/** A column that holds text somewhere. */
+export interface TextColumn {
+  readonly name: string
+  readonly type: 'text' | 'json' | 'jsonb' | 'array'
+  /** As Postgres writes it, for a cast. */
+  readonly declared: string
+  /** Part of a key: rows are found by it, so it is looked at and never changed. */
+  readonly isKey: boolean
+}
+
+/** A table with its text columns, and how its rows belong to evaluations. */
+export interface TextTable {
+  /** `schema.table`, quoted where it needs to be. */
+  readonly name: string
+  readonly columns: readonly TextColumn[]
+  /** The evaluation that a row belongs to, as SQL over the row; `null::bigint` where it belongs to none. */
+  readonly owner: string
+  /** Whether a row belongs to the evaluation $2 (text), as SQL that an index serves; null where none does. */
+  readonly belongs: string | null
+  /** The rooftop of the row, as SQL. */
+  readonly rooftop: string
+}
+
+/** What an erasure writes itself, and names of our own: no customer's. */
+const notSearched = [/^pii\.(erasure|suppressed)/, /^ops\.schema_migration$/, /^core\.(ref_|dim_)/]
+
+/** Keys of `raw.payload` and of quarantine that name an evaluation. */
+export interface EvaluationKeys {
+  readonly endpoints: readonly string[]
+  readonly streams: readonly string[]
+}
+
+/** Every table of the warehouse that holds text, those of the work engine and of whatever comes later included. */
+export async function textTables(
+  client: pg.ClientBase,
+  keys: EvaluationKeys,
+): Promise<TextTable[]> {
+  const { rows } = await client.query<TableRow>(tablesQuery)
+  return rows
+    .filter(({ name }) => !notSearched.some((pattern) => pattern.test(name)))
+    .map(({ name, columns, others }) => ({
+      name,
+      columns,
+      ...ownership(name, others, keys),
+      rooftop: others.includes('rooftop_id') ? 'rooftop_id' : 'null::int',
+    }))
+}
+
+interface TableRow {
+  readonly name: string
+  readonly columns: TextColumn[]
+  readonly others: string[]
+}
+
+const tablesQuery = /* sql */ `
+  select format('%I.%I', n.nspname, c.relname) as name,
+    json_agg(json_build_object('name', quote_ident(a.attname), 'declared', format_type(a.atttypid, a.atttypmod),
+      'isKey', exists (select from pg_index i where i.indrelid = c.oid and i.indisunique and a.attnum = any(i.indkey)),
+      'type', case when t.typname in ('json', 'jsonb') then t.typname when t.typcategory = 'A' then 'array' else 'text' end)
+      order by a.attnum) filter (where t.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', '_text', '_varchar')
+      and a.attgenerated = '') as columns,
+    array_agg(a.attname::text) as others
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type t on t.oid = a.atttypid
+  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relpersistence <> 't'
+  group by n.nspname, c.relname
+  having bool_or(t.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', '_text', '_varchar') and a.attgenerated = '')
+  order by 1`
+
+const none = { owner: 'null::bigint', belongs: null }
+
+function ownership(
+  name: string,
+  columns: readonly string[],
+  { endpoints, streams }: EvaluationKeys,
+): Pick<TextTable, 'owner' | 'belongs'> {
+  if (!columns.includes('rooftop_id')) return none
+  if (columns.includes('eval_id'))
+    return { owner: 'eval_id', belongs: 'eval_id = $2::text::bigint' }
+  if (name === 'raw.payload') return byNaturalKey('endpoint', endpoints)
+  if (name === 'ops.quarantine' || name === 'ops.data_quality')
+    return byNaturalKey('stream', streams)
+  return none
+}
+
+/** Keys are the EvalID, with what was asked behind a slash where a stream asks several things. */
+function byNaturalKey(
+  column: string,
+  known: readonly string[],
+): Pick<TextTable, 'owner' | 'belongs'> {
+  const isKnown = `${column} in (${known.map((each) => `'${each.replaceAll("'", "''")}'`).join(', ')})`
+  const isNumber = `natural_key ~ '^[0-9]{1,15}(/|$)'`
+  return {
+    owner: `case when ${isKnown} and ${isNumber} then split_part(natural_key, '/', 1)::bigint end`,
+    belongs: `${isKnown} and (natural_key = $2::text or natural_key like $2::text || '/%')`,
+  }
+}
+
+/** The columns of a row as one array of text. */
+export function textsOf({ columns }: TextTable): string {
+  return `array[${columns.map(textOf).join(', ')}]`
+}
+
+function textOf({ name, type }: TextColumn): string {
+  return type === 'array' ? `to_jsonb(${name})::text` : `${name}::text`
+}
+
+/** A parameter as a value of the column. */
+export function castOf({ type, declared }: TextColumn, parameter: string): string {
+  if (type !== 'array') return `${parameter}::${declared}`
+  return `array(select jsonb_array_elements_text(${parameter}::jsonb))::${declared}`
+}

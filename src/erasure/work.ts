@@ -1,0 +1,46 @@
+import type pg from 'pg'
+import { allOperations } from '../contract/operations.ts'
+import { allStreams } from '../streams/all.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import type { EvaluationKeys, TextTable } from './text-tables.ts'
+
+/** What the parts of an erasure work with, in its transaction. */
+export interface ErasureWork {
+  readonly client: pg.ClientBase
+  readonly wire: AppraisalWire
+  readonly tables: readonly TextTable[]
+}
+
+/** An evaluation of a dealer group; `rooftopIds` are all of the group. */
+export interface EvaluationKey {
+  readonly groupId: number
+  readonly evalId: number
+  readonly rooftopIds: readonly number[]
+}
+
+const asks = allStreams.flatMap((stream) => (stream.kind === 'enrichment' ? stream.asks : []))
+
+/** Payloads and quarantined records that are about one evaluation. */
+export const evaluationKeys: EvaluationKeys = {
+  endpoints: [
+    ...new Set([
+      ...allStreams.flatMap((stream) => (stream.kind === 'windowed' ? [stream.endpoint] : [])),
+      ...asks,
+      ...allOperations.filter(({ fields }) => 'evalid' in fields.shape).map(({ name }) => name),
+    ]),
+  ],
+  streams: allStreams
+    .filter(({ kind }) => kind === 'windowed' || kind === 'enrichment')
+    .map(({ name }) => name),
+}
+
+/** Rows that changed, by table. */
+export type Counts = Readonly<Record<string, number>>
+
+export function addCounts(...all: readonly Counts[]): Counts {
+  const sum: Record<string, number> = {}
+  for (const counts of all)
+    for (const [table, count] of Object.entries(counts))
+      if (count > 0) sum[table] = (sum[table] ?? 0) + count
+  return sum
+}

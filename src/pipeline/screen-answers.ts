@@ -1,0 +1,33 @@
+import type { Tx } from '../db/transaction.ts'
+import { withoutWholes } from '../erasure/needles.ts'
+import { redactJson, redactText } from '../erasure/redact.ts'
+import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
+import type { EnrichmentStream } from '../streams/stream.ts'
+import { type Answer, readAnswer } from './ask.ts'
+import type { SliceJob } from './slice.ts'
+
+type Job = SliceJob<EnrichmentStream>
+
+/** Answers without the customers that were erased; the caller holds the lock of `awaitErasures`. */
+export async function screenAnswers(
+  { db }: Tx,
+  job: Job,
+  answers: readonly Answer[],
+): Promise<readonly Answer[]> {
+  const ids = answers.map(({ task }) => task.evalId)
+  const suppressed = await suppressedAmong(db, job.rooftop.groupId, ids)
+  if (suppressed.size === 0) return answers
+  return answers.map((answer) => {
+    const erased = suppressed.get(answer.task.evalId)
+    return erased === undefined ? answer : screened(job, answer, erased)
+  })
+}
+
+function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
+  const needles = withoutWholes(erased.needles)
+  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
+  const body = redactJson(answer.body, needles)
+  if (body === answer.body) return answer
+  const { task, fetchedAt, at } = answer
+  return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
+}

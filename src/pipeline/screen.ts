@@ -1,0 +1,67 @@
+import type { Tx } from '../db/transaction.ts'
+import { suppressCarriers } from '../erasure/carriers.ts'
+import { readSecret } from '../erasure/digests.ts'
+import { redactJson } from '../erasure/redact.ts'
+import { parsed, scrubPayload } from '../erasure/scrub.ts'
+import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
+import type { WindowedStream } from '../streams/stream.ts'
+import { bodyHash } from '../values/content-hash.ts'
+import { type Hydrated, readRecord } from './hydrate.ts'
+import type { SliceJob } from './slice.ts'
+
+type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop'>
+/** Those that are written, with what was received. */
+type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
+
+export interface Screened {
+  readonly records: readonly Hydrated[]
+  readonly suppressed: Suppressions
+}
+
+/**
+ * What was read, without the customers that were erased, also those erased since it was read: the caller holds the lock of
+ * `awaitErasures`. A record that carries an erased contact joins the suppression list here.
+ */
+export async function screen(tx: Tx, job: Job, records: readonly Hydrated[]): Promise<Screened> {
+  const secret = await readSecret(tx.db)
+  const received = records.filter(isReceived)
+  if (secret === null || received.length === 0) return { records, suppressed: new Map() }
+  const { stream, rooftop } = job
+  const wire = job.context.config.wire.appraisal
+  const ids = received.map(({ id }) => id)
+  const before = await suppressedAmong(tx.db, rooftop.groupId, ids)
+  const carriers = received
+    .filter(({ id }) => before.get(id)?.scope !== 'customer')
+    .map((entry) => {
+      const text = textOf(entry)
+      return { evalId: entry.id, text, person: stream.personOf(parsed(text), entry.id, wire) }
+    })
+  const isNew = await suppressCarriers(tx.db, secret, rooftop.groupId, carriers)
+  const suppressed = isNew ? await suppressedAmong(tx.db, rooftop.groupId, ids) : before
+  return { records: records.map((entry) => scrubbed(job, entry, suppressed)), suppressed }
+}
+
+function isReceived(entry: Hydrated): entry is Received {
+  return entry.kind === 'record' || entry.kind === 'rejected'
+}
+
+function textOf(entry: Received): string {
+  return entry.kind === 'record' ? entry.payload.text : entry.text
+}
+
+function scrubbed(job: Job, entry: Hydrated, suppressed: Suppressions): Hydrated {
+  const erased = suppressed.get(entry.id)
+  if (erased === undefined || !isReceived(entry)) return entry
+  const { stream } = job
+  const wire = job.context.config.wire.appraisal
+  const text = scrubPayload(stream, entry.id, textOf(entry), wire, erased)
+  if (entry.kind === 'rejected') {
+    const issues = redactJson(entry.issues, erased.needles) as typeof entry.issues
+    return { ...entry, text, issues }
+  }
+  if (text === entry.payload.text) return entry
+  const read = readRecord(stream, () => entry.owner, wire, entry.id, text)
+  return read.kind === 'record'
+    ? { ...read, payload: { ...entry.payload, text, hash: bodyHash(text) } }
+    : { ...read, text }
+}

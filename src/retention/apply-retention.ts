@@ -1,0 +1,66 @@
+import { archiveFolder } from '../archive/archive.ts'
+import type { Context } from '../context.ts'
+import { type FilesRemoved, removeErasedFiles } from '../erasure/files.ts'
+import { deletePayloads } from './payloads.ts'
+
+/** What retention deleted. */
+export interface RetentionReport {
+  /** Superseded bodies of `raw.payload`. */
+  readonly payloads: number
+  /** Records of quarantine that were resolved. */
+  readonly quarantine: number
+  /** Signed links that have expired and are not renewed any more. */
+  readonly links: number
+  /** Files of the archive that erasures had left behind. */
+  readonly files: FilesRemoved
+}
+
+export type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
+
+/** Rows that one statement deletes: it holds no lock for long, and what is done stays done when it is stopped. */
+const batchSize = 1_000
+
+/**
+ * Deletes what `retention.rawDays` no longer keeps: superseded payloads, records that left quarantine, and links that have
+ * expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
+ * need it. Stops between two batches when the signal says so.
+ */
+export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
+  const { db, config } = context
+  const cutoff = new Date(Date.now() - config.retention.rawDays * 86_400_000)
+  const payloads = await deletePayloads(context, cutoff, batchSize)
+  const quarantine = await inBatches(
+    context,
+    `delete from ops.quarantine where quarantine_id in (
+       select quarantine_id from ops.quarantine where resolved_at < $1 limit $2)`,
+    cutoff,
+  )
+  const links = await inBatches(context, expiredLinks, cutoff)
+  const files = await removeErasedFiles(db, archiveFolder(config))
+  return { payloads, quarantine, links, files }
+}
+
+// A link of a check that is listed is signed anew, however old it is: its row says that it has to be.
+const expiredLinks = `
+  delete from pii.signed_link where (rooftop_id, eval_id, link_kind, link_ref) in (
+    select rooftop_id, eval_id, link_kind, link_ref from pii.signed_link as link
+    where expires_at < $1 and not exists (
+      select from core.vehicle_check as listed
+      where listed.rooftop_id = link.rooftop_id and listed.eval_id = link.eval_id
+        and listed.check_ref = link.link_ref and listed.check_kind || '_pdf' = link.link_kind
+        and listed.gone_at is null)
+    limit $2)`
+
+async function inBatches(
+  { pool, signal }: RetentionContext,
+  statement: string,
+  cutoff: Date,
+): Promise<number> {
+  let deleted = 0
+  for (;;) {
+    signal.throwIfAborted()
+    const { rowCount } = await pool.query(statement, [cutoff, batchSize])
+    deleted += rowCount ?? 0
+    if ((rowCount ?? 0) < batchSize) return deleted
+  }
+}

@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { runInProcess } from '../support/cli.ts'
+import { openHouse } from '../support/nights.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { now } from './runs.ts'
+
+const customer = {
+  name: 'Jane Citizen',
+  phone: '0412 345 678',
+  email: 'jane@example.org',
+  address: '12 Station Street',
+}
+
+/** A warehouse with Jane's evaluation 1 and somebody's 2, for command lines in this process. */
+async function openWarehouse() {
+  const evaluations = [
+    anEvaluation({ evalId: 1, createdAt: '2026-03-02T01:00:00Z', customer }),
+    anEvaluation({ evalId: 2, createdAt: '2026-03-03T01:00:00Z' }),
+  ]
+  const sandbox = { world: worldOf({ evaluations }), now }
+  const house = await openHouse({ sandbox, sync: { start: '2026-03-01' } })
+  const folder = await temporaryFolder()
+  const { url } = house.database
+  const config = { ...house.sandbox.clientConfig(), warehouse: { url } }
+  await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
+  await house.night()
+  const run = (args: readonly string[]) => runInProcess(args, { cwd: folder.path })
+  return {
+    pool: house.database.pool,
+    run,
+    json: async (args: readonly string[]) => {
+      const ran = await run([...args, '--json'])
+      return { ...ran, document: JSON.parse(ran.stdout) as unknown }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await house[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('erase prints its receipt, and a second one finds nothing to do', async () => {
+  await using warehouse = await openWarehouse()
+
+  const dry = await warehouse.json(['erase', '--email', 'jane@example.org', '--dry-run'])
+  const refused = await warehouse.run(['erase', '--email', 'jane@example.org'])
+  const first = await warehouse.json(['erase', '--phone', '+61 412 345 678', '--yes'])
+  const second = await warehouse.run(['erase', '--email', 'jane@example.org', '--yes'])
+
+  expect(dry).toMatchObject({
+    code: 0,
+    document: { dryRun: true, erasureId: null, evaluations: [{ evalId: 1 }] },
+  })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') })
+  expect(first).toMatchObject({
+    code: 0,
+    document: {
+      dryRun: false,
+      erasureId: expect.any(Number),
+      subject: { kind: 'phone', masked: '***78' },
+      evaluations: [{ rooftop: 'rooftop-1', evalId: 1 }],
+      tables: { 'pii.evaluation_customer': 1, 'raw.payload': 1 },
+      rescan: { left: {} },
+    },
+  })
+  expect(second.code).toBe(0)
+  expect(second.stdout).toContain(': email j***@e***')
+  expect(second.stdout).toContain('It was erased before: erasure ')
+  expect(second.stdout).toContain('No row had to change.')
+  expect(second.stdout).toContain('none is left')
+  const told = JSON.stringify([first, second, dry, refused])
+  expect(told).not.toMatch(/jane@example|Citizen|345 678|Station/i)
+})
+
+test('what is left is told with exit 1', async () => {
+  await using warehouse = await openWarehouse()
+  await warehouse.pool.query(
+    `with made as (
+       insert into core.app_user (group_id, is_generated_link_account, in_user_list)
+       select group_id, false, true from core.rooftop returning user_id, group_id)
+     insert into pii.app_user_email select user_id, group_id, 'jane@example.org' from made`,
+  )
+
+  const { code, stdout } = await warehouse.run(['erase', '--email', 'jane@example.org', '--yes'])
+
+  expect(code).toBe(1)
+  expect(stdout).toContain('STILL NAMED in pii.app_user_email (1)')
+})
+
+test('wrong usage is told, and nothing is erased', async () => {
+  await using warehouse = await openWarehouse()
+  const lines = [
+    ['--yes'],
+    ['--email', 'a@b.c', '--phone', '0412345678', '--yes'],
+    ['--email', 'nobody', '--yes'],
+    ['--phone', '123', '--yes'],
+    ['--eval', 'x', '--yes'],
+    ['--eval', '99', '--yes'],
+    ['--eval', '1', '--rooftop', 'elsewhere', '--yes'],
+    ['--email', 'a@b.c', '--rooftop', 'rooftop-1', '--yes'],
+  ]
+
+  const ended = []
+  for (const line of lines) ended.push(await warehouse.run(['erase', ...line]))
+
+  expect(ended.map(({ code }) => code)).toEqual(lines.map(() => 2))
+  expect(ended.map(({ stderr }) => stderr.trim().split('\n').at(-1))).toMatchInlineSnapshot(`
+    [
+      "Say whom to erase: one of --email, --phone and --eval.",
+      "Say whom to erase: one of --email, --phone and --eval.",
+      "That is no e-mail address: write it as the customer gave it, e.g. --email jane@example.org.",
+      "That is no phone number: write at least seven digits, e.g. --phone "0412 345 678".",
+      ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
+      "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what is known of an evaluation.",
+      "--rooftop elsewhere is not in the config; known are: rooftop-1.",
+      "--rooftop goes with --eval: --email erases at every rooftop.",
+    ]
+  `)
+  const { rows } = await warehouse.pool.query('select from pii.erasure')
+  expect(rows).toEqual([])
+})

@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { makeConfig } from '#src/config.ts'
+import { openContext } from '#src/context.ts'
+import { erasureLock } from '#src/erasure/suppression.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { startSandbox } from '#src/sandbox/server.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { openHouse, runNight } from '../support/nights.ts'
+import { dumpOf, linesWith } from './dump.ts'
+import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-house.ts'
+
+const createdAt = '2026-03-02T01:00:00Z'
+
+/** Whom the warehouse has as customers. */
+async function customersOf(pool: pg.Pool): Promise<Record<string, string | null>> {
+  const { rows } = await pool.query<{ id: string; name: string | null }>(
+    `select eval_id::text as id, customer_name as name from pii.evaluation_customer order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ id, name }) => [id, name]))
+}
+
+async function janesLines(pool: pg.Pool): Promise<string[]> {
+  return linesWith(await dumpOf(pool), janesTexts)
+}
+
+test('a later evaluation that carries an erased e-mail or phone is loaded without the customer', async () => {
+  const later = '2026-03-10T09:00:00Z'
+  const draft = { createdAt: later, completedAt: '2026-03-10T09:10:00Z' }
+  const other = { name: 'Al Other', phone: '0498 765 432', email: 'al@example.org' }
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt, customer: jane }),
+      anEvaluation({ evalId: 2, ...draft, customer: { ...jane, name: 'J C', phone: null } }),
+      anEvaluation({ evalId: 3, ...draft, customer: { ...jane, email: null } }),
+      anEvaluation({
+        evalId: 4,
+        ...draft,
+        customer: { ...other, address: '9 Other Road' },
+        notes: 'Ask +61 412 345 678 or al@example.org',
+      }),
+    ],
+  })
+  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  const { pool } = house.database
+  await house.night()
+  await eraseIn(house, byEval(1))
+
+  const nights = [await house.nightAfter(1), await house.nightAfter(0)]
+
+  expect(nights.map(({ streams }) => streams['evaluations'])).toMatchObject([
+    { inserted: 3, updated: 0 },
+    { inserted: 0, updated: 0 },
+  ])
+  expect(await customersOf(pool)).toEqual({ 1: null, 2: null, 3: null, 4: 'Al Other' })
+  expect(await janesLines(pool)).toEqual([])
+  const { rows } = await pool.query('select notes from pii.evaluation_customer where eval_id = 4')
+  expect(rows).toEqual([{ notes: 'Ask [erased] or al@example.org' }])
+})
+
+test('a later record that does not fit lies in quarantine without the customer', async () => {
+  const later = { createdAt: '2026-03-10T09:00:00Z', completedAt: '2026-03-10T09:10:00Z' }
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt, customer: jane }),
+      anEvaluation({ evalId: 2, ...later, customer: jane, notes: 'Jane Citizen rang' }),
+    ],
+  })
+  world.poison(2, { UpdatedAt: 'never' })
+  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  const { pool } = house.database
+  await house.night()
+  await eraseIn(house, byEmail)
+
+  const report = await house.nightAfter(1)
+
+  expect(report.streams['evaluations']).toMatchObject({ quarantined: 1 })
+  expect(await janesLines(pool)).toEqual([])
+  world.heal(2)
+  await house.nightAfter(1)
+  expect(await customersOf(pool)).toEqual({ 1: null, 2: null })
+  expect(await janesLines(pool)).toEqual([])
+})
+
+test('an evaluation that vanishes and returns stays without its customer', async () => {
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
+  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  const { pool } = house.database
+  await house.night()
+  world.vanish(1, house.sandbox.clock.now())
+  await house.nightAfter(1)
+  await eraseIn(house, byEmail)
+  world.vanish(1, new Date('2099-01-01T00:00:00Z'))
+
+  await house.nightAfter(1)
+
+  const { rows } = await pool.query('select gone_at, version_no from core.evaluation')
+  expect(rows).toEqual([{ gone_at: null, version_no: 1 }])
+  expect(await customersOf(pool)).toEqual({ 1: null })
+  expect(await janesLines(pool)).toEqual([])
+})
+
+test('an evaluation that another rooftop of the group adopts stays without its customer', async () => {
+  const rooftops = [
+    aRooftop({ uid: 'north', dealerId: 101 }),
+    aRooftop({ uid: 'south', dealerId: 102 }),
+  ]
+  const worldAt = (rooftopUid: string) =>
+    worldOf({
+      rooftops,
+      keys: [aKey({ rooftopUids: ['north', 'south'] })],
+      evaluations: [anEvaluation({ evalId: 1, rooftopUid, createdAt, customer: jane })],
+    })
+  await using house = await openHouse({
+    sandbox: { world: worldAt('north'), now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = house.database
+  await house.night()
+  await eraseIn(house, byPhone)
+  const clock = new VirtualClock({ start: new Date(now.getTime() + 86_400_000), frozen: true })
+  await using sandbox = await startSandbox({ world: worldAt('south'), clock })
+  const { warehouse } = house.config
+  const client = { ...sandbox.clientConfig(), warehouse, sync: { start: '2026-03-01' } }
+  await using context = await openContext(makeConfig(client, '/nowhere'), house.context.log)
+
+  for (let night = 0; night < 2; night++) await runNight(context)
+
+  const { rows } = await pool.query(
+    'select rooftop_uid, gone_at from core.evaluation join core.rooftop using (rooftop_id)',
+  )
+  expect(rows).toEqual([{ rooftop_uid: 'south', gone_at: null }])
+  expect(await customersOf(pool)).toEqual({ 1: null })
+  expect(await janesLines(pool)).toEqual([])
+})
+
+test('an erase waits for a load that holds the evaluation, and takes what it has written', async () => {
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
+  const sandbox = { world, now }
+  const streams = [evaluations]
+  await using house = await openHouse({ sandbox, streams, sync: { start: '2026-03-01' } })
+  let erasing: ReturnType<typeof eraseIn> | undefined
+  const crashPoint = (name: string) => {
+    // The rows stand in a transaction that has not committed: nobody else can see them yet.
+    if (name === 'rows-written') erasing ??= eraseIn(house, byPhone)
+  }
+
+  await house.night({ crashPoint })
+
+  expect((await erasing!).evaluations).toMatchObject([{ evalId: 1 }])
+  expect(await janesLines(house.database.pool)).toEqual([])
+})
+
+test('a load that read the customer before an erase committed writes them no more', async () => {
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
+  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  const { pool } = house.database
+  await house.night()
+  world.edit(1, house.sandbox.clock.now(), { notes: 'Jane Citizen rang', finalPrice: 100 })
+  const holder = await pool.connect()
+  await holder.query('begin')
+  await holder.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
+
+  const erasing = eraseIn(house, byPhone)
+  await waiting(pool, 1)
+  const night = house.nightAfter(1)
+  await waiting(pool, 2)
+  await holder.query('commit')
+  holder.release()
+  await erasing
+
+  expect((await night).streams['evaluations']).toMatchObject({ updated: 1 })
+  expect(await janesLines(pool)).toEqual([])
+  const { rows } = await pool.query('select final_price::float as price from core.evaluation')
+  expect(rows).toEqual([{ price: 100 }])
+})
+
+/** Until so many wait for the lock of erasures. */
+async function waiting(pool: pg.Pool, count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query(
+      `select from pg_locks where locktype = 'advisory' and classid = $1 and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      [erasureLock],
+    )
+    if (rows.length >= count) return
+    await sleep(20)
+  }
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { needlesOf, ownNeedlesOf, plainNeedles } from '#src/erasure/needles.ts'
+import { phoneKey, phonesIn } from '#src/erasure/phone.ts'
+import { redactJson, redactText } from '#src/erasure/redact.ts'
+
+const nobody = {
+  name: null,
+  phone: null,
+  email: null,
+  address: null,
+  suburb: null,
+  plate: null,
+}
+const jane = {
+  name: 'Jane O’Brien',
+  phone: '0412 345 678',
+  email: 'Jane.OBrien@Example.org',
+  address: '12 Station St, Richmond VIC 3121',
+  suburb: 'Richmond',
+  plate: 'ABC 123',
+}
+
+test.each([
+  ['0412 345 678', '412345678'],
+  ['+61 412 345 678', '412345678'],
+  ['61412345678', '412345678'],
+  ['0061 (0)412-345-678', '412345678'],
+  ['(02) 9876 5432', '298765432'],
+  ['+1 (555) 123-4567', '5551234567'],
+  ['1-555-123-4567', '5551234567'],
+  ['614 123 4567', '6141234567'],
+  ['971 555 1234', '9715551234'],
+  ['+971 50 123 4567', '501234567'],
+  ['050 123 4567', '501234567'],
+  ['+965 1234 5678', '12345678'],
+  ['12345', null],
+  ['none', null],
+])('the phone number %s is %s', (text, key) => {
+  expect(phoneKey(text)).toBe(key)
+})
+
+test('phone numbers are found in a text, however they stand together', () => {
+  const found = phonesIn('Ring 0412 345 678 0298765432 or +61 2 9876 5432.').map(({ key }) => key)
+
+  expect(found).toEqual(expect.arrayContaining(['412345678', '298765432']))
+  expect(phonesIn('EvalID 1001 of 2026-03-10').length).toBe(1)
+})
+
+test.each([
+  ['jane o brien called', '[erased] called'],
+  ['O’BRIEN, JANE', '[erased]'],
+  ["JANE O'BRIEN", '[erased]'],
+  ['mail JANE.obrien@EXAMPLE.ORG.', 'mail [erased].'],
+  ['https://x/?to=jane.obrien%40example.org', 'https://x/?to=[erased]'],
+  ['at 12 station st now', 'at [erased] now'],
+  ['tel:+61-412-345-678;', 'tel:[erased];'],
+  ['12 Station Street', '12 Station Street'],
+  ['Jane of Richmond', 'Jane of Richmond'],
+  ['Brien Jane', 'Brien Jane'],
+  ['xjane.obrien@example.org', 'xjane.obrien@example.org'],
+])('in any text %s becomes %s', (text, expected) => {
+  const needles = plainNeedles(needlesOf(jane))
+
+  expect(redactText(text, needles)).toBe(expected)
+  expect(redactText(redactText(text, needles), needles)).toBe(expected)
+})
+
+test('within their own evaluation a first name, a suburb and a plate that stand alone are enough', () => {
+  const needles = plainNeedles(ownNeedlesOf(jane))
+  const body = {
+    first: 'Jane',
+    city: 'RICHMOND',
+    note: 'Jane of Richmond',
+    plate: 'abc123',
+    tel: 412345678,
+  }
+
+  expect(redactJson(body, needles)).toEqual({
+    first: '[erased]',
+    city: '[erased]',
+    note: 'Jane of Richmond',
+    plate: '[erased]',
+    tel: '[erased]',
+  })
+})
+
+test.each([
+  ['a first name alone', { ...nobody, name: 'Jane' }],
+  ['a suburb', { ...nobody, suburb: 'Richmond' }],
+  ['a short address', { ...nobody, address: 'Unit 5' }],
+  ['an erased field', { ...nobody, name: '[erased 2]', address: '[erased]' }],
+  ['a phone number that is none', { ...nobody, phone: 'n/a' }],
+])('%s names nobody elsewhere', (_, person) => {
+  expect(needlesOf(person)).toEqual([])
+})
+
+test('accents and letter case do not hide a name', () => {
+  const needles = plainNeedles(needlesOf({ ...nobody, name: 'Renée Müller' }))
+
+  expect(redactText('RENEE MULLER or Rene\u0301e Müller', needles)).toBe('[erased] or [erased]')
+})
+
+test('a value without a needle is the very same', () => {
+  const body = { a: ['x', { b: 1 }], c: null }
+
+  expect(redactJson(body, plainNeedles(needlesOf(jane)))).toBe(body)
+})

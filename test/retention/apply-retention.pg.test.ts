@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { runStreams } from '#src/pipeline/run.ts'
+import { explain } from '#src/pipeline/why.ts'
+import { applyRetention } from '#src/retention/apply-retention.ts'
+import { deletePayloads } from '#src/retention/payloads.ts'
+import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { type House, openHouse } from '../support/nights.ts'
+import { contentDifferences, readExactContent } from '../support/warehouse-content.ts'
+
+const now = new Date('2026-03-10T06:30:00Z')
+
+/** Five versions of evaluation 1 and one of evaluation 2, a body of each. */
+async function openEditedHouse(): Promise<House> {
+  const createdAt = '2026-03-02T01:00:00Z'
+  const edits = [
+    { finalPrice: 1 },
+    { reconditioning: [{ type: 'tyres', source: null, cost: 9, value: '4' }] },
+    { customer: { phone: '0498 765 432' } },
+    { photos: [], finalPrice: 2 },
+  ].map((patch, index) => ({ at: `2026-03-1${index}T09:00:00Z`, patch }))
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({ evalId: 1, createdAt, photos: [{ id: 7 }], edits }),
+      anEvaluation({ evalId: 2, createdAt }),
+    ],
+  })
+  const house = await openHouse({
+    sandbox: { world, now },
+    streams: [evaluations],
+    sync: { start: '2026-03-01' },
+  })
+  for (let night = 0; night < 5; night++) await (night === 0 ? house.night() : house.nightAfter(1))
+  return house
+}
+
+/** As if everything had been read so many days earlier. */
+async function age({ database }: House, days: number): Promise<void> {
+  const columns = {
+    'raw.payload': ['fetched_at'],
+    'core.evaluation_version': ['observed_at'],
+    'core.evaluation': ['first_loaded_at', 'last_changed_at'],
+  }
+  for (const [table, names] of Object.entries(columns)) {
+    const set = names.map((name) => `${name} = ${name} - make_interval(days => $1)`)
+    await database.pool.query(`update ${table} set ${set.join(', ')}`, [days])
+  }
+}
+
+async function bodies({ database }: House): Promise<unknown[]> {
+  const { rows } = await database.pool.query(
+    `select natural_key as id, count(*)::int as count from raw.payload group by 1 order by 1`,
+  )
+  return rows
+}
+
+test('superseded bodies go after their days, the newest of each record stays', async () => {
+  await using house = await openEditedHouse()
+  const young = await applyRetention(house.context)
+  await age(house, 91)
+
+  const old = await applyRetention(house.context)
+  const again = await applyRetention(house.context)
+
+  expect([young.payloads, old.payloads, again.payloads]).toEqual([0, 4, 0])
+  expect(await bodies(house)).toEqual([
+    { id: '1', count: 1 },
+    { id: '2', count: 1 },
+  ])
+})
+
+test('batches of any size delete the same', async () => {
+  await using house = await openEditedHouse()
+
+  const deleted = await deletePayloads(house.context, new Date(Date.now() + 60_000), 2)
+
+  expect(deleted).toBe(4)
+  expect(await bodies(house)).toHaveLength(2)
+})
+
+test('a replay finds the same facts and versions from the bodies that stay, and why still tells', async () => {
+  await using house = await openEditedHouse()
+  await age(house, 91)
+  const { pool } = house.database
+  await applyRetention(house.context)
+  const before = await readExactContent(pool)
+
+  const report = await runStreams(house.context, {
+    plan: { command: 'replay', mode: 'replay', from: 0, until: null },
+    streams: [evaluations],
+    rooftops: house.config.rooftops,
+  })
+
+  expect(report.status).toBe('ok')
+  expect(before['core.evaluation_version']).toHaveLength(6)
+  expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
+  const [found] = await explain(house.context.db, 1)
+  expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])
+})
+
+test('resolved quarantine and links of checks that are gone go; what is open or listed stays', async () => {
+  await using house = await openEditedHouse()
+  const { pool } = house.database
+  await pool.query(
+    `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id, resolved_at)
+     select 'evaluations', rooftop_id, key, '[]', '', 1, at::timestamptz
+     from core.rooftop, (values ('open', null), ('old', '2020-01-01'), ('new', now()::text)) as aside (key, at)`,
+  )
+  await pool.query(
+    `insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at, gone_at)
+     select rooftop_id, 1, 'ppsr', ref, group_id, 'V', now(), at::timestamptz
+     from core.rooftop, (values ('listed', null), ('gone', '2020-01-01')) as made (ref, at)`,
+  )
+  await pool.query(
+    `insert into pii.signed_link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
+     select rooftop_id, 1, 'ppsr_pdf', ref, 'https://x/y', '2020-01-01', '2020-01-08'
+     from core.rooftop, unnest(array['listed', 'gone']) as ref`,
+  )
+
+  const report = await applyRetention(house.context)
+
+  expect(report).toMatchObject({ quarantine: 1, links: 1 })
+  const { rows: aside } = await pool.query(
+    'select natural_key as key from ops.quarantine order by 1',
+  )
+  expect(aside).toEqual([{ key: 'new' }, { key: 'open' }])
+  const { rows: links } = await pool.query('select link_ref as ref from pii.signed_link')
+  expect(links).toEqual([{ ref: 'listed' }])
+})
+
+test('a stopped retention deletes nothing more', async () => {
+  await using house = await openEditedHouse()
+  await age(house, 91)
+  const signal = AbortSignal.abort()
+
+  await expect(applyRetention({ ...house.context, signal })).rejects.toThrow()
+
+  expect(await bodies(house)).toMatchObject([{ count: 5 }, { count: 1 }])
+})
