@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { accessSettings } from './config-access.ts'
+import { parseCron } from './values/cron.ts'
 import { parseInstant } from './values/instant.ts'
 import { wireSettings } from './values/wire.ts'
 
@@ -114,6 +116,19 @@ const sync = group({
     .describe('Known evaluations read again for one rooftop in one run, at most'),
 })
 
+const job = z.strictObject({
+  schedule: z
+    .string()
+    .refine(
+      (text) => parseCron(text) !== null,
+      'is no schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first',
+    )
+    .optional()
+    .describe("Cron expression; default: the job's own"),
+  timezone: zone.optional().describe("Where the schedule is read; default: the job's own"),
+  enabled: flag.default(true).describe('false: the scheduler leaves it out'),
+})
+
 const perDay = whole(0, 1_000_000).default(0)
 
 /** The config file as it may be written; what concerns several settings at once is in config-check.ts. */
@@ -181,6 +196,17 @@ export const fileSchema = z.strictObject({
     carHistory: perDay,
     historyCheck: perDay,
     prediction: perDay,
+  }),
+  access: group(accessSettings(whole)),
+  jobs: z
+    .record(z.string(), job)
+    .default({})
+    .describe('What "forecourt schedule" does otherwise than the files of jobs/ say'),
+  alerts: group({
+    url: url
+      .nullable()
+      .default(null)
+      .describe('Gets one JSON by POST for what fails or is late, and one when it is well again'),
   }),
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),

@@ -115,6 +115,8 @@ export function secretsOf(config: Config): string[] {
     config.vehicleData.apiKey,
     config.webhooks.authHeaderValue,
     config.links.token,
+    ...config.access.logins.map(({ password }) => password),
+    config.alerts.url,
     ...passwords,
     ...passwords.map((text) => (text === null ? null : decode(text))),
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)

@@ -2,7 +2,7 @@
 create or replace view mart.rpt_13_repeat_appraisals as
 select
   g.group_code,
-  upper(e.vin)::varchar(17) as vin,
+  e.vehicle_vin as vin,
   e.currency_code,
   count(*)::int as evaluations,
   count(distinct e.rooftop_id)::int as rooftops,
@@ -15,12 +15,12 @@ select
   bool_or(b.eval_id is not null) as is_bought
 from core.rooftop_group as g
 cross join lateral (
-  select upper(vin) as vin from core.evaluation where group_id = g.group_id and length(vin) = 17 group by upper(vin) having count(*) > 1
+  select vehicle_vin as vin from core.evaluation where group_id = g.group_id and vehicle_vin is not null group by vehicle_vin having count(*) > 1
 ) as again
-join core.evaluation as e on e.group_id = g.group_id and upper(e.vin) = again.vin and length(e.vin) = 17
+join core.evaluation as e on e.group_id = g.group_id and e.vehicle_vin = again.vin
 left join (select distinct eval_rooftop_id, eval_id from core.stock_outcome) as b on b.eval_rooftop_id = e.rooftop_id and b.eval_id = e.eval_id
 where e.completed_date_local is not null and e.gone_at is null
-group by g.group_code, upper(e.vin), e.currency_code
+group by g.group_code, e.vehicle_vin, e.currency_code
 having count(*) > 1;
 
 comment on view mart.rpt_13_repeat_appraisals is 'Vehicles that a dealer group appraised more than once, and how far the prices lie apart. | grain: one row per dealer group, VIN and currency with more than one evaluation | key: group_code, vin, currency_code | history: current state of the evaluations | freshness: as of the last good runs of the rooftops of the group: see data_freshness';

@@ -3,13 +3,17 @@ import { backfill } from './backfill.ts'
 import { check } from './check.ts'
 import type { CommandDefinition } from './command.ts'
 import { demo } from './demo.ts'
+import { grant } from './grant.ts'
+import { erase } from './erase.ts'
 import { init } from './init.ts'
 import { links } from './links.ts'
 import { migrate } from './migrate.ts'
 import { quarantine } from './quarantine.ts'
 import { replay } from './replay.ts'
 import { reprice } from './reprice.ts'
+import { run } from './run.ts'
 import { sandbox } from './sandbox.ts'
+import { schedule } from './schedule.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
 import { stock } from './stock.ts'
@@ -24,8 +28,11 @@ export const allCommands: readonly CommandDefinition[] = [
   init,
   check,
   migrate,
+  grant,
   sync,
   backfill,
+  run,
+  schedule,
   serve,
   status,
   verify,
@@ -35,6 +42,7 @@ export const allCommands: readonly CommandDefinition[] = [
   stock,
   reprice,
   links,
+  erase,
   api,
   warehouse,
   sandbox,

@@ -24,6 +24,9 @@ export function configText(places: ConfigPlaces | null): string {
     syncSection(places?.start ?? '2024-01-01'),
     smallSections,
     budgetSection(places === null ? 0 : sandboxBudget),
+    accessSection,
+    jobsSection,
+    alertsSection,
     serveSection,
     webhookSection,
     wireSection(),
@@ -132,6 +135,21 @@ function budgetSection(allowed: number): string {
   historyCheck: ${allowed}
   prediction: ${allowed}`
 }
+
+const accessSection = `
+access:                      # who may read the marts: "forecourt grant" makes the roles and these logins
+  logins:
+    # A role is bi_reader, bi_tenant (its dealer groups alone), bi_pii_reader (customers too) or forecourt_writer.
+    # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD}", connectionLimit: 20, statementTimeoutSeconds: 120 }
+    # - { name: bi_north, role: bi_tenant, groups: ["key:group-au"], password: "\${BI_NORTH_PASSWORD}" }`
+
+const jobsSection = `
+jobs:                        # when "forecourt schedule" runs what; "forecourt run" lists the jobs
+  # nightly: { schedule: "0 2 * * *", timezone: Australia/Sydney, enabled: true }`
+
+const alertsSection = `
+alerts:                      # one JSON by POST for a job that fails or is late, and one when it is well again
+  url: \${FORECOURT_ALERTS_URL:-}`
 
 const serveSection = `
 serve:                       # permalinks over HTTP; let a TLS proxy stand before it where it leaves the machine

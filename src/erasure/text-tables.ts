@@ -24,7 +24,11 @@ export interface TextTable {
 }
 
 /** What an erasure writes itself, and names of our own: no customer's. */
-const notSearched = [/^pii\.(erasure|suppressed)/, /^ops\.schema_migration$/, /^core\.(ref_|dim_)/]
+const notSearched = [
+  /^pii\.(erasure|suppressed)/,
+  /^ops\.(schema_migration|mart_version|bi_login|bi_access)$/,
+  /^core\.(ref_|dim_)/,
+]
 
 /** Keys of `raw.payload` and of quarantine that name an evaluation. */
 export interface EvaluationKeys {

@@ -61,15 +61,21 @@ test('forecourt --help shows every command in the order of the day', async () =>
       check                           Validates config, warehouse, clock skew and
                                       each rooftop's key; bills nothing
       migrate [options]               Brings the warehouse schema up to date
+      grant [options]                 Makes the roles and logins of access: in the
+                                      config, and gives them their rights
       sync [options] [stream...]      Incremental run of the named streams (default:
                                       all) for all rooftops
       backfill [options] <stream...>  Loads history [from, to) once; resumable,
                                       never moves the incremental checkpoint
                                       backwards
+      run [job]                       One job of jobs/ now, exactly as the scheduler
+                                      would; without a name lists them
+      schedule                        Runs the jobs of jobs/ when they are due,
+                                      until stopped; on any number of hosts
       serve [options]                 Permalinks over HTTP, GET /links/<kind>/<id>,
                                       until stopped
-      status                          Freshness, coverage, gaps, quarantine, links;
-                                      exit 1 when an objective is missed
+      status                          Freshness, coverage, gaps, quarantine, jobs,
+                                      links; exit 1 when an objective is missed
       verify [options]                Proves coverage: gaps, overlaps, counts, ids;
                                       --deep lists the source again
       why <EvalID>                    Where a row comes from: row, payload, request,
@@ -84,6 +90,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       however lately it was priced
       links                           refresh | show <kind> <id> | archive: signed
                                       links to PDFs and photos
+      erase [options]                 Erases a customer everywhere and prints the
+                                      receipt; exit 1 when anything is left
       api                             Any documented operation of both services:
                                       "forecourt api <operation> --help"
       warehouse <action>              start | stop | url | status of the embedded

@@ -28,10 +28,12 @@ test('the file of init names every section, and its examples in comments hold wh
     Object.keys((configJsonSchema()['properties'] ?? {}) as object),
   )
   const taken = text.replaceAll(/^( +)# (?=(url|group-au|- \{| *[a-zA-Z]+:( |$)))/gm, '$1')
-  const variables = { DATABASE_URL: 'postgres://h/d', FORECOURT_KEY_AU: 'a-key' }
+  const passwords = { BI_TOOL_PASSWORD: 'a long password', BI_NORTH_PASSWORD: 'a longer password' }
+  const variables = { DATABASE_URL: 'postgres://h/d', FORECOURT_KEY_AU: 'a-key', ...passwords }
   const config = parseConfig(taken, '/srv/forecourt.yaml', { variables, cwd: '/srv' })
   expect(config.rooftops).toHaveLength(1)
   expect(config.warehouse.url).toBe('postgres://h/d')
+  expect(config.access.logins.map(({ role }) => role)).toEqual(['bi_reader', 'bi_tenant'])
   expect(taken).toContain('\n  vehicleData:\n')
   expect(config.wire).toEqual(makeConfig({}, '/srv').wire)
 })

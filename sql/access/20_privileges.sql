@@ -1,0 +1,69 @@
+-- What our roles may do with the objects of this database, against what they have been granted: what is missing, and what is too much.
+-- Views of the marts read with the rights of their owners, which are granted the tables that the views name, and no other.
+with role (role_name) as (
+  values ('forecourt_writer'), ('bi_reader'), ('bi_tenant'), ('bi_pii_reader'), ('mart_owner'), ('mart_scoped_owner'), ('mart_pii_owner')
+), mart (schema_name, owner_role) as (
+  values ('mart', 'mart_owner'), ('mart_scoped', 'mart_scoped_owner'), ('core_scoped', 'mart_scoped_owner'), ('mart_pii', 'mart_pii_owner')
+), reader (schema_name, role_name) as (
+  values ('mart', 'bi_reader'), ('mart_scoped', 'bi_tenant'), ('mart', 'bi_pii_reader'), ('mart_pii', 'bi_pii_reader'), ('mart', 'forecourt_writer')
+), loaded (schema_name) as (
+  values ('core'), ('ops'), ('pii'), ('raw'), ('pgboss')
+), kept (schema_name, table_name) as (
+  -- Written by migrate and grant alone.
+  values ('ops', 'schema_migration'), ('ops', 'mart_version'), ('ops', 'bi_login'), ('ops', 'bi_access')
+), relation as (
+  select c.oid, n.nspname as schema_name, c.relname, c.relkind, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) as name
+  from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname in (select schema_name from loaded union all select schema_name from mart) and c.relkind in ('r', 'p', 'v', 'S')
+), wanted (kind, name, role_name, privilege) as (
+  select 'schema', schema_name, role_name, 'USAGE' from reader
+  union all
+  select 'schema', schema_name, 'forecourt_writer', 'USAGE' from loaded join pg_namespace as n on n.nspname = schema_name
+  union all
+  select 'schema', schema_name, owner_role, 'CREATE' from mart
+  union all
+  select 'table', relation.name, reader.role_name, 'SELECT' from reader join relation using (schema_name) where relkind = 'v'
+  union all
+  select case relkind when 'S' then 'sequence' else 'table' end, relation.name, 'forecourt_writer', privilege
+  from loaded
+  join relation using (schema_name)
+  cross join unnest(case
+    when relkind = 'S' then array['USAGE', 'SELECT']
+    when relkind = 'v' or (schema_name, relname) in (select schema_name, table_name from kept) then array['SELECT']
+    else array['SELECT', 'INSERT', 'UPDATE', 'DELETE'] end) as privilege
+  union all
+  select distinct 'table', relation.name, mart.owner_role, 'SELECT'
+  from ops.mart_source as m
+  join mart on mart.schema_name = m.reader
+  join relation on relation.oid = m.source_oid
+  where m.is_direct and not exists (select from mart as own where own.schema_name = m.source_schema and own.owner_role = mart.owner_role)
+  union all
+  select 'function', function_name, 'bi_tenant', 'EXECUTE'
+  from (values ('ops.visible_groups(name)'), ('ops.visible_rooftops(name)')) as f (function_name)
+), standing (kind, name, role_name, privilege) as (
+  select 'schema', n.nspname, r.rolname, acl.privilege_type
+  from pg_namespace as n cross join aclexplode(n.nspacl) as acl join pg_roles as r on r.oid = acl.grantee
+  where n.nspname in (select schema_name from loaded union all select schema_name from mart)
+  union all
+  select case relkind when 'S' then 'sequence' else 'table' end, relation.name, r.rolname, acl.privilege_type
+  from relation cross join aclexplode(relation.relacl) as acl join pg_roles as r on r.oid = acl.grantee
+  where acl.grantee <> relation.relowner
+  union all
+  select 'function', format('ops.%I(%s)', p.proname, oidvectortypes(p.proargtypes)), r.rolname, acl.privilege_type
+  from pg_proc as p cross join aclexplode(p.proacl) as acl join pg_roles as r on r.oid = acl.grantee
+  where p.pronamespace = 'ops'::regnamespace and acl.grantee <> p.proowner
+), difference as (
+  select 'grant' as verb, * from (select * from wanted except select * from standing) as missing
+  union all
+  select 'revoke', * from (select * from standing except select * from wanted) as excess where role_name in (select role_name from role)
+), of_object as (
+  select verb, kind, role_name, name, string_agg(lower(privilege), ', ' order by privilege) as privileges
+  from difference group by 1, 2, 3, 4
+)
+select role_name || case verb when 'grant' then ' may ' else ' may no longer ' end || replace(replace(privileges, 'usage', 'use'), 'create', 'own views in') || ': '
+    || case when count(*) = 1 then kind || ' ' || min(name) else count(*) || ' ' || kind || 's' end as what,
+  format('%s %s on %s %s %s %I', verb, privileges, kind, string_agg(name, ', ' order by name), case verb when 'grant' then 'to' else 'from' end, role_name) as statement,
+  true as may
+from of_object
+group by verb, kind, role_name, privileges
+order by verb desc, kind, role_name, privileges

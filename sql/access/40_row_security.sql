@@ -1,0 +1,47 @@
+-- Row-level security of every table that a mart reads, however deep, and that says whose its rows are. A policy names the role that
+-- owns the view: `true` costs nothing, and a tenant's rooftops are asked for once a table and query.
+with source as (
+  select distinct m.source_oid as oid, format('%I.%I', m.source_schema, m.source_name) as name,
+    (select max(a.attname) from pg_attribute as a
+     where a.attrelid = m.source_oid and a.attname in ('rooftop_id', 'group_id') and not a.attisdropped) as owner_column
+  from ops.mart_source as m
+  where m.source_kind in ('r', 'p')
+), policy (policy_name, command, roles, condition) as (
+  values ('bi_all', 'r', array['mart_owner', 'mart_pii_owner'], 'true'),
+    ('bi_scoped', 'r', array['mart_scoped_owner'], null),
+    ('forecourt_writer', '*', array['forecourt_writer'], 'true')
+), wanted as (
+  select source.oid, source.name, policy.policy_name, policy.command, policy.roles,
+    coalesce(policy.condition, case owner_column
+      when 'rooftop_id' then 'rooftop_id = any ((select ops.visible_rooftops(current_user))::int[])'
+      else 'group_id = any ((select ops.visible_groups(current_user))::int[])' end) as condition,
+    coalesce(policy.condition, case owner_column
+      when 'rooftop_id' then '(rooftop_id = ANY (( SELECT ops.visible_rooftops(CURRENT_USER)%'
+      else '(group_id = ANY (( SELECT ops.visible_groups(CURRENT_USER)%' end) as pattern
+  from source cross join policy
+  where owner_column is not null
+), standing as (
+  select p.polrelid, p.polname, p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid) as condition, pg_get_expr(p.polwithcheck, p.polrelid) as allowed,
+    (select array_agg(r.rolname::text order by r.rolname) from pg_roles as r where r.oid = any (p.polroles)) as roles
+  from pg_policy as p
+), fault as (
+  select wanted.*, standing.polname is not null as is_there
+  from wanted
+  left join standing on standing.polrelid = wanted.oid and standing.polname = wanted.policy_name
+  where (standing.polname is not null and standing.polpermissive and standing.polcmd::text = wanted.command and standing.roles = wanted.roles
+    and standing.condition like wanted.pattern
+    and standing.allowed is not distinct from case wanted.command when '*' then 'true' end) is not true
+), step as (
+  select c.oid, wanted.name, case when c.relrowsecurity then '' else format('alter table %s enable row level security; ', wanted.name) end
+    || coalesce(string_agg(
+      case when fault.is_there then format('drop policy %I on %s; ', fault.policy_name, wanted.name) else '' end
+      || format('create policy %I on %s for %s to %s using (%s)', fault.policy_name, wanted.name,
+        case fault.command when 'r' then 'select' else 'all' end, array_to_string(fault.roles, ', '), fault.condition)
+      || case fault.command when '*' then ' with check (true)' else '' end, '; ' order by fault.policy_name) filter (where fault.policy_name is not null), '') as statement
+  from (select distinct oid, name from wanted) as wanted
+  join pg_class as c on c.oid = wanted.oid
+  left join fault on fault.oid = wanted.oid
+  group by c.oid, c.relrowsecurity, wanted.name
+)
+select 'rows of ' || name || ' are seen by dealer group' as what, statement, true as may
+from step where statement <> '' order by name

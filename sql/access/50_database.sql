@@ -1,0 +1,29 @@
+-- Rights on the database itself; only its owner may change them. Temporary tables are something to write into, which readers have no
+-- need of, and the loader and the owner of the warehouse have.
+with database as (
+  select d.oid, d.datname, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba)) as acl, pg_has_role(current_user, d.datdba, 'usage') as may,
+    (select rolname from pg_roles as r where r.oid = d.datdba) as owner
+  from pg_database as d where d.datname = current_database()
+), holder as (
+  select r.oid, r.rolname from pg_namespace as n join pg_roles as r on r.oid = n.nspowner where n.nspname = 'core' and not r.rolsuper
+), wanted (role_name, privilege) as (
+  values ('forecourt_writer', 'CONNECT'), ('forecourt_writer', 'TEMPORARY'), ('bi_reader', 'CONNECT'), ('bi_tenant', 'CONNECT'), ('bi_pii_reader', 'CONNECT')
+  union all
+  select holder.rolname, 'TEMPORARY' from holder, database where holder.oid <> database.datdba
+), standing as (
+  select r.rolname, acl.privilege_type from database cross join aclexplode(database.acl) as acl join pg_roles as r on r.oid = acl.grantee
+), step (rank, what, statement, may) as (
+  select 1, role_name || ' may ' || case privilege when 'CONNECT' then 'connect to' else 'make temporary tables in' end || ' database ' || datname, format('grant %s on database %I to %I', lower(privilege), datname, role_name), may
+  from wanted cross join database
+  where not exists (select from standing where standing.rolname = wanted.role_name and standing.privilege_type = wanted.privilege)
+  union all
+  select 2, 'nobody else makes temporary tables in database ' || datname, format('revoke temporary on database %I from public', datname), may
+  from database
+  where exists (select from aclexplode(database.acl) as acl where acl.grantee = 0 and acl.privilege_type = 'TEMPORARY')
+  union all
+  select 3, 'nobody else makes anything in schema ' || n.nspname, format('revoke create on schema %I from public', n.nspname),
+    pg_has_role(current_user, n.nspowner, 'usage')
+  from pg_namespace as n
+  where exists (select from aclexplode(n.nspacl) as acl where acl.grantee = 0 and acl.privilege_type = 'CREATE')
+)
+select what, statement, may from step order by rank, what

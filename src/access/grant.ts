@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import type { AccessRole } from '../config-access.ts'
+import { UsageError } from '../errors.ts'
+import { type LoginState, readSurroundings } from './login-state.ts'
+import { type PasswordTrial, planLogins } from './plan-logins.ts'
+import { assertMayGrant } from './restore.ts'
+import { planRights, take } from './step.ts'
+
+/** What was done, or with `dryRun` would be. */
+export interface GrantReport {
+  readonly dryRun: boolean
+  readonly steps: readonly { readonly what: string; readonly sql: string }[]
+  readonly notes: readonly string[]
+  readonly logins: readonly Pick<Config['access']['logins'][number], 'name' | 'role' | 'groups'>[]
+  /** Logins in our roles that the config does not name: told, never dropped. */
+  readonly unknownLogins: readonly UnknownLogin[]
+}
+
+export interface UnknownLogin {
+  readonly name: string
+  readonly roles: readonly AccessRole[]
+  /** false: made by hand, or for another warehouse of the cluster. */
+  readonly isOurs: boolean
+  /** What to type to be rid of it. */
+  readonly statement: string
+}
+
+export interface GrantRequest {
+  readonly pool: pg.Pool
+  readonly url: string
+  readonly config: Config
+  readonly dryRun: boolean
+}
+
+/**
+ * Brings roles, logins, row-level security and rights to what the config and the marts ask for, in one transaction; what is so
+ * already is left alone. Roles belong to the cluster: another warehouse may be granting them at this moment, so it is tried again.
+ */
+export async function grantAccess(request: GrantRequest): Promise<GrantReport> {
+  if (!request.dryRun) await assertMayGrant(request.pool)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await tryOnce(request)
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      if (attempt === attempts)
+        throw new UsageError(
+          'The tables of the warehouse were in use all the time, so nothing was granted: run "forecourt grant" again when no run is loading.',
+          { cause: error },
+        )
+      await sleep(50 + Math.random() * 250)
+    }
+  }
+}
+
+const attempts = 40
+
+// Shorter than deadlock_timeout (1 s by default): of a loader and us, it is we who give way.
+const lockTimeout = '800ms'
+
+async function tryOnce({ pool, url, config, dryRun }: GrantRequest): Promise<GrantReport> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    await client.query(dryRun ? 'begin read only' : 'begin')
+    // Names are shown, and compared, with their schemas.
+    await client.query(`set local lock_timeout = '${lockTimeout}'; set local search_path = ''`)
+    // What builds the marts, and another grant, wait.
+    if (!dryRun) await client.query('lock table ops.mart_version in share row exclusive mode')
+    const { logins } = config.access
+    const around = await readSurroundings(
+      client,
+      logins.map(({ name }) => name),
+    )
+    const rights = await planRights(client)
+    const groups = config.rooftops.map(({ group }) => group)
+    const people = await planLogins(logins, around, groups, passwordTrial(url))
+    const steps = [...rights.steps, ...people.steps]
+    if (!dryRun) await take(client, steps)
+    await client.query('commit')
+    broken = false
+    return {
+      dryRun,
+      steps: steps.map(({ what, statement, shown }) => ({ what, sql: `${shown ?? statement};` })),
+      notes: [...rights.notes, ...people.notes],
+      logins: logins.map(({ name, role, groups }) => ({ name, role, groups })),
+      unknownLogins: unknownOf(
+        around.logins,
+        logins.map(({ name }) => name),
+      ),
+    }
+  } finally {
+    if (broken) await client.query('rollback').catch(() => undefined)
+    client.release(broken)
+  }
+}
+
+/** Another session makes or changes the same role or holds a table: the next attempt finds it done, or free. */
+function isPassing(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return (
+    ['42710', '23505', '55P03', '40P01', '40001'].includes(code) ||
+    (code === 'XX000' && message.includes('concurrently'))
+  )
+}
+
+function unknownOf(
+  standing: ReadonlyMap<string, LoginState>,
+  named: readonly string[],
+): UnknownLogin[] {
+  return [...standing.values()]
+    .filter(
+      ({ name, canLogin, memberOf }) => canLogin && memberOf.length > 0 && !named.includes(name),
+    )
+    .map(({ name, memberOf, madeAs }) => {
+      const login = pg.escapeIdentifier(name)
+      const isOurs = madeAs !== null
+      const statement = isOurs
+        ? `drop role ${login};`
+        : `revoke ${memberOf.map((role) => pg.escapeIdentifier(role)).join(', ')} from ${login};`
+      return { name, roles: memberOf, isOurs, statement }
+    })
+}
+
+/** Connects as the login would. Where the server asks for no password, any is right. */
+function passwordTrial(url: string): PasswordTrial {
+  return async (name, password) => {
+    const address = new URL(url)
+    address.username = name
+    address.password = encodeURIComponent(password)
+    address.searchParams.delete('user')
+    address.searchParams.delete('password')
+    const client = new pg.Client({
+      connectionString: address.href,
+      connectionTimeoutMillis: 10_000,
+    })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return true
+    } catch (error) {
+      // Too many connections of the login: the password was right.
+      return (error as { code?: string }).code === '53300'
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+}

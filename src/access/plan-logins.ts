@@ -1,0 +1,199 @@
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import type { AccessRole } from '../config-access.ts'
+import { UsageError } from '../errors.ts'
+import { nearestName } from '../values/nearest-name.ts'
+import type { LoginState, Surroundings } from './login-state.ts'
+import { isVerifierOf, scramVerifier } from './scram.ts'
+import type { Plan, Step } from './step.ts'
+
+export type Login = Config['access']['logins'][number]
+
+/** Is this the login's password? Asked where what is stored of it cannot be read. */
+export type PasswordTrial = (name: string, password: string) => Promise<boolean>
+
+const { escapeIdentifier: quoted, escapeLiteral: literal } = pg
+
+/** What the logins of the config lack. UsageError for one that must not be taken, or a group that nobody knows. */
+export async function planLogins(
+  logins: readonly Login[],
+  around: Surroundings,
+  configuredGroups: readonly string[],
+  tryPassword: PasswordTrial,
+): Promise<Plan> {
+  for (const login of logins) {
+    assertFree(login, around)
+    assertGroups(login, [...new Set([...configuredGroups, ...around.groupCodes])])
+  }
+  const steps: Step[] = []
+  for (const login of logins) {
+    const state = around.logins.get(login.name)
+    steps.push(...attributeSteps(login, state, around))
+    steps.push(...(await passwordSteps(login, state, tryPassword)))
+    steps.push(...membershipSteps(login, state, around), ...settingSteps(login, state, around))
+    steps.push(...recordSteps(login, state))
+  }
+  const loaders = logins.filter((login) => lacksBypass(login, around))
+  return { steps, notes: loaders.map((login) => bypassNote(login, around)) }
+}
+
+/** A role that is more than a login of ours is not ours to change. */
+function assertFree({ name }: Login, { user, owners, logins }: Surroundings): void {
+  const beyond = logins.get(name)?.beyond ?? []
+  const why =
+    name === user || owners.includes(name)
+      ? 'owns the warehouse or is who you are connected as'
+      : beyond.length > 0
+        ? `exists with rights of its own (${beyond.join(', ')})`
+        : null
+  if (why !== null)
+    throw new UsageError(
+      `The role ${name} ${why}, so it is not made a login of access.logins: choose another name.`,
+    )
+}
+
+function assertGroups({ name, groups }: Login, known: readonly string[]): void {
+  const unknown = groups.find((code) => !known.includes(code))
+  if (unknown === undefined) return
+  const meant = nearestName(unknown, known)
+  const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ') || 'none'}`
+  throw new UsageError(
+    `The login ${name} is to see the dealer group "${unknown}", which neither rooftops[].group nor the warehouse has (${hint}): correct access.logins.`,
+  )
+}
+
+function attributeSteps(login: Login, state: LoginState | undefined, around: Surroundings): Step[] {
+  const limit = login.connectionLimit ?? (login.role === 'forecourt_writer' ? -1 : 20)
+  const bypasses = login.role === 'forecourt_writer'
+  const attributes = [
+    state?.canLogin === true ? '' : 'login',
+    (state?.connectionLimit ?? -1) === limit ? '' : `connection limit ${limit}`,
+    bypasses && !state?.bypassesRowSecurity && around.mayBypassRowSecurity ? 'bypassrls' : '',
+    !bypasses && state?.bypassesRowSecurity ? 'nobypassrls' : '',
+  ].filter((attribute) => attribute !== '')
+  if (attributes.length === 0) return []
+  const verb = state === undefined ? 'create' : 'alter'
+  const what = state === undefined ? 'is made' : 'is changed'
+  return [
+    {
+      what: `login ${login.name} ${what}: ${attributes.join(', ')}`,
+      statement: `${verb} role ${quoted(login.name)} ${attributes.join(' ')}`,
+    },
+  ]
+}
+
+async function passwordSteps(
+  { name, password }: Login,
+  state: LoginState | undefined,
+  tryPassword: PasswordTrial,
+): Promise<Step[]> {
+  if (password === null) return []
+  const isSet =
+    state !== undefined &&
+    (state.verifier === undefined
+      ? await tryPassword(name, password)
+      : isVerifierOf(state.verifier, password))
+  if (isSet) return []
+  const statement = (verifier: string) => `alter role ${quoted(name)} password ${verifier}`
+  return [
+    {
+      what: `login ${name} has the password of the config`,
+      statement: statement(literal(scramVerifier(password))),
+      shown: statement("'…'"),
+    },
+  ]
+}
+
+function membershipSteps(
+  { name, role }: Login,
+  state: LoginState | undefined,
+  { saysInherit }: Surroundings,
+): Step[] {
+  const memberOf = state?.memberOf ?? []
+  const others = memberOf.filter((other) => other !== role)
+  const [own, login] = [quoted(role), quoted(name)]
+  return [
+    ...others.map((other) => ({
+      what: `login ${name} is no longer in ${other}`,
+      statement: `revoke ${quoted(other)} from ${login}`,
+    })),
+    ...(memberOf.includes(role)
+      ? []
+      : [
+          {
+            what: `login ${name} is in ${role}`,
+            statement: `grant ${own} to ${login}${saysInherit ? ' with inherit true, set true' : ''}`,
+          },
+        ]),
+  ]
+}
+
+const paths: Readonly<Record<AccessRole, string | null>> = {
+  bi_reader: 'mart',
+  bi_tenant: 'mart_scoped',
+  bi_pii_reader: 'mart, mart_pii',
+  forecourt_writer: null,
+}
+
+/** Comfort, not protection: a user may change all of them for the session. */
+function wantedSettings({
+  role,
+  statementTimeoutSeconds,
+}: Login): Readonly<Record<string, string | null>> {
+  const isReader = role !== 'forecourt_writer'
+  const timeout = statementTimeoutSeconds ?? (isReader ? 120 : null)
+  return {
+    default_transaction_read_only: isReader ? 'on' : null,
+    statement_timeout: timeout === null ? null : `${timeout}s`,
+    idle_in_transaction_session_timeout: isReader ? '60s' : null,
+    search_path: paths[role],
+    timezone: isReader ? 'UTC' : null,
+  }
+}
+
+function settingSteps(
+  login: Login,
+  state: LoginState | undefined,
+  { database }: Surroundings,
+): Step[] {
+  const role = `alter role ${quoted(login.name)} in database ${quoted(database)}`
+  return Object.entries(wantedSettings(login)).flatMap(([name, value]) => {
+    if ((state?.settings[name] ?? null) === value) return []
+    // A list of schemas is no single value.
+    const text = name === 'search_path' ? value : literal(value ?? '')
+    return [
+      {
+        what: `login ${login.name} begins with ${name} ${value ?? 'as the server has it'}`,
+        statement: value === null ? `${role} reset ${name}` : `${role} set ${name} to ${text}`,
+      },
+    ]
+  })
+}
+
+function recordSteps({ name, role, groups }: Login, state: LoginState | undefined): Step[] {
+  const standing = state?.groups ?? []
+  const [login, codes] = [literal(name), [...new Set(groups)].sort()]
+  const isSame = codes.length === standing.length && codes.every((code) => standing.includes(code))
+  const list = `array[${codes.map(literal).join(', ')}]::text[]`
+  const record = {
+    what: `login ${name} is noted as one of this warehouse`,
+    statement: `insert into ops.bi_login (role_name, member_of) values (${login}, ${literal(role)}) on conflict (role_name) do update set member_of = excluded.member_of, granted_at = now()`,
+  }
+  const groupStep = {
+    what: `login ${name} sees the groups ${codes.join(', ') || '(none)'}`,
+    statement: `delete from ops.bi_access where role_name = ${login} and group_code <> all (${list}); insert into ops.bi_access (role_name, group_code) select ${login}, unnest(${list}) on conflict do nothing`,
+  }
+  return [...(state?.madeAs === role ? [] : [record]), ...(isSame ? [] : [groupStep])]
+}
+
+function lacksBypass({ name, role }: Login, around: Surroundings): boolean {
+  const has = around.logins.get(name)?.bypassesRowSecurity === true
+  return role === 'forecourt_writer' && !has && !around.mayBypassRowSecurity
+}
+
+function bypassNote({ name }: Login, { user, owners }: Surroundings): string {
+  return (
+    `The login ${name} cannot load yet: Postgres lets no role COPY into a table with row-level security but its owner and roles with BYPASSRLS, which ${user} may not give. ` +
+    `Let the loader connect as ${owners.at(-1)}, or have a superuser run: alter role ${quoted(name)} bypassrls;`
+  )
+}

@@ -1,0 +1,53 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { sqlFolder } from '../db/migration-files.ts'
+import { messageOf, UsageError } from '../errors.ts'
+
+/** One thing that is not as it should be. */
+export interface Step {
+  /** For people: what is so afterwards. */
+  readonly what: string
+  readonly statement: string
+  /** The statement without its secret, where it has one. */
+  readonly shown?: string
+}
+
+export interface Plan {
+  readonly steps: readonly Step[]
+  /** What the present user may not do, and who does what instead. */
+  readonly notes: readonly string[]
+}
+
+/** What the roles' rights lack in this database, in the order in which it can be done: the rows of sql/access. Writes nothing. */
+export async function planRights(client: pg.ClientBase): Promise<Plan> {
+  const folder = sqlFolder('access')
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  const steps: Step[] = []
+  const notes: string[] = []
+  for (const file of files) {
+    const { rows } = await client.query<Step & { may: boolean }>(
+      await readFile(join(folder, file), 'utf8'),
+    )
+    for (const { may, what, statement } of rows)
+      if (may) steps.push({ what, statement })
+      else notes.push(`Not yet so: ${what}. Have its owner, or a superuser, run: ${statement};`)
+  }
+  return { steps, notes }
+}
+
+/** Does the steps in the open transaction. UsageError where the present user may not. */
+export async function take(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
+  for (const { what, statement } of steps) {
+    try {
+      await client.query(statement)
+    } catch (cause) {
+      if ((cause as { code?: string }).code !== '42501') throw cause
+      throw new UsageError(
+        `Postgres refused that ${what} (${messageOf(cause)}), and nothing was granted: ` +
+          'run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints.',
+        { cause },
+      )
+    }
+  }
+}

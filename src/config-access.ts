@@ -1,0 +1,68 @@
+import { z } from 'zod'
+
+/** Roles that a login may be given; what each sees stands in sql/access. */
+export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
+export type AccessRole = (typeof accessRoles)[number]
+
+const taken = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
+
+/** Printable ASCII alone: every driver makes the same of it. */
+const password = z
+  .string()
+  .min(12, 'is shorter than 12 characters')
+  .max(200)
+  .regex(/^[\x20-\x7e]*$/, 'has characters that are not printable ASCII')
+
+/** `whole` is the number of the other settings, which may come from the environment. */
+export function accessSettings(whole: (min: number, max: number) => z.ZodType<number>) {
+  const login = z.strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]{0,62}$/, {
+        error: 'is not a name of a role: small letters, digits and _, a letter first',
+        abort: true,
+      })
+      .refine(
+        (name) => !taken.test(name) && !accessRoles.some((role) => role === name),
+        'is the name of a role that Postgres or Forecourt has already',
+      ),
+    role: z
+      .enum(accessRoles)
+      .describe('bi_tenant sees its groups alone; bi_pii_reader sees who the customers are too'),
+    groups: z
+      .array(z.string().min(1, 'is empty').max(130))
+      .default([])
+      .describe('Dealer groups of a bi_tenant, as in rooftops[].group; none: it sees nothing'),
+    password: password
+      .nullable()
+      .default(null)
+      .describe('Take it from the environment; null: the password of the role is left alone'),
+    connectionLimit: whole(1, 10_000)
+      .nullable()
+      .default(null)
+      .describe('Connections at once; default: 20, for forecourt_writer no limit'),
+    statementTimeoutSeconds: whole(1, 86_400)
+      .nullable()
+      .default(null)
+      .describe('A longer query is stopped; default: 120, for forecourt_writer never'),
+  })
+  return { logins: z.array(login).superRefine(tellContradictions).default([]) }
+}
+
+function tellContradictions(
+  logins: readonly {
+    readonly name: string
+    readonly role: AccessRole
+    readonly groups: readonly string[]
+  }[],
+  context: z.RefinementCtx,
+): void {
+  for (const [index, { name, role, groups }] of logins.entries()) {
+    const tell = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [index, field], message })
+    if (logins.findIndex((other) => other.name === name) < index)
+      tell('name', 'stands twice: list every login once')
+    if (role !== 'bi_tenant' && groups.length > 0)
+      tell('groups', `is for bi_tenant alone: ${role} sees every group, so leave it out`)
+  }
+}

@@ -1,0 +1,93 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { makeConfig } from '#src/config.ts'
+import { drafts, openHouse } from './house.ts'
+import { said } from './logins.ts'
+
+test('a login that moves to another role loses what it had', async () => {
+  await using house = await openHouse()
+  const { logins } = house
+  await logins.grant()
+
+  const config = logins.configOf({
+    reader: { role: 'bi_tenant', groups: ['south'] },
+    tenant: { role: 'forecourt_writer' },
+    people: { role: 'bi_reader' },
+    writer: { role: 'bi_reader' },
+  })
+  await logins.grant({ config })
+
+  const answers: Record<string, string[]> = {}
+  for (const key of Object.keys(drafts)) {
+    const client = await logins.as(key)
+    const answer: string[] = []
+    for (const table of [
+      'mart.dim_rooftop',
+      'mart_scoped.dim_rooftop',
+      'mart_pii.customer',
+      'core.photo',
+    ])
+      answer.push(await said(client, `select from ${table}`))
+    answers[key] = answer
+  }
+  const no = (schema: string) => `permission denied for schema ${schema}`
+  expect(answers).toEqual({
+    reader: [no('mart'), '1 rows', no('mart_pii'), no('core')],
+    tenant: ['2 rows', no('mart_scoped'), no('mart_pii'), '0 rows'],
+    people: ['2 rows', no('mart_scoped'), no('mart_pii'), no('core')],
+    writer: ['2 rows', no('mart_scoped'), no('mart_pii'), no('core')],
+  })
+  const { rows } = await house.pool.query('select role_name from ops.bi_access')
+  expect(rows).toEqual([{ role_name: logins.name('reader') }])
+  expect((await logins.grant({ config })).steps).toEqual([])
+})
+
+test('a login that the config no longer names is told, kept, and forgotten once it is dropped', async () => {
+  await using house = await openHouse()
+  const { logins, pool } = house
+  await logins.grant()
+  const config = logins.configOf({ reader: { role: 'bi_reader' } })
+  const name = logins.name('tenant')
+
+  const told = await logins.grant({ config })
+  await logins.as('tenant')
+  const mine = told.unknownLogins.find((login) => login.name === name)
+  await pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${name}'`,
+  )
+  await pool.query(mine!.statement)
+  const after = await logins.grant({ config })
+
+  expect(told.steps).toEqual([])
+  expect(mine).toEqual({
+    name,
+    roles: ['bi_tenant'],
+    isOurs: true,
+    statement: `drop role ${pg.escapeIdentifier(name)};`,
+  })
+  expect(after.steps.map(({ what }) => what)).toEqual([
+    `login ${name} is forgotten: its role is gone`,
+  ])
+  expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
+})
+
+test('names that are more than logins of ours, and groups that nobody knows, are refused', async () => {
+  await using house = await openHouse()
+  const { logins, pool } = house
+  const { rows } = await pool.query<{ user: string }>('select current_user as user')
+  await pool.query(`create role ${logins.name('reader')} login createrole`)
+  const granting = async (login: object) => {
+    const { access } = makeConfig({ access: { logins: [login as never] } }, '/nowhere')
+    return await logins.grant({ config: { ...logins.config, access } })
+  }
+
+  await expect(granting({ name: rows[0]!.user, role: 'bi_reader' })).rejects.toThrow(
+    /owns the warehouse or is who you are connected as, so it is not made a login/,
+  )
+  await expect(granting({ name: logins.name('reader'), role: 'bi_reader' })).rejects.toThrow(
+    /exists with rights of its own \(createrole\).*choose another name/,
+  )
+  await expect(
+    granting({ name: logins.name('tenant'), role: 'bi_tenant', groups: ['nroth'] }),
+  ).rejects.toThrow(/the dealer group "nroth".*did you mean north\?/)
+})

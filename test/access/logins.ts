@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { grantAccess, type GrantReport } from '#src/access/grant.ts'
+import { type Config, type ConfigInput, makeConfig } from '#src/config.ts'
+import { openPool } from '#src/db/connect.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+
+type Draft = NonNullable<NonNullable<ConfigInput['access']>['logins']>[number]
+
+/** Logins of one warehouse under names of their own, since roles belong to the whole server; disposing drops them. */
+export interface Logins extends AsyncDisposable {
+  readonly config: Config
+  /** The name of the role that a test calls `key`. */
+  name(key: string): string
+  password(key: string): string
+  url(key: string): string
+  grant(changes?: { readonly dryRun?: boolean; readonly config?: Config }): Promise<GrantReport>
+  /** The same config with other logins, by the same keys. */
+  configOf(drafts: Readonly<Record<string, Omit<Draft, 'name'>>>): Config
+  /** A session of the login, ended with the rest. */
+  as(key: string): Promise<pg.Client>
+}
+
+/** `config` is what the house was opened with. */
+export async function openLogins(
+  database: Pick<TestDatabase, 'pool' | 'url'>,
+  config: Config,
+  drafts: Readonly<Record<string, Omit<Draft, 'name'>>>,
+): Promise<Logins> {
+  const run = randomBytes(4).toString('hex')
+  const name = (key: string) => `test_${key}_${run}`
+  const password = (key: string) => `${key} @:/% pass'word ${run}`
+  const clients: pg.Client[] = []
+  const url = (key: string) => {
+    const address = new URL(database.url)
+    address.username = name(key)
+    address.password = encodeURIComponent(password(key))
+    return address.href
+  }
+  const configOf: Logins['configOf'] = (some) => {
+    const logins = Object.entries(some).map(([key, draft]) => {
+      return { password: password(key), ...draft, name: name(key) }
+    })
+    return { ...config, access: makeConfig({ access: { logins } }, '/nowhere').access }
+  }
+  const own = configOf(drafts)
+  return {
+    ...{ config: own, name, password, url, configOf },
+    grant: async ({ dryRun = false, config: other = own } = {}) =>
+      await grantAccess({ pool: database.pool, url: database.url, config: other, dryRun }),
+    as: async (key) => {
+      const client = new pg.Client({ connectionString: url(key) })
+      client.on('error', () => undefined)
+      clients.push(client)
+      await client.connect()
+      return client
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(clients.map((client) => client.end()))
+      await dropRoles(database.url, Object.keys(drafts).map(name))
+    },
+  }
+}
+
+/** Drops roles that hold nothing but memberships. */
+export async function dropRoles(url: string, names: readonly string[]): Promise<void> {
+  const pool = await openPool(url, { applicationName: 'test', max: 1 })
+  for (const name of names) await pool.query(`drop role if exists ${pg.escapeIdentifier(name)}`)
+  await pool.end()
+}
+
+/** What Postgres says to a statement: its rows as objects, or its refusal. */
+export async function said(client: pg.Client, statement: string): Promise<string> {
+  try {
+    const { rows } = await client.query(statement)
+    return `${rows.length} rows`
+  } catch (error) {
+    return (error as Error).message
+  }
+}

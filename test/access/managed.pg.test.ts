@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { restoreAccess } from '#src/access/restore.ts'
+import { makeConfig } from '#src/config.ts'
+import { prepareWarehouse } from '#src/context.ts'
+import { openPool } from '#src/db/connect.ts'
+import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
+import { buildMarts } from '#src/db/marts.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { openLogins, said } from './logins.ts'
+
+/** A server of its own, whose roles nobody has made yet, with a database that belongs to somebody who may make roles and no more. */
+async function openManaged() {
+  const folder = await temporaryFolder(0o755)
+  const place = join(folder.path, 'postgres')
+  const { url } = await ensureEmbedded(place)
+  const admin = await openPool(url, { applicationName: 'test', max: 1 })
+  await admin.query(`create role shop login createrole password 'of the shop'`)
+  await admin.query('create database shop owner shop')
+  const address = new URL(url)
+  Object.assign(address, { username: 'shop', password: 'of%20the%20shop', pathname: '/shop' })
+  const pool = await openPool(address.href, { applicationName: 'test', max: 4 })
+  await prepareWarehouse(pool)
+  const drafts = {
+    reader: { role: 'bi_reader' },
+    tenant: { role: 'bi_tenant' },
+    writer: { role: 'forecourt_writer' },
+  } as const
+  const logins = await openLogins({ url: address.href, pool }, makeConfig({}, '/nowhere'), drafts)
+  return {
+    ...{ admin, pool, logins },
+    [Symbol.asyncDispose]: async () => {
+      await logins[Symbol.asyncDispose]()
+      await pool.end()
+      await admin.end()
+      await stopEmbedded(place)
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('whoever owns the database and may make roles needs no superuser, and is told what only one can do', async () => {
+  await using house = await openManaged()
+  const { pool, logins } = house
+  await house.admin.query('alter role shop nocreaterole')
+  const refused = logins.grant()
+  await expect(refused).rejects.toThrow(
+    /^Postgres refused that role bi_pii_reader is made \(permission denied to create role\), and nothing was granted: run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints\.$/,
+  )
+  await house.admin.query('alter role shop createrole')
+
+  const first = await logins.grant()
+  // Passwords cannot be read here: they are tried.
+  const second = await logins.grant()
+  await pool.query("update ops.mart_version set checksum = 'of an older release'")
+  await buildMarts(pool, restoreAccess)
+  await pool.query('select ops.drop_marts()')
+  await buildMarts(pool, restoreAccess)
+  const third = await logins.grant()
+
+  expect(first.steps.length).toBeGreaterThan(50)
+  expect([second.steps, third.steps]).toEqual([[], []])
+  const note = `alter role ${pg.escapeIdentifier(logins.name('writer'))} bypassrls;`
+  expect(first.notes).toEqual([expect.stringContaining(note)])
+  expect(first.notes[0]).toContain('Let the loader connect as shop')
+  const [reader, tenant, writer] = [
+    await logins.as('reader'),
+    await logins.as('tenant'),
+    await logins.as('writer'),
+  ]
+  expect(await said(reader, 'select from mart.data_freshness')).toBe('0 rows')
+  expect(await said(tenant, 'select from mart_scoped.data_freshness')).toBe('0 rows')
+  expect(await said(tenant, 'select from mart.dim_date')).toBe('permission denied for schema mart')
+  expect(await said(writer, 'select from core.evaluation')).toBe('0 rows')
+  expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
+  expect(await said(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
+
+  await house.admin.query(`alter role ${logins.name('writer')} bypassrls`)
+  expect((await logins.grant()).notes).toEqual([])
+})
+
+test('a password that was changed in the config is given to the login, where it cannot be read either', async () => {
+  await using house = await openManaged()
+  const { logins } = house
+  await logins.grant()
+
+  const config = logins.configOf({ reader: { role: 'bi_reader', password: 'another password' } })
+  const changed = await logins.grant({ config })
+  const again = await logins.grant({ config })
+
+  expect(changed.steps.map(({ sql }) => sql)).toEqual([
+    `alter role ${pg.escapeIdentifier(logins.name('reader'))} password '…';`,
+  ])
+  expect(again.steps).toEqual([])
+  await expect(logins.as('reader')).rejects.toThrow(/password authentication failed/)
+})

@@ -1,0 +1,254 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inTransaction } from '#src/db/transaction.ts'
+import type { House } from '../support/nights.ts'
+import { reportedHouse } from '../support/reported.ts'
+import { type Logins, openLogins, said } from './logins.ts'
+
+// One loaded warehouse for all: nothing here changes a row of it.
+let house: House
+let logins: Logins
+let groups: readonly string[]
+const tenants = () => groups.map((_, index) => `tenant${index}`)
+
+beforeAll(async () => {
+  house = await reportedHouse(7, 120)
+  groups = await groupsOf(house.database.pool)
+  await fillReports(house.database.pool)
+  const [first, second] = groups as [string, string]
+  logins = await openLogins(house.database, house.config, {
+    ...Object.fromEntries(
+      groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
+    ),
+    pair: { role: 'bi_tenant', groups: [first, second] },
+    nobody: { role: 'bi_tenant' },
+    reader: { role: 'bi_reader' },
+    people: { role: 'bi_pii_reader' },
+  })
+  await logins.grant()
+}, 240_000)
+
+afterAll(async () => {
+  await logins[Symbol.asyncDispose]()
+  await house[Symbol.asyncDispose]()
+})
+
+/** The same for everybody: no row of them belongs to a group. */
+const common = ['data_dictionary', 'dim_date', 'dim_watch_status', 'mart_version']
+
+test('for every mart, what the tenants see is what the reader sees, each row once', async () => {
+  const views = await viewsOf(house.database.pool, 'mart')
+
+  const seen = await inTransaction(house.database.pool, async ({ client }) => {
+    const all: Record<string, { reader: string[]; tenants: string[][] }> = {}
+    for (const view of views) {
+      const reader = await rowsAs(client, logins.name('reader'), `mart.${view}`)
+      const each: string[][] = []
+      for (const tenant of tenants())
+        each.push(await rowsAs(client, logins.name(tenant), `mart_scoped.${view}`))
+      all[view] = { reader, tenants: each }
+    }
+    return all
+  })
+
+  expect(views.length).toBeGreaterThanOrEqual(35)
+  expect(groups.length).toBeGreaterThanOrEqual(3)
+  const isCommon = ([view]: [string, unknown]) => common.includes(view)
+  for (const [view, rows] of Object.entries(seen).filter(isCommon))
+    for (const own of rows.tenants) expect(own, view).toEqual(rows.reader)
+  for (const [view, rows] of Object.entries(seen).filter((entry) => !isCommon(entry)))
+    expect(rows.tenants.flat().sort(), view).toEqual(rows.reader)
+  // Else the test would say nothing.
+  const thin = Object.entries(seen).filter(
+    ([, rows]) => rows.tenants.filter((own) => own.length > 0).length < 2,
+  )
+  expect(thin.map(([view]) => view)).toEqual([])
+})
+
+test('a session of its own sees as much as the role does', async () => {
+  const views = (await viewsOf(house.database.pool, 'mart')).filter(
+    (view) => view !== 'mart_version',
+  )
+  const countsOf = async (client: pg.Client, schema: string) => {
+    const counts: number[] = []
+    for (const view of views)
+      counts.push((await client.query(`select from ${schema}.${view}`)).rowCount ?? 0)
+    return counts
+  }
+
+  const reader = await countsOf(await logins.as('reader'), 'mart')
+  const pair = await countsOf(await logins.as('pair'), 'mart_scoped')
+  const nobody = await countsOf(await logins.as('nobody'), 'mart_scoped')
+  const own = [await logins.as('tenant0'), await logins.as('tenant1')]
+  const [first = [], second = []] = [
+    await countsOf(own[0]!, 'mart_scoped'),
+    await countsOf(own[1]!, 'mart_scoped'),
+  ]
+
+  for (const [index, view] of views.entries()) {
+    const isCommon = common.includes(view)
+    const both = isCommon ? first[index] : first[index]! + second[index]!
+    expect({ view, pair: pair[index] }).toEqual({ view, pair: both })
+    expect({ view, rows: nobody[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
+  }
+})
+
+test('salespeople, rooftops and groups of others are not seen', async () => {
+  const tenant = await logins.as('tenant0')
+
+  const codes = await tenant.query('select distinct group_code from dim_rooftop')
+  const people = await tenant.query('select count(*)::int as people from dim_user')
+
+  expect(codes.rows).toEqual([{ group_code: groups[0] }])
+  const { rows } = await house.database.pool.query(
+    `select count(*)::int as "all", count(*) filter (where group_code = $1)::int as people
+     from core.app_user join core.rooftop_group using (group_id)`,
+    [groups[0]],
+  )
+  expect(people.rows).toEqual([{ people: rows[0].people }])
+  expect(rows[0].people).toBeLessThan(rows[0].all)
+})
+
+test('a condition of a tenant is never asked about rows of others', async () => {
+  const { pool } = house.database
+  await pool.query(
+    `create function public.tell(text) returns boolean language plpgsql immutable cost 0.0000001
+     as $$ begin raise notice '%', $1; return true; end $$`,
+  )
+  const tenant = await logins.as('tenant0')
+  const heard = new Set<string>()
+  tenant.on('notice', ({ message }) => heard.add(message ?? ''))
+
+  await tenant.query('select from evaluation_wide where public.tell(rooftop_name)')
+  await tenant.query('select from dim_user where public.tell(display_name)')
+  await tenant.query('select from fact_stock_unit where public.tell(stock_no)')
+  await tenant.query('select from rpt_12_ai_price_accuracy where public.tell(rooftop_name)')
+
+  const { rows } = await pool.query<{ text: string }>(
+    `select rooftop_name as text from core.rooftop join core.rooftop_group using (group_id) where group_code <> $1
+     union select display_name from core.app_user join core.rooftop_group using (group_id) where group_code <> $1
+     except select display_name from core.app_user join core.rooftop_group using (group_id) where group_code = $1`,
+    [groups[0]],
+  )
+  expect(heard.size).toBeGreaterThan(5)
+  expect(rows.length).toBeGreaterThan(5)
+  expect(rows.filter(({ text }) => heard.has(text))).toEqual([])
+})
+
+test('no error tells of a row of another group', async () => {
+  const tenant = await logins.as('tenant0')
+  const other = await house.database.pool.query<{ name: string }>(
+    `select rooftop_name as name from core.rooftop join core.rooftop_group using (group_id) where group_code = $1`,
+    [groups[1]],
+  )
+  const name = other.rows[0]!.name.replaceAll("'", "''")
+
+  const asked = await said(
+    tenant,
+    `select from evaluation_wide where (case when rooftop_name = '${name}' then rooftop_name else '1' end)::int = 1`,
+  )
+
+  expect(asked).toMatch(/^\d+ rows$/)
+})
+
+test('ops.visible_rooftops says nothing about anybody else', async () => {
+  const { pool } = house.database
+  const others = [logins.name('tenant1'), logins.name('pair'), 'mart_scoped_owner', 'no such role']
+  const tenant = await logins.as('tenant0')
+  const refused = await said(tenant, `select ops.visible_rooftops('${others[0]}')`)
+
+  // Even where somebody lets it call the function.
+  await pool.query(`grant usage on schema ops to ${logins.name('tenant0')}`)
+  const own = await tenant.query(`select ops.visible_rooftops(current_user) as rooftops`)
+  const asked = await tenant.query(
+    'select ops.visible_rooftops(other) as rooftops from unnest($1::name[]) as other',
+    [others],
+  )
+  await pool.query(`revoke usage on schema ops from ${logins.name('tenant0')}`)
+
+  expect(refused).toBe('permission denied for schema ops')
+  expect(own.rows[0].rooftops.length).toBeGreaterThan(0)
+  expect(asked.rows).toEqual(others.map(() => ({ rooftops: [] })))
+})
+
+test('customers are named to bi_pii_reader alone, and not those who were erased', async () => {
+  const { pool } = house.database
+  const { rows } = await pool.query<{ rooftop_id: number; eval_id: number }>(
+    `select rooftop_id, eval_id from pii.evaluation_customer where customer_name is not null order by 1, 2 limit 1`,
+  )
+  const people = await logins.as('people')
+  const query = 'select count(*)::int as people, count(email)::int as emails from customer'
+  const before = (await people.query(query)).rows[0]
+
+  await pool.query(
+    'update pii.evaluation_customer set erased_at = now() where rooftop_id = $1 and eval_id = $2',
+    [rows[0]!.rooftop_id, rows[0]!.eval_id],
+  )
+  const after = (await people.query(query)).rows[0]
+  await pool.query(
+    'update pii.evaluation_customer set erased_at = null where erased_at is not null',
+  )
+
+  expect(before.emails).toBeGreaterThan(50)
+  expect(after.people).toBe(before.people - 1)
+  expect((await people.query('select from mart.evaluation_wide')).rowCount).toBeGreaterThan(50)
+  for (const other of ['reader', 'tenant0'])
+    expect(await said(await logins.as(other), 'select from mart_pii.customer')).toBe(
+      'permission denied for schema mart_pii',
+    )
+})
+
+async function groupsOf(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ code: string }>(
+    `select group_code as code from core.rooftop_group join core.evaluation using (group_id)
+     group by 1 order by count(*) desc, 1`,
+  )
+  return rows.map(({ code }) => code)
+}
+
+async function viewsOf(pool: pg.Pool, schema: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind = 'v' order by 1`,
+    [schema],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** All rows as sorted texts; in one transaction, since some tell the time until now. */
+async function rowsAs(client: pg.PoolClient, role: string, view: string): Promise<string[]> {
+  await client.query(`set local role ${role}`)
+  const { rows } = await client.query<{ row: string }>(
+    `select row_to_json(v)::text as row from ${view} as v`,
+  )
+  await client.query('reset role')
+  return rows.map(({ row }) => row).sort()
+}
+
+/** What sixty days of a sandbox seldom show: a vehicle that came back, an edit, and a watch that runs on this day of ours. */
+async function fillReports(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `with numbered as (
+       select rooftop_id, eval_id, group_id, row_number() over (partition by group_id order by eval_id) as place
+       from core.evaluation where gone_at is null and completed_date_local is not null
+     )
+     update core.evaluation as e set vin = 'JTMDFREV90D123456' from numbered
+     where numbered.rooftop_id = e.rooftop_id and numbered.eval_id = e.eval_id and numbered.place <= 2`,
+  )
+  await pool.query(
+    `insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, searched_at, watch_status, watch_ends_at, first_seen_at)
+     select distinct on (group_id) rooftop_id, eval_id, 'ppsr', 'watched', group_id, 'JTMDFREV90D123456', now() - interval '2 days', 'watching',
+       now() + interval '12 days', now()
+     from core.evaluation where vin = 'JTMDFREV90D123456' order by group_id, eval_id`,
+  )
+  await pool.query(
+    `insert into core.watch_status_change (rooftop_id, eval_id, check_kind, check_ref, observed_at, to_status)
+     select rooftop_id, eval_id, check_kind, check_ref, first_seen_at, watch_status from core.vehicle_check where check_ref = 'watched'`,
+  )
+  await pool.query(
+    `insert into core.evaluation_version (rooftop_id, eval_id, version_no, valid_from, observed_at, changed_fields, final_price, user_id, content_hash, run_id)
+     select rooftop_id, eval_id, version_no + 1, completed_at + interval '1 day', now(), '{final_price}', coalesce(final_price, 0) + 100, user_id, content_hash, run_id
+     from core.evaluation where vin = 'JTMDFREV90D123456'`,
+  )
+  // One of the sandbox's groups is Australian, and some reports are about Australia alone.
+  await pool.query(`update core.rooftop set region = 'AU'`)
+}
