@@ -135,9 +135,9 @@ async function planOfBatches(
   const rooftop = rooftops.find((one) => one.uid === uid)
   if (db === null || rooftop === undefined || rooftop.id === 0) return { ...plan, expectedReads: 0 }
   if (stream.refusal(rooftop, config) !== null) return { ...plan, expectedReads: 0 }
-  const { runId, sourceStart } = run
-  const ask = { runId, sourceStart: fromUnixSeconds(sourceStart), again: false }
-  const vins = await stream.lookUpsDue(db, rooftop, mostPlanned)
+  const sourceStart = fromUnixSeconds(run.sourceStart)
+  const ask = { runId: run.runId, sourceStart, again: false }
+  const vins = await stream.lookUpsDue(db, rooftop, mostPlanned, sourceStart)
   const units = await stream.due(db, rooftop, { ...ask, limit: mostPlanned })
   const batches = Math.ceil(units.length / config.prices.batchSize)
   return { ...plan, expectedReads: vins.length + 2 * batches }

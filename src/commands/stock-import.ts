@@ -6,6 +6,7 @@ import { importStock } from '../stock/import/import-stock.ts'
 import type { ImportRequest } from '../stock/import/request.ts'
 import { collect, type CommandDefinition } from './command.ts'
 import { crashSwitch } from './crash-switch.ts'
+import { once } from './once.ts'
 import { stockImportLines } from './stock-import-lines.ts'
 
 /** `stock import`: below `stock`. */
@@ -14,7 +15,7 @@ export const stockImport: CommandDefinition = {
   summary: 'Loads a stock list as the dealer wrote it; exit 1 when rows were rejected',
   options: (command) =>
     command
-      .requiredOption('--rooftop <uid>', 'whose stock it is')
+      .requiredOption('--rooftop <uid>', 'whose stock it is', once)
       .addOption(
         new Option('--mode <mode>', 'snapshot: the whole stock; delta: only what is new or changed')
           .choices(['snapshot', 'delta'])

@@ -1,22 +1,151 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../db/tables.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
 import type { LoadOutcome } from './stream.ts'
 
-/** The observation that is current: what the next answer is held against. */
-export interface Standing {
+/** A table of prices that are never overwritten: of each key and price source one row is current. */
+export interface ObservationTable {
+  readonly table: 'core.price_observation' | 'core.stock_price_observation'
+  /** What a price is of. */
+  readonly key: 'eval_id' | 'stock_no'
+  readonly keyType: 'bigint' | 'text'
+  readonly source: string
+}
+
+/** An answer about one key, which no other answer of the same call is about. */
+export interface Observation {
+  readonly key: number | string
+  /** The source's time of the answer. */
+  readonly at: Date
+  /** Of all that makes it say something else than another. */
+  readonly valueHash: Buffer
+  /** The columns of its own. */
+  readonly columns: Readonly<Record<string, unknown>>
+}
+
+/** What became of an answer, and the time of the observation that it makes or confirms. */
+export interface Observed {
+  readonly outcome: LoadOutcome
+  readonly observedAt: Date
+}
+
+interface Standing {
   readonly observedAt: Date
   readonly confirmedAt: Date
   readonly valueHash: Buffer
 }
 
-/** Whether an answer says something new, and when the observation that it makes or confirms was made. */
-export function observationOf(
-  at: Date,
-  valueHash: Buffer,
-  current: Standing | undefined,
-): { readonly outcome: LoadOutcome; readonly observedAt: Date } {
+type Seen<A> = A & Observed
+
+/** Rows to an insert: Postgres takes 65,535 parameters. */
+const rowsAtOnce = 1000
+
+/**
+ * Appends what says something new, and confirms the rest, in order: exactly one observation of a key stays current.
+ * `inserted`: the first of its key; `updated`: it takes the place of another one.
+ */
+export async function observeAll<A extends Observation>(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  answers: readonly A[],
+  runId: number,
+): Promise<readonly Seen<A>[]> {
+  if (answers.length === 0) return []
+  const standing = await currentOf(db, rooftop, on, answers)
+  const seen = answers.map((answer) => ({
+    ...answer,
+    ...held(answer, standing.get(String(answer.key))),
+  }))
+  const of = (...outcomes: LoadOutcome[]) =>
+    seen.filter(({ outcome }) => outcomes.includes(outcome))
+  await supersede(db, rooftop, on, of('updated'))
+  await append(db, rooftop, on, of('inserted', 'updated'), runId)
+  await confirm(db, rooftop, on, of('unchanged'))
+  return seen
+}
+
+/** Pure. An answer held against the current observation of its key. */
+function held({ at, valueHash }: Observation, current: Standing | undefined): Observed {
   if (current === undefined) return { outcome: 'inserted', observedAt: at }
   if (current.valueHash.equals(valueHash))
     return { outcome: 'unchanged', observedAt: current.observedAt }
   // Later than all that it follows, also when the source's clock was put back or told the same second.
   const observedAt = new Date(Math.max(at.getTime(), current.confirmedAt.getTime() + 1))
   return { outcome: 'updated', observedAt }
+}
+
+function currentRow(rooftop: RooftopRow, { source }: ObservationTable) {
+  return sql`price.rooftop_id = ${rooftop.id} and price.price_source = ${source} and price.is_current`
+}
+
+function keysOf({ keyType }: ObservationTable, answers: readonly Observation[]) {
+  return sql`${answers.map(({ key }) => key)}::${sql.raw(keyType)}[]`
+}
+
+async function currentOf(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  answers: readonly Observation[],
+): Promise<ReadonlyMap<string, Standing>> {
+  const { rows } = await sql<Standing & { key: string }>`
+    select price.${sql.ref(on.key)}::text as key, observed_at as "observedAt", last_confirmed_at as "confirmedAt", value_hash as "valueHash"
+    from ${sql.table(on.table)} as price
+    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = any(${keysOf(on, answers)})`.execute(
+    db,
+  )
+  return new Map(rows.map((row) => [row.key, row]))
+}
+
+async function supersede(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  changed: readonly Observation[],
+): Promise<void> {
+  if (changed.length === 0) return
+  await sql`
+    update ${sql.table(on.table)} as price set is_current = false
+    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = any(${keysOf(on, changed)})`.execute(
+    db,
+  )
+}
+
+async function append(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  fresh: readonly Seen<Observation>[],
+  runId: number,
+): Promise<void> {
+  const rows = fresh.map(({ key, observedAt, valueHash, columns }) => ({
+    rooftop_id: rooftop.id,
+    [on.key]: key,
+    price_source: on.source,
+    observed_at: observedAt,
+    last_confirmed_at: observedAt,
+    is_current: true,
+    ...columns,
+    value_hash: valueHash,
+    run_id: runId,
+  }))
+  for (let from = 0; from < rows.length; from += rowsAtOnce)
+    await db
+      .insertInto(on.table)
+      .values(rows.slice(from, from + rowsAtOnce) as never)
+      .execute()
+}
+
+async function confirm(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  on: ObservationTable,
+  same: readonly Observation[],
+): Promise<void> {
+  if (same.length === 0) return
+  await sql`
+    update ${sql.table(on.table)} as price set last_confirmed_at = greatest(price.last_confirmed_at, answer.at)
+    from unnest(${keysOf(on, same)}, ${same.map(({ at }) => at)}::timestamptz[]) as answer (key, at)
+    where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = answer.key`.execute(db)
 }

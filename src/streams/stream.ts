@@ -48,6 +48,30 @@ export interface Origin {
   readonly runId: number
   /** The window whose list named the record; null: it came by itself. */
   readonly listedIn: Window | null
+  /** When its customer was erased; left out or null: they were not. */
+  readonly erasedAt?: Date | null
+}
+
+/** Whom a record names: personal data. */
+export interface Person {
+  readonly name: string | null
+  readonly phone: string | null
+  readonly email: string | null
+  readonly address: string | null
+  readonly suburb: string | null
+  readonly plate: string | null
+}
+
+/** How a person is taken out of a payload. */
+export interface Scrub {
+  /** A text, or a number that may be one, without the person. */
+  readonly redact: {
+    (text: string): string
+    (value: string | number): string | number
+  }
+  /** What stands in a field of the customer's from now on, by its place; undefined leaves it out. null: the fields stay, since
+   *  the customer is another one. */
+  readonly blank: ((place: string, value: unknown) => unknown) | null
 }
 
 export interface Merged {
@@ -103,6 +127,10 @@ export interface WindowedStream<R = unknown> {
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire): R
   /** The numeric dealership that the payload names, where it names one. */
   dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
+  /** Whom the payload names as its customer. */
+  personOf(body: unknown, id: number, wire: AppraisalWire): Person
+  /** Pure. The parsed payload without the person, so that it makes the same facts. */
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, scrub: Scrub): unknown
   /** What of a record contradicts itself or the document, though it fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
@@ -385,8 +413,8 @@ export interface BatchStream<R = unknown> {
   /** Why nothing is asked for the rooftop, and what to do; null: it is. */
   refusal(rooftop: RooftopRow, settings: BatchSettings): string | null
   countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number>
-  /** VINs to look up before the units are asked about, each once for ever. */
-  lookUpsDue(db: Kysely<Tables>, rooftop: RooftopRow, limit: number): Promise<string[]>
+  /** VINs to look up before the units are asked about: each once, one in vain again after a while by the clock of `keepLookUps`. */
+  lookUpsDue(db: Kysely<Tables>, rooftop: RooftopRow, limit: number, now: Date): Promise<string[]>
   lookUp(sources: Sources, rooftop: RooftopRow, vin: string, options: CallOptions): Promise<LookUp>
   keepLookUps(
     db: Kysely<Tables>,

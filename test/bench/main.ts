@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchCase, runCase } from './bench-case.ts'
+import { csvTyped } from './cases/csv-typed.ts'
+import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
 import { sandboxGeteval } from './cases/sandbox-geteval.ts'
 import { resultTable } from './table.ts'
 
-const cases: readonly BenchCase[] = [sandboxGeteval]
+const cases: readonly BenchCase[] = [sandboxGeteval, csvTyped, csvWarehouse, csvCopy]
 
 const { values } = parseArgs({
   options: {

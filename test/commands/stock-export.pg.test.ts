@@ -108,6 +108,20 @@ test('what makes no sense together is refused with what to write instead', async
   expect(JSON.parse(json.stdout).error).toMatch(/^--json needs --out/)
 })
 
+test('a second rooftop, mart or import is refused: none takes the place of the other', async () => {
+  await using yard = await openYard()
+
+  const told = [
+    await refused(yard, '--rooftop', 'north', '--rooftop', 'empty'),
+    await refused(yard, '--mart', 'dim_date', '--mart', 'dim_user'),
+    await refused(yard, '--rooftop', 'north', '--original', '1', '--original', '2'),
+  ]
+
+  expect(told.map((text) => /it was "[^"]*" already: it takes one value/.test(text))).toEqual([
+    ...[true, true, true],
+  ])
+})
+
 test('a mart is exported with its types as text, and only its texts are guarded', async () => {
   await using yard = await openYard()
   await yard.database.pool.query(
@@ -133,7 +147,6 @@ test('an unknown mart is refused with those that there are', async () => {
   await using yard = await openYard()
   const { pool } = yard.database
   await pool.query('create view mart.fact_stock as select 1 as one')
-  await pool.query('create view mart.dim_date as select 1 as one')
 
   const message = await refused(yard, '--mart', 'fact_stok')
 

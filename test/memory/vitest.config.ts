@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** The memory test alone: it takes a minute, and nothing else may run beside it. */
+/** The memory tests alone: they take some minutes, and nothing else may run beside them. */
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {
-    include: ['test/memory/*.pg.test.ts'],
+    include: ['test/memory/*.test.ts'],
+    fileParallelism: false,
     globalSetup: ['test/support/postgres-setup.ts'],
     teardownTimeout: 60_000,
   },

@@ -55,6 +55,52 @@ test('a batch that is too large is halved until it is taken, and the next runs b
   expect(await rowsOf(house, 'select size from ops.price_batch_size')).toEqual([{ size: 4 }])
 })
 
+/** The size was learned so many days ago. */
+async function learned({ database }: House, size: number, days: number): Promise<void> {
+  await database.pool.query(
+    `insert into ops.price_batch_size (rooftop_id, size, learned_at)
+     select rooftop_id, $1, now() - make_interval(days => $2) from core.rooftop
+     on conflict (rooftop_id) do update set size = excluded.size, learned_at = excluded.learned_at`,
+    [size, days],
+  )
+}
+
+test('a size that was learned a week ago is doubled while it is taken, up to the size of the config', async () => {
+  await using house = await stockHouse(coded(20))
+  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
+  await learned(house, 2, 6)
+
+  await house.night(changes)
+  const young = await sizes(house)
+  await learned(house, 2, 8)
+  await house.nightAfter(1, changes)
+  const growing = (await sizes(house)).slice(young.length)
+  await house.nightAfter(1, changes)
+
+  expect(young).toEqual(Array(10).fill('2 complete'))
+  expect(growing).toEqual(['4 complete', '8 complete', '8 complete'])
+  expect((await sizes(house)).slice(young.length + growing.length)).toEqual([
+    '16 complete',
+    '4 complete',
+  ])
+})
+
+test('a doubled size that is refused leaves what was learned, for another week', async () => {
+  await using house = await stockHouse(coded(12), {
+    sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 5 } },
+  })
+  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
+  await learned(house, 4, 8)
+
+  const doubted = await house.night(changes)
+  const first = await sizes(house)
+  await house.nightAfter(1, changes)
+
+  expect(doubted.status).toBe('ok')
+  expect(first).toEqual(['8 refused', ...Array(3).fill('4 complete')])
+  expect((await sizes(house)).slice(first.length)).toEqual(Array(3).fill('4 complete'))
+})
+
 test('vehicles that are refused alone are reported, and the stream gives up after some', async () => {
   await using house = await stockHouse(coded(5), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 0 } },

@@ -90,3 +90,20 @@ test('a VIN under two stock numbers is taken, with a warning on both rows', asyn
     { code: 'DUPLICATE_VIN' },
   ])
 })
+
+test('a stock number that stands far apart in a long list is settled as one close by is', async () => {
+  await using house = await openImportHouse()
+  const note = 'a long story '.repeat(80)
+  const lines = listOf([...vehicles(3000), aVehicle(2), aVehicle(4, { price: '1' })])
+    .trimEnd()
+    .split('\r\n')
+    .map((line, index) => `${line},${index === 0 ? 'Comments' : note}`)
+
+  const report = await house.import(lines.join('\r\n'))
+
+  const again = await house.import(`${lines.slice(0, -2).join('\r\n')}\r\n`)
+  expect(report).toMatchObject({ records: 3002, accepted: 2999, collapsed: 1, rejected: 2 })
+  expect(report).toMatchObject({ added: 2999, updated: 0, removed: 0 })
+  expect(again).toMatchObject({ accepted: 3000, added: 1, unchanged: 2999 })
+  expect(again.changes).toEqual([{ stockNo: 'S0004', change: 'added', changes: {} }])
+})

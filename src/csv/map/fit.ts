@@ -95,6 +95,9 @@ function stockNumberFit(profile: ColumnProfile, isPlainName: boolean): Fit {
   if (profile.isRowIndex)
     return { score: isPlainName ? -0.2 : -0.9, why: 'the values count the rows' }
   if (unique >= 0.98) return { score: 0.6, why: `${percent(unique)} are unique` }
+  // In a short list a single repeat is more than a tenth.
+  if (isPlainName && filled - distinct === 1 && filled >= 3)
+    return { score: 0, why: 'all but one are unique' }
   if (unique >= 0.9) return { score: isPlainName ? 0 : -0.3, why: `${percent(unique)} are unique` }
   return { score: -0.9, why: `only ${percent(unique)} are unique` }
 }

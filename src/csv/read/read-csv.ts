@@ -10,7 +10,7 @@ import { readCells } from './read-cells.ts'
 import { readRecord } from './read-record.ts'
 import { sampleRecords } from './sample-records.ts'
 import { commonWidth, sniffDialect } from './sniff-dialect.ts'
-import type { RawRecord } from './split-records.ts'
+import type { RawRecord } from './raw-record.ts'
 
 const defaults: Limits = { maxColumns: 2_000, maxCellBytes: 1_000_000 }
 /** Lines that show where the table begins, and what its columns hold. */

@@ -1,17 +1,17 @@
 import type { CsvRecord } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
 import { type Columns, hasWidth, linesOf, looksSwallowed, repairLine } from './repair.ts'
-import type { RawRecord } from './split-records.ts'
+import type { RawRecord } from './raw-record.ts'
 
-/** What csv-parse found, as records: one, or one for each line where a stray quote has swallowed some. */
+/** What was found, as records: one, or one for each line where a stray quote has swallowed some. */
 export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
   const { line, raw, cells } = record
   const { width } = columns
   if (isBlank(raw, cells)) return [blank(record)]
   const { quote } = columns.dialect
-  const isPlain = quote === null || !raw.includes(quote)
-  if (isPlain && cells.length === width) return [{ line, cells, raw }]
-  if (isPlain) return [repairLine(line, raw, columns)]
+  const isSound = record.isSound || quote === null || !raw.includes(quote)
+  if (isSound && cells.length === width) return [{ line, cells, raw }]
+  if (isSound) return [repairLine(line, raw, columns)]
   const reading = readCells(raw, columns.dialect)
   if (record.isUnclosed) return unclosed(record, columns)
   if (reading.strays > 0 || reading.isUnclosed)

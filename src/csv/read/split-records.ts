@@ -1,27 +1,7 @@
-import { Parser } from 'csv-parse'
 import type { Dialect } from './csv-file.ts'
-import { CsvRefusal } from './refusal.ts'
-
-/** A record as csv-parse finds it. */
-export interface RawRecord {
-  readonly line: number
-  readonly cells: readonly string[]
-  /** Without its line end. */
-  readonly raw: string
-  /** The file ends, or goes on for too long, within a quoted cell. */
-  readonly isUnclosed: boolean
-  /** Something follows: the file is not cut here. */
-  readonly hasLineEnd: boolean
-}
-
-export interface SplitOptions {
-  /** The chunks go to the end of the file: what is left over is a record too. */
-  readonly isWhole: boolean
-  /** Longest record in bytes. */
-  readonly maxRecordBytes: number
-  /** Whether a text that goes on for too long shows an opening quote that is text, not one long cell. */
-  readonly looksStray: (text: string) => boolean
-}
+import { PlainLines } from './plain-lines.ts'
+import { QuotedRecords } from './quoted-records.ts'
+import type { RawRecord, SplitOptions } from './raw-record.ts'
 
 /** UTF-8 chunks as records, a batch for each chunk. Holds no more than a chunk and a record. */
 export async function* splitRecords(
@@ -33,152 +13,58 @@ export async function* splitRecords(
   for await (const chunk of chunks) {
     if (chunk.length === 0) continue
     yield await splitter.add(chunk)
-    while (splitter.pendingBytes > options.maxRecordBytes)
-      yield await splitter.passStrayQuote(options)
+    while (splitter.pending > options.maxRecordBytes) yield await splitter.passStrayQuote(options)
   }
   if (!options.isWhole) return
   yield await splitter.end()
 }
 
+/** Parts lines that tell their cells themselves; where one does not, csv-parse reads on to the end of the chunk, or of the cell. */
 class Splitter {
   readonly #dialect: Dialect
-  #parser: Parser
-  #cuts: Cut[] = []
-  /** Bytes since the last record, and where in the parser's count they begin. */
-  #held: Buffer = Buffer.alloc(0)
-  #from = 0
-  #line = 1
+  readonly #lines: PlainLines
+  #parser: QuotedRecords | null = null
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect
-    this.#parser = this.#open()
+    this.#lines = new PlainLines(dialect)
   }
 
-  get pendingBytes(): number {
-    return this.#held.length
+  /** Bytes since the last record, or characters while no parser reads. */
+  get pending(): number {
+    return this.#parser?.pendingBytes ?? this.#lines.pending
   }
 
   async add(chunk: Buffer): Promise<RawRecord[]> {
-    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
-    await write(this.#parser, chunk)
-    return this.#take()
+    if (this.#parser) return this.#resume(await this.#parser.add(chunk))
+    const records = this.#lines.add(chunk.toString('utf8'))
+    if (!this.#lines.isStopped) return records
+    return [...records, ...this.#resume(await this.#parse())]
   }
 
   async end(): Promise<RawRecord[]> {
-    const isClosed = await end(this.#parser)
-    const records = this.#take()
-    if (!isClosed && this.#held.length > 0) {
-      const text = this.#held.toString('utf8')
-      const raw = trimEnd(text)
-      const hasLineEnd = raw !== text
-      records.push({ line: this.#line, cells: [raw], raw, isUnclosed: true, hasLineEnd })
-    }
+    if (this.#parser) return await this.#parser.end()
+    const records = this.#lines.end()
+    if (!this.#lines.isStopped) return records
+    const parsed = await this.#parse()
+    return [...records, ...parsed, ...(await this.#parser!.end())]
+  }
+
+  async passStrayQuote(options: SplitOptions): Promise<RawRecord[]> {
+    const parsed = this.#parser ? [] : await this.#parse()
+    return this.#resume([...parsed, ...(await this.#parser!.passStrayQuote(options))])
+  }
+
+  async #parse(): Promise<RawRecord[]> {
+    this.#parser = new QuotedRecords(this.#dialect, this.#lines.line)
+    return await this.#parser.add(Buffer.from(this.#lines.leave()))
+  }
+
+  /** Back to whole lines, unless a quoted cell is still going on. */
+  #resume(records: RawRecord[]): RawRecord[] {
+    if (this.#parser === null || records.length === 0) return records
+    this.#lines.resume(this.#parser.line, this.#parser.leave().toString('utf8'))
+    this.#parser = null
     return records
   }
-
-  /** Lets the first line of what is held go as a record of its own, and begins anew after it. */
-  async passStrayQuote({ looksStray, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
-    const text = this.#held.toString('utf8', 0, 65_536)
-    if (!looksStray(text))
-      throw new CsvRefusal(
-        'cell-too-long',
-        `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote that is not closed, or no stock list. Mend the line, or split the file`,
-      )
-    const end = this.#held.indexOf(this.#dialect.lineEnd === 'CR' ? '\r' : '\n') + 1
-    const raw = trimEnd(this.#held.toString('utf8', 0, end))
-    const first = { line: this.#line, cells: [raw], raw, isUnclosed: true, hasLineEnd: true }
-    const rest = this.#held.subarray(end)
-    this.#parser.destroy()
-    this.#parser = this.#open()
-    this.#held = Buffer.alloc(0)
-    this.#from = 0
-    this.#line += 1
-    return [first, ...(await this.add(rest))]
-  }
-
-  #open(): Parser {
-    return openParser(this.#dialect, (cells, end) => this.#cuts.push({ cells, end }))
-  }
-
-  #take(): RawRecord[] {
-    let from = this.#from
-    const records = this.#cuts.map(({ cells, end }) => {
-      const raw = this.#held.toString('utf8', from - this.#from, end - this.#from)
-      const record = {
-        line: this.#line,
-        cells,
-        raw: trimEnd(raw),
-        isUnclosed: false,
-        hasLineEnd: true,
-      }
-      from = end
-      this.#line += linesOf(raw, this.#dialect)
-      return record
-    })
-    this.#cuts = []
-    this.#held = this.#held.subarray(from - this.#from)
-    this.#from = from
-    return records
-  }
-}
-
-interface Cut {
-  readonly cells: readonly string[]
-  /** Bytes up to its end, its line end included. */
-  readonly end: number
-}
-
-/** Ragged rows and stray quotes stop nothing; records go to `onRecord` and never into the stream's own buffer. */
-function openParser(
-  dialect: Dialect,
-  onRecord: (cells: readonly string[], end: number) => void,
-): Parser {
-  const parser = new Parser({
-    delimiter: dialect.delimiter,
-    quote: dialect.quote,
-    escape: dialect.escape,
-    record_delimiter: dialect.lineEnd === 'CR' ? ['\r'] : ['\r\n', '\n'],
-    relax_quotes: true,
-    relax_column_count: true,
-    skip_empty_lines: false,
-    on_record: (cells: readonly string[], { bytes }) => {
-      onRecord(cells, bytes)
-      // Else csv-parse makes an Error, stack and all, of each record that is not as long as the first.
-      counts.records = 0
-      return null
-    },
-  })
-  const counts: { records: number } = parser.info
-  // Told to whoever writes or ends; without a listener it would end the process.
-  parser.on('error', () => {})
-  return parser
-}
-
-function write(parser: Parser, chunk: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.write(chunk, (error) => (error ? reject(error) : resolve()))
-  })
-}
-
-/** Whether the last quoted cell was closed. */
-function end(parser: Parser): Promise<boolean> {
-  return new Promise((resolve) => {
-    parser.once('error', () => resolve(false))
-    parser.once('finish', () => resolve(true))
-    parser.end()
-  })
-}
-
-function linesOf(raw: string, { lineEnd }: Dialect): number {
-  const end = lineEnd === 'CR' ? '\r' : '\n'
-  let lines = 0
-  for (let at = raw.indexOf(end); at >= 0; at = raw.indexOf(end, at + 1)) lines += 1
-  return lines
-}
-
-function trimEnd(raw: string): string {
-  let end = raw.length
-  if (raw[end - 1] === '\n') end -= 1
-  while (raw[end - 1] === '\r' && end > raw.length - 3) end -= 1
-  return end === raw.length ? raw : raw.slice(0, end)
 }

@@ -24,6 +24,7 @@ interface ImportRow extends PricedUnit {
   readonly issues: readonly {
     readonly severity: string
     readonly column: string | null
+    readonly code: string
     readonly hint: string
   }[]
   readonly cells: readonly string[]
@@ -140,18 +141,25 @@ function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): 
   return own === null || own === vin
 }
 
+/** What is said of a row; errors with their code, by which an import of this file knows a row that is not mended. */
+function said({ issues }: ImportRow, severity: 'error' | 'info'): string {
+  return issues
+    .filter((issue) => issue.severity === severity)
+    .map(({ column, hint, code }) => {
+      const text = column === null ? hint : `${column}: ${hint}`
+      return severity === 'error' ? `${text} (${code})` : text
+    })
+    .join('; ')
+}
+
 interface Verdict {
   readonly status: string
   readonly message: string
 }
 
 function verdictOf(row: ImportRow, isOwn: boolean): Verdict {
-  const said = row.issues
-    .filter(({ severity }) => severity === (row.row_status === 'rejected' ? 'error' : 'info'))
-    .map(({ column, hint }) => (column === null ? hint : `${column}: ${hint}`))
-    .join('; ')
-  if (row.row_status === 'rejected') return { status: 'rejected', message: said }
-  if (row.row_status === 'skipped') return { status: 'skipped', message: said }
+  if (row.row_status === 'rejected') return { status: 'rejected', message: said(row, 'error') }
+  if (row.row_status === 'skipped') return { status: 'skipped', message: said(row, 'info') }
   if (row.stock_no === null) return { status: 'unknown', message: 'its unit is not known' }
   if (!isOwn)
     return { status: 'replaced', message: 'its stock number is that of another vehicle now' }

@@ -48,7 +48,7 @@ export async function writeWhole(
 
 function isOfDisk(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  return ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO'].includes(String(code))
+  return ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT', 'EIO'].includes(String(code))
 }
 
 /** Writes text to a new file that is on disk to stay. */

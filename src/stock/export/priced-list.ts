@@ -7,11 +7,14 @@ import { instantText, type PricedUnit, priceCells, pricedUnits, standingOf } fro
 
 export interface ListOptions {
   readonly rooftopId: number
-  /** Units that are off stock too. */
+  /** Units that the newest list does not name too, in their days of grace or off stock. */
   readonly all: boolean
   /** Cells as they are, formulas too. */
   readonly raw: boolean
 }
+
+/** What the newest list names: a unit in its days of grace would be in stock again when the export is imported. */
+const onHand = 'and unit.missing_since is null and unit.off_stock_at is null'
 
 interface UnitRow extends PricedUnit {
   readonly stock_no: string
@@ -49,7 +52,7 @@ function listQuery({ all }: ListOptions): string {
       unit.currency_code, unit.price_on_application, unit.acquired_on, unit.extras
     from core.stock_unit as unit
     join (${pricedUnits}) as priced using (stock_no)
-    where unit.rooftop_id = $1 ${all ? '' : 'and unit.off_stock_at is null'}
+    where unit.rooftop_id = $1 ${all ? '' : onHand}
     order by unit.stock_no`
 }
 
@@ -58,7 +61,7 @@ async function extrasOf(client: pg.ClientBase, options: ListOptions): Promise<re
   const { rows } = await client.query<{ field: string; miles: boolean }>(
     `select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles
      from core.stock_unit as unit, jsonb_each_text(unit.extras) as extra
-     where unit.rooftop_id = $1 ${options.all ? '' : 'and unit.off_stock_at is null'}
+     where unit.rooftop_id = $1 ${options.all ? '' : onHand}
      group by extra.key order by extra.key`,
     [options.rooftopId],
   )

@@ -18,7 +18,7 @@ export async function applyDiff(
        first_seen_at = case when diff.is_reused then $3::timestamptz else unit.first_seen_at end,
        missing_since = null, off_stock_at = null
      from stock_stage as stage join stock_diff as diff using (line_no)
-     where unit.rooftop_id = $1 and unit.stock_no = stage.stock_no and not diff.is_new`,
+     where unit.rooftop_id = $1 and unit.stock_no = stage.stock_no`,
     values,
   )
   await client.query(
@@ -28,7 +28,7 @@ export async function applyDiff(
   )
   await client.query(
     `insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
-     select $2::bigint, $1::int, stock_no, change, changes from stock_diff where not is_new
+     select $2::bigint, $1::int, stock_no, change, changes from stock_diff
      union all select $2::bigint, $1::int, stock_no, 'removed', '{}' from stock_gone`,
     [rooftopId, importId],
   )

@@ -25,14 +25,14 @@ const document = (unit: string) =>
 
 /**
  * Compares stock_stage with the stock of a rooftop, and writes to tables of the transaction alone: stock_diff has a row
- * for each unit that is not as the list says, stock_gone one for each that the snapshot does not name.
+ * for each known unit that is not as the list says, stock_gone one for each that the snapshot does not name.
  */
 export async function compare(
   client: pg.ClientBase,
   { rooftopId, importId }: Staging,
   mode: ImportRequest['mode'],
 ): Promise<Diff> {
-  await client.query({ text: diffQuery, values: [rooftopId, importId] })
+  await client.query({ text: diffQuery, values: [rooftopId] })
   // The same content under another hash: columns in another order.
   await client.query(
     "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
@@ -42,7 +42,8 @@ export async function compare(
     `select
        (select count(*) from core.stock_unit
         where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null)::int as "onHand",
-       count(*) filter (where change = 'added')::int as added,
+       (count(*) filter (where change = 'added')
+         + (select count(*) from stock_stage where is_new and not is_rejected))::int as added,
        count(*) filter (where change = 'updated')::int as updated,
        count(*) filter (where change = 'reappeared')::int as reappeared,
        count(*) filter (where is_reused and was_on_hand)::int as reused,
@@ -56,18 +57,17 @@ export async function compare(
 const diffQuery = `
 create temp table stock_diff on commit drop as
 with known as (
-  select stage.line_no, stage.stock_no, coalesce(unit.import_id = $2, true) as is_new,
-    unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
+  select stage.line_no, stage.stock_no, unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
     coalesce(unit.vin <> stage.vin, false) as is_reused,
-    case when unit.stock_no is not null and unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
-    case when unit.stock_no is not null and unit.content_hash <> stage.content_hash then ${document('stage')} end as new
+    case when unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
+    case when unit.content_hash <> stage.content_hash then ${document('stage')} end as new
   from stock_stage as stage
-  left join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
-  where not stage.is_rejected and (unit.stock_no is null or unit.import_id = $2 or unit.content_hash <> stage.content_hash
-    or unit.missing_since is not null or unit.off_stock_at is not null)
+  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
+  where not stage.is_rejected and not stage.is_new
+    and (unit.content_hash <> stage.content_hash or unit.missing_since is not null or unit.off_stock_at is not null)
 )
-select line_no, stock_no, is_new, was_on_hand and not is_new as was_on_hand, is_reused,
-  case when is_new or is_reused then 'added' when was_on_hand then 'updated' else 'reappeared' end as change,
+select line_no, stock_no, was_on_hand, is_reused,
+  case when is_reused then 'added' when was_on_hand then 'updated' else 'reappeared' end as change,
   case when old is null then '{}' else (
     select coalesce(jsonb_object_agg(key, jsonb_build_array(a.value, b.value)), '{}')
     from jsonb_each(old) as a full join jsonb_each(new) as b using (key) where a.value is distinct from b.value

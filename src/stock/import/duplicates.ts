@@ -102,8 +102,9 @@ async function findSameVin(client: pg.ClientBase): Promise<Found> {
   return await find(
     client,
     `with twice as (
-       select vin, array_agg(line_no order by line_no) as lines
-       from stock_stage where not is_rejected and vin is not null group by vin having count(*) > 1
+       select vin, array_agg(line_no order by line_no) as lines from stock_stage where not is_rejected and vin in (
+         select vin from stock_stage where not is_rejected group by vin having count(*) > 1
+       ) group by vin
      )
      select own.line_no, own.vin as text, twice.lines
      from stock_stage as own join twice using (vin) where not own.is_rejected`,

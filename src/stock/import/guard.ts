@@ -64,5 +64,6 @@ function tooMany(
 export function issueLine({ line, column, text, hint, code }: CellIssue): string {
   const place = [line === null ? '' : `line ${line}`, column ?? ''].filter((part) => part !== '')
   const shown = text === '' ? '' : ` "${text.replaceAll(/\s+/g, ' ').slice(0, 60)}"`
-  return `${place.join(', ')}${shown}: ${hint} (${code})`
+  const head = place.join(', ') + shown
+  return `${head === '' ? '' : `${head}: `}${hint} (${code})`
 }

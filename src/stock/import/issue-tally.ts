@@ -12,10 +12,10 @@ export class IssueTally {
   add(issues: readonly CellIssue[]): void {
     for (const issue of issues) {
       const known = this.#byCode.get(issue.code)
-      if (!known) this.#byCode.set(issue.code, { count: 1, first: [brief(issue)] })
+      if (!known) this.#byCode.set(issue.code, { count: 1, first: [kept(issue)] })
       else {
         known.count += 1
-        if (known.first.length < shown) known.first.push(brief(issue))
+        if (known.first.length < shown) known.first.push(kept(issue))
       }
     }
   }
@@ -41,6 +41,12 @@ export class IssueTally {
     const rank = (issue: CellIssue) => ranks.indexOf(issue.severity)
     return [...this.#byCode.values()].sort((a, b) => rank(a.first[0]!) - rank(b.first[0]!))
   }
+}
+
+/** A text cut out of a file holds on to the whole chunk that it was read in; its copy does not. */
+function kept(issue: CellIssue): CellIssue {
+  const short = brief(issue)
+  return { ...short, text: Buffer.from(short.text).toString() }
 }
 
 /** An issue without the rest of a cell that goes on for pages: the cell itself is kept. */

@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.ts'
 import { applyDiff, endGrace } from './apply.ts'
 import { compare, type Diff } from './diff.ts'
 import { type Duplicates, settleDuplicates } from './duplicates.ts'
+import { elsewhere } from './elsewhere.ts'
 import { guard } from './guard.ts'
 import { rememberMapping } from './known.ts'
 import type { Fingerprinted, OpenList } from './open-list.ts'
@@ -43,14 +44,15 @@ export async function load(loading: Loading): Promise<Loaded> {
     : await startImport(client, rooftopId, list, mapping, loading.bytes, request)
   const { dryRun, now } = request
   const staging: Staging = { rowsTable, importId, rooftopId, dryRun, now }
-  const typed = await stageRows(loading, staging)
+  const staged = await stageRows(loading, staging)
   services.crashPoint?.('rows-written')
   const twice = await settleDuplicates(client, staging)
-  const rows = countRows(typed.counts, twice)
-  typed.tally.addMany(twice.rejected, twice.rejectedFirst)
-  typed.tally.addMany(twice.sameVin, twice.sameVinFirst)
+  const rows = countRows(staged.counts, twice)
+  staged.tally.addMany(twice.rejected, twice.rejectedFirst)
+  staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
   const diff = await compare(client, staging, request.mode)
-  await guard(client, request, rows, typed.tally.first(), diff)
+  await guard(client, request, rows, staged.tally.first(), diff)
+  const typed = await withElsewhere(loading, staged, rows)
   const units = countUnits(rows, diff)
   if (!request.dryRun) {
     await applyDiff(client, staging)
@@ -81,6 +83,16 @@ async function stageRows(
   })
   if (typed.isCut && request.mode === 'snapshot') throw new UsageError(cutText(request, typed))
   return typed
+}
+
+async function withElsewhere(
+  { tx: { client }, services, request: { rooftop } }: Loading,
+  typed: TypedList,
+  { accepted }: RowCounts,
+): Promise<TypedList> {
+  const { rooftops } = services.warehouse.config
+  const found = await elsewhere(client, rooftops, rooftop, accepted)
+  return found.length === 0 ? typed : { ...typed, warnings: [...typed.warnings, ...found] }
 }
 
 /** In a list that was cut, the vehicles behind the cut would count as gone. */

@@ -33,7 +33,8 @@ export function ownMappingOf(all: readonly string[]): RememberedMapping | null {
   return isMade ? { fingerprint: headerFingerprint(names, names.length), columns } : null
 }
 
-function endsWith(names: readonly string[], own: readonly string[]): number {
+/** The number of names in `own` where they are the last ones, or 0. */
+export function endsWith(names: readonly string[], own: readonly string[]): number {
   const last = names.slice(-own.length)
   return own.every((name, index) => last[index]?.trim() === name) ? own.length : 0
 }

@@ -10,6 +10,7 @@ import { byteOrderMark, recordWriter, usualStyle } from '../../csv/write/csv-tex
 import { guarded } from '../../csv/write/guard.ts'
 import { messageOf, UsageError } from '../../errors.ts'
 import { madeNames, rejectColumns } from './own-columns.ts'
+import { isFault } from './own-verdict.ts'
 
 const page = 1000
 /** What Excel opens without being asked. */
@@ -89,12 +90,15 @@ async function* rejectsText(
   }
 }
 
-function errorText(issues: readonly CellIssue[], beyond: readonly string[]): string {
-  const errors = issues
-    .filter(({ severity }) => severity === 'error')
-    .map(({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`)
+function errorText(all: readonly CellIssue[], beyond: readonly string[]): string {
+  const issues = all.filter(({ severity }) => severity === 'error')
+  const errors = issues.map(
+    ({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`,
+  )
   const rest = beyond.length === 0 ? [] : [`cells too many: ${beyond.join(' | ')}`]
-  return [...errors, ...rest].join('; ')
+  const isDamaged = issues.some(({ code }) => isFault(code))
+  const advice = isDamaged ? ['once its cells are right, empty this cell'] : []
+  return [...errors, ...rest, ...advice].join('; ')
 }
 
 interface RejectedRow {

@@ -1,6 +1,7 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import {
   type ColumnStyles,
@@ -8,10 +9,11 @@ import {
   startStyles,
   type TypingOptions,
 } from '../../csv/map/typing/styles.ts'
-import type { CsvEncoding, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
+import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
 import { readCsv } from '../../csv/read/read-csv.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
+import { type OwnVerdict, ownVerdict } from './own-verdict.ts'
 import type { RowCounts } from './report.ts'
 import { type ImportRequest, todayAt } from './request.ts'
 import type { Stage } from './stage.ts'
@@ -41,13 +43,17 @@ export async function typeRows(
   const observe = ({ cells, problem }: CsvRecord) => {
     if (!problem || problem.repaired) evidence.observe(cells)
   }
-  for (const record of list.sample) observe(record)
+  const own = verdictOf(list.csv, mapping)
+  const recalled = (record: CsvRecord) => own?.recalled(record) ?? record
+  const sample = list.sample.map(recalled)
+  for (const record of sample) observe(record)
   const first = evidence.styles()
-  const run = new Run(mapping, first, stage)
-  for (const record of list.sample) await run.take(record)
+  const run = new Run(mapping, first, stage, own)
+  for (const record of sample) await run.take(record)
   for (let next = await list.rest.next(); !next.done; next = await list.rest.next()) {
-    observe(next.value)
-    const wait = run.take(next.value)
+    const record = recalled(next.value)
+    observe(record)
+    const wait = run.take(record)
     if (wait) await wait
   }
   await stage.end()
@@ -63,13 +69,18 @@ async function again(
   stage: Stage,
 ): Promise<TypedList> {
   const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
-  const run = new Run(mapping, styles, stage)
+  const own = verdictOf(csv, mapping)
+  const run = new Run(mapping, styles, stage, own)
   for await (const record of csv.records) {
-    const wait = run.take(record)
+    const wait = run.take(own?.recalled(record) ?? record)
     if (wait) await wait
   }
   await stage.end()
   return run.result(csv, styles)
+}
+
+function verdictOf({ header }: CsvFile, { columns }: Mapping): OwnVerdict | null {
+  return header && ownVerdict(header.names, columns.length)
 }
 
 function typingOptions(request: ImportRequest): TypingOptions {
@@ -82,20 +93,26 @@ class Run {
   readonly #type: ReturnType<typeof rowTyper>
   readonly #stage: Stage
   readonly #width: number
+  readonly #own: OwnVerdict | null
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
 
-  constructor(mapping: Mapping, styles: ColumnStyles, stage: Stage) {
+  constructor(mapping: Mapping, styles: ColumnStyles, stage: Stage, own: OwnVerdict | null) {
     this.#type = rowTyper(mapping, styles)
     this.#width = mapping.columns.length
     this.#stage = stage
+    this.#own = own
   }
 
   take(record: CsvRecord): Promise<void> | undefined {
-    const row = fitted(this.#type(withoutOwn(record, this.#width)), record.line)
+    const row = this.#own?.notInStock(record) ?? this.#typed(record)
     this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
     return this.#stage.add(record, row)
+  }
+
+  #typed(record: CsvRecord): TypedRow {
+    return fitted(this.#type(withoutOwn(record, this.#width)), record.line)
   }
 
   result(

@@ -47,20 +47,24 @@ export async function dueUnits(
       from ops.price_batch as batch left join ops.run as made using (run_id)
       where batch.rooftop_id = ${rooftop.id}
         and (batch.finished_at is null or batch.run_id = ${runId} or made.source_started_at > ${heldSince})
-    ), asked as materialized (
-      select part.stock_no, coalesce(part.vin, '') as vin, coalesce(part.adcode, '') as adcode, coalesce(part.odometer_km, -1) as km,
+    ), asked as (
+      select part.stock_no, part.vin, part.adcode, part.odometer_km,
         recent.finished_at is null or in_run and (state <> 'refused' or outcome is not null)
           or is_held and state = 'lost' and batch_id is null as is_out,
         is_held and outcome in ('priced', 'failed') and (not ${again}::boolean or was_cut) as is_answered
       from recent join ops.price_batch_unit as part using (batch_no)
+    ), told as (
+      select stock.*, true as is_stock, false as is_out, false as is_answered
+      from (${stockOf(rooftop)}) as stock where adcode is not null or length(vin) = 17
+      union all select stock_no, vin, adcode, odometer_km, false, is_out, is_answered from asked where is_out or is_answered
+    ), held as (
+      -- One sort, whatever the planner believes: an anti-join that it takes for small goes through all of one side for each of the other.
+      select told.*, bool_or(is_out) over (partition by stock_no, vin) as same_is_out,
+        bool_or(is_answered) over (partition by stock_no, vin, adcode, odometer_km) as same_is_answered
+      from told
     )
     select stock_no as "stockNo", vin, adcode, odometer_km as "odometerKm"
-    from (${stockOf(rooftop)}) as stock
-    where (adcode is not null or length(vin) = 17)
-      -- Each is hashed once, also where the planner has no statistics yet.
-      and (stock_no, coalesce(vin, '')) not in (select stock_no, vin from asked where is_out)
-      and (stock_no, coalesce(vin, ''), coalesce(adcode, ''), coalesce(odometer_km, -1)) not in
-        (select stock_no, vin, adcode, km from asked where is_answered)
+    from held where is_stock and not same_is_out and not same_is_answered
     order by stock_no collate "C" limit ${limit}`.execute(db)
   return rows
 }

@@ -14,17 +14,23 @@ export function decoderOf({ region }: Region): string | null {
   return region === 'AU' ? decodeAu.name : decodeGcc.name
 }
 
-/** VINs in stock without an ADCode that were never looked up, in order. */
+/** A VIN that the service does not know, or has no code for, may be known later. */
+const againAfterDays = 30
+
+/** VINs in stock without an ADCode that were never looked up, or in vain a month ago, in order. */
 export async function vinsToDecode(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   limit: number,
+  now: Date,
 ): Promise<string[]> {
+  const inVainBefore = new Date(now.getTime() - againAfterDays * 86_400_000)
   const { rows } = await sql<{ vin: string }>`
     select distinct unit.vin from core.stock_unit as unit
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null and unit.adcode is null and length(unit.vin) = 17
       and not exists (select from core.vehicle_decode as known
-        where known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)})
+        where known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+          and (known.adcode is not null or known.decoded_at > ${inVainBefore}))
     order by unit.vin limit ${limit}`.execute(db)
   return rows.map(({ vin }) => vin)
 }
@@ -62,7 +68,7 @@ async function decode(
   return { adcode: answer().VehicleData.ADCode ?? null, at: date }
 }
 
-/** Another rooftop may have looked the same VIN up meanwhile: its answer stays. */
+/** A code that is known stays: another rooftop may have looked the same VIN up meanwhile. What was in vain has our `now`, by which it is due. */
 export async function keepDecoded(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
@@ -73,12 +79,21 @@ export async function keepDecoded(
   const rows = lookUps
     .map(({ vin, outcome, adcode, at }) => ({
       ...{ vin, operation: decoderOf(rooftop)!, adcode, outcome },
-      decoded_at: at ?? now,
+      decoded_at: adcode === null ? now : (at ?? now),
     }))
     .sort((a, b) => (a.vin < b.vin ? -1 : 1))
   await db
     .insertInto('core.vehicle_decode')
     .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((conflict) =>
+      conflict
+        .columns(['vin', 'operation'])
+        .doUpdateSet(({ ref }) => ({
+          adcode: ref('excluded.adcode'),
+          outcome: ref('excluded.outcome'),
+          decoded_at: ref('excluded.decoded_at'),
+        }))
+        .where('core.vehicle_decode.adcode', 'is', null),
+    )
     .execute()
 }

@@ -209,3 +209,18 @@ test('a name within another name means nothing: body is no stock number and cost
 
   expect(fieldsOf(mapping)).toEqual({ 'Stock No': 'stock_number' })
 })
+
+test('in a short list one stock number that stands there twice leaves the column the key', () => {
+  const short = (...numbers: string[]) =>
+    mapColumns([
+      ['Stock No', numbers],
+      ['Make', numbers.map(() => 'Kia')],
+      ['Price', numbers.map((_, index) => String(20_000 + index * 500))],
+    ])
+
+  const once = short('U1001', 'U1014', 'U1014')
+  const often = short('U1001', 'U1014', 'U1014', 'U1001', 'U1001')
+
+  expect(once).toMatchObject({ status: 'sure', key: 'stock_number' })
+  expect(often.status).toBe('unsure')
+})

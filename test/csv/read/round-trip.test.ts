@@ -120,4 +120,4 @@ test('a table comes back equal from any dialect, encoding and quirk: 10,000 case
     }),
     { numRuns: 10_000, seed: 20_250_601 },
   )
-}, 120_000)
+}, 300_000)

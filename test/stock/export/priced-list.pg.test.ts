@@ -110,6 +110,92 @@ test('a unit off stock is left out unless all are asked for', async () => {
   ])
 })
 
+test('a unit in its days of grace is left out, so that the list does not bring it back', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.price('C9')
+  await yard.bring('less.csv', list.slice(0, list.indexOf('C9')))
+  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+
+  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+
+  expect(document).toMatchObject({ records: 2, unchanged: 2, reappeared: 0, removed: 0 })
+  const all = await tableOf((await yard.give('--rooftop', 'north', '--all')).stdout)
+  expect(all.rows.map((row) => row['status'])).toEqual(['not_priced', 'not_priced', 'missing'])
+  expect(all.rows[2]).toMatchObject({
+    price_retail: '25000.50',
+    message: expect.stringMatching(/^not in the list since \d{4}-\d\d-\d\d$/),
+  })
+})
+
+/** A batch that asked about a unit; its newest one counts. */
+async function ask(
+  { database }: Yard,
+  stockNo: string,
+  state: string,
+  outcome: string | null = null,
+): Promise<void> {
+  await database.pool.query(
+    `with batch as (
+       insert into ops.price_batch (rooftop_id, run_id, state, units, submitted_at, progressed_at)
+       select rooftop_id, 1, $2, 1, now(), now() from core.rooftop where rooftop_uid = 'north' returning batch_no
+     )
+     insert into ops.price_batch_unit (batch_no, stock_no, vin, outcome)
+     select batch_no, stock_no, vin, $3 from batch, core.stock_unit where stock_no = $1`,
+    [stockNo, state, outcome],
+  )
+}
+
+test('a unit without a price says what became of the batch that asked about it', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  const messages: string[] = []
+  const asked = [
+    ['submitted', null],
+    ['lost', null],
+    ['stuck', null],
+    ['refused', null],
+    ['complete', 'missing'],
+    ['complete', 'duplicate'],
+    ['refused', 'failed'],
+  ] as const
+
+  for (const [state, outcome] of asked) {
+    await ask(yard, '00123', state, outcome)
+    const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+    messages.push(`${rows[0]!['status']}: ${rows[0]!['message']}`)
+    expect(rows[1]!['message']).toBe('it was not priced yet')
+  }
+
+  expect(messages).toEqual([
+    'not_priced: batch 1 is at work on it: the next run fetches its price',
+    'not_priced: the answer to batch 2 was lost: it is due again in the next night',
+    'not_priced: batch 3 made no progress and was given up: it is due again in the next night',
+    'not_priced: batch 4 was not taken by the service: it is due again in the next night',
+    'not_priced: batch 5 has no result for it: it is due again in the next night',
+    'not_priced: batch 6 has several results for it, of which none was kept: it is due again in the next night',
+    'not_priced: the service refuses it as too large, alone in its batch',
+  ])
+})
+
+test('where nothing of a rooftop can be priced, each unit says why', async () => {
+  await using yard = await openYard()
+  await yard.bring('stock.csv', list)
+  await yard.database.pool.query(
+    `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
+     select rooftop_id, 'stock-prices', rooftop_uid, 'not-priced', 'its stock is not priced: no key', 1
+     from core.rooftop where rooftop_uid = 'north'`,
+  )
+
+  const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+
+  expect(rows.map((row) => row['message'])).toEqual([
+    'its stock is not priced: no key',
+    'its stock is not priced: no key',
+    'it has neither a VIN nor an ADCode to price it by',
+  ])
+})
+
 test('the price of the vehicle that had the stock number before is not given', async () => {
   await using yard = await openYard()
   await yard.bring('stock.csv', list)

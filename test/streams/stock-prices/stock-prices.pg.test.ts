@@ -100,7 +100,7 @@ test('another vehicle under the same stock number is another observation, at the
   // The same night: what was said of the other vehicle holds nothing back.
   const report = await house.night(impatient(house))
 
-  expect(report.streams['stock-prices']).toMatchObject({ listed: 1, updated: 1 })
+  expect(report.streams['stock-prices']).toMatchObject({ listed: 1, inserted: 1, updated: 0 })
   expect((await observations(house)).map((row) => [row['vin'], row.is_current])).toEqual([
     [vinOf(1), false],
     [vinOf(2), true],
@@ -181,7 +181,7 @@ test('prices in another currency are kept as told, and reported until they agree
   expect(await reports(house)).toEqual([])
 })
 
-test('a VIN is decoded once for ever, the unknown one too, and its code goes into the batch', async () => {
+test('a VIN is decoded once, the unknown one too, and its code goes into the batch', async () => {
   await using house = await stockHouse([
     { stockNo: 'S-1', vin: samples.auSingle.vin, km: 10 },
     { stockNo: 'S-2', vin: samples.undecodable.vin },
@@ -209,6 +209,31 @@ test('a VIN is decoded once for ever, the unknown one too, and its code goes int
       { reference: 'S-4', adcode, vin: vinOf(4) },
     ],
     market: 'AU',
+  })
+})
+
+test('a VIN that was not known is looked up again after a month, and its code is kept', async () => {
+  const { vin } = samples.undecodable
+  await using house = await stockHouse([{ stockNo: 'S-1', vin }])
+  await house.night(impatient(house))
+
+  await house.nightAfter(29, impatient(house))
+  const early = calls(house, '/vindatabasic')
+  await house.nightAfter(2, impatient(house))
+  const inVain = calls(house, '/vindatabasic')
+  house.sandbox.faults.add({
+    match: { path: '/vindatabasic' },
+    fault: { kind: 'status', status: 200, body: { adcode } },
+  })
+  await house.nightAfter(31, impatient(house))
+  await house.nightAfter(31, impatient(house))
+
+  expect([early, inVain, calls(house, '/vindatabasic')]).toEqual([1, 2, 3])
+  expect(await rowsOf(house, 'select outcome, adcode from core.vehicle_decode')).toEqual([
+    { outcome: 'decoded', adcode },
+  ])
+  expect(house.sandbox.requests.entries(submitPath).at(-1)!.body).toMatchObject({
+    vehicles: [{ reference: 'S-1', adcode, vin }],
   })
 })
 

@@ -51,8 +51,10 @@ const months = new Map<string, number>(
 /** Which orders can a numeric date be read in? Null for a date that says its order itself, and for no date at all. */
 export function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
-  if (!found) return null
-  const [first, second] = [Number(found[1]), Number(found[3])]
+  return found && ordersIn(Number(found[1]), Number(found[3]))
+}
+
+function ordersIn(first: number, second: number): ReturnType<typeof ordersOf> {
   if (first > 12) return second > 12 ? null : 'day-first'
   if (second > 12) return 'month-first'
   return first === second ? null : 'either'
@@ -114,10 +116,10 @@ function namedParts(text: string, thisYear: number): Parts | null {
 function numericParts(text: string, style: DateStyle, today: string): Parts | 'either' | null {
   const found = numeric.exec(text)
   if (!found) return null
-  const orders = ordersOf(text)
+  const [first, second] = [Number(found[1]), Number(found[3])]
+  const orders = ordersIn(first, second)
   if (orders === 'either' && style.isMixed) return 'either'
   const order = orders === 'day-first' || orders === 'month-first' ? orders : style.order
-  const [first, second] = [Number(found[1]), Number(found[3])]
   const year = fullYear(found[4]!, Number(today.slice(0, 4)))
   return order === 'day-first'
     ? { year, month: second, day: first }

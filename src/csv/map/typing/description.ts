@@ -1,4 +1,5 @@
 import { typeModelYear } from './model-year.ts'
+import { isPlaceholder } from './placeholders.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './stock-row.ts'
 import type { TypingOptions } from './styles.ts'
@@ -11,16 +12,18 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
   draft.model = notes.name('model')
   draft.variant = notes.name('variant')
   draft.adcode = notes.name('adcode')
-  draft.plate =
-    notes
-      .name('plate')
-      ?.toUpperCase()
-      .replace(/[\s.·•-]/g, '') || null
+  draft.plate = plateOf(notes.name('plate'))
   const year = notes.text('model_year')
   if (year !== null) draft.model_year = notes.take('model_year', typeModelYear(year, options.today))
   if (draft.make === null || draft.model === null) fillFromTitle(draft, notes, options)
   splitColours(draft)
   if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
+}
+
+/** Upper case, without blanks and marks; what is a placeholder then would be read as one when an export comes back. */
+function plateOf(text: string | null): string | null {
+  const plate = text?.toUpperCase().replace(/[\s.·•-]/g, '') ?? ''
+  return isPlaceholder(plate, 'plate') ? null : plate
 }
 
 /** An advertisement's title stands in where the file has no columns of its own for it. */

@@ -40,7 +40,13 @@ export function isPlaceholder(text: string, field: Field | null): boolean {
 
 /** "Ask us": a vehicle that is for sale without a price. */
 export function isOnApplication(text: string): boolean {
-  return text.length <= 30 && onApplication.has(text.toLowerCase())
+  return text.length <= 30 && !startsWithDigit(text) && onApplication.has(text.toLowerCase())
+}
+
+/** Most cells with an amount do, and none of the words. */
+function startsWithDigit(text: string): boolean {
+  const first = text.charCodeAt(0)
+  return first >= 0x30 && first <= 0x39
 }
 
 /** `#N/A`, `#REF!`, `########`: Excel wrote an error instead of a value. */

@@ -14,6 +14,7 @@ const seventeen = /^[A-Z0-9]{17}$/
 const longest = 40
 const clutter = /[\s\-‐‑–*._']/g
 const scientific = /^\d([.,]\d+)?E\+?\d+$/i
+const oneCharacter = /^(.)\1{16}$/
 const textbook = new Set(['1HGBH41JXMN109186', '1M8GDM9AXKP042788', '1HGCM82633A004352'])
 const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
 /** The value of each character by its code; -1 where it has none. */
@@ -37,7 +38,7 @@ export function typeVin(text: string): Typed<VinCell> {
 
 function checked(vin: string): Typed<VinCell> {
   const value = { vin, chassis: null }
-  if (vin === vin[0]!.repeat(17) || textbook.has(vin))
+  if (oneCharacter.test(vin) || textbook.has(vin))
     return typed<VinCell>(value, {
       code: 'VIN_TEST',
       severity: 'warning',

@@ -111,3 +111,11 @@ test('prose in the column of a name is left out with a warning', () => {
     issues: [{ code: 'constraint-error', severity: 'warning', column: 'Model' }],
   })
 })
+
+test('a plate that is nothing but a placeholder and marks is no plate: its export would be read so', () => {
+  const plates = ['N/A-', 'n/a.', ' T.B.A ', '- - -', 'UNREG.']
+
+  const typed = plates.map((plate) => typeRecord({ cells: cells.with(2, plate) }))
+
+  expect(typed.map(({ unit }) => unit?.plate)).toEqual(plates.map(() => null))
+})
