@@ -68,15 +68,16 @@ export class OpenCsv implements CsvFile {
     const { profile, firstLine, width } = this.#layout
     const columns: Columns = { dialect: this.dialect, width, profile }
     const options = {
+      firstLine,
       isWhole: true,
       maxRecordBytes: 4 * this.#limits.maxCellBytes,
       looksStray: (text: string) => looksSwallowed(text, columns),
     }
-    const utf8 = this.#decoding.utf8(this.#chunks)
-    for await (const batch of splitRecords(utf8, this.dialect, options))
+    // A quote that a title leaves open is not to swallow records.
+    const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
+    for await (const batch of splitRecords(body, this.dialect, options))
       for (const raw of batch)
-        for (const record of readRecord(raw, columns))
-          if (record.line >= firstLine) yield this.#checked(record)
+        for (const record of readRecord(raw, columns)) yield this.#checked(record)
   }
 
   #checked(record: CsvRecord): CsvRecord {
@@ -112,6 +113,25 @@ export class OpenCsv implements CsvFile {
       line,
       message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may stand over the wrong columns`,
     })
+  }
+}
+
+/** UTF-8 chunks from their line `firstLine` on. */
+async function* below(
+  chunks: AsyncIterable<Buffer>,
+  firstLine: number,
+  { lineEnd }: Dialect,
+): AsyncGenerator<Buffer> {
+  const end = lineEnd === 'CR' ? '\r' : '\n'
+  let line = 1
+  for await (const chunk of chunks) {
+    let from = 0
+    for (; line < firstLine && from < chunk.length; line += 1) {
+      const at = chunk.indexOf(end, from)
+      if (at < 0) break
+      from = at + 1
+    }
+    if (line >= firstLine) yield from === 0 ? chunk : chunk.subarray(from)
   }
 }
 

@@ -13,11 +13,12 @@ export class PlainLines {
   readonly #dialect: Dialect
   readonly #lineEnd: '\r' | '\n'
   #text = ''
-  #line = 1
+  #line: number
   #isStopped = false
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, firstLine: number) {
     this.#dialect = dialect
+    this.#line = firstLine
     this.#lineEnd = dialect.lineEnd === 'CR' ? '\r' : '\n'
   }
 

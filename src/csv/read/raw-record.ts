@@ -15,6 +15,8 @@ export interface RawRecord {
 export interface SplitOptions {
   /** The chunks go to the end of the file: what is left over is a record too. */
   readonly isWhole: boolean
+  /** Number of the chunks' first line; 1. */
+  readonly firstLine?: number
   /** Longest record in bytes. */
   readonly maxRecordBytes: number
   /** Whether a text that goes on for too long shows an opening quote that is text, not one long cell. */

@@ -42,8 +42,17 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
       // Only a quote can close the cell.
       if (!lines[at + length - 1]!.includes(dialect.quote ?? '')) continue
       const reading = readCells(raw, dialect)
-      if (!reading.isUnclosed) return { record: { line: at + 1, raw, ...reading }, length }
+      if (reading.isUnclosed) continue
+      const swallowed = lines.slice(at + 1, at + length)
+      if (reading.strays > 0 && swallowed.some((line) => isWhole(line, dialect))) break
+      return { record: { line: at + 1, raw, ...reading }, length }
     }
   }
   return { record: { line: at + 1, raw: first, ...alone }, length: 1 }
+}
+
+/** The line is a record by itself, and hardly a part of a text. */
+function isWhole(line: string, dialect: Dialect): boolean {
+  const { cells, strays, isUnclosed } = readCells(line, dialect)
+  return cells.length >= 3 && strays === 0 && !isUnclosed
 }

@@ -9,7 +9,7 @@ export async function* splitRecords(
   dialect: Dialect,
   options: SplitOptions,
 ): AsyncGenerator<readonly RawRecord[]> {
-  const splitter = new Splitter(dialect)
+  const splitter = new Splitter(dialect, options.firstLine ?? 1)
   for await (const chunk of chunks) {
     if (chunk.length === 0) continue
     yield await splitter.add(chunk)
@@ -25,9 +25,9 @@ class Splitter {
   readonly #lines: PlainLines
   #parser: QuotedRecords | null = null
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, firstLine: number) {
     this.#dialect = dialect
-    this.#lines = new PlainLines(dialect)
+    this.#lines = new PlainLines(dialect, firstLine)
   }
 
   /** Bytes since the last record, or characters while no parser reads. */

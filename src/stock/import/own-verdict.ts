@@ -12,11 +12,12 @@ const faults: readonly string[] = [
   'encoding-error',
 ]
 const faultIn = new RegExp(`\\((${faults.join('|')})\\)`)
+const countIn = /(\d+) cells? where the file has \d+ columns/
+
+/** A row with an error of this code needs its error emptied, or its cells filled in, before it is taken again. */
 export function isFault(code: string): boolean {
   return faults.includes(code)
 }
-
-const countIn = /(\d+) cells? where the file has \d+ columns/
 
 /** What a record of a file that we wrote ourselves is, by what we said of it. */
 export interface OwnVerdict {
