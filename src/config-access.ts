@@ -33,10 +33,13 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       .array(z.string().min(1, 'is empty').max(130))
       .default([])
       .describe('Dealer groups of a bi_tenant, as in rooftops[].group; none: it sees nothing'),
-    password: password
+    password: z
+      .union([z.literal(''), password])
       .nullable()
       .default(null)
-      .describe('Take it from the environment; null: the password of the role is left alone'),
+      .describe(
+        'Take it from the environment: only grant needs it; null or empty: the password of the role is left alone',
+      ),
     connectionLimit: whole(1, 10_000)
       .nullable()
       .default(null)

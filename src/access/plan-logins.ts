@@ -34,18 +34,31 @@ export async function planLogins(
     steps.push(...recordSteps(login, state))
   }
   const loaders = logins.filter((login) => lacksBypass(login, around))
-  return { steps, notes: loaders.map((login) => bypassNote(login, around)) }
+  const mute = logins.filter(({ name, password }) => !password && !around.logins.has(name))
+  return {
+    steps,
+    notes: [
+      ...loaders.map((login) => bypassNote(login, around)),
+      ...mute.map(
+        ({ name }) =>
+          `The login ${name} has no password, so nobody can log in with it: set its variable and run "forecourt grant" again.`,
+      ),
+    ],
+  }
 }
 
-/** A role that is more than a login of ours is not ours to change. */
-function assertFree({ name }: Login, { user, owners, logins }: Surroundings): void {
-  const beyond = logins.get(name)?.beyond ?? []
+/** A role that is more than a login of ours, or was there before us, is not ours to change. */
+function assertFree({ name, role }: Login, { user, owners, logins }: Surroundings): void {
+  const state = logins.get(name)
+  const beyond = state?.beyond ?? []
   const why =
     name === user || owners.includes(name)
       ? 'owns the warehouse or is who you are connected as'
       : beyond.length > 0
         ? `exists with rights of its own (${beyond.join(', ')})`
-        : null
+        : state !== undefined && state.madeAs === null && state.memberOf.length === 0
+          ? `exists already and was not made by grant (if it is meant, run: grant ${role} to ${quoted(name)})`
+          : null
   if (why !== null)
     throw new UsageError(
       `The role ${name} ${why}, so it is not made a login of access.logins: choose another name.`,
@@ -87,7 +100,7 @@ async function passwordSteps(
   state: LoginState | undefined,
   tryPassword: PasswordTrial,
 ): Promise<Step[]> {
-  if (password === null) return []
+  if (password === null || password === '') return []
   const isSet =
     state !== undefined &&
     (state.verifier === undefined
@@ -99,7 +112,7 @@ async function passwordSteps(
     {
       what: `login ${name} has the password of the config`,
       statement: statement(literal(scramVerifier(password))),
-      shown: statement("'…'"),
+      shown: `-- the password of ${name} is not shown: "forecourt grant" sets it`,
     },
   ]
 }

@@ -4,6 +4,7 @@ import type { Budget } from '../contract/operation.ts'
 import { type Db, openDb } from '../db/transaction.ts'
 import { BusyError, UsageError } from '../errors.ts'
 import { listedKindOf, type PastList } from './past-calls.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 /** A billable call that somebody asks for. */
 export interface BillableCall {
@@ -77,8 +78,8 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
 }
 
 /** First keys of the advisory locks: of a budget (the second is its name), and of the owner of a call (the second is its id). */
-const budgetLocks = 7302
-export const ownerLocks = 7303
+const budgetLocks = lockClass.budget
+export const ownerLocks = lockClass.call
 
 /** Ends the hold on a call; the connection goes back to the pool, or away where it is broken. */
 export async function letGo(holder: pg.PoolClient, callId: number): Promise<void> {

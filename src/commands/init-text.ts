@@ -140,8 +140,8 @@ const accessSection = `
 access:                      # who may read the marts: "forecourt grant" makes the roles and these logins
   logins:
     # A role is bi_reader, bi_tenant (its dealer groups alone), bi_pii_reader (customers too) or forecourt_writer.
-    # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD}", connectionLimit: 20, statementTimeoutSeconds: 120 }
-    # - { name: bi_north, role: bi_tenant, groups: ["key:group-au"], password: "\${BI_NORTH_PASSWORD}" }`
+    # - { name: bi_tool, role: bi_reader, password: "\${BI_TOOL_PASSWORD:-}", connectionLimit: 20, statementTimeoutSeconds: 120 }
+    # - { name: bi_north, role: bi_tenant, groups: ["key:group-au"], password: "\${BI_NORTH_PASSWORD:-}" }`
 
 const jobsSection = `
 jobs:                        # when "forecourt schedule" runs what; "forecourt run" lists the jobs

@@ -42,6 +42,16 @@ export function withoutWholes({ has, phraseWords }: Needles): Needles {
   return { has: (kind, key) => kind !== 'whole' && has(kind, key), phraseWords }
 }
 
+/** For data of other dealer groups, where a name may be a common word or somebody else's. */
+export function withoutNames({ has, phraseWords }: Needles): Needles {
+  return { has: (kind, key) => !isName({ kind, key }) && has(kind, key), phraseWords }
+}
+
+/** Whether it is a phrase without a number, which an address line has. */
+export function isName({ kind, key }: Pick<Needle, 'kind' | 'key'>): boolean {
+  return kind === 'phrase' && !/\p{N}/u.test(key)
+}
+
 export function identify({ kind, key }: Pick<Needle, 'kind' | 'key'>): string {
   return `${kind}:${key}`
 }

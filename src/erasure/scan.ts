@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Needles } from './needles.ts'
+import { type Needles, withoutNames } from './needles.ts'
 import { matching, parametersOf, type Patterns } from './pattern.ts'
 import { redactJson, redactText } from './redact.ts'
 import { parsed } from './scrub.ts'
@@ -12,6 +12,8 @@ export interface Hit {
   readonly place: string
   /** The evaluation that it belongs to. */
   readonly evaluation: { readonly rooftopId: number; readonly evalId: number } | null
+  /** Of a rooftop that is none of those whose rows were searched for names: names in it are not the customer's. */
+  readonly isForeign: boolean
   /** Of each text column. */
   readonly texts: readonly (string | null)[]
 }
@@ -25,8 +27,9 @@ export async function scan(
   if (patterns.texts.length + patterns.digits.length === 0) return []
   const hits: Hit[] = []
   for (const table of tables) {
-    const matches = table.columns.map(({ name }) => matching(name)).join(' or ')
-    hits.push(...(await select(client, table, matches, parametersOf(patterns))))
+    const matches = table.columns.map(({ name }) => matching(name, table.rooftop)).join(' or ')
+    const values = parametersOf(patterns)
+    hits.push(...(await select(client, table, matches, values, patterns.rooftopIds)))
   }
   return hits
 }
@@ -47,6 +50,7 @@ async function select(
   table: TextTable,
   where: string,
   values: unknown[],
+  home: Patterns['rooftopIds'] = null,
 ): Promise<Hit[]> {
   const { rows } = await client.query<{
     place: string
@@ -62,12 +66,16 @@ async function select(
     table,
     place,
     evaluation: owner === null ? null : { rooftopId: rooftop!, evalId: Number(owner) },
+    isForeign: rooftop !== null && home !== null && !home.includes(rooftop),
     texts,
   }))
 }
 
-/** Facts of vehicles: a customer who is called like a make changes none of them. */
-const facts = new Set(['vin', 'make', 'model', 'variant', 'colour'])
+/** Facts that are counted and compared: a customer who is called like one of them changes none. */
+const facts = new Set([
+  ...['vin', 'make', 'model', 'variant', 'colour', 'registration_state'],
+  ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
+])
 
 export function mayChange({ name, isKey }: TextColumn): boolean {
   return !isKey && !facts.has(name)
@@ -84,14 +92,15 @@ export function withoutNeedles({ type }: TextColumn, text: string, needles: Need
 
 /** Whether a row names somebody; `beyondFacts` leaves the facts of a vehicle out. */
 export function names(
-  { table, texts }: Hit,
+  { table, texts, isForeign }: Hit,
   needles: Needles,
   { beyondFacts = false } = {},
 ): boolean {
+  const known = isForeign ? withoutNames(needles) : needles
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
     if (text === null || (beyondFacts && facts.has(column.name))) return false
-    return withoutNeedles(column, text, needles) !== text
+    return withoutNeedles(column, text, known) !== text
   })
 }
 

@@ -4,9 +4,9 @@ import type { Person } from '../streams/stream.ts'
 import { digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
 import { contactsOf, type Needle, needlesOf, phraseWordsOf } from './needles.ts'
 import type { Erased } from './scrub.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
-/** Beside those of runs, links and billing; the second key is 0. */
-export const erasureLock = 7302
+export const erasureLock = lockClass.erasure
 
 /** Held by every load until its commit: an erasure waits for the loads under way, and those that come wait for it. */
 export async function awaitErasures({ client }: Tx): Promise<void> {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import { lockClass } from '../values/lock-classes.ts'
 
-/** Beside that of runs: src/pipeline/ledger.ts. */
-const resignLockClass = 7301
+const resignLockClass = lockClass.resign
 const lockNotAvailable = '55P03'
 
 /** Another process works on the same, and did not end in time. */

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/transaction.ts'
 import type { BatchStream, BatchUnit } from '../streams/stream.ts'
 import { storable } from '../values/text.ts'
 import type { SliceJob } from './slice.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 // ops.price_batch: what was sent, and what became of it. Its times are ours, told by the warehouse.
 
@@ -26,8 +27,8 @@ export interface RunBatches {
   readonly refused: number
 }
 
-/** Held while a batch is put together, so that no unit is in two. The class beside those of runs (7300) and budgets (7302). */
-const batchLocks = 7304
+/** Held while a batch is put together, so that no unit is in two. */
+const batchLocks = lockClass.batch
 
 /** Waits for another process that puts a batch of the rooftop together. */
 export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<void> {

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Db, Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 /**
  * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
@@ -117,7 +118,7 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
 }
 
 /** Session lock on a run: held by the process that works for it and gone with that process. */
-const runLockClass = 7300
+const runLockClass = lockClass.run
 
 export async function holdRunLock(client: pg.ClientBase, runId: number): Promise<void> {
   await client.query('select pg_advisory_lock($1::int, $2::int)', [runLockClass, runId])

@@ -121,8 +121,27 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
   return found.rooftop_id
 }
 
+/** What was erased stays so: the suppression list goes by group, and is there before the evaluations are. */
+async function copySuppressions(db: Db, rooftopId: number, groupId: number): Promise<void> {
+  await sql`
+    insert into pii.suppressed_evaluation as known (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
+    select ${groupId}, old.eval_id, old.scope, old.erasure_id, old.suppressed_at, old.digests, old.phrase_words
+    from pii.suppressed_evaluation as old
+    join core.rooftop as own on own.rooftop_id = ${rooftopId} and own.group_id = old.group_id
+    where not exists (
+      select from core.evaluation as other
+      where other.group_id = old.group_id and other.eval_id = old.eval_id and other.rooftop_id <> own.rooftop_id)
+    on conflict (group_id, eval_id) do update set
+      scope = case when 'customer' in (known.scope, excluded.scope) then 'customer' else 'mention' end,
+      digests = array(select distinct unnest(known.digests || excluded.digests)),
+      phrase_words = array(select distinct unnest(known.phrase_words || excluded.phrase_words))`.execute(
+    db,
+  )
+}
+
 /** A check that the new group has already, through another of its rooftops, is the same one: it is kept once. */
 async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<void> {
+  await copySuppressions(db, rooftopId, groupId)
   await db
     .updateTable('core.evaluation')
     .set({ group_id: groupId })

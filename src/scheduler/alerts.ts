@@ -8,6 +8,7 @@ import { allStreams } from '../streams/all.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './catalogue.ts'
 import { readJobs } from './standing.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 /** Something that people should know of until it is over. */
 export interface Trouble {
@@ -75,7 +76,9 @@ export class Alerts {
     const { pool, log, config } = this.#context
     const client = await pool.connect()
     try {
-      const { rows } = await client.query('select pg_try_advisory_lock(7303, 0) as free')
+      const { rows } = await client.query('select pg_try_advisory_lock($1, 0) as free', [
+        lockClass.alert,
+      ])
       if (!rows[0].free) return
       try {
         for (const { alertId, ...message } of await undelivered(client)) {
@@ -83,7 +86,7 @@ export class Alerts {
           await noteDelivery(client, alertId, message.state, arrived)
         }
       } finally {
-        await client.query('select pg_advisory_unlock(7303, 0)')
+        await client.query('select pg_advisory_unlock($1, 0)', [lockClass.alert])
       }
     } finally {
       client.release()

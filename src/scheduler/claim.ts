@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type pg from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 /** A fire that this process carries out. `attempt` is the fence: once another process has taken it over, it records nothing. */
 export interface Claim {
@@ -38,7 +39,7 @@ interface OpenFire {
 
 /**
  * Claims a slot for this process: over all hosts and schedulers one row for each (job, slot), and one fire of a job at a time.
- * While the job still runs the slot is recorded as skipped; a fire whose process died or was stopped is taken over, or left
+ * While its last fire still runs the slot is recorded as skipped, one by hand it waits for; a fire whose process died or was stopped is taken over, or left
  * for the newer slot that makes up for it.
  */
 export async function claimSlot(pool: pg.Pool, jobName: string, slot: Date): Promise<Claimed> {
@@ -48,7 +49,8 @@ export async function claimSlot(pool: pg.Pool, jobName: string, slot: Date): Pro
     const live = await firstLive(client, open)
     const isNew = await isNewSlot(client, jobName, slot)
     if (live !== undefined) {
-      if (!isNew) return { kind: 'none' }
+      // One by hand may be stopped at any moment: the slot waits for its end.
+      if (!isNew || live.cause === 'manual') return { kind: 'none' }
       const reason = `the job still ran (${named(live)})`
       await insertFire(client, { jobName, slot, status: 'skipped', error: reason })
       return { kind: 'skipped', reason }
@@ -100,7 +102,7 @@ async function withHolder(
 
 /** Who looks at a job does so alone, on whichever host. */
 async function lockJob(client: pg.PoolClient, jobName: string): Promise<void> {
-  await client.query('select pg_advisory_xact_lock(7301, hashtext($1))', [jobName])
+  await client.query('select pg_advisory_xact_lock($2, hashtext($1))', [jobName, lockClass.job])
 }
 
 async function openFires(client: pg.PoolClient, jobName: string): Promise<OpenFire[]> {
@@ -118,7 +120,7 @@ async function openFires(client: pg.PoolClient, jobName: string): Promise<OpenFi
   return rows
 }
 
-/** The lock of one attempt at a fire: class 7302, held by the session of the process that carries it out. */
+/** The lock of one attempt at a fire: held by the session of the process that carries it out. */
 function lockKey({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): number {
   return (fireId * 8 + attempt) % 2_147_483_647
 }
@@ -130,8 +132,8 @@ async function firstLive(
   for (const fire of fires) {
     if (fire.status === 'stopped' || fire.isSilent) continue
     const { rows } = await client.query<{ free: boolean }>(
-      'select pg_try_advisory_xact_lock_shared(7302, $1::int) as free',
-      [lockKey(fire)],
+      'select pg_try_advisory_xact_lock_shared($1, $2::int) as free',
+      [lockClass.fire, lockKey(fire)],
     )
     if (rows[0]?.free === false) return fire
   }
@@ -203,7 +205,7 @@ async function resume(
 }
 
 async function hold(claim: Claim): Promise<void> {
-  await claim.holder.query('select pg_advisory_lock(7302, $1::int)', [lockKey(claim)])
+  await claim.holder.query('select pg_advisory_lock($1, $2::int)', [lockClass.fire, lockKey(claim)])
 }
 
 interface NewFire {

@@ -7,6 +7,7 @@ import { storable } from '../values/text.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { isGeneratedAccount } from './generated-account.ts'
 import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './stream.ts'
+import { lockClass } from '../values/lock-classes.ts'
 
 interface ListedUser {
   readonly email: string
@@ -35,7 +36,9 @@ export const users = defineSnapshotStream({
     const rejected: Rejected[] = []
     const listed = readLists(payloads, rejected)
     // Serialised with the salespeople that evaluations bring in.
-    await sql`select pg_advisory_xact_lock(7301, ${rooftop.groupId}::int)`.execute(db)
+    await sql`select pg_advisory_xact_lock(${lockClass.people}::int, ${rooftop.groupId}::int)`.execute(
+      db,
+    )
     const stored = await storedUsers(db, rooftop.groupId)
     const fresh = [...listed].filter(([key]) => !stored.has(key))
     for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))

@@ -71,6 +71,29 @@ test('a login that the config no longer names is told, kept, and forgotten once 
   expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
 })
 
+test('a login that somebody made for something else is not taken over, one that was put into a role of ours is', async () => {
+  await using house = await openHouse()
+  const { logins, pool } = house
+  const name = logins.name('reader')
+  await pool.query(`create role ${name} login`)
+  const { access } = makeConfig(
+    { access: { logins: [{ name, role: 'bi_reader', password: '' }] } },
+    '/nowhere',
+  )
+  const config = { ...logins.config, access }
+
+  await expect(logins.grant({ config })).rejects.toThrow(
+    `exists already and was not made by grant (if it is meant, run: grant bi_reader to "${name}")`,
+  )
+  await logins.grant({ config: { ...config, access: { logins: [] } } })
+  await pool.query(`grant bi_reader to ${name}`)
+  const taken = await logins.grant({ config })
+
+  expect(taken.steps.map(({ what }) => what)).toContain(
+    `login ${name} is noted as one of this warehouse`,
+  )
+})
+
 test('names that are more than logins of ours, and groups that nobody knows, are refused', async () => {
   await using house = await openHouse()
   const { logins, pool } = house

@@ -49,7 +49,7 @@ test('grant says what it did, then that there is nothing to do, and the login re
 
   expect([planned.code, first.code, second.code]).toEqual([0, 0, 0])
   expect(planned.stdout).toContain(
-    `-- login ${office.reader} has the password of the config\nalter role "${office.reader}" password '…';\n`,
+    `-- login ${office.reader} has the password of the config\n-- the password of ${office.reader} is not shown: "forecourt grant" sets it;\n`,
   )
   expect(first.stdout).toMatch(/^Granted, \d+ changes:\n/)
   expect(first.stdout).toContain(`  login ${office.reader} is in bi_reader\n`)

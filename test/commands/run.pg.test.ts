@@ -5,7 +5,7 @@ import { openScheduleHouse } from '../scheduler/schedule-house.ts'
 
 /** The lock of a process that carries the fire out. */
 async function holdFirstAttempt(client: pg.PoolClient, fireId: number): Promise<void> {
-  await client.query('select pg_advisory_lock(7302, $1::int)', [fireId * 8 + 1])
+  await client.query('select pg_advisory_lock(7309, $1::int)', [fireId * 8 + 1])
 }
 
 /** As if the evaluation had never been listed. */

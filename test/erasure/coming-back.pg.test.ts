@@ -189,3 +189,28 @@ async function waiting(pool: pg.Pool, count: number): Promise<void> {
     await sleep(20)
   }
 }
+
+test('a rooftop that goes over to another dealer group brings nobody back', async () => {
+  const nameless = { ...jane, email: null, phone: null, address: null }
+  const world = worldOf({
+    evaluations: [
+      anEvaluation({
+        evalId: 1,
+        createdAt,
+        customer: nameless,
+        notes: 'Jane Ann Citizen called',
+        edits: [{ at: '2026-03-10T12:00:00Z', patch: { finalPrice: 17_000 } }],
+      }),
+    ],
+  })
+  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  await house.night()
+  await eraseIn(house, byEval(1))
+  const rooftops = house.config.rooftops.map((rooftop) => ({ ...rooftop, group: 'sold-to' }))
+
+  const night = await house.nightAfter(1, { config: { ...house.config, rooftops } })
+
+  expect(night.streams['evaluations']).toMatchObject({ updated: 1 })
+  expect(await customersOf(house.database.pool)).toEqual({ 1: null })
+  expect(await janesLines(house.database.pool)).toEqual([])
+})

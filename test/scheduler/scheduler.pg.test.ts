@@ -120,7 +120,7 @@ test('a job whose process ends again and again is given up, and says so', async 
     if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
     await until(async () => {
       const { rows } = await house.database.pool.query(
-        `select from pg_locks where locktype = 'advisory' and classid = 7302
+        `select from pg_locks where locktype = 'advisory' and classid = 7309
            and database = (select oid from pg_database where datname = current_database())`,
       )
       return rows.length === 0
@@ -155,6 +155,24 @@ test('a slot that comes while the job still runs is skipped, and a run by hand i
     { status: 'ok', attempt: 1, slot_at: earlier },
     { status: 'skipped', attempt: 1, slot_at: later },
   ])
+})
+
+test('a slot that comes while the job is run by hand waits for its end', async () => {
+  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
+  await using context = await house.context()
+  const job = await hourlyOf(context)
+  await keptForDays(house, job, 1)
+  await house.database.pool.query("update ops.job set known_since = '2026-01-01'")
+  const slot = new Date('2026-03-10T01:00:00Z')
+  const byHand = await claimManually(context.pool, 'hourly')
+
+  const meanwhile = await claimSlot(context.pool, 'hourly', slot)
+  await carryOut(context, job, byHand)
+  const afterwards = await claimSlot(context.pool, 'hourly', slot)
+
+  expect(meanwhile).toEqual({ kind: 'none' })
+  expect(afterwards).toMatchObject({ kind: 'claimed', claim: { slot } })
+  if (afterwards.kind === 'claimed') await carryOut(context, job, afterwards.claim)
 })
 
 test('a job that throws is recorded with its reason, and the scheduler lives on', async () => {

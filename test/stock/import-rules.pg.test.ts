@@ -57,7 +57,7 @@ test('while one import of a rooftop runs, a second one is told so, and other roo
   await house.import(listOf(vehicles(4)))
   const client = await house.pool.connect()
   await client.query('begin')
-  await client.query('select pg_advisory_xact_lock(7302, rooftop_id) from core.rooftop')
+  await client.query('select pg_advisory_xact_lock(7306, rooftop_id) from core.rooftop')
 
   await expect(house.import(list)).rejects.toThrow(BusyError)
   const other = await house.import(list, { rooftop: 'south' })

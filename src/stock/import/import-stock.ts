@@ -17,9 +17,9 @@ import { checkRejectsPath, type WaitingFile } from './rejects.ts'
 import { alreadyImported } from './repeated.ts'
 import type { StockImportReport } from './report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
+import { lockClass } from '../../values/lock-classes.ts'
 
-/** First key of the advisory lock, beside those of billing and links; the second is the rooftop. */
-const importLocks = 7302
+const importLocks = lockClass.import
 
 /** Thrown to undo a dry run. */
 class DryRunEnd extends Error {}

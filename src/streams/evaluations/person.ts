@@ -9,7 +9,7 @@ const customerFields = [
   ...(['customerName', 'customerPhone', 'customerEmail', 'customerAddress'] as const),
   ...(['customerSuburb', 'customerPostcode', 'customerState', 'registration', 'notes'] as const),
 ]
-/** Facts of the vehicle and of our own people: a customer who is called like a make changes none of them. */
+/** Facts of the vehicle and of our own people, and what is counted by: a customer who is called the same changes none. */
 const factFields = [
   ...(['dealerId', 'make', 'model', 'variant', 'year', 'odometer', 'colour'] as const),
   ...(['condition', 'registrationState'] as const),
@@ -17,6 +17,12 @@ const factFields = [
 const documentedFacts = [
   ...['EvalID', 'VIN', 'CreatedAt', 'CompletedAt', 'UpdatedAt', 'EntryDate', 'FinalPrice'],
   ...['Reconditioning', 'UserName', 'UserEmail'],
+  ...[
+    'reconditioning_list.type',
+    'reconditioning_list.source',
+    'Photos.angle',
+    'Photos.heroSource',
+  ],
 ]
 /** Numbers below these are amounts, ids and places; their texts are searched. */
 const documentedParts = new Set(['reconditioning_list', 'UserPrices', 'Photos', 'CarPics'])
@@ -48,16 +54,25 @@ export function withoutPerson(
     ...documentedFacts,
     ...factFields.flatMap((field) => wire.evaluation[field]),
   ])
-  const clean = (part: unknown) => redactItem(part, scrub, facts)
+  const clean = (part: unknown) =>
+    redactItem(part, scrub, (path) => facts.has(path) || isFieldFact(path, wire))
   const scrubbed =
     scrub.blank === null ? clean(item) : blanked(item, clean(item), wire, scrub.blank)
   if (!Array.isArray(body)) return scrubbed
   return body.map((other: unknown) => (other === item ? scrubbed : clean(other)))
 }
 
-function redactItem(item: unknown, scrub: Scrub, facts: ReadonlySet<string>): unknown {
+/** The name or the type of a custom field, in either of their shapes. */
+function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
+  if (!path.startsWith('customFields.')) return false
+  return [customField.name, customField.type]
+    .flat(2)
+    .some((part) => path === `customFields.${part}` || path.endsWith(`.${part}`))
+}
+
+function redactItem(item: unknown, scrub: Scrub, isFact: (path: string) => boolean): unknown {
   const walk = (value: unknown, path: string): unknown => {
-    if (facts.has(path)) return value
+    if (isFact(path)) return value
     if (typeof value === 'string') return scrub.redact(value)
     if (typeof value === 'number')
       return documentedParts.has(path.split('.')[0]!) ? value : scrub.redact(value)
@@ -65,7 +80,7 @@ function redactItem(item: unknown, scrub: Scrub, facts: ReadonlySet<string>): un
     if (Array.isArray(value)) return value.map((each) => walk(each, path))
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [
-        scrub.redact(key),
+        path === 'customFields' ? key : scrub.redact(key),
         walk(each, path === '' ? key : `${path}.${key}`),
       ]),
     )

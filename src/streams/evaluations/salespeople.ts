@@ -5,6 +5,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { isGeneratedAccount } from '../generated-account.ts'
 import type { Row } from '../stream.ts'
 import type { EvaluationRecord } from './normalise.ts'
+import { lockClass } from '../../values/lock-classes.ts'
 
 /**
  * The salespeople that evaluations name, by e-mail within the dealer group. Those that no user list has shown yet
@@ -25,7 +26,9 @@ export async function linkSalespeople(
     .sort(([a], [b]) => (a < b ? -1 : 1))
   if (missing.length > 0) {
     // Two rooftops of a group may meet the same new salesperson at once.
-    await sql`select pg_advisory_xact_lock(7301, ${rooftop.groupId}::int)`.execute(db)
+    await sql`select pg_advisory_xact_lock(${lockClass.people}::int, ${rooftop.groupId}::int)`.execute(
+      db,
+    )
     ids = await userIds(db, rooftop.groupId, emails)
     for (const [email, user] of missing) {
       if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))

@@ -1,0 +1,28 @@
+/**
+ * First keys of our advisory locks, so that locks over different things never meet; the second key says which one. sql/migrations
+ * locks the days of a rooftop's aggregates with 7381.
+ */
+export const lockClass = {
+  /** A run, by its process. */
+  run: 7300,
+  /** Signing the links of a vehicle anew. */
+  resign: 7301,
+  /** A budget of billable calls, by hash of its name. */
+  budget: 7302,
+  /** The owner of a billable call. */
+  call: 7303,
+  /** Putting a price batch of a rooftop together. */
+  batch: 7304,
+  /** Salespeople of a dealer group. */
+  people: 7305,
+  /** A stock import of a rooftop. */
+  import: 7306,
+  /** Loads (shared) against an erasure (exclusive); the second key is 0. */
+  erasure: 7307,
+  /** Looking at a job, by hash of its name. */
+  job: 7308,
+  /** An attempt at a fire, by its process. */
+  fire: 7309,
+  /** Sending alerts; the second key is 0. */
+  alert: 7310,
+} as const
