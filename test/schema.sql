@@ -32,6 +32,18 @@ core.agg_evaluation_day table
   constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
   -- Evaluations that the source still shows, counted by rooftop, local day of completion, salesperson and currency: what core.evaluation_days counts, kept by triggers. A row that would count none is not there.
 
+core.agg_pricing_day table
+  rooftop_id integer not null
+  completed_date_local date not null
+  known integer not null -- Asked about or priced; the other evaluations of the day were never asked about
+  priced integer not null -- With a current observation
+  cannot_be_priced integer not null -- Without one; the last asking was skipped or rejected
+  failed integer not null -- Without one; the last asking failed
+  confirmed_days bigint not null -- Sum over the priced ones: days from 2000-01-01 to the local day of last_confirmed_at
+  oldest_confirmed_at timestamp with time zone -- Least last_confirmed_at of the priced ones
+  constraint agg_pricing_day_pkey PRIMARY KEY (rooftop_id, completed_date_local)
+  -- How far the evaluations that the source still shows are priced by the pricing AI, by rooftop and local day of completion: what core.pricing_days counts, kept by triggers. A day of which nothing was asked or priced is not there.
+
 core.agg_recon_day table
   rooftop_id integer not null
   completed_date_local date not null
@@ -88,6 +100,12 @@ AS $function$
   full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, recon_type, currency_code)
   where kept is distinct from fresh
+  union all
+  select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
+  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
+    using (rooftop_id, completed_date_local)
+  where kept is distinct from fresh
 $function$
 
 core.core.bucket_percentile(numeric[],numeric) routine
@@ -107,14 +125,35 @@ AS $function$
   limit 1
 $function$
 
+core.core.days_of(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.days_of(rooftops integer[], evals bigint[], OUT days_rooftops integer[], OUT days date[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  select array_agg(e.rooftop_id), array_agg(e.completed_date_local) into days_rooftops, days
+  from (
+    select rooftop_id, array_agg(eval_id) as evals from unnest(rooftops, evals) as one (rooftop_id, eval_id) group by rooftop_id
+  ) as touched
+  cross join lateral (
+    select * from core.evaluation as one
+    where one.rooftop_id = touched.rooftop_id and one.eval_id = any(touched.evals)
+    offset 0
+  ) as e
+  where e.gone_at is null and e.completed_date_local is not null;
+end
+$function$
+
 core.core.empty_days() routine
 CREATE OR REPLACE FUNCTION core.empty_days()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
-  delete from core.agg_recon_day;
+  if tg_table_name in ('evaluation', 'reconditioning_item') then delete from core.agg_recon_day; end if;
   if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
+  perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local)) from core.agg_pricing_day;
   return null;
 end
 $function$
@@ -161,6 +200,37 @@ AS $function$
   group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
 $function$
 
+core.core.keep_asked_days() routine
+CREATE OR REPLACE FUNCTION core.keep_asked_days()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where stream = 'pricing';
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where stream = 'pricing';
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, ask, outcome from old_rows where stream = 'pricing'
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, ask, outcome from new_rows where stream = 'pricing'
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_pricing_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
+  return null;
+end
+$function$
+
 core.core.keep_evaluation_days() routine
 CREATE OR REPLACE FUNCTION core.keep_evaluation_days()
  RETURNS trigger
@@ -198,12 +268,52 @@ begin
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
   perform core.refresh_evaluation_days(rooftops, days);
-  select array_agg(rooftop_id), array_agg(completed_date_local) into rooftops, days
+  perform core.refresh_recon_days(array_agg(rooftop_id), array_agg(completed_date_local))
   from unnest(rooftops, evals, days) as touched (rooftop_id, eval_id, completed_date_local)
   where exists (
     select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
-  );
-  if rooftops is not null then perform core.refresh_recon_days(rooftops, days); end if;
+  )
+  having count(*) > 0;
+  perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local))
+  from unnest(rooftops, evals, days) as touched (rooftop_id, eval_id, completed_date_local)
+  where exists (
+    select from ops.enrichment_state as state
+    where state.rooftop_id = touched.rooftop_id and state.stream = 'pricing' and state.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
+  )
+  having count(*) > 0;
+  return null;
+end
+$function$
+
+core.core.keep_priced_days() routine
+CREATE OR REPLACE FUNCTION core.keep_priced_days()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows;
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, price_source, last_confirmed_at from old_rows where is_current
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, price_source, last_confirmed_at from new_rows where is_current
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_pricing_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
   return null;
 end
 $function$
@@ -212,14 +322,10 @@ core.core.keep_recon_days() routine
 CREATE OR REPLACE FUNCTION core.keep_recon_days()
  RETURNS trigger
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
 AS $function$
 declare
   rooftops int[];
   evals bigint[];
-  days date[];
 begin
   if tg_op = 'INSERT' then
     select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
@@ -235,17 +341,21 @@ begin
     ) as changed;
   end if;
   if rooftops is null then return null; end if;
-  -- Before the evaluations are looked at: another transaction may be about to bring one of them.
   perform core.lock_days(rooftops);
-  select array_agg(e.rooftop_id), array_agg(e.completed_date_local) into rooftops, days
-  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
-  cross join lateral (
-    select * from core.evaluation as one
-    where one.rooftop_id = touched.rooftop_id and one.eval_id = touched.eval_id
-    offset 0
-  ) as e
-  where e.gone_at is null and e.completed_date_local is not null;
-  if rooftops is not null then perform core.refresh_recon_days(rooftops, days); end if;
+  perform core.refresh_recon_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
+  return null;
+end
+$function$
+
+core.core.keep_zone() routine
+CREATE OR REPLACE FUNCTION core.keep_zone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform core.lock_days(array[new.rooftop_id]);
+  perform core.refresh_pricing_days(array_agg(day.rooftop_id), array_agg(day.completed_date_local))
+  from core.agg_pricing_day as day where day.rooftop_id = new.rooftop_id;
   return null;
 end
 $function$
@@ -256,6 +366,11 @@ CREATE OR REPLACE FUNCTION core.lock_days(rooftops integer[])
  LANGUAGE plpgsql
 AS $function$
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+        current_setting('transaction_isolation')
+      using errcode = 'active_sql_transaction', hint = 'Their sums by day could miss what others have committed since it began: begin isolation level read committed.';
+  end if;
   perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
 end
 $function$
@@ -269,6 +384,41 @@ AS $function$
   select * from core.price_observation as price
   where price.rooftop_id = $1 and price.eval_id = $2 and price.price_source = $4 and price.observed_at <= $3
   order by price.observed_at desc limit 1
+$function$
+
+core.core.pricing_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.pricing_days(rooftops integer[], days date[])
+ RETURNS SETOF core.agg_pricing_day
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.completed_date_local,
+    count(*)::int as known,
+    count(p.eval_id)::int as priced,
+    count(*) filter (where p.eval_id is null and s.outcome in ('skipped', 'rejected'))::int as cannot_be_priced,
+    count(*) filter (where p.eval_id is null and s.outcome = 'failed')::int as failed,
+    coalesce(sum((p.last_confirmed_at at time zone coalesce(r.time_zone, 'UTC'))::date - date '2000-01-01'), 0)::bigint as confirmed_days,
+    min(p.last_confirmed_at) as oldest_confirmed_at
+  from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+  left join lateral (select time_zone from core.rooftop as own where own.rooftop_id = asked.rooftop_id offset 0) as r on true
+  cross join lateral (
+    select * from core.evaluation as day
+    where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
+    offset 0
+  ) as e
+  left join lateral (
+    select price.eval_id, price.last_confirmed_at from core.price_observation as price
+    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
+    offset 0
+  ) as p on true
+  left join lateral (
+    select state.eval_id, state.outcome from ops.enrichment_state as state
+    where state.rooftop_id = e.rooftop_id and state.stream = 'pricing' and state.eval_id = e.eval_id and state.ask = 'pricingAi'
+    offset 0
+  ) as s on true
+  where p.eval_id is not null or s.eval_id is not null
+  group by e.rooftop_id, e.completed_date_local
 $function$
 
 core.core.recon_days(integer[],date[]) routine
@@ -332,6 +482,37 @@ begin
     select from core.agg_evaluation_day as kept
     where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
       and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code
+  );
+end
+$function$
+
+core.core.refresh_pricing_days(integer[],date[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_pricing_days(rooftops integer[], days date[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with fresh as materialized (
+    select * from core.pricing_days(rooftops, days)
+  ), emptied as (
+    delete from core.agg_pricing_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
+      and (kept.rooftop_id, kept.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
+  ), changed as (
+    update core.agg_pricing_day as kept set
+      known = fresh.known, priced = fresh.priced, cannot_be_priced = fresh.cannot_be_priced, failed = fresh.failed,
+      confirmed_days = fresh.confirmed_days, oldest_confirmed_at = fresh.oldest_confirmed_at
+    from fresh
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local and kept is distinct from fresh
+  )
+  insert into core.agg_pricing_day
+  select fresh.* from fresh
+  where not exists (
+    select from core.agg_pricing_day as kept
+    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
   );
 end
 $function$
@@ -444,6 +625,7 @@ core.evaluation table
   constraint evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
+  CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle ON core.evaluation USING btree (group_id, upper((vin)::text)) WHERE (length((vin)::text) = 17)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
@@ -523,6 +705,11 @@ core.price_observation table
   constraint price_observation_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at)
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
+  CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
+  CREATE TRIGGER agg_deleted AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
+  CREATE TRIGGER agg_inserted AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
+  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
+  CREATE TRIGGER agg_updated AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
   -- What a price source said of an evaluation, a row only when it said something else than before: never overwritten. The first row is what was known at the appraisal, the current one what is known now.
 
 core.reconditioning_item table
@@ -537,6 +724,7 @@ core.reconditioning_item table
   value_text character varying(1000)
   battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info with a percentage as value
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
+  CREATE INDEX reconditioning_item_info ON core.reconditioning_item USING btree (rooftop_id, eval_id) WHERE ((last_version IS NULL) AND (lower((recon_type)::text) = 'info'::text))
   CREATE TRIGGER agg_deleted AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
   CREATE TRIGGER agg_inserted AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
   CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
@@ -565,6 +753,7 @@ core.rooftop table
   constraint rooftop_pkey PRIMARY KEY (rooftop_id)
   constraint rooftop_region_check CHECK (((region)::text = ANY ((ARRAY['AU'::character varying, 'US'::character varying, 'GCC'::character varying])::text[])))
   constraint rooftop_rooftop_uid_key UNIQUE (rooftop_uid)
+  CREATE TRIGGER agg_zone AFTER UPDATE ON core.rooftop FOR EACH ROW WHEN (((old.time_zone)::text IS DISTINCT FROM (new.time_zone)::text)) EXECUTE FUNCTION core.keep_zone()
 
 core.rooftop_group table
   group_id integer not null generated always as identity
@@ -914,6 +1103,10 @@ ops.enrichment_state table
   constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
+  CREATE TRIGGER agg_deleted AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
+  CREATE TRIGGER agg_inserted AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
+  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
+  CREATE TRIGGER agg_updated AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
   -- Where an enrichment of an evaluation stands: one row per evaluation that was asked about, apart from core.evaluation, so that asking changes no fact. Times are the source's.
 
 ops.field_drift table
@@ -1212,6 +1405,7 @@ ops.window_certificate table
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
+  CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
   -- What one listing of a half-open window [window_from, window_until) proved. Times are the source's.
 
 pii schema

@@ -1,42 +1,50 @@
 -- grain: one row per rooftop and month
 create or replace view mart.rpt_08_pricing_coverage as
-with asked as (
+with counted as (
   select
-    e.rooftop_id,
-    r.rooftop_name,
-    date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
-    p.eval_id is not null as is_priced,
-    s.outcome,
-    p.last_confirmed_at,
-    (now() at time zone r.time_zone)::date - (p.last_confirmed_at at time zone r.time_zone)::date as age_days
-  from core.evaluation as e
-  join core.rooftop as r using (rooftop_id)
-  left join core.price_observation as p
-    on p.rooftop_id = e.rooftop_id and p.eval_id = e.eval_id and p.price_source = 'pricing_ai' and p.is_current
-  left join ops.enrichment_state as s
-    on s.rooftop_id = e.rooftop_id and s.eval_id = e.eval_id and s.stream = 'pricing' and s.ask = 'pricingAi'
-  where e.gone_at is null and e.completed_date_local is not null
+    a.rooftop_id, date_trunc('month', a.completed_date_local::timestamp)::date as month_start,
+    a.appraisals as evaluations, 0 as known, 0 as priced, 0 as cannot_be_priced, 0 as failed, 0::bigint as confirmed_days,
+    null::timestamptz as oldest_confirmed_at
+  from core.agg_evaluation_day as a
+  union all
+  select
+    p.rooftop_id, date_trunc('month', p.completed_date_local::timestamp)::date,
+    0, p.known, p.priced, p.cannot_be_priced, p.failed, p.confirmed_days, p.oldest_confirmed_at
+  from core.agg_pricing_day as p
+), summed as (
+  select
+    rooftop_id,
+    month_start,
+    sum(evaluations)::int as evaluations,
+    sum(known)::int as known,
+    sum(priced)::int as priced,
+    sum(cannot_be_priced)::int as cannot_be_priced,
+    sum(failed)::int as failed,
+    sum(confirmed_days) as confirmed_days,
+    min(oldest_confirmed_at) as oldest_confirmed_at
+  from counted
+  group by rooftop_id, month_start
 )
 select
-  a.rooftop_id,
-  a.rooftop_name,
-  a.month_start,
-  count(*)::int as evaluations,
-  count(*) filter (where a.is_priced)::int as priced,
-  (count(*) filter (where a.is_priced)::numeric / count(*))::numeric(7,4) as priced_share,
-  count(*) filter (where not a.is_priced and a.outcome in ('skipped', 'rejected'))::int as cannot_be_priced,
-  count(*) filter (where not a.is_priced and a.outcome = 'failed')::int as failed,
-  count(*) filter (where not a.is_priced and a.outcome is null)::int as not_asked,
-  avg(a.age_days)::numeric(12,2) as average_age_days,
-  min(a.last_confirmed_at) as oldest_confirmed_at
-from asked as a
-group by a.rooftop_id, a.rooftop_name, a.month_start;
+  s.rooftop_id,
+  r.rooftop_name,
+  s.month_start,
+  s.evaluations,
+  s.priced,
+  (s.priced::numeric / nullif(s.evaluations, 0))::numeric(7,4) as priced_share,
+  s.cannot_be_priced,
+  s.failed,
+  s.evaluations - s.known as not_asked,
+  ((now() at time zone r.time_zone)::date - date '2000-01-01' - s.confirmed_days / nullif(s.priced, 0))::numeric(12,2) as average_age_days,
+  s.oldest_confirmed_at
+from summed as s
+join core.rooftop as r using (rooftop_id);
 
 comment on view mart.rpt_08_pricing_coverage is 'Which appraisals have a guide price, which cannot have one, and how old are the prices? priced, cannot_be_priced, failed and not_asked add up to evaluations, but for those whose answer is under way. | grain: one row per rooftop and month | key: rooftop_id, month_start | history: present prices; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_08_pricing_coverage.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_08_pricing_coverage.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_08_pricing_coverage.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.rpt_08_pricing_coverage.evaluations is 'Evaluations completed in the month | unit: count | source: core.evaluation';
+comment on column mart.rpt_08_pricing_coverage.evaluations is 'Evaluations completed in the month | unit: count | source: core.agg_evaluation_day.appraisals';
 comment on column mart.rpt_08_pricing_coverage.priced is 'With a current guide price | unit: count | source: core.price_observation.is_current [A §6 /pricingAi/payload]';
 comment on column mart.rpt_08_pricing_coverage.priced_share is 'priced / evaluations | unit: share from 0 to 1 | source: priced and evaluations';
 comment on column mart.rpt_08_pricing_coverage.cannot_be_priced is 'Without a price: the service does not know or not price them, or its answer is in quarantine | unit: count | source: ops.enrichment_state.outcome';

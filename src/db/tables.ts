@@ -31,6 +31,18 @@ export interface CoreAggEvaluationDayTable {
   ttc_bucket_11: number
 }
 
+/** core.agg_pricing_day */
+export interface CoreAggPricingDayTable {
+  rooftop_id: number
+  completed_date_local: string
+  known: number
+  priced: number
+  cannot_be_priced: number
+  failed: number
+  confirmed_days: number
+  oldest_confirmed_at: Date | null
+}
+
 /** core.agg_recon_day */
 export interface CoreAggReconDayTable {
   rooftop_id: number
@@ -800,6 +812,7 @@ export interface RawPayloadJsonTable {
 /** Every table and view by its full name. */
 export interface Tables {
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
+  'core.agg_pricing_day': CoreAggPricingDayTable
   'core.agg_recon_day': CoreAggReconDayTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
@@ -900,6 +913,16 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'ttc_bucket_9', type: 'integer' },
     { name: 'ttc_bucket_10', type: 'integer' },
     { name: 'ttc_bucket_11', type: 'integer' },
+  ],
+  'core.agg_pricing_day': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'known', type: 'integer' },
+    { name: 'priced', type: 'integer' },
+    { name: 'cannot_be_priced', type: 'integer' },
+    { name: 'failed', type: 'integer' },
+    { name: 'confirmed_days', type: 'bigint' },
+    { name: 'oldest_confirmed_at', type: 'timestamp with time zone' },
   ],
   'core.agg_recon_day': [
     { name: 'rooftop_id', type: 'integer' },

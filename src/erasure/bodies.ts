@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { RecordIssues, type Scrub } from '../streams/stream.ts'
+import { type Person, RecordIssues, type Scrub } from '../streams/stream.ts'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import { normaliseEvaluation } from '../streams/evaluations/normalise.ts'
 import { bodyHash } from '../values/content-hash.ts'
@@ -28,6 +28,7 @@ export async function scrubBodies(
   work: ErasureWork,
   key: EvaluationKey,
   erased: Erased,
+  isTheirs?: IsTheirs,
 ): Promise<Counts> {
   const { client, wire } = work
   const bodies = await readBodies(client, key)
@@ -36,7 +37,9 @@ export async function scrubBodies(
   for (const [index, body] of bodies.entries()) {
     const blanked: Blanked = new Map()
     const blank = blankAgainst(newer, blanked, bodies.length - index)
-    const text = scrubPayload(evaluations, key.evalId, body.text, wire, erased, blank)
+    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isTheirs })
+    const text = scrubPayload(evaluations, key.evalId, body.text, wire, inBody, blank)
+    if (isTheirs && inBody.scope === 'mention') noteKept(blanked, text, key.evalId, wire)
     scrubbed.push({ ...body, before: body.text, text })
     newer = blanked
   }
@@ -48,6 +51,32 @@ export async function scrubBodies(
     )
   const rehashed = await rehash(work, key, scrubbed, erased.scope === 'customer')
   return { 'raw.payload': changed.length, ...rehashed }
+}
+
+/** Whether one whom a payload names as the customer is the one to be erased. */
+export type IsTheirs = (person: Person) => boolean
+
+/** What is taken out of one payload of an evaluation that was the customer's for some time. */
+export function erasedIn(
+  text: string,
+  evalId: number,
+  wire: ErasureWork['wire'],
+  { scope, needles, isTheirs }: Erased & { readonly isTheirs: IsTheirs | undefined },
+): Erased {
+  const body = isTheirs && scope === 'mention' ? parsed(text) : undefined
+  const isOwn = body !== undefined && isTheirs!(evaluations.personOf(body, evalId, wire))
+  return { scope: isOwn ? 'customer' : scope, needles }
+}
+
+/** The customer who stays: the older body is told from this one by what stands here. */
+function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork['wire']): void {
+  const blank = (place: string, value: unknown) => {
+    kept.set(place, { was: JSON.stringify(value ?? null), now: value })
+    return value
+  }
+  const body = parsed(text)
+  if (body === undefined) return
+  evaluations.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
 }
 
 /** No content has it: the next load writes the evaluation anew. */

@@ -1,13 +1,23 @@
 import type pg from 'pg'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { UsageError } from '../errors.ts'
+import type { Person } from '../streams/stream.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { digestOf, digestOfPair, ensureSecret, type Secret } from './digests.ts'
-import { type Findings, findCustomer } from './find.ts'
+import { type Findings, type Found, findCustomer } from './find.ts'
 import { eraseLinks } from './links.ts'
-import { bothNeedles, distinctNeedles, identify, ownNeedlesOf, plainNeedles } from './needles.ts'
+import {
+  bothNeedles,
+  distinctNeedles,
+  identify,
+  isName,
+  type Needle,
+  ownNeedlesOf,
+  plainNeedles,
+  withoutNames,
+} from './needles.ts'
 import { eraseEvaluation } from './own.ts'
-import { findById, readGroups } from './persons.ts'
+import { findById, isSamePerson, readGroups } from './persons.ts'
 import type { Receipt } from './receipt.ts'
 import { type ErasureRequest, headOf, insertErasure, nameAll } from './record.ts'
 import { rescan } from './rescan.ts'
@@ -66,11 +76,11 @@ async function eraseIn(tx: Tx, wire: AppraisalWire, request: ErasureRequest): Pr
   const findings = await findCustomer(work, asked, begin)
   const contacts = await readContacts(db)
   const before = asked.map((needle) => contacts.get(digestOf(secret, needle).toString('hex')))
-  const erasureId = await insertErasure(client, request, findings.needles)
+  const erasureId = await insertErasure(client, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
   const groups = await readGroups(client)
   const receipt = {
-    ...(await headOf(client, request, findings.needles)),
+    ...(await headOf(client, request, namesIn(findings))),
     erasureId: dryRun ? null : erasureId,
     erasedBefore: before[0] ?? null,
     ...erased,
@@ -83,6 +93,12 @@ async function eraseIn(tx: Tx, wire: AppraisalWire, request: ErasureRequest): Pr
     JSON.stringify(receipt),
   ])
   return receipt
+}
+
+/** Everything that may name the customer in a reason, shared or not. */
+function namesIn({ found, former, needles, shared }: Findings): Needle[] {
+  const persons = [...found, ...former].flatMap((each) => each.persons)
+  return distinctNeedles([...needles, ...shared, ...persons.flatMap(ownNeedlesOf)])
 }
 
 interface Erasing {
@@ -101,7 +117,7 @@ async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const naming = plainNeedles(needles)
   for (const hit of elsewhere) {
     const count = await rewrite(client, [hit], (text, column) =>
-      withoutNeedles(column, text, naming),
+      withoutNeedles(column, text, hit.isForeign ? withoutNames(naming) : naming),
     )
     rows.push({ [hit.table.name]: count })
   }
@@ -138,17 +154,24 @@ async function eraseOwn(
   return { counts, suppressed }
 }
 
-/** Evaluations of others that name the customer: those where anything could be taken out. */
+/** Evaluations of others that name the customer: those where anything could be taken out. One that was the customer's once
+ *  is among them. */
 async function eraseMentions(
   { db }: Tx,
   work: ErasureWork,
-  { findings: { mentions, needles }, secret, erasureId }: Erasing,
+  { findings: { found, mentions, former, needles: all }, secret, erasureId }: Erasing,
 ) {
   const keys: EvaluationKey[] = []
   let [counts, suppressed]: [Counts, number] = [{}, 0]
-  for (const key of mentions) {
+  const home = new Set([...found, ...former].map(({ groupId }) => groupId))
+  for (const { key, persons } of [
+    ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
+    ...former.map((key) => ({ key, persons: key.persons })),
+  ]) {
+    const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
     const erased = { scope: 'mention', needles: plainNeedles(needles) } as const
-    const done = await eraseEvaluation(work, key, erased)
+    const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const done = await eraseEvaluation(work, key, erased, persons.length > 0 ? isTheirs : undefined)
     if (Object.keys(done).length === 0) continue
     keys.push(key)
     counts = addCounts(counts, done)
@@ -161,11 +184,11 @@ async function eraseMentions(
 /** Contacts that are the customer's alone count by themselves; what others carry too counts with the name. */
 async function suppressContacts(
   client: pg.ClientBase,
-  { findings: { found, needles }, secret, erasureId }: Erasing,
+  { findings: { found, former, needles }, secret, erasureId }: Erasing,
 ): Promise<number> {
   const contacts = needles.filter(({ kind }) => kind === 'email' || kind === 'phone')
   const alone = new Set(contacts.map(identify))
-  const pairs = found
+  const pairs = [...found, ...former]
     .flatMap(({ persons }) => persons.flatMap(pairsOf))
     .filter(({ contact }) => !alone.has(identify(contact)))
   const entries = [

@@ -8,20 +8,24 @@ import {
   plainNeedles,
 } from './needles.ts'
 import { patternsOf } from './pattern.ts'
-import { personsOf, readGroups } from './persons.ts'
+import { isSamePerson, type Named, personsOf, readGroups } from './persons.ts'
 import { type Hit, names, scan } from './scan.ts'
 import { isOfOwnPeople } from './own-people.ts'
 import type { ErasureWork, EvaluationKey } from './work.ts'
 import { phraseOf } from './words.ts'
 
-/** An evaluation of the customer, with everybody whom it has named. */
+/** An evaluation of the customer, with every spelling in which it has named them. */
 export interface Found extends EvaluationKey {
   readonly persons: readonly Person[]
+  /** Others whom it has named as its customer: before them, or after. */
+  readonly strangers: readonly Person[]
 }
 
 /** Who is to be erased, and where they were found. */
 export interface Findings {
   readonly found: readonly Found[]
+  /** Evaluations that were the customer's once, and have another one now, who stays. */
+  readonly former: readonly Found[]
   /** What names the customer anywhere: what was asked for, and what no other customer carries. */
   readonly needles: readonly Needle[]
   /** What names them, and others too: it is taken out of their own evaluations alone. */
@@ -45,25 +49,47 @@ export async function findCustomer(
 ): Promise<Findings> {
   const groups = await readGroups(work.client)
   const found = new Map<string, Found>()
-  for (const key of begin) found.set(keyOf(key), { ...key, persons: await personsOf(work, key) })
+  const former: Found[] = []
+  for (const key of begin) {
+    const named = await personsOf(work, key)
+    found.set(keyOf(key), { ...key, ...tell(named, (person) => named.present.includes(person)) })
+  }
   const own = [...found.values()].flatMap(({ persons }) => persons)
   const emails = own.flatMap(contactsOf).filter(({ kind }) => kind === 'email')
   const ownNames = new Set(own.map(({ name }) => phraseOf(name ?? '')))
   const seeds = asked.length > 0 ? asked : emails
   const candidates = await evaluationsNaming(work, groups, seeds)
   for (const candidate of candidates) {
-    const persons = await personsOf(work, candidate)
-    const isTheirs = persons.some(
-      (person) =>
-        contactsOf(person).some(({ kind, key }) =>
-          seeds.some((seed) => seed.kind === kind && seed.key === key),
-        ) &&
-        // An e-mail that was not asked for may be anybody's: the name must be the same.
-        (asked.length > 0 || ownNames.has(phraseOf(person.name ?? ''))),
-    )
-    if (isTheirs) found.set(keyOf(candidate), { ...candidate, persons })
+    if (found.has(keyOf(candidate))) continue
+    const named = await personsOf(work, candidate)
+    const isTheirs = (person: Person) =>
+      contactsOf(person).some(({ kind, key }) =>
+        seeds.some((seed) => seed.kind === kind && seed.key === key),
+      ) &&
+      // An e-mail that was not asked for may be anybody's: the name must be the same.
+      (asked.length > 0 || ownNames.has(phraseOf(person.name ?? '')))
+    const told = { ...candidate, ...tell(named, isTheirs) }
+    if (told.persons.length === 0) continue
+    const isPresent = named.present.every((person) => told.persons.includes(person))
+    if (isPresent) found.set(keyOf(candidate), told)
+    else former.push(told)
   }
-  return await beyond(work, groups, asked, [...found.values()])
+  return await beyond(work, groups, asked, { found: [...found.values()], former })
+}
+
+/** Tells the customer from others whom an evaluation has named: a salesperson may have entered the wrong one first. */
+function tell(
+  { all, present }: Named,
+  isCustomer: (person: Person) => boolean,
+): Pick<Found, 'persons' | 'strangers'> {
+  const everybody = [...new Set([...present, ...all])]
+  const known = everybody.filter(isCustomer)
+  const isTheirs = (person: Person) =>
+    known.some((one) => one === person || isSamePerson(one, person))
+  return {
+    persons: everybody.filter(isTheirs),
+    strangers: everybody.filter((person) => !isTheirs(person)),
+  }
 }
 
 type Groups = Awaited<ReturnType<typeof readGroups>>
@@ -92,23 +118,26 @@ async function beyond(
   { client, tables, wire }: ErasureWork,
   groups: Groups,
   asked: readonly Needle[],
-  found: readonly Found[],
+  { found, former }: Pick<Findings, 'found' | 'former'>,
 ): Promise<Findings> {
-  const persons = found.flatMap((each) => each.persons)
+  const known = [...found, ...former]
+  const persons = known.flatMap((each) => each.persons)
   const all = distinctNeedles([...asked, ...persons.flatMap(needlesOf)])
   const anyOf = plainNeedles(all)
-  const matches = await scan(client, tables, patternsOf(all))
+  const matches = await scan(client, tables, patternsOf(all, rooftopsOf(known)))
   const hits = matches.filter((hit) => names(hit, anyOf))
-  const theirs = new Set(found.map(keyOf))
+  const theirs = new Set(known.map(keyOf))
   const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
-  const carried = new Set<string>()
-  const others: EvaluationKey[] = []
-  const known = new Set(all.map(identify))
-  for (const stranger of strangers) {
-    const carries = (await personsOf({ client, wire }, stranger))
+  const inAll = new Set(all.map(identify))
+  const carriedBy = (people: readonly Person[]) =>
+    people
       .flatMap(needlesOf)
       .map(identify)
-      .filter((needle) => known.has(needle))
+      .filter((needle) => inAll.has(needle))
+  const carried = new Set(carriedBy(former.flatMap((each) => each.strangers)))
+  const others: EvaluationKey[] = []
+  for (const stranger of strangers) {
+    const carries = carriedBy((await personsOf({ client, wire }, stranger)).all)
     if (carries.length > 0) others.push(stranger)
     for (const needle of carries) carried.add(needle)
   }
@@ -126,6 +155,7 @@ async function beyond(
   const named = hits.filter((hit) => names(hit, naming))
   return {
     found,
+    former,
     needles,
     shared: all.filter(isShared),
     ofOwnPeople,
@@ -133,6 +163,11 @@ async function beyond(
     elsewhere: named.filter((hit) => hit.evaluation === null && !isOfOwnPeople(hit)),
     others,
   }
+}
+
+/** All rooftops of the customer's dealer groups. */
+export function rooftopsOf(found: readonly EvaluationKey[]): number[] {
+  return [...new Set(found.flatMap(({ rooftopIds }) => rooftopIds))]
 }
 
 export function keyOf({ groupId, evalId }: EvaluationKey): string {

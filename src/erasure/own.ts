@@ -2,27 +2,30 @@ import type pg from 'pg'
 import { allStreams } from '../streams/all.ts'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import { bodyHash, contentHash } from '../values/content-hash.ts'
-import { scrubBodies } from './bodies.ts'
-import { type Needles, withoutWholes } from './needles.ts'
-import { redactJson } from './redact.ts'
+import { scrubAnswer } from './answer.ts'
+import { erasedIn, type IsTheirs, scrubBodies } from './bodies.ts'
+import { isErasedMark } from './marks.ts'
+import { withoutWholes } from './needles.ts'
 import { type Hit, names, rewrite, rowsOfEvaluation, withoutNeedles } from './scan.ts'
 import { type Erased, parsed, scrubPayload } from './scrub.ts'
 import type { TextTable } from './text-tables.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './work.ts'
 
-/** Takes the customer, or the mention of one, out of all that belongs to an evaluation. Its facts stay. */
+/** Takes the customer, or the mention of one, out of all that belongs to an evaluation. Its facts stay. With a mention,
+ *  payloads that name one who `isTheirs` as the customer are scrubbed of them wholly. */
 export async function eraseEvaluation(
   work: ErasureWork,
   key: EvaluationKey,
   erased: Erased,
+  isTheirs?: IsTheirs,
 ): Promise<Counts> {
-  const bodies = await scrubBodies(work, key, erased)
+  const bodies = await scrubBodies(work, key, erased, isTheirs)
   const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
   const rows: Counts[] = []
   for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
     const hits = await rowsOfEvaluation(work.client, table, key)
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
-    rows.push({ [table.name]: await scrubRows(work, key, erased, table, others) })
+    rows.push({ [table.name]: await scrubRows(work, key, { ...erased, isTheirs }, table, others) })
   }
   return addCounts(bodies, blanked, ...rows)
 }
@@ -33,18 +36,18 @@ const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
 async function scrubRows(
   work: ErasureWork,
   { evalId }: EvaluationKey,
-  erased: Erased,
+  erased: Erased & { readonly isTheirs: IsTheirs | undefined },
   table: TextTable,
   hits: readonly Hit[],
 ): Promise<number> {
   const { client, wire } = work
-  if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased.needles)
+  if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
   // What a load makes of a body must be what it would make of the scrubbed one.
   const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
   const needles = isOfStream ? erased.needles : withoutWholes(erased.needles)
   return await rewrite(client, hits, (text, column, hit) =>
     column.name === 'payload' && isEvaluationAside(hit)
-      ? scrubPayload(evaluations, evalId, text, wire, erased)
+      ? scrubPayload(evaluations, evalId, text, wire, erasedIn(text, evalId, wire, erased))
       : withoutNeedles(column, text, needles),
   )
 }
@@ -59,8 +62,14 @@ export function isStillThere(
   const column = isBody(hit) ? 'body' : isEvaluationAside(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null) return names(hit, needles, { beyondFacts: true })
-  const scrubbed = scrubPayload(evaluations, hit.evaluation.evalId, text, wire, { scope, needles })
+  const { evalId } = hit.evaluation
+  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, needles }, blankUnmarked)
   return scrubbed !== JSON.stringify(parsed(text) ?? null) && scrubbed !== text
+}
+
+/** A mark in an older body stands where a value has gone. */
+function blankUnmarked(_: string, value: unknown): unknown {
+  return isErasedMark(value) ? value : value === undefined ? undefined : null
 }
 
 function isEvaluationAside(hit: Hit): boolean {
@@ -79,14 +88,14 @@ function valueIn({ table, texts }: Hit, name: string): string | null {
 async function scrubAnswers(
   { client, wire }: ErasureWork,
   hits: readonly Hit[],
-  needles: Needles,
+  erased: Erased,
 ): Promise<number> {
   let changed = 0
   for (const hit of hits) {
     const before = parsed(valueIn(hit, 'body')!)
-    const body = redactJson(before, withoutWholes(needles))
-    if (body === before) continue
     const endpoint = valueIn(hit, 'endpoint')!
+    const body = scrubAnswer(before, endpoint, wire, erased)
+    if (body === before) continue
     const stream = allStreams.find(
       (one) => one.kind === 'enrichment' && one.asks.includes(endpoint),
     )

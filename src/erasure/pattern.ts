@@ -1,13 +1,17 @@
-import type { Needle } from './needles.ts'
+import { isName, type Needle } from './needles.ts'
 import { wordsOf } from './words.ts'
 
-// Needles as LIKE patterns over text as it is stored, JSON with its escapes included. They find more than is meant, never
-// less; redact.ts decides. Regular expressions would say more and take a hundred times as long.
+// Needles as LIKE patterns over text as it is stored, JSON with its escapes included. They find more than is meant; redact.ts
+// decides. Regular expressions would say more and take a hundred times as long.
 
 /** What a search compares: `texts` with the text in lower case, `digits` with the text without what stands between digits. */
 export interface Patterns {
   readonly texts: readonly string[]
   readonly digits: readonly string[]
+  /** Those of `texts` that count in the rows of other rooftops too; names do not. */
+  readonly anywhere: readonly string[]
+  /** Where all of them count; null: everywhere. */
+  readonly rooftopIds: readonly number[] | null
 }
 
 /** Stands between the digits of a phone number, as JSON escapes it too. */
@@ -16,38 +20,99 @@ const betweenDigits = [
   ...['\\t', '\\n'],
 ]
 
-export function patternsOf(needles: readonly Needle[]): Patterns {
-  const of = (kinds: readonly Needle['kind'][]) =>
-    needles.filter(({ kind }) => kinds.includes(kind))
+/** With rooftops given, names are searched for in their rows and in those of no rooftop alone. */
+export function patternsOf(
+  needles: readonly Needle[],
+  rooftopIds: readonly number[] | null = null,
+): Patterns {
+  const texts = needles.filter(({ kind }) => kind === 'email' || kind === 'phrase')
+  const phones = needles.filter(({ kind }) => kind === 'phone')
+  const distinct = (of: readonly Needle[]) => [...new Set(of.flatMap(containing))]
   return {
-    texts: [...new Set(of(['email', 'phrase']).map(containing))],
-    digits: [...new Set(of(['phone']).map(({ key }) => `%${key}%`))],
+    texts: distinct(texts),
+    digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
+    anywhere: distinct(texts.filter((needle) => !isName(needle))),
+    rooftopIds,
   }
 }
 
-/** Whether the column matches `$1` (texts) or `$2` (digits). Nested `replace` is several times quicker than `translate`. */
-export function matching(column: string): string {
+/** Whether the column of a row of `rooftop` matches `parametersOf`. Nested `replace` is several times quicker than `translate`. */
+export function matching(column: string, rooftop: string): string {
   const text = `${column}::text`
   const digits = betweenDigits.reduce((all, one) => `replace(${all}, '${one}', '')`, text)
-  return `lower(${text} collate "C") like any($1::text[]) or ${digits} like any($2::text[])`
+  const texts = `case when ${rooftop} <> all($4::int[]) then $3::text[] else $1::text[] end`
+  return `lower(${text} collate "C") like any(${texts}) or ${digits} like any($2::text[])`
 }
 
 /** The parameters of `matching`. */
-export function parametersOf({ texts, digits }: Patterns): unknown[] {
-  return [texts, digits]
+export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns): unknown[] {
+  return [texts, digits, anywhere, rooftopIds]
 }
 
-/** Words in their order, whatever is between them; what is not ASCII may be stored in many ways, and "C" lowers ASCII alone. */
-function containing({ kind, key, spelling }: Needle): string {
-  const words =
-    kind === 'email'
-      ? key.split('@')
-      : wordsOf(spelling).map(({ start, end }) => spelling.slice(start, end))
-  const parts = words.map((word) =>
-    word
-      .toLowerCase()
-      .replaceAll(/[\\%_]/g, '_')
-      .replaceAll(/[^\x20-\x7e]+/g, '%'),
+/** Fewer letters in a row would match half of the warehouse. */
+const leastRun = 3
+
+/** The patterns of a phrase or an e-mail; none when all its runs of letters are too short to tell anything. */
+function containing(needle: Needle): string[] {
+  const parts = partsOf(needle)
+  const loose = pattern(parts.map(loosened))
+  if (longestRun(loose) >= leastRun) return [loose]
+  const spelled = parts.some(isBeyondAscii) ? spellings(parts) : [parts]
+  // Words so short tell something only as they stand together.
+  return spelled
+    .map((words) => (words.some((word) => word.length >= leastRun) ? words : [words.join(' ')]))
+    .filter((words) => words.some((word) => word.length >= leastRun))
+    .flatMap((words) => [pattern(words.map(asWritten)), pattern(words.map(asEscaped))])
+}
+
+function partsOf({ kind, key, spelling }: Needle): string[] {
+  if (kind === 'email') return key.split('@')
+  return wordsOf(spelling).map(({ start, end }) => spelling.slice(start, end))
+}
+
+/** Words in their order, whatever is between them. */
+function pattern(words: readonly string[]): string {
+  return `%${words.join('%')}%`
+}
+
+/** An accented letter of our alphabet may be stored in many ways, the bare letter among them: anything may stand for it. */
+function loosened(word: string): string {
+  return asWritten(word).replaceAll(/(?:(?![\x20-\x7e])[\p{Script=Latin}\p{M}])+/gu, '%')
+}
+
+/** Of a loosened pattern, in ASCII: another script has to be spelled out. */
+function longestRun(loose: string): number {
+  if (isBeyondAscii(loose)) return 0
+  return Math.max(...loose.split(/[%_]/).map((run) => run.length))
+}
+
+/** As names of any script are stored: composed, decomposed and without marks, in either letter case. */
+function spellings(words: readonly string[]): string[][] {
+  const forms: ((word: string) => string)[] = [
+    (word) => word.normalize('NFC'),
+    (word) => word.normalize('NFD'),
+    (word) => word.normalize('NFKD').replaceAll(/\p{M}/gu, ''),
+  ]
+  return forms.flatMap((form) => {
+    const formed = words.map(form)
+    const upper = formed.map((word) => word.toUpperCase())
+    return [formed, formed.map((word) => word.toLowerCase()), upper]
+  })
+}
+
+/** Lower case as the collation "C" makes it: that of ASCII alone. */
+function asWritten(word: string): string {
+  return word.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()).replaceAll(/[\\%_]/g, '_')
+}
+
+/** As JSON may have it, `\u00e9`; the search lowers the digits. */
+function asEscaped(word: string): string {
+  return asWritten(word).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `_u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-  return `%${parts.join('%')}%`
+}
+
+function isBeyondAscii(text: string): boolean {
+  return /[^\x20-\x7e]/.test(text)
 }

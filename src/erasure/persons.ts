@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import type { Person } from '../streams/stream.ts'
+import { identify, needlesOf, ownNeedlesOf } from './needles.ts'
 import { parsed } from './scrub.ts'
 import type { ErasureWork, EvaluationKey } from './work.ts'
 
@@ -8,11 +9,19 @@ interface BodyRow {
   readonly body: string
 }
 
-/** Everybody whom an evaluation has named as its customer: as loaded, in every kept body, and in quarantine. */
+/** Whom an evaluation has named as its customer. */
+export interface Named {
+  /** As loaded, in every kept body, and in quarantine. */
+  readonly all: readonly Person[]
+  /** Of these, whom it names now: as loaded, else as in what was received last. Empty: nobody any more. */
+  readonly present: readonly Person[]
+}
+
+/** Everybody whom an evaluation has named, those first whom it was loaded with, then from the newest body on. */
 export async function personsOf(
   { client, wire }: Pick<ErasureWork, 'client' | 'wire'>,
   { evalId, rooftopIds }: EvaluationKey,
-): Promise<Person[]> {
+): Promise<Named> {
   const key = [rooftopIds, String(evalId)]
   const { rows: loaded } = await client.query<Person>(
     `select customer_name as name, phone, email, address, suburb, registration_plate as plate
@@ -20,20 +29,37 @@ export async function personsOf(
     key,
   )
   const { rows: bodies } = await client.query<BodyRow>(
-    `select body::text as body from raw.payload
-     where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = $2
-     union all
-     select payload from ops.quarantine
-     where rooftop_id = any($1::int[]) and stream = $4 and natural_key = $2 and payload is not null`,
+    `select body from (
+       select body::text as body, fetched_at as at, 1 as place from raw.payload
+       where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = $2
+       union all
+       select payload, null, 2 from ops.quarantine
+       where rooftop_id = any($1::int[]) and stream = $4 and natural_key = $2 and payload is not null
+     ) as kept order by place, at desc`,
     [...key, evaluations.endpoint, evaluations.name],
   )
-  return [
-    ...loaded,
-    ...bodies.flatMap(({ body: text }) => {
-      const body = parsed(text)
-      return body === undefined ? [] : [evaluations.personOf(body, evalId, wire)]
-    }),
-  ]
+  const received = bodies.flatMap(({ body: text }) => {
+    const body = parsed(text)
+    return body === undefined ? [] : [evaluations.personOf(body, evalId, wire)]
+  })
+  const asLoaded = loaded.filter(isSomebody)
+  const present = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
+  return { all: [...loaded, ...received], present }
+}
+
+/** A suburb or a plate alone is nobody. */
+function isSomebody(person: Person): boolean {
+  return ownNeedlesOf({ ...person, suburb: null, plate: null }).length > 0
+}
+
+/** Whether two are the same person, as far as can be told: by an e-mail, a phone number or the full name. */
+export function isSamePerson(one: Person, other: Person): boolean {
+  const known = new Set(namesOf(one))
+  return namesOf(other).some((key) => known.has(key))
+}
+
+function namesOf(person: Person): string[] {
+  return needlesOf({ ...person, address: null }).map(identify)
 }
 
 /** The evaluations of that number: one of each dealer group that knows it. */

@@ -13,7 +13,7 @@ export interface Receipt {
   readonly erasedBefore: number | null
   /** The customer's evaluations. */
   readonly evaluations: readonly EvaluationName[]
-  /** Evaluations of other customers that mentioned this one. */
+  /** Evaluations of other customers that mentioned this one, or named them as the customer once. */
   readonly mentionedIn: readonly EvaluationName[]
   /** Rows that changed or went, by table. */
   readonly tables: Counts

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Needle, plainNeedles } from './needles.ts'
+import { type Needle, type Needles, plainNeedles } from './needles.ts'
 import type { EvaluationName, Receipt } from './receipt.ts'
 import { redactText } from './redact.ts'
 import { maskOf, type Subject } from './subject.ts'
@@ -30,9 +30,15 @@ export async function insertErasure(
   return rows[0]!.erasure_id
 }
 
-/** A reason may name the customer, and a receipt must not. */
+/** A reason may name the customer, and a receipt must not: nor anybody else by an e-mail or a phone number. */
 function reasonOf({ reason }: ErasureRequest, needles: readonly Needle[]): string | null {
-  return reason === null ? null : redactText(reason, plainNeedles(needles)).slice(0, 400)
+  if (reason === null) return null
+  const named = plainNeedles(needles)
+  const contacts: Needles = {
+    has: (kind, key) => kind === 'email' || kind === 'phone' || named.has(kind, key),
+    phraseWords: named.phraseWords,
+  }
+  return redactText(reason, contacts).slice(0, 400)
 }
 
 export async function headOf(

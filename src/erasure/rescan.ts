@@ -1,5 +1,5 @@
-import { type Findings, keyOf } from './find.ts'
-import { identify, ownNeedlesOf, plainNeedles, withoutWholes } from './needles.ts'
+import { type Findings, keyOf, rooftopsOf } from './find.ts'
+import { identify, ownNeedlesOf, plainNeedles, withoutNames, withoutWholes } from './needles.ts'
 import { isStillThere } from './own.ts'
 import { patternsOf } from './pattern.ts'
 import type { readGroups } from './persons.ts'
@@ -10,7 +10,7 @@ import { addCounts, type Counts, type ErasureWork } from './work.ts'
 /** Searches every text of the warehouse for the customer once more. */
 export async function rescan(
   work: ErasureWork,
-  { found, needles, shared, ofOwnPeople }: Findings,
+  { found, former, needles, shared, ofOwnPeople }: Findings,
   groups: Awaited<ReturnType<typeof readGroups>>,
 ): Promise<Receipt['rescan']> {
   const isOurs = new Set(ofOwnPeople.map(identify))
@@ -20,7 +20,11 @@ export async function rescan(
       return [keyOf(each), theirs.filter((needle) => !isOurs.has(identify(needle)))] as const
     }),
   )
-  const hits = await scan(work.client, work.tables, patternsOf([...needles, ...shared]))
+  const hits = await scan(
+    work.client,
+    work.tables,
+    patternsOf([...needles, ...shared], rooftopsOf([...found, ...former])),
+  )
   for (const table of work.tables)
     for (const each of found) hits.push(...(await rowsOfEvaluation(work.client, table, each)))
   const anyOf = plainNeedles([...needles, ...shared])
@@ -30,7 +34,8 @@ export async function rescan(
   }
   const verdict = (hit: Hit): 'left' | 'others' | 'clean' => {
     const theirs = ownOf(hit)
-    const naming = withoutWholes(plainNeedles([...needles, ...(theirs ?? [])]))
+    const inner = withoutWholes(plainNeedles([...needles, ...(theirs ?? [])]))
+    const naming = hit.isForeign ? withoutNames(inner) : inner
     const erased = { scope: theirs ? 'customer' : 'mention', needles: naming } as const
     if (isStillThere(work, hit, erased)) return 'left'
     return names(hit, naming) || names(hit, anyOf) ? 'others' : 'clean'

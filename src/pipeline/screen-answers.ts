@@ -1,6 +1,7 @@
 import type { Tx } from '../db/transaction.ts'
+import { scrubAnswer } from '../erasure/answer.ts'
 import { withoutWholes } from '../erasure/needles.ts'
-import { redactJson, redactText } from '../erasure/redact.ts'
+import { redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
 import type { EnrichmentStream } from '../streams/stream.ts'
 import { type Answer, readAnswer } from './ask.ts'
@@ -26,8 +27,9 @@ export async function screenAnswers(
 function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
   const needles = withoutWholes(erased.needles)
   if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
-  const body = redactJson(answer.body, needles)
-  if (body === answer.body) return answer
   const { task, fetchedAt, at } = answer
+  const wire = job.context.config.wire.appraisal
+  const body = scrubAnswer(answer.body, task.ask, wire, erased)
+  if (body === answer.body) return answer
   return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
 }

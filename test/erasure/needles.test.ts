@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { needlesOf, ownNeedlesOf, plainNeedles } from '#src/erasure/needles.ts'
+import { patternsOf } from '#src/erasure/pattern.ts'
 import { phoneKey, phonesIn } from '#src/erasure/phone.ts'
 import { redactJson, redactText } from '#src/erasure/redact.ts'
 
@@ -104,4 +105,58 @@ test('a value without a needle is the very same', () => {
   const body = { a: ['x', { b: 1 }], c: null }
 
   expect(redactJson(body, plainNeedles(needlesOf(jane)))).toBe(body)
+})
+
+function textPatternsOf(name: string): readonly string[] {
+  return patternsOf(needlesOf({ ...nobody, name })).texts
+}
+
+/** As Postgres compares them: `lower` of the collation "C" knows ASCII alone. */
+function isFound(patterns: readonly string[], text: string): boolean {
+  const lowered = text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return patterns.some((pattern) => {
+    const source = pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    return new RegExp(`^${source.replaceAll('_', '.').replaceAll('%', '.*')}$`, 'su').test(lowered)
+  })
+}
+
+test.each([
+  ['محمد العلي', 'السيد محمد العلي هنا'],
+  ['محمد العلي', String.raw`{"n":"\u0645\u062d\u0645\u062F \u0627\u0644\u0639\u0644\u064a"}`],
+  ['أحمد الكعبي', 'احمد الكعبي'],
+  ['Анна Петрова', 'ПЕТРОВА, АННА'],
+  [
+    'Анна Петрова',
+    String.raw`"\u0410\u041D\u041d\u0410 \u041f\u0415\u0422\u0420\u041e\u0412\u0410"`,
+  ],
+  ['Renée Müller', 'RENEE MULLER'],
+  ['Renée Müller', 'Rene\u0301e Mu\u0308ller'],
+  ['Renée Müller', String.raw`Ren\u00e9e M\u00FCller`],
+  ['Zoë Öz', 'ZOË ÖZ'],
+  ['Zoë Öz', 'zoe oz'],
+  ['Ng Li Wu', 'Wu Ng Li'],
+])('the search for %s finds %s, and not every text', (name, text) => {
+  const patterns = textPatternsOf(name)
+
+  expect(isFound(patterns, text)).toBe(true)
+  expect(isFound(patterns, '{"Make":"Toyota","note":"nothing of anybody, شركة, Москва"}')).toBe(
+    false,
+  )
+})
+
+test('no pattern of a search is without three letters in a row', () => {
+  const names = [
+    'محمد العلي',
+    'Анна Петрова',
+    '王 小明',
+    'Zoë Öz',
+    'Ää Öö Üü',
+    '欧阳 修远山',
+    'ab cd e',
+  ]
+  const runs = names
+    .flatMap(textPatternsOf)
+    .map((pattern) => Math.max(...pattern.split('%').map((run) => run.length)))
+
+  expect(Math.min(...runs)).toBeGreaterThanOrEqual(3)
 })

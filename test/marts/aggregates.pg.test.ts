@@ -13,7 +13,12 @@ import {
   type SmallEvaluation,
   type SmallLine,
 } from '../support/aggregates.ts'
-import { countEvaluations, countRecon, keptRows } from '../support/aggregates-counted.ts'
+import {
+  countEvaluations,
+  countPricing,
+  countRecon,
+  keptRows,
+} from '../support/aggregates-counted.ts'
 import { openHouse } from '../support/nights.ts'
 import { createTestDatabase, emptyTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -55,11 +60,10 @@ test('a row counts what the document of the table says, bounds of the buckets in
   ])
 })
 
-test('days and reconditioning follow whatever is done to the facts, by two at once', async () => {
+test('all sums follow whatever is done to the facts, by two at once', async () => {
   const transactions = fc.array(
     fc.record({
       deeds: fc.array(deeds, { minLength: 1, maxLength: 5 }),
-      isolation: fc.constantFrom('read committed', 'read committed', 'repeatable read'),
       ends: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
     }),
     { maxLength: 4 },
@@ -68,7 +72,9 @@ test('days and reconditioning follow whatever is done to the facts, by two at on
 
   await fc.assert(
     fc.asyncProperty(transactions, transactions, async (ours, theirs) => {
-      await database.pool.query('truncate core.evaluation, core.reconditioning_item')
+      await database.pool.query(
+        'truncate core.evaluation, core.reconditioning_item, core.price_observation, ops.enrichment_state',
+      )
 
       await Promise.all([ours, theirs].map((chain) => performAll(database.pool, chain)))
 
@@ -77,6 +83,9 @@ test('days and reconditioning follow whatever is done to the facts, by two at on
       )
       expect(await keptRows(database.pool, 'agg_recon_day')).toEqual(
         await countRecon(database.pool),
+      )
+      expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+        await countPricing(database.pool),
       )
       expect(await differences(database.pool)).toEqual([])
     }),
@@ -103,6 +112,18 @@ test('who writes lines waits for whoever is writing their evaluation', async () 
   ])
   first.release()
   second.release()
+})
+
+test('a transaction that does not see what others commit is refused', async () => {
+  await using database = await createTestDatabase()
+  const client = await database.pool.connect()
+  await client.query('begin isolation level repeatable read')
+
+  const refused = perform(client, { does: 'insert', evaluation: one, lines: [] })
+
+  await expect(refused).rejects.toThrow('written under read committed alone')
+  await client.query('rollback')
+  client.release()
 })
 
 test('columns that are not counted change without a write or a lock', async () => {
@@ -153,6 +174,58 @@ test('the differences name the days that somebody falsified, of the rooftop that
   expect(await differences(database.pool, 2)).toEqual([
     { aggregate: 'agg_evaluation_day', rooftop_id: 2, ...day },
   ])
+})
+
+test('a price that comes, is confirmed, falls away or is deleted is counted at each step', async () => {
+  await using database = await createTestDatabase()
+  await write(database, [one], [])
+  const price = { rooftop: 1, id: 1, outcome: 'price', day: 1 } as const
+  const steps = [
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => client.query('update core.price_observation set is_current = false'),
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...price, day: 2 } }),
+    (client: pg.PoolClient) => client.query('delete from core.price_observation'),
+    (client: pg.PoolClient) => client.query("update ops.enrichment_state set outcome = 'skipped'"),
+    (client: pg.PoolClient) => client.query('delete from ops.enrichment_state'),
+  ]
+
+  const found: unknown[] = []
+  for (const step of steps) {
+    await inSession(database.pool, async (client) => void (await step(client)))
+    expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+      await countPricing(database.pool),
+    )
+    found.push((await keptRows(database.pool, 'agg_pricing_day'))[0]?.slice(13, 25))
+  }
+
+  expect(found).toEqual([
+    ...['1 1 0 0 9517', '1 1 0 0 9518', '1 0 0 0 0 ', '1 1 0 0 9518'],
+    ...['1 0 0 0 0 ', '1 0 1 0 0 ', undefined],
+  ])
+})
+
+test('prices are counted by the calendar of the rooftop, also after it moved to another zone', async () => {
+  await using database = await createTestDatabase()
+  await write(database, [one], [])
+  await database.pool.query(
+    `insert into core.rooftop_group (group_code) values ('g');
+     insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
+     values ('u', 1, 'North', 'AU', 'Australia/Sydney', 'AUD', 'km')`,
+  )
+  await inSession(database.pool, (client) =>
+    perform(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
+  )
+  const inSydney = await keptRows(database.pool, 'agg_pricing_day')
+
+  await database.pool.query("update core.rooftop set time_zone = 'America/Chicago'")
+
+  // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
+  expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
+  expect((await keptRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
+    /^1 2026-01-31 1 1 0 0 9516 /,
+  )
+  expect(await differences(database.pool)).toEqual([])
 })
 
 test('a truncate empties the days', async () => {
@@ -241,18 +314,17 @@ async function inSession(
 
 interface Transaction {
   readonly deeds: readonly Deed[]
-  readonly isolation: string
   readonly ends: string
 }
 
-// Serialisation failure, deadlock, and a key that the other one has taken: the transaction has done nothing.
-const refusals = new Set(['40001', '40P01', '23505'])
+// A deadlock, and a key that the other one has taken: the transaction has done nothing.
+const refusals = new Set(['40P01', '23505'])
 
 async function performAll(pool: pg.Pool, chain: readonly Transaction[]): Promise<void> {
   await inSession(pool, async (client) => {
     await client.query("set deadlock_timeout = '20ms'")
-    for (const { deeds, isolation, ends } of chain) {
-      await client.query(`begin isolation level ${isolation}`)
+    for (const { deeds, ends } of chain) {
+      await client.query('begin')
       try {
         for (const deed of deeds) await perform(client, deed)
         await client.query(ends)

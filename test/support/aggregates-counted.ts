@@ -5,6 +5,9 @@ export type Counted = readonly string[]
 
 const upTo = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, Infinity]
 
+const pricingColumns = `rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days,
+  oldest_confirmed_at::text as oldest`
+
 interface Evaluation {
   readonly key: string
   readonly id: string
@@ -76,12 +79,46 @@ export async function countRecon(pool: pg.Pool): Promise<Counted> {
   return lines.sort()
 }
 
+interface Asked {
+  readonly key: string
+  readonly outcome: string | null
+  /** Day of the last confirmation since 2000-01-01, by the calendar of UTC. */
+  readonly day: number | null
+  readonly confirmed: string | null
+}
+
+/** What core.agg_pricing_day should hold where no rooftop states a zone, counted here. */
+export async function countPricing(pool: pg.Pool): Promise<Counted> {
+  const { rows } = await pool.query<Asked>(
+    `select concat_ws(' ', e.rooftop_id, e.completed_date_local) as key, s.outcome,
+       (p.last_confirmed_at at time zone 'UTC')::date - date '2000-01-01' as day, p.last_confirmed_at::text as confirmed
+     from core.evaluation as e
+     left join core.price_observation as p on p.rooftop_id = e.rooftop_id and p.eval_id = e.eval_id and p.is_current
+     left join ops.enrichment_state as s on s.rooftop_id = e.rooftop_id and s.eval_id = e.eval_id and s.stream = 'pricing'
+     where gone_at is null and completed_date_local is not null`,
+  )
+  const known = rows.filter(({ outcome, day }) => outcome !== null || day !== null)
+  const lines = [...Map.groupBy(known, ({ key }) => key)].map(([key, all]) => {
+    const priced = all.filter(({ day }) => day !== null)
+    const without = all.filter(({ day }) => day === null).map(({ outcome }) => outcome)
+    return [
+      ...[key, all.length, priced.length],
+      without.filter((outcome) => outcome === 'skipped' || outcome === 'rejected').length,
+      without.filter((outcome) => outcome === 'failed').length,
+      priced.reduce((sum, { day }) => sum + day!, 0),
+      priced.map(({ confirmed }) => confirmed!).sort()[0] ?? '',
+    ].join(' ')
+  })
+  return lines.sort()
+}
+
 /** What stands in them. */
 export async function keptRows(
   pool: pg.Pool,
-  table: 'agg_evaluation_day' | 'agg_recon_day',
+  table: 'agg_evaluation_day' | 'agg_recon_day' | 'agg_pricing_day',
 ): Promise<Counted> {
-  const { rows } = await pool.query<Record<string, unknown>>(`select * from core.${table}`)
+  const columns = table === 'agg_pricing_day' ? pricingColumns : '*'
+  const { rows } = await pool.query<Record<string, unknown>>(`select ${columns} from core.${table}`)
   return rows.map((row) => Object.values(row).join(' ')).sort()
 }
 

@@ -53,9 +53,9 @@ export function lineRow(one: SmallLine) {
 }
 
 const evaluation: fc.Arbitrary<SmallEvaluation> = fc.record({
-  rooftop: fc.integer({ min: 1, max: 3 }),
-  id: fc.integer({ min: 1, max: 4 }),
-  day: fc.constantFrom('2026-01-30', '2026-01-31', '2026-02-01'),
+  rooftop: fc.integer({ min: 1, max: 2 }),
+  id: fc.integer({ min: 1, max: 3 }),
+  day: fc.constantFrom('2026-01-31', '2026-02-01'),
   user: fc.constantFrom(null, 1, 2),
   currency: fc.constantFrom('AUD', 'KWD'),
   price: fc.constantFrom(null, '0', '10.125', '20000'),
@@ -63,12 +63,12 @@ const evaluation: fc.Arbitrary<SmallEvaluation> = fc.record({
   hero: fc.constantFrom(null, 'default', 'manual'),
   source: fc.constantFrom('CreatedAt' as const, 'EntryDate' as const),
   seconds: fc.constantFrom(-1, 0, 300, 301, 86_400, 86_401, 9_000_000),
-  gone: fc.boolean(),
+  gone: fc.constantFrom(false, false, true),
 })
 
 const line: fc.Arbitrary<SmallLine> = fc.record({
-  rooftop: fc.integer({ min: 1, max: 3 }),
-  id: fc.integer({ min: 1, max: 4 }),
+  rooftop: fc.integer({ min: 1, max: 2 }),
+  id: fc.integer({ min: 1, max: 3 }),
   first: fc.integer({ min: 1, max: 2 }),
   line: fc.integer({ min: 1, max: 3 }),
   last: fc.constantFrom(null, 1, 2),
@@ -76,8 +76,32 @@ const line: fc.Arbitrary<SmallLine> = fc.record({
   cost: fc.constantFrom(null, '0', '99.995', '1500'),
 })
 
-const rooftop = fc.integer({ min: 1, max: 3 })
-const id = fc.integer({ min: 1, max: 4 })
+/** What came of asking for the prices of an evaluation: `price`, an outcome without a price, or what is deleted. */
+export interface SmallAsking {
+  readonly rooftop: number
+  readonly id: number
+  readonly outcome: 'price' | 'skipped' | 'failed' | 'processing' | 'no price' | 'no note'
+  /** Source day of the answer. */
+  readonly day: number
+}
+
+const asking: fc.Arbitrary<SmallAsking> = fc.record({
+  rooftop: fc.integer({ min: 1, max: 2 }),
+  id: fc.integer({ min: 1, max: 3 }),
+  outcome: fc.constantFrom(
+    'price',
+    'price',
+    'skipped',
+    'failed',
+    'processing',
+    'no price',
+    'no note',
+  ),
+  day: fc.integer({ min: 1, max: 2 }),
+})
+
+const rooftop = fc.integer({ min: 1, max: 2 })
+const id = fc.integer({ min: 1, max: 3 })
 
 /** One thing that somebody does to the facts. */
 export type Deed =
@@ -92,8 +116,10 @@ export type Deed =
       readonly to: number
     }
   | { readonly does: 'lines' | 'edit lines' | 'delete lines'; readonly lines: readonly SmallLine[] }
+  | { readonly does: 'ask'; readonly asking: SmallAsking }
 
 export const deeds: fc.Arbitrary<Deed> = fc.oneof(
+  fc.record({ does: fc.constant('ask' as const), asking }),
   fc.record({
     does: fc.constantFrom('insert' as const, 'upsert' as const, 'reload' as const),
     evaluation,
@@ -116,6 +142,7 @@ export const deeds: fc.Arbitrary<Deed> = fc.oneof(
   }),
 )
 
+const children = ['core.reconditioning_item', 'core.price_observation', 'ops.enrichment_state']
 const lineKey = 'rooftop_id, eval_id, first_version, line_no'
 
 /** Does it, each table by a statement of its own, as the loader and people at a prompt do. */
@@ -138,9 +165,9 @@ export async function perform(client: pg.PoolClient, deed: Deed): Promise<void> 
     case 'reload':
       return await reload(client, deed)
     case 'move':
-      return await move(client, deed.id, deed.to, ['core.evaluation', 'core.reconditioning_item'])
+      return await move(client, deed.id, deed.to, ['core.evaluation', ...children])
     case 'move back to front':
-      return await move(client, deed.id, deed.to, ['core.reconditioning_item', 'core.evaluation'])
+      return await move(client, deed.id, deed.to, [...children, 'core.evaluation'])
     case 'mark':
       await client.query(
         'update core.evaluation set gone_at = case when gone_at is null then now() end where eval_id >= $1',
@@ -165,6 +192,8 @@ export async function perform(client: pg.PoolClient, deed: Deed): Promise<void> 
       return await editLines(client, deed.lines)
     case 'delete lines':
       return await deleteLines(client, deed.lines)
+    case 'ask':
+      return await ask(client, deed.asking)
   }
 }
 
@@ -212,21 +241,56 @@ async function move(
   tables: readonly string[],
 ): Promise<void> {
   for (const table of tables) {
-    // Lines that the new rooftop has under the same number already would be in the way.
-    if (table === 'core.reconditioning_item')
-      await client.query(
-        'delete from core.reconditioning_item where eval_id = $1 and rooftop_id = $2',
-        [evalId, to],
-      )
+    // Children that the new rooftop has under the same number already would be in the way.
+    if (table !== 'core.evaluation')
+      await client.query(`delete from ${table} where eval_id = $1 and rooftop_id = $2`, [
+        evalId,
+        to,
+      ])
     const first =
-      table === 'core.reconditioning_item'
-        ? 'and rooftop_id = (select min(rooftop_id) from core.reconditioning_item where eval_id = $2)'
-        : ''
+      table === 'core.evaluation'
+        ? ''
+        : `and rooftop_id = (select min(rooftop_id) from ${table} where eval_id = $2)`
     await client.query(`update ${table} set rooftop_id = $1 where eval_id = $2 ${first}`, [
       to,
       evalId,
     ])
   }
+}
+
+/** As the pricing stream does: the current observation superseded or confirmed, then the note of the asking. */
+async function ask(client: pg.PoolClient, one: SmallAsking): Promise<void> {
+  const key = [one.rooftop, one.id]
+  if (one.outcome === 'no price' || one.outcome === 'no note') {
+    const table = one.outcome === 'no price' ? 'core.price_observation' : 'ops.enrichment_state'
+    await client.query(`delete from ${table} where rooftop_id = $1 and eval_id = $2`, key)
+    return
+  }
+  const at = new Date(completed + one.day * 86_400_000)
+  if (one.outcome === 'price') await observe(client, one, at)
+  await client.query(
+    `insert into ops.enrichment_state (rooftop_id, stream, eval_id, ask, last_asked_at, outcome)
+     values ($1, 'pricing', $2, 'pricingAi', $3, $4), ($1, 'vehicle-checks', $2, 'getpastppsrsearch', $3, 'failed')
+     on conflict (rooftop_id, stream, eval_id, ask) do update set last_asked_at = excluded.last_asked_at, outcome = excluded.outcome`,
+    [...key, at, one.outcome === 'price' ? 'answered' : one.outcome],
+  )
+}
+
+async function observe(client: pg.PoolClient, one: SmallAsking, at: Date): Promise<void> {
+  const key = [one.rooftop, one.id]
+  await client.query(
+    `update core.price_observation set is_current = false
+     where rooftop_id = $1 and eval_id = $2 and is_current and observed_at <> $3`,
+    [...key, at],
+  )
+  await client.query(
+    `insert into core.price_observation as old (rooftop_id, eval_id, price_source, observed_at, last_confirmed_at, is_current,
+       as_of_date, currency_code, confidence, value_hash, run_id)
+     values ($1, $2, 'pricing_ai', $3, $3, true, $3::timestamptz::date, 'AUD', 'High', '\\x00', 1)
+     on conflict (rooftop_id, eval_id, price_source, observed_at) do update
+       set is_current = true, last_confirmed_at = old.last_confirmed_at + interval '1 day'`,
+    [...key, at],
+  )
 }
 
 async function editLines(client: pg.PoolClient, lines: readonly SmallLine[]): Promise<void> {

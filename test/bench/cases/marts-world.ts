@@ -145,8 +145,10 @@ const steps: Readonly<Record<string, string>> = {
     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
     select 'evaluations', rooftop_id, 'q' || n, '[]', 1 from core.rooftop cross join generate_series(1, 3) as n;`,
   aggregates: /* sql */ `
-    select core.refresh_evaluation_days(array_agg(rooftop_id), array_agg(completed_date_local)),
-      core.refresh_recon_days(array_agg(rooftop_id), array_agg(completed_date_local))
-    from (select distinct rooftop_id, completed_date_local from core.evaluation) as day;`,
+    select core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
+    from (
+      select array_agg(rooftop_id) as rooftops, array_agg(completed_date_local) as days
+      from (select distinct rooftop_id, completed_date_local from core.evaluation) as day
+    ) as every;`,
   'vacuum analyze': 'vacuum analyze',
 }
