@@ -136,13 +136,17 @@ async function doSlice(job: SliceJob, scope: WorkScope): Promise<void> {
   }
 }
 
-/** Two rooftops of a group may meet the same new record at once; the one that comes second plans its slice anew. */
+/** A record that was there before, a deadlock over rooftops that adopt of each other: the one that lost plans its slice anew. */
+const lostToAnother = ['23505', '40P01']
+
+/** Two rooftops of a group may meet the same new record at once. */
 async function runSlice(job: SliceJob, finish: Finish): Promise<SliceResult> {
   for (let left = 2; ; left--) {
     try {
       return await runSliceOnce(job, finish)
     } catch (error) {
-      if (left === 0 || (error as { code?: string }).code !== '23505') throw error
+      const { code = '' } = error as { code?: string }
+      if (left === 0 || !lostToAnother.includes(code)) throw error
     }
   }
 }

@@ -4,10 +4,11 @@ import { parseArgs } from 'node:util'
 import { type BenchCase, runCase } from './bench-case.ts'
 import { csvTyped } from './cases/csv-typed.ts'
 import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
+import { marts } from './cases/marts.ts'
 import { sandboxGeteval } from './cases/sandbox-geteval.ts'
 import { resultTable } from './table.ts'
 
-const cases: readonly BenchCase[] = [sandboxGeteval, csvTyped, csvWarehouse, csvCopy]
+const cases: readonly BenchCase[] = [sandboxGeteval, csvTyped, csvWarehouse, csvCopy, marts]
 
 const { values } = parseArgs({
   options: {

@@ -6,13 +6,8 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { migrationsFolder } from '#src/db/migration-files.ts'
-import {
-  type Deed,
-  deeds,
-  perform,
-  type SmallEvaluation,
-  type SmallLine,
-} from '../support/aggregates.ts'
+import { type Deed, deeds, type SmallEvaluation, type SmallLine } from '../support/aggregates.ts'
+import { perform } from '../support/aggregates-perform.ts'
 import {
   countEvaluations,
   countPricing,
@@ -101,7 +96,7 @@ test('who writes lines waits for whoever is writing their evaluation', async () 
   await second.query('begin')
   await perform(first, { does: 'insert', evaluation: one, lines: [] })
   const lines = perform(second, { does: 'lines', lines: [paint] })
-  while ((await waiting(database.pool)) === 0) await sleep(5)
+  while ((await advisoryLocks(database.pool, 'not granted')) === 0) await sleep(5)
 
   await first.query('commit')
   await lines
@@ -116,31 +111,31 @@ test('who writes lines waits for whoever is writing their evaluation', async () 
 
 test('a transaction that does not see what others commit is refused', async () => {
   await using database = await createTestDatabase()
-  const client = await database.pool.connect()
-  await client.query('begin isolation level repeatable read')
 
-  const refused = perform(client, { does: 'insert', evaluation: one, lines: [] })
+  const refused = inSession(database.pool, async (client) => {
+    await client.query('begin isolation level repeatable read')
+    await perform(client, { does: 'insert', evaluation: one, lines: [] })
+  })
 
   await expect(refused).rejects.toThrow('written under read committed alone')
-  await client.query('rollback')
-  client.release()
 })
 
 test('columns that are not counted change without a write or a lock', async () => {
   await using database = await createTestDatabase()
   await write(database, [one], [paint])
   const before = await places(database.pool)
-  const client = await database.pool.connect()
-  await client.query('begin')
+  let locks: number | undefined
 
-  await client.query(
-    "update core.evaluation set entry_at = now(), colour = 'red', source_updated_at = now()",
-  )
+  await inSession(database.pool, async (client) => {
+    await client.query('begin')
+    await client.query(
+      "update core.evaluation set entry_at = now(), colour = 'red', source_updated_at = now()",
+    )
+    locks = await advisoryLocks(client, 'granted')
+    await client.query('commit')
+  })
 
-  const { rows } = await client.query("select from pg_locks where locktype = 'advisory'")
-  expect(rows).toHaveLength(0)
-  await client.query('commit')
-  client.release()
+  expect(locks).toBe(0)
   expect(await places(database.pool)).toEqual(before)
 })
 
@@ -305,10 +300,12 @@ async function inSession(
   work: (client: pg.PoolClient) => Promise<void>,
 ): Promise<void> {
   const client = await pool.connect()
+  let broken = true
   try {
     await work(client)
+    broken = false
   } finally {
-    client.release()
+    client.release(broken)
   }
 }
 
@@ -344,9 +341,12 @@ async function differences(pool: pg.Pool, rooftop: number | null = null): Promis
   return rows
 }
 
-async function waiting(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query(
-    `select from pg_locks where locktype = 'advisory' and not granted
+async function advisoryLocks(
+  client: pg.Pool | pg.PoolClient,
+  which: 'granted' | 'not granted',
+): Promise<number> {
+  const { rows } = await client.query(
+    `select from pg_locks where locktype = 'advisory' and ${which}
        and database = (select oid from pg_database where datname = current_database())`,
   )
   return rows.length
