@@ -6,71 +6,96 @@ interface SeenPath {
   readonly path: string
   readonly type: string
   readonly classification: string
-  count: number
+  readonly count: number
+}
+
+type JsonType = 'null' | 'array' | 'object' | 'string' | 'number' | 'boolean'
+
+/** A place in the records, and what was seen there. A tree of them spares a string for every value that is walked. */
+class Place {
+  readonly path: string
+  readonly classification: string
+  readonly counts = new Map<JsonType, number>()
+  readonly #fields = new Map<string, Place>()
+  readonly #documented: ReadonlySet<string>
+  #item: Place | null = null
+
+  constructor(path: string, documented: ReadonlySet<string>) {
+    this.path = path
+    this.#documented = documented
+    this.classification = isDocumented(path, documented) ? 'documented' : 'undocumented'
+  }
+
+  /** The items of a list. */
+  get item(): Place {
+    this.#item ??= new Place(`${this.path}[]`, this.#documented)
+    return this.#item
+  }
+
+  /** A field. Keys below customFields are names that a dealer chose, not fields: they count as one. */
+  field(key: string): Place {
+    const name = this.path === 'customFields' ? '*' : key
+    let found = this.#fields.get(name)
+    if (!found) {
+      found = new Place(this.path === '' ? name : `${this.path}.${name}`, this.#documented)
+      this.#fields.set(name, found)
+    }
+    return found
+  }
+
+  /** Of the place and all below it. */
+  *seen(): Generator<SeenPath> {
+    const { classification } = this
+    const path = storable(this.path).slice(0, 300)
+    for (const [type, count] of this.counts) yield { path, type, classification, count }
+    if (this.#item) yield* this.#item.seen()
+    for (const field of this.#fields.values()) yield* field.seen()
+  }
+}
+
+/** The items of a list are as documented as the list. */
+function isDocumented(path: string, documented: ReadonlySet<string>): boolean {
+  if (documented.has(path) || path.startsWith('customFields.')) return true
+  return path.endsWith('[]') && isDocumented(path.slice(0, -2), documented)
 }
 
 /** How often each JSON path and type was seen; gathered over a slice, written once. */
 export class Drift {
-  readonly #seen = new Map<string, SeenPath>()
-  readonly #documented: {
-    readonly paths: ReadonlySet<string>
-    readonly required: readonly string[]
-  }
+  readonly #root: Place
+  readonly #required: readonly string[]
+  readonly #missing = new Map<string, number>()
 
   constructor(documented: {
     readonly paths: ReadonlySet<string>
     readonly required: readonly string[]
   }) {
-    this.#documented = documented
+    this.#root = new Place('', documented.paths)
+    this.#required = documented.required
   }
 
-  /** Walks one record. Keys below customFields are names that a dealer chose, not fields: they count as one path. */
+  /** Walks one record. */
   add(record: unknown): void {
     if (record === null || typeof record !== 'object' || Array.isArray(record)) return
-    for (const path of this.#documented.required) {
-      if (!Object.hasOwn(record, path)) this.#count(path, 'absent', 'missing')
+    for (const path of this.#required) {
+      if (!Object.hasOwn(record, path)) this.#missing.set(path, (this.#missing.get(path) ?? 0) + 1)
     }
-    this.#walk(record, '')
+    walkFields(record, this.#root)
   }
 
   /** What was seen so far. */
   get seen(): readonly SeenPath[] {
-    return [...this.#seen.values()]
-  }
-
-  #walk(value: unknown, path: string): void {
-    if (path !== '')
-      this.#count(path, typeOf(value), this.#isDocumented(path) ? 'documented' : 'undocumented')
-    if (Array.isArray(value)) {
-      for (const item of value)
-        if (item !== null && typeof item === 'object') this.#walk(item, `${path}[]`)
-    } else if (value !== null && typeof value === 'object') {
-      for (const [key, item] of Object.entries(value)) {
-        const name = path === 'customFields' ? '*' : key
-        this.#walk(item, path === '' ? name : `${path}.${name}`)
-      }
-    }
-  }
-
-  /** The items of a list are as documented as the list. */
-  #isDocumented(path: string): boolean {
-    if (this.#documented.paths.has(path) || path.startsWith('customFields.')) return true
-    return path.endsWith('[]') && this.#isDocumented(path.slice(0, -2))
-  }
-
-  #count(path: string, type: string, classification: string): void {
-    const key = `${path}\n${type}`
-    const found = this.#seen.get(key)
-    if (found) found.count++
-    else this.#seen.set(key, { path: storable(path).slice(0, 300), type, count: 1, classification })
+    const missing = [...this.#missing].map(([path, count]) => ({
+      ...{ path, type: 'absent', classification: 'missing', count },
+    }))
+    return [...missing, ...this.#root.seen()]
   }
 
   /** Adds what was seen to the report. Sorted, so that two slices at once never wait for each other in a circle. */
   async write(db: Db, stream: string): Promise<void> {
-    if (this.#seen.size === 0) return
     const rows = this.seen.toSorted((a, b) =>
       `${a.path}\n${a.type}` < `${b.path}\n${b.type}` ? -1 : 1,
     )
+    if (rows.length === 0) return
     await sql`
       insert into ops.field_drift as old (stream, json_path, json_type, classification, seen)
       select ${stream}, path, type, max(classification), sum(count)
@@ -85,7 +110,20 @@ export class Drift {
   }
 }
 
-function typeOf(value: unknown): string {
+function walk(value: unknown, place: Place): void {
+  const type = typeOf(value)
+  place.counts.set(type, (place.counts.get(type) ?? 0) + 1)
+  if (type === 'array') {
+    for (const item of value as unknown[])
+      if (item !== null && typeof item === 'object') walk(item, place.item)
+  } else if (type === 'object') walkFields(value as object, place)
+}
+
+function walkFields(record: object, place: Place): void {
+  for (const [key, value] of Object.entries(record)) walk(value, place.field(key))
+}
+
+function typeOf(value: unknown): JsonType {
   if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
+  return Array.isArray(value) ? 'array' : (typeof value as JsonType)
 }

@@ -35,9 +35,38 @@ function valid(date: Date): Date | null {
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
+/** Days by zone and quarter of an hour; null where one begins, or the clocks change, within it. */
+const days = new Map<string, Map<number, string | null>>()
+const quarterMs = 15 * 60_000
+const mostQuarters = 50_000
 
 /** The calendar day of an instant in a zone, as `YYYY-MM-DD`. */
 export function localDay(at: Date, timeZone: string): string {
+  const known = quartersOf(timeZone)
+  const quarter = Math.floor(at.getTime() / quarterMs)
+  const found = known.get(quarter)
+  if (typeof found === 'string') return found
+  if (found === undefined) known.set(quarter, dayOfQuarter(quarter, timeZone))
+  return formatOf(timeZone).format(at)
+}
+
+/** Formatting takes longer than all else that is done with a moment; a load has many of the same hour. */
+function quartersOf(timeZone: string): Map<number, string | null> {
+  let known = days.get(timeZone)
+  if (!known || known.size >= mostQuarters) {
+    known = new Map()
+    days.set(timeZone, known)
+  }
+  return known
+}
+
+function dayOfQuarter(quarter: number, timeZone: string): string | null {
+  const format = formatOf(timeZone)
+  const first = format.format(quarter * quarterMs)
+  return first === format.format((quarter + 1) * quarterMs - 1) ? first : null
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
   let format = formats.get(timeZone)
   if (!format) {
     format = new Intl.DateTimeFormat('en-CA', {
@@ -48,5 +77,5 @@ export function localDay(at: Date, timeZone: string): string {
     })
     formats.set(timeZone, format)
   }
-  return format.format(at)
+  return format
 }
