@@ -2,13 +2,21 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchCase, runCase } from './bench-case.ts'
+import { firstLoad } from './cases/first-load.ts'
+import { memory } from './cases/memory.ts'
+import { farSource, quietNight } from './cases/requests.ts'
+import { storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
+import { unchanged, unchangedWal } from './cases/unchanged.ts'
 import { csvTyped } from './cases/csv-typed.ts'
 import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
 import { marts } from './cases/marts.ts'
 import { sandboxGeteval } from './cases/sandbox-geteval.ts'
 import { resultTable } from './table.ts'
 
-const cases: readonly BenchCase[] = [sandboxGeteval, csvTyped, csvWarehouse, csvCopy, marts]
+const cases: readonly BenchCase[] = [
+  ...[storeCopy, storeMultiRow, storeRowByRow, firstLoad, unchanged, unchangedWal],
+  ...[farSource, quietNight, memory, csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],
+]
 
 const { values } = parseArgs({
   options: {

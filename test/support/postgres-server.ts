@@ -16,27 +16,36 @@ export interface StartedServer {
   readonly stop: () => Promise<void>
 }
 
+type Settings = Readonly<Record<string, string>>
+
+const connections: Settings = { max_connections: '200' }
 // Nothing here outlives the run, so it need not survive a power cut.
-const settings = {
+const hasty: Settings = {
+  ...connections,
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  max_connections: '200',
 }
+/** As a server of its own would be set up for a bulk load; what is written is on the disk. */
+const durable: Settings = { ...connections, shared_buffers: '512MB', max_wal_size: '4GB' }
 
-/** TEST_DATABASE_URL, else a container where a Docker engine answers, else embedded Postgres. */
-export async function startServer(): Promise<StartedServer> {
+/**
+ * TEST_DATABASE_URL, else a container where a Docker engine answers, else embedded Postgres. `durable`: it writes as it would
+ * at home, for what is measured.
+ */
+export async function startServer(options: { durable?: boolean } = {}): Promise<StartedServer> {
+  const settings = options.durable === true ? durable : hasty
   const given = process.env.TEST_DATABASE_URL
   if (given !== undefined && given !== '')
     return { url: given, what: 'the Postgres of TEST_DATABASE_URL', stop: async () => undefined }
   if (await hasDocker()) {
     try {
-      return await startContainer()
+      return await startContainer(settings)
     } catch (error) {
       console.log(`No container for the tests (${messageOf(error)}), taking embedded Postgres`)
     }
   }
-  return startEmbedded()
+  return startEmbedded(settings)
 }
 
 async function hasDocker(): Promise<boolean> {
@@ -50,7 +59,7 @@ async function hasDocker(): Promise<boolean> {
   }
 }
 
-async function startContainer(): Promise<StartedServer> {
+async function startContainer(settings: Settings): Promise<StartedServer> {
   // Loaded only where it is used: it takes longer than the whole embedded start.
   const { GenericContainer, Wait } = await import('testcontainers')
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -71,7 +80,7 @@ async function startContainer(): Promise<StartedServer> {
   }
 }
 
-async function startEmbedded(): Promise<StartedServer> {
+async function startEmbedded(settings: Settings): Promise<StartedServer> {
   await removeLeftOvers()
   const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
   const { url } = await ensureEmbedded(folder)

@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type pg from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { BenchCase } from '../bench-case.ts'
+import { type BenchWarehouse, openYard } from '../evaluations-yard.ts'
+import { filledTables, writtenColumns } from '../filled-tables.ts'
+
+/** The whole way from the list to the commit, beside files that Postgres only has to take in. */
+export const firstLoad: BenchCase = {
+  name: 'first-load',
+  unit: 'evaluations/s',
+  what: 'a first sync of 20,000 evaluations of 8 rooftops from a source on the same machine, 32 in flight, raw bodies kept',
+  referenceWhat:
+    'psql \\copy of the same rows and bodies from files into the same keyed tables, without triggers',
+  target: { of: 'ratio', least: 0.45 },
+  async prepare({ quick }) {
+    await using started = new AsyncDisposableStack()
+    const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 4_000 : 20_000 }))
+    const folder = started.use(await temporaryFolder()).path
+    {
+      await using first = await yard.warehouse('first')
+      await yard.sync(first)
+      for (const table of filledTables) await dump(first.pool, table, join(folder, table))
+    }
+    const all = started.move()
+    return {
+      async measure() {
+        await using warehouse = await yard.warehouse('first')
+        const { inserted, seconds } = await yard.sync(warehouse)
+        return inserted / seconds
+      },
+      async reference() {
+        await using warehouse = await yard.warehouse('first')
+        return yard.evaluations / (await load(warehouse, folder))
+      },
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}
+
+async function dump(pool: pg.Pool, table: string, file: string): Promise<void> {
+  const client = await pool.connect()
+  await pipeline(client.query(copyTo(`copy ${listed(table)} to stdout`)), createWriteStream(file))
+  client.release()
+}
+
+/** Seconds; by psql where there is one, else by the driver. */
+async function load({ url, pool }: BenchWarehouse, folder: string): Promise<number> {
+  const begun = performance.now()
+  const silence = 'set session_replication_role = replica'
+  if (spawnSync('psql', ['--version']).status === 0) {
+    const copies = filledTables.flatMap((table) => [
+      '-c',
+      `\\copy ${listed(table)} from '${join(folder, table)}'`,
+    ])
+    const flags = ['-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-c', silence]
+    const { status, stderr } = spawnSync('psql', [url, ...flags, ...copies])
+    if (status !== 0) throw new Error(`psql: ${String(stderr)}`)
+    return (performance.now() - begun) / 1000
+  }
+  const client = await pool.connect()
+  await client.query(`begin; ${silence}`)
+  for (const table of filledTables)
+    await pipeline(
+      createReadStream(join(folder, table)),
+      client.query(copyFrom(`copy ${listed(table)} from stdin`)),
+    )
+  await client.query('commit; reset session_replication_role')
+  client.release()
+  return (performance.now() - begun) / 1000
+}
+
+function listed(table: string): string {
+  return `${table} (${writtenColumns(table)})`
+}

@@ -1,0 +1,27 @@
+import type { BenchCase } from '../bench-case.ts'
+import { openYard } from '../evaluations-yard.ts'
+
+/** Whether a long load takes more memory than a short one. */
+export const memory: BenchCase = {
+  name: 'memory',
+  unit: 'MB at the peak',
+  what: 'a first sync of 200,000 evaluations in a process of its own',
+  referenceWhat: 'one of 20,000',
+  target: { of: 'ratio', most: 1.05 },
+  turns: 1,
+  async prepare({ quick }) {
+    const [large, small] = quick ? [20_000, 4_000] : [200_000, 20_000]
+    return {
+      measure: () => peakOf(large),
+      reference: () => peakOf(small),
+      [Symbol.asyncDispose]: async () => {},
+    }
+  },
+}
+
+async function peakOf(evaluations: number): Promise<number> {
+  await using yard = await openYard({ rooftops: 8, evaluations })
+  await using warehouse = await yard.warehouse('memory')
+  const { peakMb } = await yard.sync(warehouse)
+  return peakMb
+}

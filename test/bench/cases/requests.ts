@@ -1,0 +1,60 @@
+import type { BenchCase } from '../bench-case.ts'
+import { openYard } from '../evaluations-yard.ts'
+
+const latencyMs = 200
+const inFlight = 32
+
+/** A source that is far away: nothing here may be slower than it. */
+export const farSource: BenchCase = {
+  name: 'far-source',
+  unit: 'evaluations/s',
+  what: `a first sync of 3,000 evaluations from a source that takes ${latencyMs} ms, ${inFlight} in flight`,
+  referenceWhat: `what ${inFlight} in flight can give: ${inFlight / (latencyMs / 1000)} a second`,
+  target: { of: 'ratio', least: 0.97 },
+  async prepare({ quick }) {
+    await using started = new AsyncDisposableStack()
+    const evaluations = quick ? 1_500 : 6_000
+    const yard = started.use(
+      await openYard({ rooftops: 8, evaluations, latencyMs, concurrency: inFlight }),
+    )
+    const all = started.move()
+    return {
+      async measure() {
+        await using warehouse = await yard.warehouse('far')
+        const { requests, seconds } = await yard.sync(warehouse)
+        return requests / seconds
+      },
+      reference: async () => inFlight / (latencyMs / 1000),
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}
+
+/** How many requests a night takes beyond those that the rules demand. */
+export const quietNight: BenchCase = {
+  name: 'quiet-night',
+  unit: 'requests',
+  what: 'a night on which nothing has changed: 4,000 evaluations of 8 rooftops over 60 days, all to be listed again',
+  referenceWhat: 'a list for each window that is due and a read for each evaluation that is',
+  target: { of: 'ratio', most: 1.02 },
+  async prepare() {
+    await using started = new AsyncDisposableStack()
+    const yard = started.use(await openYard({ rooftops: 8, evaluations: 4_000, days: 60 }))
+    const warehouse = started.use(await yard.warehouse('quiet'))
+    await yard.sync(warehouse)
+    let due = 0
+    const all = started.move()
+    return {
+      async measure() {
+        await yard.ask('counts')
+        const { windows, hydrated } = await yard.sync(warehouse)
+        due = windows + hydrated
+        const { lists, reads } = await yard.ask('counts')
+        return lists + reads
+      },
+      // Of the night before; the first does not count.
+      reference: async () => due,
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}

@@ -1,0 +1,85 @@
+import type { BenchCase, BenchOptions } from '../bench-case.ts'
+import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
+import type { DownloadOrder } from '../processes/download-process.ts'
+
+const what = 'a sync of 20,000 known evaluations, each of which is read again and has not changed'
+
+/** What is done with answers that bring nothing new. */
+export const unchanged: BenchCase = {
+  name: 'unchanged',
+  unit: 'evaluations/s',
+  what,
+  referenceWhat: 'the same requests by the same client, the answers thrown away',
+  target: { of: 'ratio', least: 0.8 },
+  async prepare(options) {
+    await using started = new AsyncDisposableStack()
+    const { yard, warehouse } = await loaded(options, started)
+    const order = await requestsOf(yard, warehouse)
+    const client = started.use(yard.process('download-process.ts'))
+    const all = started.move()
+    return {
+      async measure() {
+        const { hydrated, seconds } = await yard.sync(warehouse)
+        return hydrated / seconds
+      },
+      reference: async () => yard.evaluations / (await client.ask<number>(order)),
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}
+
+/** What such a run writes. */
+export const unchangedWal: BenchCase = {
+  name: 'unchanged-wal',
+  unit: 'bytes of WAL an evaluation',
+  what: `${what}; ledger and coverage included`,
+  referenceWhat:
+    'insert … on conflict do update … where it differs, of the same keys: locks every row, changes none',
+  target: { of: 'figure', most: 8 },
+  async prepare(options) {
+    await using started = new AsyncDisposableStack()
+    const { yard, warehouse } = await loaded(options, started)
+    const all = started.move()
+    return {
+      measure: async () => (await warehouse.walOf(() => yard.sync(warehouse))) / yard.evaluations,
+      reference: async () => (await warehouse.walOf(() => conflict(warehouse))) / yard.evaluations,
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    }
+  },
+}
+
+async function loaded(
+  { quick }: BenchOptions,
+  started: AsyncDisposableStack,
+): Promise<{ yard: Yard; warehouse: BenchWarehouse }> {
+  const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 4_000 : 20_000 }))
+  const warehouse = started.use(await yard.warehouse('unchanged'))
+  await yard.sync(warehouse)
+  return { yard, warehouse }
+}
+
+/** Of the last sync: as many lists, with the bounds of its certificates, and all evaluations. */
+async function requestsOf(yard: Yard, { pool, url }: BenchWarehouse): Promise<DownloadOrder> {
+  const seconds = (column: string) => `extract(epoch from ${column})::int`
+  const { rows: lists } = await pool.query(
+    `select dealer_id as rooftop, ${seconds('window_from')} as from, ${seconds('window_until')} as until
+     from ops.window_certificate join core.rooftop using (rooftop_id)`,
+  )
+  const { rows } = await pool.query('select eval_id from core.evaluation')
+  const evalIds = rows.map(({ eval_id }) => Number(eval_id))
+  const { source, rooftops, start } = yard
+  return { warehouse: url, source, rooftops, start, concurrency: 32, lists, evalIds }
+}
+
+async function conflict({ pool }: BenchWarehouse): Promise<void> {
+  for (const table of ['core.evaluation', 'core.photo', 'core.custom_field_value'])
+    await pool.query(
+      `insert into ${table} select * from ${table} on conflict (${keys[table]}) do update set run_id = excluded.run_id where false`,
+    )
+}
+
+const keys: Readonly<Record<string, string>> = {
+  'core.evaluation': 'rooftop_id, eval_id',
+  'core.photo': 'rooftop_id, eval_id, photo_id',
+  'core.custom_field_value': 'rooftop_id, eval_id, field_name',
+}

@@ -1,0 +1,10 @@
+import { columns } from '#src/db/tables.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+
+/** The tables that an evaluation fills, in the order in which they are written. */
+export const filledTables: readonly string[] = [...evaluations.tables, 'raw.payload']
+
+/** What is written of a table; the rest of it Postgres makes itself. */
+export function writtenColumns(table: string): string[] {
+  return columns[table]!.filter(({ generated }) => !generated).map(({ name }) => name)
+}

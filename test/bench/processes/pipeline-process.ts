@@ -1,0 +1,53 @@
+import { openContext } from '#src/context.ts'
+import { openLog } from '#src/log.ts'
+import { runStreams } from '#src/pipeline/run.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { toUnixSeconds } from '#src/values/unix-seconds.ts'
+import { answerMessages } from './bench-process.ts'
+import { type BenchConfig, configOf } from '../bench-config.ts'
+
+/** One sync of the evaluations. */
+export type PipelineOrder = BenchConfig
+
+/** What a sync took. */
+export interface PipelineResult {
+  readonly status: string
+  readonly listed: number
+  readonly hydrated: number
+  readonly inserted: number
+  readonly updated: number
+  readonly windows: number
+  readonly requests: number
+  readonly seconds: number
+  readonly cpuSeconds: number
+  /** Of the process so far, in MB. */
+  readonly peakMb: number
+}
+
+const silent = openLog({
+  level: 'warn',
+  human: false,
+  secrets: [],
+  write: (line) => process.stderr.write(line),
+})
+
+async function sync(order: PipelineOrder): Promise<PipelineResult> {
+  const config = configOf(order)
+  await using context = await openContext(config, silent)
+  const [begun, cpu] = [performance.now(), process.cpuUsage()]
+  const report = await runStreams(context, {
+    plan: { command: 'sync', mode: 'sync', from: toUnixSeconds(config.sync.start), until: null },
+    streams: [evaluations],
+    rooftops: config.rooftops,
+  })
+  const seconds = (performance.now() - begun) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const { listed, hydrated, inserted, updated, windows, requests } = report.streams['evaluations']!
+  return {
+    ...{ status: report.status, listed, hydrated, inserted, updated, windows, requests, seconds },
+    cpuSeconds: (user + system) / 1e6,
+    peakMb: process.resourceUsage().maxRSS / 1024,
+  }
+}
+
+answerMessages((order) => sync(order as PipelineOrder))

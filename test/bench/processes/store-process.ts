@@ -1,0 +1,186 @@
+import { pipeline } from 'node:stream/promises'
+import { type Kysely, sql } from 'kysely'
+import type pg from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { openPool } from '#src/db/connect.ts'
+import { inTransaction, openDb, type Tx } from '#src/db/transaction.ts'
+import { type Incoming, keepPayloads, loadRecords } from '#src/pipeline/load.ts'
+import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { bodyHash } from '#src/values/content-hash.ts'
+import type { RooftopRow } from '#src/values/rooftop.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { configOf } from '../bench-config.ts'
+import { evaluationBody } from '../evaluation-body.ts'
+import { filledTables, writtenColumns } from '../filled-tables.ts'
+import { answerMessages } from './bench-process.ts'
+
+/** How evaluations that stand ready as rows are stored; answered with evaluations a second. */
+export interface StoreOrder {
+  readonly how: StoreWay
+  readonly warehouse: string
+  readonly evaluations: number
+}
+
+/** load: the pipeline's; copy: COPY of its rows without triggers; multi-row and row-by-row: upserts. */
+export type StoreWay = 'load' | 'copy' | 'multi-row' | 'row-by-row'
+
+const batchSize = 1_000
+const day = Date.UTC(2026, 5, 1) / 1000
+
+interface Batch {
+  readonly incoming: readonly Incoming[]
+  readonly payloads: Parameters<typeof keepPayloads>[4]
+}
+
+/** The rows of a batch by table, as COPY writes them. */
+type CopiedBatch = ReadonlyMap<string, string>
+
+let ready:
+  | { batches: readonly Batch[]; copied: CopiedBatch[]; rows: Map<string, object[]>[] }
+  | undefined
+
+async function store({ how, warehouse, evaluations: count }: StoreOrder): Promise<number> {
+  const pool = await openPool(warehouse, { applicationName: 'bench', max: 2 })
+  try {
+    const config = configOf({
+      warehouse,
+      source: 'http://127.0.0.1/v1',
+      rooftops: 1,
+      start: '2026-06-01',
+      concurrency: 1,
+    })
+    await registerRooftops(openDb(pool), config.rooftops)
+    const [rooftop] = await findRooftops(openDb(pool), config.rooftops)
+    ready ??= { batches: batchesOf(rooftop!, count), copied: [], rows: [] }
+    const begun = performance.now()
+    for (let at = 0; at < ready.batches.length; at += 1) await ways[how](pool, rooftop!, at)
+    const seconds = (performance.now() - begun) / 1000
+    if (how === 'load' && ready.copied.length === 0) await remember(pool, ready)
+    return count / seconds
+  } finally {
+    await pool.end()
+  }
+}
+
+const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) => Promise<void>> = {
+  load: async (pool, rooftop, at) => {
+    const { incoming, payloads } = ready!.batches[at]!
+    await inTransaction(pool, async (tx) => {
+      await loadRecords(tx, evaluations, rooftop, incoming, defaultWire.appraisal)
+      await keepPayloads(tx, evaluations.endpoint, rooftop, 1, payloads)
+    })
+  },
+  copy: async (pool, _rooftop, at) => {
+    await inTransaction(pool, async ({ client }) => {
+      await client.query('set local session_replication_role = replica')
+      for (const [table, text] of ready!.copied[at]!)
+        await pipeline(
+          [Buffer.from(text)],
+          client.query(copyFrom(`copy ${table} (${writtenColumns(table)}) from stdin`)),
+        )
+    })
+  },
+  'multi-row': async (pool, _rooftop, at) => {
+    await inTransaction(pool, async (tx) => await upsert(tx, at, 1_000))
+  },
+  'row-by-row': async (pool, _rooftop, at) => {
+    await inTransaction(pool, async (tx) => await upsert(tx, at, 1))
+  },
+}
+
+/** In statements of so many rows, and no more parameters than Postgres takes. */
+async function upsert({ db, client }: Tx, at: number, most: number): Promise<void> {
+  await client.query('set local session_replication_role = replica')
+  for (const [table, rows] of ready!.rows[at]!) {
+    const names = writtenColumns(table)
+    const size = Math.max(1, Math.min(most, Math.floor(60_000 / names.length)))
+    for (let from = 0; from < rows.length; from += size) {
+      const update = Object.fromEntries(names.map((name) => [name, sql.ref(`excluded.${name}`)]))
+      await (db as unknown as Kysely<Record<string, Record<string, unknown>>>)
+        .insertInto(table)
+        .values(rows.slice(from, from + size) as Record<string, unknown>[])
+        .onConflict((conflict) =>
+          conflict.columns(keys.get(table)! as never[]).doUpdateSet(update as never),
+        )
+        .execute()
+    }
+  }
+}
+
+function batchesOf(rooftop: RooftopRow, count: number): Batch[] {
+  const batches: Batch[] = []
+  for (let from = 1; from <= count; from += batchSize) {
+    const ids = Array.from({ length: Math.min(batchSize, count + 1 - from) }, (_, at) => from + at)
+    const texts = ids.map((evalId) =>
+      evaluationBody({ evalId, dealerId: 1, createdAt: day + evalId, revision: 0 }, 1),
+    )
+    const fetchedAt = new Date('2026-06-30T00:00:00Z')
+    const origin = { fetchedAt, runId: 1, listedIn: null }
+    const incoming = ids.map((id, at) => {
+      const record = evaluations.normalise(
+        JSON.parse(texts[at]!),
+        id,
+        rooftop,
+        defaultWire.appraisal,
+      )
+      return { id, record, origin }
+    })
+    const payloads = texts.map((text, at) => ({
+      naturalKey: String(ids[at]),
+      text,
+      hash: bodyHash(text),
+      fetchedAt,
+    }))
+    batches.push({ incoming, payloads })
+  }
+  return batches
+}
+
+const keys = new Map<string, string[]>()
+
+/** What the load wrote, for those that do without it. */
+async function remember(pool: pg.Pool, into: NonNullable<typeof ready>): Promise<void> {
+  for (const { incoming } of into.batches) {
+    const copied = new Map<string, string>()
+    const rows = new Map<string, object[]>()
+    for (const table of filledTables) {
+      const [first, last] = [incoming[0]!.id, incoming.at(-1)!.id]
+      const id = table === 'raw.payload' ? 'natural_key::bigint' : 'eval_id'
+      const chosen = `select ${writtenColumns(table)} from ${table} where ${id} between ${first} and ${last}`
+      copied.set(table, await copyOf(pool, chosen))
+      rows.set(table, (await pool.query(chosen)).rows.map(storable))
+      if (!keys.has(table)) keys.set(table, await keyOf(pool, table))
+    }
+    into.copied.push(copied)
+    into.rows.push(rows)
+  }
+}
+
+/** pg takes an array for an array of Postgres; here it is JSON. */
+function storable(row: object): object {
+  const cells = Object.entries(row).map(([name, value]) => {
+    const isJson = name === 'body' && typeof value === 'object' && value !== null
+    return [name, isJson ? JSON.stringify(value) : value]
+  })
+  return Object.fromEntries(cells)
+}
+
+async function copyOf(pool: pg.Pool, query: string): Promise<string> {
+  const client = await pool.connect()
+  const parts: Buffer[] = []
+  for await (const part of client.query(copyTo(`copy (${query}) to stdout`))) parts.push(part)
+  client.release()
+  return Buffer.concat(parts).toString('utf8')
+}
+
+async function keyOf(pool: pg.Pool, table: string): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select a.attname as name from pg_index as i join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+     where i.indrelid = $1::regclass and i.indisprimary`,
+    [table],
+  )
+  return rows.map(({ name }) => name)
+}
+
+answerMessages((order) => store(order as StoreOrder))
