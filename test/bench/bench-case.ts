@@ -22,6 +22,8 @@ export interface BenchCase {
   readonly target: Target
   /** Measured so often, after one turn that does not count; default 5. Once: what takes long, in processes of its own. */
   readonly turns?: 1
+  /** Counted, not timed: the same on every machine. Only such a figure fails a run. */
+  readonly counted?: boolean
   prepare(options: BenchOptions): Promise<PreparedCase>
 }
 
@@ -40,6 +42,7 @@ export interface CaseResult {
   readonly references: readonly number[]
   readonly ratios: readonly number[]
   readonly target: Target
+  readonly counted: boolean
   readonly met: boolean
 }
 
@@ -67,6 +70,7 @@ export async function runCase(bench: BenchCase, options: BenchOptions): Promise<
     references: found.map(({ reference }) => reference),
     ratios,
     target,
+    counted: bench.counted ?? false,
     met: judged >= (target.least ?? -Infinity) && judged <= (target.most ?? Infinity),
   }
 }

@@ -1,28 +1,44 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type BenchCase, runCase } from './bench-case.ts'
+import { type BenchCase, type CaseResult, runCase } from './bench-case.ts'
 import { firstLoad } from './cases/first-load.ts'
 import { memory } from './cases/memory.ts'
 import { farSource, quietNight } from './cases/requests.ts'
 import { storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
 import { unchanged, unchangedWal } from './cases/unchanged.ts'
+import { firstRequests, statements, unchangedRows } from './cases/counted.ts'
 import { csvTyped } from './cases/csv-typed.ts'
 import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
 import { marts } from './cases/marts.ts'
 import { sandboxGeteval } from './cases/sandbox-geteval.ts'
+import { resultChart } from './chart.ts'
 import { resultTable } from './table.ts'
 
 const cases: readonly BenchCase[] = [
   ...[storeCopy, storeMultiRow, storeRowByRow, firstLoad, unchanged, unchangedWal],
-  ...[farSource, quietNight, memory, csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],
+  ...[
+    firstRequests,
+    statements,
+    unchangedRows,
+    farSource,
+    quietNight,
+    memory,
+    csvTyped,
+    csvWarehouse,
+    csvCopy,
+    marts,
+    sandboxGeteval,
+  ],
 ]
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    counted: { type: 'boolean', default: false },
     case: { type: 'string', multiple: true, default: [] },
     json: { type: 'string' },
+    svg: { type: 'string' },
   },
 })
 const names = cases.map(({ name }) => name)
@@ -31,9 +47,11 @@ if (unknown.length > 0) {
   console.error(`There is no case ${unknown.join(', ')}. Cases: ${names.join(', ')}.`)
   process.exit(2)
 }
-const wanted = cases.filter(({ name }) => values.case.length === 0 || values.case.includes(name))
+const wanted = cases
+  .filter(({ name }) => values.case.length === 0 || values.case.includes(name))
+  .filter(({ counted = false }) => counted || !values.counted)
 
-const results = []
+const results: CaseResult[] = []
 for (const one of wanted) {
   console.error(`${one.name}: ${one.what}; reference: ${one.referenceWhat}`)
   results.push(await runCase(one, { quick: values.quick }))
@@ -44,4 +62,6 @@ if (values.json !== undefined) {
   const run = { at: new Date().toISOString(), quick: values.quick, ...machine, cases: results }
   writeFileSync(values.json, `${JSON.stringify(run, null, 2)}\n`)
 }
-if (results.some(({ met }) => !met)) process.exitCode = 1
+if (values.svg !== undefined) writeFileSync(values.svg, resultChart(results))
+// Seconds tell of the machine too; what is counted does not.
+if (results.some(({ counted, met }) => counted && !met)) process.exitCode = 1

@@ -1,4 +1,4 @@
-import { type Target, type BenchCase, type BenchOptions, type PreparedCase } from '../bench-case.ts'
+import type { Target, BenchCase, BenchOptions, PreparedCase } from '../bench-case.ts'
 import { openYard } from '../evaluations-yard.ts'
 import { startProcess } from '../processes/bench-process.ts'
 import type { StoreOrder, StoreWay } from '../processes/store-process.ts'

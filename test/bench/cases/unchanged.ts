@@ -1,5 +1,6 @@
-import type { BenchCase, BenchOptions } from '../bench-case.ts'
+import type { BenchCase } from '../bench-case.ts'
 import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
+import { writtenColumns } from '../filled-tables.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
 const what = 'a sync of 20,000 known evaluations, each of which is read again and has not changed'
@@ -11,9 +12,9 @@ export const unchanged: BenchCase = {
   what,
   referenceWhat: 'the same requests by the same client, the answers thrown away',
   target: { of: 'ratio', least: 0.8 },
-  async prepare(options) {
+  async prepare() {
     await using started = new AsyncDisposableStack()
-    const { yard, warehouse } = await loaded(options, started)
+    const { yard, warehouse } = await loaded(started)
     const order = await requestsOf(yard, warehouse)
     const client = started.use(yard.process('download-process.ts'))
     const all = started.move()
@@ -32,13 +33,14 @@ export const unchanged: BenchCase = {
 export const unchangedWal: BenchCase = {
   name: 'unchanged-wal',
   unit: 'bytes of WAL an evaluation',
+  counted: true,
   what: `${what}; ledger and coverage included`,
   referenceWhat:
     'insert … on conflict do update … where it differs, of the same keys: locks every row, changes none',
   target: { of: 'figure', most: 8 },
-  async prepare(options) {
+  async prepare() {
     await using started = new AsyncDisposableStack()
-    const { yard, warehouse } = await loaded(options, started)
+    const { yard, warehouse } = await loaded(started)
     const all = started.move()
     return {
       measure: async () => (await warehouse.walOf(() => yard.sync(warehouse))) / yard.evaluations,
@@ -49,10 +51,9 @@ export const unchangedWal: BenchCase = {
 }
 
 async function loaded(
-  { quick }: BenchOptions,
   started: AsyncDisposableStack,
 ): Promise<{ yard: Yard; warehouse: BenchWarehouse }> {
-  const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 4_000 : 20_000 }))
+  const yard = started.use(await openYard({ rooftops: 8, evaluations: 20_000 }))
   const warehouse = started.use(await yard.warehouse('unchanged'))
   await yard.sync(warehouse)
   return { yard, warehouse }
@@ -72,10 +73,14 @@ async function requestsOf(yard: Yard, { pool, url }: BenchWarehouse): Promise<Do
 }
 
 async function conflict({ pool }: BenchWarehouse): Promise<void> {
-  for (const table of ['core.evaluation', 'core.photo', 'core.custom_field_value'])
+  for (const [table, key] of Object.entries(keys)) {
+    const names = writtenColumns(table)
+    const first = key.split(', ')[0]
     await pool.query(
-      `insert into ${table} select * from ${table} on conflict (${keys[table]}) do update set run_id = excluded.run_id where false`,
+      `insert into ${table} (${names}) select ${names} from ${table}
+       on conflict (${key}) do update set ${first} = excluded.${first} where false`,
     )
+  }
 }
 
 const keys: Readonly<Record<string, string>> = {

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { runStreams } from '#src/pipeline/run.ts'
@@ -18,6 +19,8 @@ export interface PipelineResult {
   readonly updated: number
   readonly windows: number
   readonly requests: number
+  /** Sent to Postgres. */
+  readonly statements: number
   readonly seconds: number
   readonly cpuSeconds: number
   /** Of the process so far, in MB. */
@@ -31,9 +34,17 @@ const silent = openLog({
   write: (line) => process.stderr.write(line),
 })
 
+let statements = 0
+const send = pg.Client.prototype.query
+pg.Client.prototype.query = function (this: pg.Client, ...statement: unknown[]) {
+  statements += 1
+  return Reflect.apply(send, this, statement)
+} as typeof send
+
 async function sync(order: PipelineOrder): Promise<PipelineResult> {
   const config = configOf(order)
   await using context = await openContext(config, silent)
+  statements = 0
   const [begun, cpu] = [performance.now(), process.cpuUsage()]
   const report = await runStreams(context, {
     plan: { command: 'sync', mode: 'sync', from: toUnixSeconds(config.sync.start), until: null },
@@ -44,7 +55,17 @@ async function sync(order: PipelineOrder): Promise<PipelineResult> {
   const { user, system } = process.cpuUsage(cpu)
   const { listed, hydrated, inserted, updated, windows, requests } = report.streams['evaluations']!
   return {
-    ...{ status: report.status, listed, hydrated, inserted, updated, windows, requests, seconds },
+    ...{
+      status: report.status,
+      listed,
+      hydrated,
+      inserted,
+      updated,
+      windows,
+      requests,
+      statements,
+      seconds,
+    },
     cpuSeconds: (user + system) / 1e6,
     peakMb: process.resourceUsage().maxRSS / 1024,
   }

@@ -1,0 +1,87 @@
+import type { BenchCase, PreparedCase } from '../bench-case.ts'
+import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
+import type { PipelineResult } from '../processes/pipeline-process.ts'
+
+const evaluations = 2_000
+const rooftops = 4
+const what = `${evaluations.toLocaleString('en')} evaluations of ${rooftops} rooftops`
+
+interface Measured {
+  readonly yard: Yard
+  readonly warehouse: BenchWarehouse
+}
+
+/** The requests of a first load. */
+export const firstRequests: BenchCase = {
+  ...{ name: 'first-requests', unit: 'requests', counted: true, turns: 1 },
+  what: `a first sync of ${what} by a list that tells nothing of its limits`,
+  referenceWhat: 'a read for each evaluation and a list for each window',
+  target: { of: 'ratio', most: 1.1 },
+  prepare: () =>
+    onEmpty(async ({ yard, warehouse }) => {
+      const { windows, hydrated } = await yard.sync(warehouse)
+      const { lists, reads } = await yard.ask('counts')
+      return { figure: lists + reads, reference: windows + hydrated }
+    }),
+}
+
+/** Statements to Postgres. */
+export const statements: BenchCase = {
+  ...{ name: 'statements', unit: 'statements', counted: true, turns: 1 },
+  what: `a first sync of ${what}: statements to Postgres, those of the waiting left out`,
+  referenceWhat: 'a statement for each evaluation',
+  target: { of: 'ratio', most: 1 },
+  prepare: () =>
+    onEmpty(async ({ yard, warehouse }) => {
+      const { statements: figure, inserted } = await yard.sync(warehouse)
+      return { figure, reference: inserted }
+    }),
+}
+
+/** Rows that a run writes although nothing has changed. */
+export const unchangedRows: BenchCase = {
+  ...{ name: 'unchanged-rows', unit: 'rows of data', counted: true, turns: 1 },
+  what: `a sync of ${what}, all read again and unchanged: rows of core, pii and raw inserted, updated or deleted`,
+  referenceWhat: 'rows that the first sync wrote',
+  target: { of: 'figure', most: 0 },
+  prepare: () =>
+    onEmpty(async ({ yard, warehouse }) => {
+      const reference = await rowsOf(warehouse, () => yard.sync(warehouse))
+      return { figure: await rowsOf(warehouse, () => yard.sync(warehouse)), reference }
+    }),
+}
+
+/** Both figures come of one look at an empty warehouse. */
+async function onEmpty(
+  look: (on: Measured) => Promise<{ readonly figure: number; readonly reference: number }>,
+): Promise<PreparedCase> {
+  await using started = new AsyncDisposableStack()
+  const yard = started.use(await openYard({ rooftops, evaluations }))
+  const warehouse = started.use(await yard.warehouse('counted'))
+  await yard.ask('counts')
+  const { figure, reference } = await look({ yard, warehouse })
+  return {
+    measure: async () => figure,
+    reference: async () => reference,
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+async function rowsOf(
+  { pool }: BenchWarehouse,
+  work: () => Promise<PipelineResult>,
+): Promise<number> {
+  const before = await written(pool)
+  await work()
+  return (await written(pool)) - before
+}
+
+async function written(pool: BenchWarehouse['pool']): Promise<number> {
+  // What a session has counted is told when it has been idle for a moment, or has ended.
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  const { rows } = await pool.query(
+    `select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::float8 as count
+     from pg_stat_user_tables where schemaname in ('core', 'pii', 'raw')`,
+  )
+  return rows[0].count
+}
