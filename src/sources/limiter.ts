@@ -1,5 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { sleep } from '../values/sleep.ts'
+import { Pace, usedShare } from './pace.ts'
+import { Turns } from './turns.ts'
 
 /** The longest that a call waits for a blocked key. Beyond it the work goes back to the pipeline instead of holding a slot. */
 export const longestBlockMs = 15 * 60_000
@@ -15,20 +17,73 @@ export class KeyBlocked extends Error {
   }
 }
 
+/** How a limiter begins. */
+export interface LimiterOptions {
+  readonly max: number
+  readonly initial?: number
+  readonly budget?: ((limiter: LimitedKey) => KeyBudget) | undefined
+}
+
+/** What a limiter tells its budget, and lets it set. */
+export interface LimitedKey {
+  readonly max: number
+  readonly inFlight: number
+  readonly concurrency: number
+  readonly blockedUntil: Date | null
+  /** Calls that wait for a slot or for their send time. */
+  readonly waiting: number
+  /** At most so many calls in flight from now on, whatever this process has learnt: its share of the key. */
+  allow(share: number): void
+  /** No new call starts before so many ms have passed. */
+  block(ms: number): void
+  /** What calls have to tell that were sent before now is known already. */
+  forget(): void
+}
+
+/** How fast a key may be used, beyond the calls in flight; shared with other processes or not. */
+export interface KeyBudget {
+  /** Null: a call may go now. Else true at its send time, false when the key's blocks have to be looked at again first.
+   *  Never rejects. */
+  turn(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
+  /** The source said "too many" to a call; `isNew`: to one that was sent since the last throttle. */
+  throttled(isNew: boolean, retryAfterMs: number | undefined): void
+}
+
+/** Makes the budget of a limiter; `keyName` as in the config, `null` for the key of the vehicle-data APIs. */
+export type OpenBudget = (keyName: string | null, limiter: LimitedKey) => KeyBudget
+
+/** A budget of this process alone: an even pace below `requestsPerSecond`; null: none. */
+export function localBudgets(requestsPerSecond: number | null): OpenBudget | undefined {
+  if (requestsPerSecond === null) return undefined
+  return () => {
+    const pace = new Pace()
+    const perSecond = requestsPerSecond * usedShare
+    const turns = new Turns(() => [pace.take(performance.now(), perSecond)])
+    return { turn: (signals) => turns.wait(signals), throttled: () => {} }
+  }
+}
+
 /** Adaptive concurrency of one API key (AIMD): limits are not published [A §8], so it starts low, rises by 1 per `concurrency`
  *  clean answers up to `max`, and halves on a throttle or a fault. All rooftops of a key share one. */
-export class KeyLimiter {
+export class KeyLimiter implements LimitedKey {
   readonly max: number
   readonly #limit: LimitFunction
+  readonly #budget: KeyBudget | undefined
+  /** What this process has learnt; its share of the key may be less. */
+  #level: number
+  #share: number
   #inFlight = 0
   #clean = 0
   #generation = 0
   /** Monotonic (performance.now), so that a step of the wall clock blocks nothing. */
   #blockedUntil = 0
 
-  constructor({ max, initial = 4 }: { readonly max: number; readonly initial?: number }) {
+  constructor({ max, initial = 4, budget }: LimiterOptions) {
     this.max = max
-    this.#limit = pLimit(Math.min(initial, max))
+    this.#level = Math.min(initial, max)
+    this.#share = max
+    this.#limit = pLimit(this.#level)
+    this.#budget = budget?.(this)
   }
 
   /** How many calls may be in flight now. */
@@ -39,6 +94,24 @@ export class KeyLimiter {
   /** How many calls are running now. */
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  get waiting(): number {
+    return this.#limit.pendingCount + this.#limit.activeCount - this.#inFlight
+  }
+
+  allow(share: number): void {
+    this.#share = Math.min(share, this.max)
+    this.#fit()
+  }
+
+  block(ms: number): void {
+    this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms)
+  }
+
+  forget(): void {
+    this.#generation += 1
+    this.#clean = 0
   }
 
   /** Before this instant (our clock) no new call starts; null when the key is not blocked. */
@@ -66,18 +139,21 @@ export class KeyLimiter {
 
   /** A clean answer of a call. */
   onSuccess(generation: number = this.#generation): void {
-    if (generation !== this.#generation || this.concurrency >= this.max) return
+    // Clean answers to a small share say nothing of what more calls would meet.
+    if (generation !== this.#generation || this.#level >= this.#share) return
     this.#clean += 1
     if (this.#clean < this.concurrency) return
     this.#clean = 0
-    this.#limit.concurrency += 1
+    this.#level += 1
+    this.#fit()
   }
 
   /** The source said "too many": halves, and with `retryAfterMs` starts no new call of the key before it has passed. */
   onThrottle(retryAfterMs?: number, generation: number = this.#generation): void {
-    if (retryAfterMs !== undefined)
-      this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + retryAfterMs)
+    if (retryAfterMs !== undefined) this.block(retryAfterMs)
+    const isNew = generation === this.#generation
     this.#halve(generation)
+    this.#budget?.throttled(isNew, retryAfterMs)
   }
 
   /** A timeout, a reset or a 5xx: halves. */
@@ -88,23 +164,33 @@ export class KeyLimiter {
   /** Calls that started before the last halving tell what was already learnt from it: one burst halves once. */
   #halve(generation: number): void {
     if (generation !== this.#generation) return
-    this.#generation += 1
-    this.#clean = 0
-    this.#limit.concurrency = Math.max(1, Math.floor(this.concurrency / 2))
+    this.forget()
+    this.#level = Math.max(1, Math.floor(this.concurrency / 2))
+    this.#fit()
+  }
+
+  #fit(): void {
+    this.#limit.concurrency = Math.max(1, Math.min(this.#level, this.#share))
   }
 
   async #start<T>(
     fn: (generation: number) => Promise<T>,
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<T> {
-    // A call that was cancelled while it queued gives its slot on.
-    for (const signal of signals) signal?.throwIfAborted()
     for (;;) {
+      // A call that was cancelled while it queued gives its slot on.
+      for (const signal of signals) signal?.throwIfAborted()
       const left = this.#blockedUntil - performance.now()
-      if (left <= 0) break
       if (left > longestBlockMs) throw new KeyBlocked(new Date(Date.now() + left))
-      // Woken a moment early, a timer would let a call through before the block ends.
-      await sleep(Math.ceil(left), signals)
+      if (left > 0) {
+        // Woken a moment early, a timer would let a call through before the block ends.
+        await sleep(Math.ceil(left), signals)
+        continue
+      }
+      const turn = this.#budget?.turn(signals) ?? null
+      if (turn === null) break
+      // A throttle may have come while it waited for its turn.
+      if ((await turn) && this.#blockedUntil <= performance.now()) break
     }
     this.#inFlight += 1
     try {

@@ -48,7 +48,9 @@ async function start<Reach extends Effect>(
     ...settings,
     now: () => new Date(),
   })
-  const vehicleData = new VehicleDataCalls<Reach>(vehicleHttp, 'sekret-vehicle', wire, 2)
+  const vehicleData = new VehicleDataCalls<Reach>(vehicleHttp, 'sekret-vehicle', wire, {
+    concurrency: 2,
+  })
   open.push(
     () => source[Symbol.asyncDispose](),
     () => http.close(),

@@ -3,7 +3,8 @@ import type { Effect, Operation } from '../../contract/operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import type { AttemptReport, HttpAnswer, HttpRequest, HttpSource } from '../http.ts'
 import type { AnswerContext, Ruling } from '../http-fault.ts'
-import { KeyLimiter } from '../limiter.ts'
+import { KeyLimiter, type OpenBudget } from '../limiter.ts'
+import { Refusals } from '../refusals.ts'
 import { type CallContent, requestOf } from '../request-of.ts'
 import {
   type AccessKey,
@@ -32,6 +33,16 @@ export interface RooftopCall<Reach extends Effect>
   readonly rulings?: (refused: string) => Readonly<Record<number, Ruling>>
 }
 
+/** How far the calls of each key may go. */
+export interface CallLimits {
+  /** Requests at once. */
+  readonly concurrency: number
+  /** Default: none beyond that. */
+  readonly budget?: OpenBudget | undefined
+  /** A key that is refused for many rooftops is not tried with the others: for runs, whose rooftops are many. Default: each is tried. */
+  readonly restsWhenRefused?: boolean
+}
+
 /** Sends the calls of the appraisal service with the rooftop's key; a key's rooftops share one limiter. `Reach` is what
  *  the calls may do upstream. SyncError `abort` when a rooftop names an unknown key, and on 401 and 403 [A §5.1]. */
 export class RooftopCalls<Reach extends Effect> {
@@ -39,17 +50,25 @@ export class RooftopCalls<Reach extends Effect> {
   readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #limiters = new Map<string, KeyLimiter>()
   readonly #wire: WireSettings
+  readonly #refusals: Refusals | undefined
 
   constructor(
     http: HttpSource,
     keys: ReadonlyMap<string, AccessKey>,
     wire: WireSettings,
-    concurrency: number,
+    { concurrency, budget, restsWhenRefused = false }: CallLimits,
   ) {
     this.#http = http
     this.#keys = keys
     this.#wire = wire
-    for (const name of keys.keys()) this.#limiters.set(name, new KeyLimiter({ max: concurrency }))
+    this.#refusals = restsWhenRefused ? new Refusals() : undefined
+    for (const name of keys.keys()) {
+      const limiter = new KeyLimiter({
+        max: concurrency,
+        budget: budget && ((key) => budget(name, key)),
+      })
+      this.#limiters.set(name, limiter)
+    }
   }
 
   /** `undefined` when there is no such key. */
@@ -80,7 +99,17 @@ export class RooftopCalls<Reach extends Effect> {
   }
 
   /** One call; repeated while it may help, unless a repeat could do it twice. */
-  async send({
+  async send(call: RooftopCall<Reach>): Promise<HttpAnswer> {
+    const { rooftop, operation, rulings } = call
+    // Where a caller rules itself, a refusal may be about the evaluation or the region [A §7].
+    const refusals = rulings === undefined ? this.#refusals : undefined
+    if (refusals === undefined) return await this.#send(call)
+    const { keyName, uid: rooftopUid } = rooftop
+    const use = { keyName, operation: operation.name, rooftopUid }
+    return await refusals.watch(use, () => this.#send(call))
+  }
+
+  async #send({
     operation,
     rooftop,
     naturalKey,

@@ -6,7 +6,7 @@ import { type AnswerContext, quoteError } from '../http-fault.ts'
 import { KeyLimiter } from '../limiter.ts'
 import { SourceClock } from '../source-clock.ts'
 import type { AccessKey, RooftopAccess } from './access.ts'
-import { type CallOptions, RooftopCalls } from './calls.ts'
+import { type CallLimits, type CallOptions, RooftopCalls } from './calls.ts'
 import { getEvaluation, listEvaluations, listUsers } from '../../contract/appraisal/evaluations.ts'
 import type { User } from '../../contract/appraisal/shapes.ts'
 import type { Effect } from '../../contract/operation.ts'
@@ -52,7 +52,7 @@ export interface FetchedUsers {
 }
 
 /** The settings of a client: the config's `appraisal`, `keys`, `wire.appraisal` and `http`, completed. */
-export interface AppraisalClientOptions {
+export interface AppraisalClientOptions extends Pick<CallLimits, 'budget' | 'restsWhenRefused'> {
   readonly baseUrl: string
   readonly keys: Readonly<Record<string, AccessKey>> | ReadonlyMap<string, AccessKey>
   readonly wire: AppraisalWire
@@ -82,7 +82,9 @@ export function openRooftopCalls<Reach extends Effect>(
     log,
   })
   const settings = { ...defaultWire, appraisal: wire }
-  return { http, calls: new RooftopCalls(http, keys, settings, options.http.concurrency) }
+  const { budget, restsWhenRefused = false } = options
+  const limits = { concurrency: options.http.concurrency, budget, restsWhenRefused }
+  return { http, calls: new RooftopCalls(http, keys, settings, limits) }
 }
 
 /** The reads of the appraisal service; what each status means at each endpoint is decided here.

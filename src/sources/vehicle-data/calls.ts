@@ -6,7 +6,7 @@ import type { AnswerContext } from '../http-fault.ts'
 import { KeyLimiter } from '../limiter.ts'
 import { type CallContent, requestOf } from '../request-of.ts'
 import { rulingsOf } from '../rulings.ts'
-import type { CallOptions } from '../appraisal/calls.ts'
+import type { CallLimits, CallOptions } from '../appraisal/calls.ts'
 
 /** A call of the vehicle-data APIs. `naturalKey` is what it is about, e.g. a VIN, for messages. */
 export interface VehicleDataCall<Reach extends Effect>
@@ -26,11 +26,19 @@ export class VehicleDataCalls<Reach extends Effect> {
   readonly #wire: WireSettings
   readonly #limiter: KeyLimiter
 
-  constructor(http: HttpSource, apiKey: string | null, wire: WireSettings, concurrency: number) {
+  constructor(
+    http: HttpSource,
+    apiKey: string | null,
+    wire: WireSettings,
+    { concurrency, budget }: Pick<CallLimits, 'concurrency' | 'budget'>,
+  ) {
     this.#http = http
     this.#apiKey = apiKey
     this.#wire = wire
-    this.#limiter = new KeyLimiter({ max: concurrency })
+    this.#limiter = new KeyLimiter({
+      max: concurrency,
+      budget: budget && ((key) => budget(null, key)),
+    })
   }
 
   /** What errors about an answer's body need to know. */

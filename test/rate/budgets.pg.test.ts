@@ -1,0 +1,269 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type pg from 'pg'
+import { openLog } from '#src/log.ts'
+import { RateBudgets } from '#src/rate/rate-budgets.ts'
+import { KeyLimiter } from '#src/sources/limiter.ts'
+import { until } from '../support/child.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+/** A process that uses key `north`: its limiter and its part of the budget. */
+function host(pool: pg.Pool, { perSecond = null, max = 8 }: HostOptions = {}) {
+  const lines: string[] = []
+  const write = (line: string) => lines.push(line)
+  const log = openLog({ level: 'info', human: false, secrets: [], write })
+  const budgets = new RateBudgets(pool, log, perSecond)
+  const limiter = new KeyLimiter({ max, budget: (key) => budgets.open('north', key) })
+  const close = () => budgets[Symbol.asyncDispose]()
+  return { budgets, limiter, lines, [Symbol.asyncDispose]: close }
+}
+
+interface HostOptions {
+  readonly perSecond?: number | null
+  readonly max?: number
+}
+
+interface Row {
+  readonly rate: number | null
+  readonly generation: number
+  readonly strikes: number
+  readonly blocked: boolean
+}
+
+async function rowOf(pool: pg.Pool): Promise<Row> {
+  const { rows } = await pool.query<Row>(
+    `select rate, generation, strikes, blocked_until > clock_timestamp() as blocked
+     from ops.rate_budget where key_name = 'appraisal/north'`,
+  )
+  return rows[0]!
+}
+
+/** Puts the last throttle and its block so far into the past. */
+async function pass(pool: pg.Pool, minutes: number): Promise<void> {
+  await pool.query(
+    `update ops.rate_budget set
+       raised_at = clock_timestamp() - $1 * interval '1 minute' - interval '1 second',
+       throttled_at = throttled_at - $1 * interval '1 minute',
+       blocked_until = null`,
+    [minutes],
+  )
+}
+
+test('a burst of throttles on two hosts cuts the rate by half once, and the next burst again', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await using one = host(pool, { perSecond: 100 })
+  await using two = host(pool, { perSecond: 100 })
+  const burst = async () => {
+    const hosts = [one, one, one, two, two].map(({ limiter }) => limiter)
+    const sent = await Promise.all(hosts.map((limiter) => limiter.run(async (at) => at)))
+    for (const [at, limiter] of hosts.entries()) limiter.onThrottle(0, sent[at]!)
+  }
+  const bothHear = async (perSecond: number) => {
+    const hears = ({ budgets }: typeof one) => budgets.readings()[0]!.perSecond === perSecond
+    await until(async () => {
+      await Promise.all([one, two].map(({ limiter }) => limiter.run(async () => undefined)))
+      return [one, two].every(hears)
+    })
+  }
+
+  await burst()
+  await bothHear(47.5)
+  expect(await rowOf(pool)).toMatchObject({ rate: 47.5, generation: 1 })
+
+  await burst()
+  await bothHear(23.75)
+  expect(await rowOf(pool)).toMatchObject({ rate: 23.75, generation: 2 })
+})
+
+test('a Retry-After of one host stops the other within a second, for calls that wait too', async () => {
+  await using database = await createTestDatabase()
+  await using one = host(database.pool)
+  await using two = host(database.pool)
+  const sent: number[] = []
+  const began = performance.now()
+  const stop = new AbortController()
+  const caller = (async () => {
+    while (!stop.signal.aborted)
+      await two.limiter.run(async () => {
+        sent.push(performance.now() - began)
+        await sleep(5)
+      }, stop.signal)
+  })().catch(() => undefined)
+  await one.limiter.run(async (generation) => one.limiter.onThrottle(4000, generation))
+  const toldAt = performance.now() - began
+
+  await sleep(3000)
+  await until(() => (sent.at(-1) ?? 0) > toldAt + 3900)
+  stop.abort()
+  await caller
+
+  const silence = sent.filter((at) => at > toldAt + 1000 && at < toldAt + 3900)
+  expect(sent.some((at) => at < toldAt + 1000)).toBe(true)
+  expect(silence).toEqual([])
+})
+
+test('a block is known to a process that starts later, and one too long to wait for is told at once', async () => {
+  await using database = await createTestDatabase()
+  {
+    await using gone = host(database.pool)
+    await gone.limiter.run(async (generation) => gone.limiter.onThrottle(3_600_000, generation))
+  }
+  await using later = host(database.pool)
+
+  await expect(later.limiter.run(async () => 'sent')).rejects.toThrow('asked to wait until')
+  expect(later.budgets.readings()[0]!.blockedUntil!.getTime()).toBeGreaterThan(
+    Date.now() + 3_500_000,
+  )
+})
+
+test('a Retry-After of years blocks the others for a day at most', async () => {
+  await using database = await createTestDatabase()
+  await using one = host(database.pool)
+  await one.limiter.run(async (generation) => one.limiter.onThrottle(1e15, generation))
+  await one[Symbol.asyncDispose]()
+
+  const { rows } = await database.pool.query(
+    `select blocked_until < clock_timestamp() + interval '25 hours' as bounded from ops.rate_budget`,
+  )
+  expect(rows).toEqual([{ bounded: true }])
+})
+
+test('a throttle without Retry-After blocks every host for a random while, longer with every strike', async () => {
+  await using database = await createTestDatabase()
+  await using one = host(database.pool, { perSecond: 100 })
+  for (let strike = 1; strike <= 3; strike += 1) {
+    await one.limiter.run(async (generation) => one.limiter.onThrottle(undefined, generation))
+    await until(async () => (await rowOf(database.pool)).strikes === strike)
+    await database.pool.query('update ops.rate_budget set blocked_until = null')
+  }
+
+  expect(await rowOf(database.pool)).toMatchObject({ strikes: 3, rate: 11.875 })
+})
+
+test('clean minutes raise the rate by a tenth of the ceiling each, up to it', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await using one = host(pool, { perSecond: 100 })
+  await one.limiter.run(async (generation) => one.limiter.onThrottle(0, generation))
+  await until(async () => (await rowOf(pool))?.rate === 47.5)
+
+  await pass(pool, 2)
+  await one.limiter.run(async () => undefined)
+  await until(async () => (await rowOf(pool)).rate !== 47.5)
+  expect((await rowOf(pool)).rate).toBeCloseTo(47.5 + 2 * 9.5)
+  expect((await rowOf(pool)).strikes).toBe(0)
+
+  await pass(pool, 10)
+  await one.limiter.run(async () => undefined)
+  await until(async () => (await rowOf(pool)).rate === null)
+  await until(async () => {
+    await one.limiter.run(async () => undefined)
+    return one.budgets.readings()[0]!.perSecond === 95
+  })
+})
+
+test('without a ceiling the rate under way is learnt from a throttle, and let go once it has doubled', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await using one = host(pool)
+  await Promise.all(Array.from({ length: 40 }, () => one.limiter.run(async () => undefined)))
+  await one.limiter.run(async (generation) => one.limiter.onThrottle(0, generation))
+  await until(async () => (await rowOf(pool)).rate !== null)
+
+  const { rate } = await rowOf(pool)
+  expect(rate).toBeGreaterThanOrEqual(10)
+  expect(rate).toBeLessThanOrEqual(20.5)
+
+  await pass(pool, 40)
+  await until(async () => {
+    await one.limiter.run(async () => undefined)
+    return (await rowOf(pool)).rate === null
+  })
+})
+
+test('a lone throttle of a key that was hardly used blocks it, and teaches no rate; a second one does', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await using one = host(pool)
+  const throttle = () =>
+    one.limiter.run(async (generation) => one.limiter.onThrottle(100, generation))
+
+  await throttle()
+  await until(async () => (await rowOf(pool))?.generation === 1)
+  expect(await rowOf(pool)).toMatchObject({ rate: null, blocked: true })
+
+  await throttle()
+  await until(async () => (await rowOf(pool)).generation === 2)
+  expect((await rowOf(pool)).rate).toBe(2)
+})
+
+test('hosts share the calls in flight, and who leaves gives its share back', async () => {
+  await using database = await createTestDatabase()
+  await using one = host(database.pool, { max: 8 })
+  const stop = new AbortController()
+  const keepBusy = ({ limiter }: ReturnType<typeof host>) =>
+    Array.from({ length: 20 }, async () => {
+      while (!stop.signal.aborted) {
+        await limiter.run(() => sleep(5))
+        limiter.onSuccess()
+      }
+    })
+  const busy = keepBusy(one)
+  const reading = () => one.budgets.readings()[0]!
+  {
+    await using two = host(database.pool, { max: 8 })
+    const task = Array.from({ length: 20 }, () => two.limiter.run(() => sleep(1500)))
+    await until(() => reading().share === 4 && reading().processes === 2)
+    expect(reading().concurrency).toBe(4)
+    await Promise.all(task)
+  }
+
+  await until(() => reading().share === 8 && reading().processes === 1)
+  await until(() => reading().concurrency === 8)
+  stop.abort()
+  await Promise.all(busy)
+})
+
+test('when Postgres goes away, calls go on at the pace that was known, and the log says so once', async () => {
+  await using database = await createTestDatabase()
+  await using one = host(database.pool, { perSecond: 100 })
+  await one.limiter.run(async () => undefined)
+  await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  )
+  await database.pool.end()
+
+  const began = performance.now()
+  await Promise.all(Array.from({ length: 20 }, () => one.limiter.run(async () => undefined)))
+  const took = performance.now() - began
+  one.limiter.onThrottle(10)
+  await one.limiter.run(async () => undefined)
+
+  expect(took).toBeGreaterThanOrEqual(150)
+  expect(one.lines.filter((line) => line.includes('cannot be asked'))).toHaveLength(1)
+})
+
+test('closing ends every wait and every timer', async () => {
+  await using database = await createTestDatabase()
+  const one = host(database.pool, { perSecond: 0.5 })
+  const stop = new AbortController()
+  const waiting = Array.from({ length: 4 }, () =>
+    one.limiter.run(async () => undefined, stop.signal),
+  )
+  const ended = Promise.allSettled(waiting)
+  await waiting[0]
+  stop.abort(new Error('closed'))
+  await one[Symbol.asyncDispose]()
+
+  const ends = await ended
+  expect(ends.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'rejected',
+    'rejected',
+  ])
+  expect(one.budgets.readings()[0]!.inFlight).toBe(0)
+  const { rows } = await database.pool.query('select * from ops.rate_member')
+  expect(rows).toEqual([])
+})

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DatabaseClock } from '#src/rate/database-clock.ts'
+import { Peak } from '#src/rate/peak.ts'
+import { sharesOf } from '#src/rate/share.ts'
+import { Pace } from '#src/sources/pace.ts'
+
+const members = fc.uniqueArray(
+  fc.record({ id: fc.string({ minLength: 1, maxLength: 4 }), demand: fc.nat(300) }),
+  { minLength: 1, maxLength: 30, selector: ({ id }) => id },
+)
+
+test('the shares are all that the key has, and at least one each', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
+      const shares = sharesOf(cap, all)
+
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(Math.max(cap, all.length))
+      expect(Math.min(...shares)).toBeGreaterThanOrEqual(1)
+    }),
+  )
+})
+
+test('every process comes to the same shares, in whatever order it knows the others', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 256 }), members, fc.nat(29), (cap, all, turn) => {
+      const at = turn % all.length
+      const turned = [...all.slice(at), ...all.slice(0, at)]
+      const shares = sharesOf(cap, all)
+
+      expect(sharesOf(cap, turned)).toEqual([...shares.slice(at), ...shares.slice(0, at)])
+    }),
+  )
+})
+
+test('nobody is given less than it wants while another has more than it wants and more than it', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
+      const shares = sharesOf(cap, all)
+      const isShort = (at: number) => shares[at]! < Math.max(1, all[at]!.demand)
+
+      for (const [one] of all.entries())
+        for (const [other] of all.entries())
+          if (isShort(one)) expect(shares[other]! - shares[one]!).toBeLessThanOrEqual(1)
+    }),
+  )
+})
+
+test('one process alone has all of it', () => {
+  expect(sharesOf(8, [{ id: 'a', demand: 0 }])).toEqual([8])
+})
+
+test('send times are never nearer to each other than the rate allows, and none is in the past', () => {
+  const asks = fc.array(
+    fc.record({
+      wait: fc.double({ min: 0, max: 500, noNaN: true }),
+      count: fc.integer({ min: 1, max: 9 }),
+    }),
+    { minLength: 1, maxLength: 50 },
+  )
+  fc.assert(
+    fc.property(fc.double({ min: 0.5, max: 500, noNaN: true }), asks, (perSecond, all) => {
+      const pace = new Pace()
+      let now = 0
+      let free = 0
+      for (const { wait, count } of all) {
+        now += wait
+        const at = pace.take(now, perSecond, count)
+
+        expect(at).toBeGreaterThanOrEqual(now)
+        expect(at).toBeGreaterThanOrEqual(free - 1e-6)
+        free = at + (count * 1000) / perSecond
+      }
+    }),
+  )
+})
+
+test('the database clock is never further off than half of the quickest answer took', () => {
+  const answers = fc.array(
+    fc.record({
+      wait: fc.nat(1000),
+      there: fc.double({ min: 0, max: 300, noNaN: true }),
+      back: fc.double({ min: 0, max: 300, noNaN: true }),
+    }),
+    { minLength: 1, maxLength: 40 },
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: -1e12, max: 1e12 }), answers, (offset, all) => {
+      const clock = new DatabaseClock()
+      let now = 0
+      let quickest = Infinity
+      for (const { wait, there, back } of all) {
+        now += wait
+        clock.learn(now, now + there + back, now + there + offset)
+        quickest = Math.min(quickest, there + back)
+        now += there + back
+      }
+      fc.pre(now < 60_000)
+
+      expect(Math.abs(clock.toLocal(now + offset) - now)).toBeLessThanOrEqual(quickest / 2 + 1e-3)
+    }),
+  )
+})
+
+test('a database whose clock was set is believed at once', () => {
+  const clock = new DatabaseClock()
+  clock.learn(0, 1, 1_000_000)
+  clock.learn(1000, 1010, 91_001_005)
+
+  expect(clock.toLocal(91_001_005)).toBeCloseTo(1005)
+})
+
+test('the busiest of the last ten seconds counts, and older ones are forgotten', () => {
+  const peak = new Peak()
+  for (const at of [1000, 1500, 1999, 2000, 9000]) peak.count(at)
+
+  expect(peak.read(10_999)).toBe(3)
+  expect(peak.read(11_000)).toBe(1)
+  expect(peak.read(60_000)).toBe(0)
+})

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { KeyLimiter, localBudgets } from '#src/sources/limiter.ts'
+import { Turns } from '#src/sources/turns.ts'
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+test('calls go at their send times, first come, first served', async () => {
+  const began = performance.now()
+  let next = began
+  const turns = new Turns((count) => Array.from({ length: count }, () => (next += 30)))
+
+  const sent = await Promise.all(
+    [1, 2, 3].map(async () => ((await turns.wait([])) ? performance.now() - began : null)),
+  )
+
+  for (const [at, time] of sent.entries()) expect(time).toBeGreaterThanOrEqual(30 * at + 28)
+  expect(sent).toEqual([...sent].sort((a, b) => a! - b!))
+})
+
+test('of the send times that a stall has passed over, one is used', async () => {
+  const passed = performance.now() - 1000
+  const later = performance.now() + 200
+  const times = [[passed, passed + 1, passed + 2], [later], [later + 1]]
+  const turns = new Turns(() => times.shift() ?? [])
+  const order: number[] = []
+  const began = performance.now()
+
+  await Promise.all([1, 2, 3].map(() => turns.wait([]).then(() => order.push(performance.now()))))
+
+  expect(order.filter((at) => at - began < 190)).toHaveLength(1)
+})
+
+test('a cancelled call leaves its send time to the next, and clearing sends everybody to look again', async () => {
+  const before = timers()
+  const turns = new Turns((count) => Array.from({ length: count }, () => performance.now() + 40))
+  const stop = new AbortController()
+  const cancelled = turns.wait([stop.signal])
+  const second = turns.wait([])
+  stop.abort()
+
+  expect(await cancelled).toBe(false)
+  expect(await second).toBe(true)
+
+  const waiting = [turns.wait([]), turns.wait([])]
+  turns.clear()
+  expect(await Promise.all(waiting)).toEqual([false, false])
+  expect(timers()).toBeLessThanOrEqual(before)
+})
+
+test('without a warehouse a ceiling paces the process alone', async () => {
+  const budget = localBudgets(100)!
+  const limiter = new KeyLimiter({ max: 8, budget: (key) => budget('north', key) })
+  const began = performance.now()
+
+  await Promise.all(Array.from({ length: 20 }, () => limiter.run(async () => undefined)))
+
+  expect(performance.now() - began).toBeGreaterThanOrEqual((19 * 1000) / 100)
+  expect(localBudgets(null)).toBeUndefined()
+})
