@@ -32,7 +32,7 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
     groups: z
       .array(z.string().min(1, 'is empty').max(130))
       .default([])
-      .describe('Dealer groups of a bi_tenant, as in rooftops[].group; none: it sees nothing'),
+      .describe('Dealer groups of a bi_tenant, as in rooftops[].group: at least one'),
     password: z
       .union([z.literal(''), password])
       .nullable()
@@ -67,5 +67,7 @@ function tellContradictions(
       tell('name', 'stands twice: list every login once')
     if (role !== 'bi_tenant' && groups.length > 0)
       tell('groups', `is for bi_tenant alone: ${role} sees every group, so leave it out`)
+    if (role === 'bi_tenant' && groups.length === 0)
+      tell('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
   }
 }

@@ -1,4 +1,4 @@
--- Rights on the database itself; only its owner may change them. Temporary tables are something to write into, which readers have no
+-- Rights on the database itself; only its owner may change them. Large objects are something to write into as well. Temporary tables are something to write into, which readers have no
 -- need of, and the loader and the owner of the warehouse have.
 with database as (
   select d.oid, d.datname, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba)) as acl, pg_has_role(current_user, d.datdba, 'usage') as may,
@@ -25,5 +25,15 @@ with database as (
     pg_has_role(current_user, n.nspowner, 'usage')
   from pg_namespace as n
   where exists (select from aclexplode(n.nspacl) as acl where acl.grantee = 0 and acl.privilege_type = 'CREATE')
+  union all
+  -- The functions are the superuser's: of a managed server nobody may, and it is not asked for at every grant.
+  select 4, 'nobody else makes large objects in database ' || datname,
+    'revoke execute on function ' || string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text) || ' from public', true
+  from database
+  cross join pg_proc as p
+  where p.oid = any (array['pg_catalog.lo_creat(int)', 'pg_catalog.lo_create(oid)', 'pg_catalog.lo_from_bytea(oid, bytea)']::regprocedure[])
+    and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as acl where acl.grantee = 0)
+    and pg_has_role(current_user, p.proowner, 'usage')
+  group by datname
 )
 select what, statement, may from step order by rank, what

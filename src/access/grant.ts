@@ -6,7 +6,7 @@ import { UsageError } from '../errors.ts'
 import { type LoginState, readSurroundings } from './login-state.ts'
 import { type PasswordTrial, planLogins } from './plan-logins.ts'
 import { assertMayGrant } from './restore.ts'
-import { planRights, take } from './step.ts'
+import { planRights, type Step, take } from './step.ts'
 
 /** What was done, or with `dryRun` would be. */
 export interface GrantReport {
@@ -32,6 +32,8 @@ export interface GrantRequest {
   readonly url: string
   readonly config: Config
   readonly dryRun: boolean
+  /** Takes logins that grant has made and the config no longer names out of our roles, and lets them log in no more. */
+  readonly revokeRemoved?: boolean
 }
 
 /**
@@ -60,7 +62,13 @@ const attempts = 40
 // Shorter than deadlock_timeout (1 s by default): of a loader and us, it is we who give way.
 const lockTimeout = '800ms'
 
-async function tryOnce({ pool, url, config, dryRun }: GrantRequest): Promise<GrantReport> {
+async function tryOnce({
+  pool,
+  url,
+  config,
+  dryRun,
+  revokeRemoved = false,
+}: GrantRequest): Promise<GrantReport> {
   const client = await pool.connect()
   let broken = true
   try {
@@ -77,7 +85,12 @@ async function tryOnce({ pool, url, config, dryRun }: GrantRequest): Promise<Gra
     const rights = await planRights(client)
     const groups = config.rooftops.map(({ group }) => group)
     const people = await planLogins(logins, around, groups, passwordTrial(url))
-    const steps = [...rights.steps, ...people.steps]
+    const unknown = unknownOf(
+      around.logins,
+      logins.map(({ name }) => name),
+    )
+    const removed = revokeRemoved ? unknown.filter(({ isOurs }) => isOurs) : []
+    const steps = [...rights.steps, ...people.steps, ...removed.flatMap(removalSteps)]
     if (!dryRun) await take(client, steps)
     await client.query('commit')
     broken = false
@@ -86,10 +99,7 @@ async function tryOnce({ pool, url, config, dryRun }: GrantRequest): Promise<Gra
       steps: steps.map(({ what, statement, shown }) => ({ what, sql: `${shown ?? statement};` })),
       notes: [...rights.notes, ...people.notes],
       logins: logins.map(({ name, role, groups }) => ({ name, role, groups })),
-      unknownLogins: unknownOf(
-        around.logins,
-        logins.map(({ name }) => name),
-      ),
+      unknownLogins: unknown.filter((login) => !removed.includes(login)),
     }
   } finally {
     if (broken) await client.query('rollback').catch(() => undefined)
@@ -122,6 +132,18 @@ function unknownOf(
         : `revoke ${memberOf.map((role) => pg.escapeIdentifier(role)).join(', ')} from ${login};`
       return { name, roles: memberOf, isOurs, statement }
     })
+}
+
+/** The role stays, for it may own things or be another warehouse's too; and it stays noted as ours, to be taken up again. */
+function removalSteps({ name, roles }: UnknownLogin): Step[] {
+  const login = pg.escapeIdentifier(name)
+  const ours = roles.map((role) => pg.escapeIdentifier(role)).join(', ')
+  return [
+    {
+      what: `login ${name}, which the config no longer names, is in ${roles.join(', ')} no more and logs in no more`,
+      statement: `revoke ${ours} from ${login}; alter role ${login} nologin; delete from ops.bi_access where role_name = ${pg.escapeLiteral(name)}`,
+    },
+  ]
 }
 
 /** Connects as the login would. Where the server asks for no password, any is right. */

@@ -159,6 +159,8 @@ function wantedSettings({
     default_transaction_read_only: isReader ? 'on' : null,
     statement_timeout: timeout === null ? null : `${timeout}s`,
     idle_in_transaction_session_timeout: isReader ? '60s' : null,
+    // A working day: sessions that a tool has forgotten give their place back, and none is cut off over lunch.
+    idle_session_timeout: isReader ? '8h' : null,
     search_path: paths[role],
     timezone: isReader ? 'UTC' : null,
   }

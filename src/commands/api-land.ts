@@ -3,6 +3,8 @@ import { getEvaluation } from '../contract/appraisal/evaluations.ts'
 import type { Operation } from '../contract/operation.ts'
 import { textAt } from '../contract/vehicle-data/reading.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
+import { screenAnswer } from '../erasure/erased-contacts.ts'
+import { awaitErasures } from '../erasure/suppression.ts'
 import { messageOf } from '../errors.ts'
 import { keepPayloads } from '../pipeline/load.ts'
 import { countsOf, fillCounts, writeCounts } from '../streams/vehicle-checks/certificate-counts.ts'
@@ -28,14 +30,22 @@ export interface PaidAnswer {
  *  empty. Never fails: what was paid for must still be shown. */
 export async function keepAnswer(desk: Desk, answer: PaidAnswer): Promise<number | null> {
   const { log } = desk.session
-  const { operation, rooftop, naturalKey, text } = answer
-  if (rooftop === null || naturalKey === null || text.trim() === '') {
+  const { operation, rooftop, naturalKey } = answer
+  if (rooftop === null || naturalKey === null || answer.text.trim() === '') {
     log.info({ operation: operation.name }, 'the answer is kept nowhere: --rooftop keeps it in raw')
     return null
   }
-  const payload = { naturalKey, text, hash: bodyHash(text), fetchedAt: new Date() }
+  const evalId = Number(/^\d{1,15}(?=\/|$)/.exec(naturalKey)?.[0] ?? 0)
   try {
     return await inTransaction(desk.pool, async (tx) => {
+      await awaitErasures(tx)
+      const received = { text: answer.text, endpoint: operation.name }
+      const about = {
+        groupId: rooftop.groupId,
+        evalId: 'evalid' in operation.fields.shape && evalId > 0 ? evalId : null,
+      }
+      const text = await screenAnswer(tx.db, received, about, desk.session.config.wire.appraisal)
+      const payload = { naturalKey, text, hash: bodyHash(text), fetchedAt: new Date() }
       const runId = await insertEndedRun(tx.db, answer)
       await keepPayloads(tx, operation.name, rooftop, runId, [payload])
       return runId

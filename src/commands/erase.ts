@@ -20,6 +20,10 @@ export const erase: CommandDefinition = {
       .option('--phone <p>', 'the customer with this phone number, however it is written')
       .option('--eval <id>', 'the customer of this evaluation')
       .option('--rooftop <uid>', 'with --eval, where two dealer groups know the same id')
+      .option(
+        '--all-people',
+        'everybody who has the e-mail or phone, where several people share it',
+      )
       .option('--reason <text>', 'kept with the receipt')
       .option('--dry-run', 'shows what it would touch, and changes nothing')
       .option('--yes', 'do it without asking'),
@@ -40,8 +44,10 @@ export const erase: CommandDefinition = {
     const { pool, db } = await session.warehouse('write')
     const reason = typeof options['reason'] === 'string' ? options['reason'] : null
     const requestedBy = `${userInfo().username}@${hostname()}`
+    const allPeople = options['allPeople'] === true
+    const request = { subject, reason, requestedBy, allPeople }
     const run = async (dryRun: boolean): Promise<Receipt> =>
-      await eraseCustomer(pool, config.wire.appraisal, { subject, reason, requestedBy, dryRun })
+      await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
     if (isDryRun) {
       const receipt = await run(true)
       session.result({ dryRun: true, ...receipt }, () => linesOf(receipt, null))
@@ -106,8 +112,10 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
   const before = receipt.erasedBefore
   const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
   return [
+    ...(receipt.matched === 0 ? [nobodyLine(receipt)] : []),
     head,
     ...(before === null ? [] : [`It was erased before: erasure ${before}.`]),
+    ...peopleLines(receipt),
     evaluations.length === 0
       ? 'No evaluation carries it.'
       : `Evaluations of the customer: ${namesOf(evaluations)}.`,
@@ -121,6 +129,23 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
       : `Searched ${rescan.tables} tables again: STILL NAMED in ${countsOf(rescan.left)}. See "Personal data" in the README.`,
     'Backups of the database made before now still hold the customer: see "Personal data" in the README.',
   ]
+}
+
+function nobodyLine({ subject, erasureId }: Receipt): string {
+  const list =
+    erasureId === null
+      ? 'it would be put on the suppression list'
+      : 'it is on the suppression list now'
+  return `NOBODY HAS IT: no evaluation and no text of the warehouse carries the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
+}
+
+function peopleLines({ people, subject, erasureId }: Receipt): string[] {
+  if (people.length < 2) return []
+  const lines = people.map((names, index) => `  ${index + 1}: ${namesOf(names)}`)
+  const shared = `${people.length} PEOPLE of different names carry this ${subject.kind}:`
+  const advice =
+    erasureId === null ? ['Erasing all of them takes --all-people; --eval <id> erases one.'] : []
+  return [shared, ...lines, ...advice]
 }
 
 function filesLine({ files }: Receipt, done: FilesRemoved | null): string[] {

@@ -5,12 +5,15 @@ export const grant: CommandDefinition = {
   usage: 'grant',
   summary: 'Makes the roles and logins of access: in the config, and gives them their rights',
   options: (command) =>
-    command.option('--dry-run', 'print the SQL that it would run, change nothing'),
-  examples: ['forecourt grant', 'forecourt grant --dry-run'],
+    command
+      .option('--dry-run', 'print the SQL that it would run, change nothing')
+      .option('--revoke-removed', 'shut out logins that grant made and the config no longer names'),
+  examples: ['forecourt grant', 'forecourt grant --dry-run', 'forecourt grant --revoke-removed'],
   async run(session, options) {
     const dryRun = options['dryRun'] === true
     const { pool, url, config } = await session.warehouse(dryRun ? 'read' : 'write')
-    const report = await grantAccess({ pool, url, config, dryRun })
+    const revokeRemoved = options['revokeRemoved'] === true
+    const report = await grantAccess({ pool, url, config, dryRun, revokeRemoved })
     session.result(report, () => linesOf(report))
     return 0
   },
@@ -30,7 +33,7 @@ function linesOf({ dryRun, steps, notes, logins, unknownLogins }: GrantReport): 
 
 function unknownLine({ name, roles, isOurs, statement }: UnknownLogin): string {
   const whose = isOurs
-    ? 'was made by grant, but the config no longer names it'
+    ? 'was made by grant, but the config no longer names it ("forecourt grant --revoke-removed" shuts it out)'
     : 'is not in this config (made by hand, or for another warehouse of this server)'
   return `The login ${name} is in ${roles.join(', ')} and ${whose}. To take that away: ${statement}`
 }

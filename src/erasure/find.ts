@@ -9,7 +9,7 @@ import {
 } from './needles.ts'
 import { patternsOf } from './pattern.ts'
 import { isSamePerson, type Named, personsOf, readGroups } from './persons.ts'
-import { type Hit, names, scan } from './scan.ts'
+import { type Hit, names } from './scan.ts'
 import { isOfOwnPeople } from './own-people.ts'
 import type { ErasureWork, EvaluationKey } from './work.ts'
 import { phraseOf } from './words.ts'
@@ -95,13 +95,13 @@ function tell(
 type Groups = Awaited<ReturnType<typeof readGroups>>
 
 async function evaluationsNaming(
-  { client, tables }: ErasureWork,
+  { search, tables }: ErasureWork,
   groups: Groups,
   needles: readonly Needle[],
 ): Promise<EvaluationKey[]> {
   const sources = ['pii.evaluation_customer', 'raw.payload', 'ops.quarantine']
   const searched = tables.filter(({ name }) => sources.includes(name))
-  const hits = await scan(client, searched, patternsOf(needles))
+  const hits = await search(searched, patternsOf(needles))
   return evaluationsOf(hits, groups)
 }
 
@@ -115,7 +115,7 @@ function evaluationsOf(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
 
 /** Where else in the warehouse the customer is named. */
 async function beyond(
-  { client, tables, wire }: ErasureWork,
+  { client, tables, wire, search }: ErasureWork,
   groups: Groups,
   asked: readonly Needle[],
   { found, former }: Pick<Findings, 'found' | 'former'>,
@@ -124,7 +124,7 @@ async function beyond(
   const persons = known.flatMap((each) => each.persons)
   const all = distinctNeedles([...asked, ...persons.flatMap(needlesOf)])
   const anyOf = plainNeedles(all)
-  const matches = await scan(client, tables, patternsOf(all, rooftopsOf(known)))
+  const matches = await search(tables, patternsOf(all, rooftopsOf(known)))
   const hits = matches.filter((hit) => names(hit, anyOf))
   const theirs = new Set(known.map(keyOf))
   const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))

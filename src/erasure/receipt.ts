@@ -11,6 +11,10 @@ export interface Receipt {
   readonly at: string
   /** Of an earlier erasure that put the contact on the suppression list; null: it is the first. */
   readonly erasedBefore: number | null
+  /** Evaluations and other rows that carry what was asked for, or name the customer; 0: nobody has it. */
+  readonly matched: number
+  /** Evaluations, former ones included, by the people whom they name: more than one share the e-mail or phone. */
+  readonly people: readonly (readonly EvaluationName[])[]
   /** The customer's evaluations. */
   readonly evaluations: readonly EvaluationName[]
   /** Evaluations of other customers that mentioned this one, or named them as the customer once. */

@@ -13,6 +13,8 @@ export interface ErasureRequest {
   readonly requestedBy: string
   /** Everything is done and undone again: the receipt says what it would have been. */
   readonly dryRun: boolean
+  /** Everybody who carries the e-mail or phone; else UsageError where several people do. */
+  readonly allPeople?: boolean
 }
 
 /** Its receipt is written at the end. */
@@ -70,4 +72,14 @@ export async function nameAll(
     [keys.map(({ groupId }) => groupId), keys.map(({ evalId }) => evalId)],
   )
   return rows
+}
+
+export async function writeReceipt(
+  client: Pick<pg.ClientBase, 'query'>,
+  receipt: Receipt,
+): Promise<void> {
+  await client.query('update pii.erasure set receipt = $2::jsonb where erasure_id = $1', [
+    receipt.erasureId,
+    JSON.stringify(receipt),
+  ])
 }

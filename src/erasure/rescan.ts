@@ -2,17 +2,18 @@ import { type Findings, keyOf, rooftopsOf } from './find.ts'
 import { identify, ownNeedlesOf, plainNeedles, withoutNames, withoutWholes } from './needles.ts'
 import { isStillThere } from './own.ts'
 import { patternsOf } from './pattern.ts'
-import type { readGroups } from './persons.ts'
+import { readGroups } from './persons.ts'
 import type { Receipt } from './receipt.ts'
-import { type Hit, names, rowsOfEvaluation, scan } from './scan.ts'
+import { type Hit, names, rowsOfEvaluation } from './scan.ts'
 import { addCounts, type Counts, type ErasureWork } from './work.ts'
 
-/** Searches every text of the warehouse for the customer once more. */
+/** Searches every text of the warehouse for the customer once more. Within the erasure, `work.search` may leave out what it
+ *  has searched ahead and nobody has written since. */
 export async function rescan(
   work: ErasureWork,
   { found, former, needles, shared, ofOwnPeople }: Findings,
-  groups: Awaited<ReturnType<typeof readGroups>>,
 ): Promise<Receipt['rescan']> {
+  const groups = await readGroups(work.client)
   const isOurs = new Set(ofOwnPeople.map(identify))
   const own = new Map(
     found.map((each) => {
@@ -20,13 +21,13 @@ export async function rescan(
       return [keyOf(each), theirs.filter((needle) => !isOurs.has(identify(needle)))] as const
     }),
   )
-  const hits = await scan(
-    work.client,
+  const hits = await work.search(
     work.tables,
     patternsOf([...needles, ...shared], rooftopsOf([...found, ...former])),
   )
   for (const table of work.tables)
-    for (const each of found) hits.push(...(await rowsOfEvaluation(work.client, table, each)))
+    for (const each of found)
+      hits.push(...(await rowsOfEvaluation(work.client, table, each, false)))
   const anyOf = plainNeedles([...needles, ...shared])
   const ownOf = (hit: Hit) => {
     const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)

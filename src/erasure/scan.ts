@@ -18,20 +18,31 @@ export interface Hit {
   readonly texts: readonly (string | null)[]
 }
 
-/** Rows of the tables that match a pattern, locked until the commit. */
-export async function scan(
+/** The part of a table that a search looks at, and whether it locks what it finds until the commit. */
+export interface Extent {
+  /** These rows, and those written by transactions from `since` on (xid8); null: all rows. */
+  readonly part: { readonly places: readonly string[]; readonly since: string } | null
+  readonly locks: boolean
+}
+
+/** Rows of the table that match a pattern. */
+export async function scanTable(
   client: pg.ClientBase,
-  tables: readonly TextTable[],
+  table: TextTable,
   patterns: Patterns,
+  { part, locks }: Extent,
 ): Promise<Hit[]> {
-  if (patterns.texts.length + patterns.digits.length === 0) return []
-  const hits: Hit[] = []
-  for (const table of tables) {
-    const matches = table.columns.map(({ name }) => matching(name, table.rooftop)).join(' or ')
-    const values = parametersOf(patterns)
-    hits.push(...(await select(client, table, matches, values, patterns.rooftopIds)))
-  }
-  return hits
+  const matches = `(${table.columns.map(({ name }) => matching(name, table.rooftop)).join(' or ')})`
+  const values = parametersOf(patterns)
+  const read = async (where: string, more: readonly unknown[]) =>
+    await select(client, table, { where, locks }, [...values, ...more], patterns.rooftopIds)
+  if (part === null) return await read(matches, [])
+  const { places, since } = part
+  // A row that was written again stands at another place, with the transaction that wrote it.
+  const fresh = await read(`age(xmin) <= age($5::xid8::xid) and ${matches}`, [since])
+  if (places.length === 0) return fresh
+  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [places])
+  return [...new Map([...again, ...fresh].map((hit) => [hit.place, hit])).values()]
 }
 
 /** All rows of an evaluation, whatever they say. */
@@ -39,16 +50,17 @@ export async function rowsOfEvaluation(
   client: pg.ClientBase,
   table: TextTable,
   { rooftopIds, evalId }: { readonly rooftopIds: readonly number[]; readonly evalId: number },
+  locks = true,
 ): Promise<Hit[]> {
   if (table.belongs === null) return []
   const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
-  return await select(client, table, where, [rooftopIds, String(evalId)])
+  return await select(client, table, { where, locks }, [rooftopIds, String(evalId)])
 }
 
 async function select(
   client: pg.ClientBase,
   table: TextTable,
-  where: string,
+  { where, locks }: { readonly where: string; readonly locks: boolean },
   values: unknown[],
   home: Patterns['rooftopIds'] = null,
 ): Promise<Hit[]> {
@@ -59,7 +71,7 @@ async function select(
     texts: (string | null)[]
   }>(
     `select ctid::text as place, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
-     from ${table.name} where ${where} for no key update`,
+     from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
   return rows.map(({ place, owner, rooftop, texts }) => ({

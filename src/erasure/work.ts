@@ -2,13 +2,15 @@ import type pg from 'pg'
 import { allOperations } from '../contract/operations.ts'
 import { allStreams } from '../streams/all.ts'
 import type { AppraisalWire } from '../values/wire.ts'
+import type { Search } from './search.ts'
 import type { EvaluationKeys, TextTable } from './text-tables.ts'
 
-/** What the parts of an erasure work with, in its transaction. */
+/** What the parts of an erasure work with: in its transaction, or ahead of it. */
 export interface ErasureWork {
   readonly client: pg.ClientBase
   readonly wire: AppraisalWire
   readonly tables: readonly TextTable[]
+  readonly search: Search
 }
 
 /** An evaluation of a dealer group; `rooftopIds` are all of the group. */

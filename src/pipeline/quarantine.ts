@@ -1,5 +1,9 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
+import { erasedContacts } from '../erasure/erased-contacts.ts'
+import { erasedMark } from '../erasure/marks.ts'
+import type { Needles } from '../erasure/needles.ts'
+import { redactJson, redactText } from '../erasure/redact.ts'
 import type { Issue } from '../streams/stream.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { storable } from '../values/text.ts'
@@ -21,13 +25,16 @@ export interface QuarantineScope {
   readonly runId: number
 }
 
-/** Puts records aside with their payload and every issue; one that is there already counts another attempt. */
+/** Puts records aside with their payload and every issue; one that is there already counts another attempt. Records of
+ *  evaluations come without the customers that were erased. */
 export async function putAside(
   tx: Tx,
   scope: QuarantineScope,
   rejected: readonly RejectedRecord[],
 ): Promise<void> {
-  for (const record of rejected) {
+  const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
+  for (const received of rejected) {
+    const record = erased === null ? received : withoutErased(received, erased)
     await sql`
       insert into ops.quarantine as open
         (stream, rooftop_id, natural_key, issues, payload, window_from, window_until, run_id)
@@ -38,6 +45,12 @@ export async function putAside(
         window_from = coalesce(excluded.window_from, open.window_from), window_until = coalesce(excluded.window_until, open.window_until),
         run_id = excluded.run_id, last_seen_at = now()`.execute(tx.db)
   }
+}
+
+/** Of what names no evaluation nobody can tell whose the rest is: nothing of it is kept beside an erased contact. */
+function withoutErased(record: RejectedRecord, erased: Needles): RejectedRecord {
+  if (redactText(record.payload, erased) === record.payload) return record
+  return { ...record, issues: redactJson(record.issues, erased) as Issue[], payload: erasedMark }
 }
 
 /** What is in quarantine and got no answer was tried all the same: a retry does not try it twice. */

@@ -139,7 +139,8 @@ async function copySuppressions(db: Db, rooftopId: number, groupId: number): Pro
   )
 }
 
-/** A check that the new group has already, through another of its rooftops, is the same one: it is kept once. */
+/** A check that the new group has already, through another of its rooftops, is the same one: it is kept once. Salespeople go
+ *  by group too, and one may sell at rooftops of both. */
 async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<void> {
   await copySuppressions(db, rooftopId, groupId)
   await db
@@ -164,4 +165,5 @@ async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<
     .set({ group_id: groupId })
     .where('rooftop_id', '=', rooftopId)
     .execute()
+  await sql`select core.move_people(${rooftopId}::int, ${groupId}::int)`.execute(db)
 }

@@ -11,6 +11,8 @@ export interface RetentionReport {
   readonly quarantine: number
   /** Signed links that have expired and are not renewed any more. */
   readonly links: number
+  /** Bodies of webhooks; what was delivered when stays, since missed deliveries are counted by it. */
+  readonly deliveries: number
   /** Files of the archive that erasures had left behind. */
   readonly files: FilesRemoved
 }
@@ -21,8 +23,8 @@ export type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'
 const batchSize = 1_000
 
 /**
- * Deletes what `retention.rawDays` no longer keeps: superseded payloads, records that left quarantine, and links that have
- * expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
+ * Deletes what `retention.rawDays` no longer keeps: superseded payloads, bodies of webhooks, records that left quarantine,
+ * and links that have expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
  * need it. Stops between two batches when the signal says so.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
@@ -36,8 +38,14 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
     cutoff,
   )
   const links = await inBatches(context, expiredLinks, cutoff)
+  const deliveries = await inBatches(
+    context,
+    `update ops.webhook_delivery set body = null where delivery_id in (
+       select delivery_id from ops.webhook_delivery where body is not null and received_at < $1 limit $2)`,
+    cutoff,
+  )
   const files = await removeErasedFiles(db, archiveFolder(config))
-  return { payloads, quarantine, links, files }
+  return { payloads, quarantine, links, deliveries, files }
 }
 
 // A link of a check that is listed is signed anew, however old it is: its row says that it has to be.

@@ -71,6 +71,33 @@ test('a login that the config no longer names is told, kept, and forgotten once 
   expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
 })
 
+test('a login that the config no longer names is shut out when asked, and let in again when it is named again', async () => {
+  await using house = await openHouse()
+  const { logins, pool } = house
+  await logins.grant()
+  const config = logins.configOf({ reader: { role: 'bi_reader' } })
+  const name = logins.name('tenant')
+
+  const report = await logins.grant({ config, revokeRemoved: true })
+  const again = await logins.grant({ config, revokeRemoved: true })
+  const stands = await pool.query(
+    `select rolcanlogin as login, array(select roleid from pg_auth_members where member = r.oid) as roles,
+       (select count(*)::int from ops.bi_access where role_name = rolname) as groups
+     from pg_roles as r where rolname = '${name}'`,
+  )
+  const refused = logins.as('tenant')
+  await expect(refused).rejects.toThrow(/is not permitted to log in/)
+  await logins.grant()
+
+  expect(report.steps.map(({ what }) => what)).toContain(
+    `login ${name}, which the config no longer names, is in bi_tenant no more and logs in no more`,
+  )
+  expect(report.unknownLogins.some((login) => login.isOurs)).toBe(false)
+  expect(again.steps).toEqual([])
+  expect(stands.rows).toEqual([{ login: false, roles: [], groups: 0 }])
+  expect((await (await logins.as('tenant')).query('select from dim_rooftop')).rowCount).toBe(1)
+})
+
 test('a login that somebody made for something else is not taken over, one that was put into a role of ours is', async () => {
   await using house = await openHouse()
   const { logins, pool } = house

@@ -14,7 +14,11 @@ export interface Logins extends AsyncDisposable {
   name(key: string): string
   password(key: string): string
   url(key: string): string
-  grant(changes?: { readonly dryRun?: boolean; readonly config?: Config }): Promise<GrantReport>
+  grant(changes?: {
+    readonly dryRun?: boolean
+    readonly config?: Config
+    readonly revokeRemoved?: boolean
+  }): Promise<GrantReport>
   /** The same config with other logins, by the same keys. */
   configOf(drafts: Readonly<Record<string, Omit<Draft, 'name'>>>): Config
   /** A session of the login, ended with the rest. */
@@ -46,8 +50,10 @@ export async function openLogins(
   const own = configOf(drafts)
   return {
     ...{ config: own, name, password, url, configOf },
-    grant: async ({ dryRun = false, config: other = own } = {}) =>
-      await grantAccess({ pool: database.pool, url: database.url, config: other, dryRun }),
+    grant: async ({ dryRun = false, config: other = own, revokeRemoved = false } = {}) => {
+      const { pool, url: address } = database
+      return await grantAccess({ pool, url: address, config: other, dryRun, revokeRemoved })
+    },
     as: async (key) => {
       const client = new pg.Client({ connectionString: url(key) })
       client.on('error', () => undefined)

@@ -22,11 +22,12 @@ async function openManaged() {
   Object.assign(address, { username: 'shop', password: 'of%20the%20shop', pathname: '/shop' })
   const pool = await openPool(address.href, { applicationName: 'test', max: 4 })
   await prepareWarehouse(pool)
-  const drafts = {
+  await pool.query(`insert into core.rooftop_group (group_code) values ('north')`)
+  const drafts: Parameters<typeof openLogins>[2] = {
     reader: { role: 'bi_reader' },
-    tenant: { role: 'bi_tenant' },
+    tenant: { role: 'bi_tenant', groups: ['north'] },
     writer: { role: 'forecourt_writer' },
-  } as const
+  }
   const logins = await openLogins({ url: address.href, pool }, makeConfig({}, '/nowhere'), drafts)
   return {
     ...{ admin, pool, logins },

@@ -81,6 +81,8 @@ test('nothing can be written or made, with read-only off as well', async () => {
     'truncate core.dim_date',
     "copy core.rooftop_group to '/tmp/mine'",
     "select lo_import('/etc/passwd')",
+    'select lo_create(0)',
+    "select lo_from_bytea(0, 'mine')",
     'alter role bi_reader login',
     'create role mine',
     'grant bi_pii_reader to bi_reader',
@@ -172,6 +174,7 @@ test('sessions begin with read-only, time-outs, UTC and the marts, and the login
     'default_transaction_read_only',
     'statement_timeout',
     'idle_in_transaction_session_timeout',
+    'idle_session_timeout',
     'search_path',
     'timezone',
   ])
@@ -184,6 +187,7 @@ test('sessions begin with read-only, time-outs, UTC and the marts, and the login
     default_transaction_read_only: 'on',
     statement_timeout: '7s',
     idle_in_transaction_session_timeout: '1min',
+    idle_session_timeout: '8h',
     search_path: 'mart',
     timezone: 'UTC',
   })

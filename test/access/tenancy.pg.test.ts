@@ -21,11 +21,14 @@ beforeAll(async () => {
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
     ),
     pair: { role: 'bi_tenant', groups: [first, second] },
-    nobody: { role: 'bi_tenant' },
+    nobody: { role: 'bi_tenant', groups: [first] },
     reader: { role: 'bi_reader' },
     people: { role: 'bi_pii_reader' },
   })
   await logins.grant()
+  await house.database.pool.query(
+    `delete from ops.bi_access where role_name = '${logins.name('nobody')}'`,
+  )
 }, 240_000)
 
 afterAll(async () => {
@@ -107,6 +110,31 @@ test('salespeople, rooftops and groups of others are not seen', async () => {
   )
   expect(people.rows).toEqual([{ people: rows[0].people }])
   expect(rows[0].people).toBeLessThan(rows[0].all)
+})
+
+test('a status that the document does not name is seen where a watch has taken it', async () => {
+  const { pool } = house.database
+  await pool.query(
+    `insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
+     values ('unheard of', 0, false, false), ('met by nobody', 0, false, false);
+     update core.watch_status_change set from_status = to_status, to_status = 'unheard of'
+     where check_ref = 'watched' and rooftop_id in (
+       select rooftop_id from core.rooftop join core.rooftop_group using (group_id) where group_code = '${groups[1]}')`,
+  )
+  const query = 'select watch_status from dim_watch_status where not is_known'
+
+  const [reader, first, second] = [
+    await (await logins.as('reader')).query(query),
+    await (await logins.as('tenant0')).query(query),
+    await (await logins.as('tenant1')).query(query),
+  ]
+  await pool.query(
+    `update core.watch_status_change set to_status = from_status, from_status = null where to_status = 'unheard of';
+     delete from core.ref_watch_status where not is_known`,
+  )
+
+  const seen = [{ watch_status: 'unheard of' }]
+  expect([reader.rows, first.rows, second.rows]).toEqual([seen, [], seen])
 })
 
 test('a condition of a tenant is never asked about rows of others', async () => {
@@ -248,6 +276,11 @@ async function fillReports(pool: pg.Pool): Promise<void> {
     `insert into core.evaluation_version (rooftop_id, eval_id, version_no, valid_from, observed_at, changed_fields, final_price, user_id, content_hash, run_id)
      select rooftop_id, eval_id, version_no + 1, completed_at + interval '1 day', now(), '{final_price}', coalesce(final_price, 0) + 100, user_id, content_hash, run_id
      from core.evaluation where vin = 'JTMDFREV90D123456'`,
+  )
+  await pool.query(
+    `insert into ops.webhook_delivery (event, rooftop_id, eval_id, body_hash, state, source_event_at, source_received_at)
+     select distinct on (group_id) 'ON_COMPLETE', rooftop_id, eval_id, sha256(eval_id::text::bytea), 'waiting', completed_at, completed_at + interval '9 seconds'
+     from core.evaluation where vin = 'JTMDFREV90D123456' order by group_id, eval_id`,
   )
   // One of the sandbox's groups is Australian, and some reports are about Australia alone.
   await pool.query(`update core.rooftop set region = 'AU'`)

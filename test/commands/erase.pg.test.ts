@@ -122,3 +122,24 @@ test('wrong usage is told, and nothing is erased', async () => {
   const { rows } = await warehouse.pool.query('select from pii.erasure')
   expect(rows).toEqual([])
 })
+
+test('a contact that nobody has is said first, and is on the suppression list all the same', async () => {
+  await using warehouse = await openWarehouse()
+
+  const dry = await warehouse.run(['erase', '--email', 'nobody@example.org', '--dry-run'])
+  const done = await warehouse.run(['erase', '--email', 'nobody@example.org', '--yes'])
+  const told = await warehouse.json(['erase', '--email', 'nobody@example.org', '--yes'])
+
+  expect(dry.code).toBe(0)
+  expect(dry.stdout.split('\n')[0]).toMatch(
+    /^NOBODY HAS IT: .*it would be put on the suppression list/,
+  )
+  expect(done.code).toBe(0)
+  expect(done.stdout.split('\n')[0]).toMatch(
+    /^NOBODY HAS IT: no evaluation and no text of the warehouse carries the email n\*\*\*@e\*\*\*; it is on the suppression list now\./,
+  )
+  expect(told).toMatchObject({
+    code: 0,
+    document: { matched: 0, people: [], erasedBefore: expect.any(Number) },
+  })
+})

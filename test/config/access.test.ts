@@ -33,6 +33,10 @@ test.each([
   ['name: bi_reader, role: bi_reader', 'access.logins[0].name is the name of a role that Postgres'],
   ['name: bi, role: bi_writer', 'access.logins[0].role'],
   ['name: bi, role: bi_reader, groups: [north]', 'access.logins[0].groups is for bi_tenant alone'],
+  [
+    'name: bi, role: bi_tenant',
+    'access.logins[0].role is bi_tenant, which sees nothing without groups',
+  ],
   ['name: bi, role: bi_reader, password: short', 'access.logins[0].password is shorter than 12'],
   [
     'name: bi, role: bi_reader, password: "pässwörter und so"',

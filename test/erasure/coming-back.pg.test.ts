@@ -3,12 +3,16 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { openContext } from '#src/context.ts'
+import { inTransaction } from '#src/db/transaction.ts'
+import { screenAnswer } from '#src/erasure/erased-contacts.ts'
 import { erasureLock } from '#src/erasure/suppression.ts'
+import { putAside } from '#src/pipeline/quarantine.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { openHouse, runNight } from '../support/nights.ts'
+import { openImportHouse } from '../stock/import-house.ts'
+import { type House, openHouse, runNight } from '../support/nights.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-house.ts'
 
@@ -213,4 +217,66 @@ test('a rooftop that goes over to another dealer group brings nobody back', asyn
   expect(night.streams['evaluations']).toMatchObject({ updated: 1 })
   expect(await customersOf(house.database.pool)).toEqual({ 1: null })
   expect(await janesLines(house.database.pool)).toEqual([])
+})
+
+test('a stock list brings no erased contact back, and a stock number that looks like one stays', async () => {
+  await using stock = await openImportHouse()
+  const { pool, config } = stock
+  const house = { context: { pool }, config } as unknown as House
+  await eraseIn(house, byPhone)
+  await eraseIn(house, byEmail)
+  const rows = (price: number) =>
+    [
+      'Prepared for jane.citizen@example.org',
+      'Stock No,Make,Model,Year,Price,VIN,Comments',
+      `S1,Ford,Ranger,2019,${price},,call 0412 345 678`,
+      `0412345678,Ford,Focus,2019,${price},,"jane.citizen@example.org, or al@example.org"`,
+      `S3,Ford,Focus,2019,x,,JANE.CITIZEN@EXAMPLE.ORG`,
+    ].join('\n')
+
+  const first = await stock.import(rows(21_000))
+  const second = await stock.import(rows(22_000))
+
+  const texts = janesTexts.filter((text) => text !== '0412345678')
+  expect(linesWith(await dumpOf(pool), texts)).toEqual([])
+  expect(first).toMatchObject({ accepted: 3, added: 3 })
+  expect(second).toMatchObject({ accepted: 3, updated: 2 })
+  const units = await stock.rows('select stock_no, extras from core.stock_unit order by 1')
+  expect(units).toEqual([
+    { stock_no: '0412345678', extras: { notes: '[erased], or al@example.org' } },
+    { stock_no: 'S1', extras: { notes: 'call [erased]' } },
+    { stock_no: 'S3', extras: { notes: '[erased]' } },
+  ])
+})
+
+test('an answer or a list item of no evaluation is kept without an erased contact', async () => {
+  await using house = await openHouse({
+    sandbox: { world: worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt })] }), now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = house.database
+  const { wire } = house.config
+  await house.night()
+  await eraseIn(house, byEmail)
+  const { rows } = await pool.query<{ id: number; groupId: number }>(
+    'select rooftop_id as id, group_id as "groupId" from core.rooftop',
+  )
+  const { id: rooftopId, groupId } = rows[0]!
+  const text = JSON.stringify([{ EvalID: null, Notes: 'Jane Citizen, jane.citizen@example.org' }])
+  const harmless = '[{"EvalID":null,"Notes":"al@example.org"}]'
+
+  const answer = await inTransaction(pool, async (tx) => {
+    const scope = { stream: 'evaluations', rooftopId, runId: 1 }
+    const item = { issues: [{ path: '$', message: 'no EvalID' }], window: null }
+    await putAside(tx, scope, [
+      { ...item, naturalKey: 'item 1', payload: text },
+      { ...item, naturalKey: 'item 2', payload: harmless },
+    ])
+    const about = { groupId, evalId: null }
+    return await screenAnswer(tx.db, { text, endpoint: 'lookup' }, about, wire.appraisal)
+  })
+
+  const aside = await pool.query('select payload from ops.quarantine order by natural_key')
+  expect(aside.rows).toEqual([{ payload: '[erased]' }, { payload: harmless }])
+  expect(answer).toBe('[{"EvalID":null,"Notes":"Jane Citizen, [erased]"}]')
 })

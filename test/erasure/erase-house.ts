@@ -93,12 +93,14 @@ export async function eraseIn(
   { context, config }: House,
   subject: Subject,
   dryRun = false,
+  allPeople = false,
 ): Promise<Receipt> {
   return await erase(context.pool, config.wire.appraisal, {
     subject,
     reason: null,
     requestedBy: 'test@host',
     dryRun,
+    allPeople,
   })
 }
 

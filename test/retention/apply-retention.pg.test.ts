@@ -137,3 +137,24 @@ test('a stopped retention deletes nothing more', async () => {
 
   expect(await bodies(house)).toMatchObject([{ count: 5 }, { count: 1 }])
 })
+
+test('a webhook keeps its body for the days of the config, and its row for ever', async () => {
+  await using house = await openEditedHouse()
+  const { pool } = house.database
+  const deliver = (hash: string, days: number) =>
+    pool.query(
+      `insert into ops.webhook_delivery (event, body_hash, body, state, source_received_at, received_at)
+       values ('ON_DRIVE_COMPLETED', sha256($1), '{"drive": 1}', 'kept', now(), now() - make_interval(days => $2))`,
+      [hash, days],
+    )
+  await deliver('old', 91)
+  await deliver('young', 89)
+
+  const report = await applyRetention(house.context)
+
+  expect(report.deliveries).toBe(1)
+  const { rows } = await pool.query(
+    'select body is null as "isGone" from ops.webhook_delivery order by received_at',
+  )
+  expect(rows).toEqual([{ isGone: true }, { isGone: false }])
+})

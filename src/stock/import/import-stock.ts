@@ -1,4 +1,5 @@
 import { inTransaction, type Tx } from '../../db/transaction.ts'
+import { awaitErasures } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
 import { endGrace } from './apply.ts'
@@ -60,6 +61,7 @@ async function importWithin(
   request: ImportRequest,
   bytes: Fingerprinted,
 ): Promise<Loaded> {
+  if (!request.dryRun) await awaitErasures(tx)
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
   const isSame = saysTheSame(newest, bytes.sha256, request.mode)

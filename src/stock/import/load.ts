@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { erasedContacts } from '../../erasure/erased-contacts.ts'
 import { UsageError } from '../../errors.ts'
 import { applyDiff, endGrace } from './apply.ts'
 import { compare, type Diff } from './diff.ts'
@@ -14,6 +15,7 @@ import { type WaitingFile, writeRejects } from './rejects.ts'
 import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
 import { firstChanges } from './shown-changes.ts'
+import { type RowScreen, rowScreen } from './screen-rows.ts'
 import { createStage, dryRows, keptRows, Stage, type Staging } from './stage.ts'
 import { type TypedList, typeRows } from './type-rows.ts'
 
@@ -38,13 +40,14 @@ export async function load(loading: Loading): Promise<Loaded> {
   const { tx, services, request, rooftopId, list, mapping } = loading
   const { client } = tx
   const rowsTable = request.dryRun ? dryRows : keptRows
+  const screen = rowScreen(await erasedContacts(tx.db))
   await createStage(client, request.dryRun)
   const importId = request.dryRun
     ? 0
-    : await startImport(client, rooftopId, list, mapping, loading.bytes, request)
+    : await startImport(client, rooftopId, list, mapping, { ...loading, screen })
   const { dryRun, now } = request
   const staging: Staging = { rowsTable, importId, rooftopId, dryRun, now }
-  const staged = await stageRows(loading, staging)
+  const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
   const twice = await settleDuplicates(client, staging)
   const rows = countRows(staged.counts, twice)
@@ -74,10 +77,11 @@ export async function load(loading: Loading): Promise<Loaded> {
 async function stageRows(
   { tx: { client }, services, request, list, mapping }: Loading,
   staging: Staging,
+  screen: RowScreen,
 ): Promise<TypedList> {
   await client.query('savepoint staging')
   const newStage = () => new Stage(client, staging, services.signal)
-  const typed = await typeRows(list, mapping, request, newStage(), async () => {
+  const typed = await typeRows(list, mapping, { request, screen }, newStage(), async () => {
     await client.query('rollback to savepoint staging')
     return newStage()
   })

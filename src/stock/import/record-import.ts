@@ -5,7 +5,14 @@ import { storableJson } from '../../values/text.ts'
 import type { Fingerprinted, OpenList } from './open-list.ts'
 import type { RowCounts, UnitCounts } from './report.ts'
 import type { ImportRequest } from './request.ts'
+import type { RowScreen } from './screen-rows.ts'
 import type { TypedList } from './type-rows.ts'
+
+interface Starting {
+  readonly bytes: Fingerprinted
+  readonly request: ImportRequest
+  readonly screen: RowScreen
+}
 
 /** Begins the row of the import, of which its rows are part; `finishImport` fills in what came of it. */
 export async function startImport(
@@ -13,8 +20,7 @@ export async function startImport(
   rooftopId: number,
   { csv }: OpenList,
   mapping: Mapping,
-  { sha256, bytes }: Fingerprinted,
-  { file, mode, importedBy, now }: ImportRequest,
+  { bytes: { sha256, bytes }, request: { file, mode, importedBy, now }, screen }: Starting,
 ): Promise<number> {
   const { dialect, preamble, head } = csv
   const { rows } = await client.query<{ import_id: number }>(
@@ -24,13 +30,20 @@ export async function startImport(
      values ($1, $2, $3, $4, $5, '', $6, $7, $8, $9, $10, '[]', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $11, $12)
      returning import_id`,
     [
-      ...[rooftopId, basename(file).slice(-255), sha256, bytes, mode, dialect.delimiter],
+      ...[
+        rooftopId,
+        screen.json(basename(file).slice(-255)),
+        sha256,
+        bytes,
+        mode,
+        dialect.delimiter,
+      ],
       ...[
         { ...dialect, bom: csv.encoding.bom, width: csv.width, head },
         preamble,
         csv.header,
         mapping.columns,
-      ].map((value) => (value === null ? null : jsonText(value))),
+      ].map((value) => (value === null ? null : jsonText(screen.json(value)))),
       ...[importedBy, now],
     ],
   )

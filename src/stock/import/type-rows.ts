@@ -16,6 +16,7 @@ import type { OpenList } from './open-list.ts'
 import { type OwnVerdict, ownVerdict } from './own-verdict.ts'
 import type { RowCounts } from './report.ts'
 import { type ImportRequest, todayAt } from './request.ts'
+import type { RowScreen } from './screen-rows.ts'
 import type { Stage } from './stage.ts'
 import { fitted } from './unit-columns.ts'
 
@@ -34,7 +35,7 @@ export interface TypedList {
 export async function typeRows(
   list: OpenList,
   mapping: Mapping,
-  request: ImportRequest,
+  { request, screen }: { readonly request: ImportRequest; readonly screen: RowScreen },
   stage: Stage,
   restage: () => Promise<Stage>,
 ): Promise<TypedList> {
@@ -48,7 +49,10 @@ export async function typeRows(
   const sample = list.sample.map(recalled)
   for (const record of sample) observe(record)
   const first = evidence.styles()
-  const run = new Run(mapping, first, stage, own)
+  const run = new Run(rowTyper(mapping, first), screen, stage, {
+    own,
+    width: mapping.columns.length,
+  })
   for (const record of sample) await run.take(record)
   for (let next = await list.rest.next(); !next.done; next = await list.rest.next()) {
     const record = recalled(next.value)
@@ -59,18 +63,22 @@ export async function typeRows(
   await stage.end()
   const last = evidence.styles()
   if (readAlike(first, last)) return run.result(list.csv, last)
-  return await again(mapping, last, request, await restage())
+  return await again(mapping, last, { request, screen }, await restage())
 }
 
 async function again(
   mapping: Mapping,
   styles: ColumnStyles,
-  { file, rooftop }: ImportRequest,
+  { request, screen }: { readonly request: ImportRequest; readonly screen: RowScreen },
   stage: Stage,
 ): Promise<TypedList> {
+  const { file, rooftop } = request
   const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
   const own = verdictOf(csv, mapping)
-  const run = new Run(mapping, styles, stage, own)
+  const run = new Run(rowTyper(mapping, styles), screen, stage, {
+    own,
+    width: mapping.columns.length,
+  })
   for await (const record of csv.records) {
     const wait = run.take(own?.recalled(record) ?? record)
     if (wait) await wait
@@ -91,24 +99,32 @@ function typingOptions(request: ImportRequest): TypingOptions {
 /** One way through the file. */
 class Run {
   readonly #type: ReturnType<typeof rowTyper>
+  readonly #screen: RowScreen
   readonly #stage: Stage
   readonly #width: number
   readonly #own: OwnVerdict | null
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
 
-  constructor(mapping: Mapping, styles: ColumnStyles, stage: Stage, own: OwnVerdict | null) {
-    this.#type = rowTyper(mapping, styles)
-    this.#width = mapping.columns.length
+  constructor(
+    type: ReturnType<typeof rowTyper>,
+    screen: RowScreen,
+    stage: Stage,
+    { own, width }: { readonly own: OwnVerdict | null; readonly width: number },
+  ) {
+    this.#type = type
+    this.#screen = screen
     this.#stage = stage
     this.#own = own
+    this.#width = width
   }
 
   take(record: CsvRecord): Promise<void> | undefined {
-    const row = this.#own?.notInStock(record) ?? this.#typed(record)
+    const { typed, kept } = this.#screen
+    const row = typed(this.#own?.notInStock(record) ?? this.#typed(record))
     this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
-    return this.#stage.add(record, row)
+    return this.#stage.add(kept(record), row)
   }
 
   #typed(record: CsvRecord): TypedRow {
@@ -125,7 +141,7 @@ class Run {
       counts: { records, accepted, rejected, collapsed: 0, skipped },
       tally: this.#tally,
       encoding: csv.encoding,
-      warnings: [...csv.warnings.map(asIssue), ...styles.issues],
+      warnings: this.#screen.json([...csv.warnings.map(asIssue), ...styles.issues]),
       isCut: csv.warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
     }
   }

@@ -1,0 +1,39 @@
+import type { Db } from '../db/transaction.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import { scrubAnswer } from './answer.ts'
+import { digestOf, readSecret } from './digests.ts'
+import type { Needles } from './needles.ts'
+import { redactJson, redactText } from './redact.ts'
+import { parsed } from './scrub.ts'
+import { readContacts, suppressedAmong } from './suppression.ts'
+
+/** Every e-mail and phone number that was erased, for texts that belong to no evaluation; null: none was. The caller holds
+ *  the lock of `awaitErasures`. */
+export async function erasedContacts(db: Db): Promise<Needles | null> {
+  const secret = await readSecret(db)
+  const contacts = secret === null ? null : await readContacts(db)
+  if (secret === null || contacts === null || contacts.size === 0) return null
+  const isErased = (kind: 'email' | 'phone', key: string) =>
+    contacts.has(digestOf(secret, { kind, key }).toString('hex'))
+  return {
+    has: (kind, key) => (kind === 'email' || kind === 'phone') && isErased(kind, key),
+    phraseWords: [],
+  }
+}
+
+/** An answer of the source that no load has screened: of an evaluation of the dealer group, or of none. */
+export async function screenAnswer(
+  db: Db,
+  answer: { readonly text: string; readonly endpoint: string },
+  about: { readonly groupId: number; readonly evalId: number | null },
+  wire: AppraisalWire,
+): Promise<string> {
+  const ids = about.evalId === null ? [] : [about.evalId]
+  const erased = (await suppressedAmong(db, about.groupId, ids)).get(about.evalId ?? 0)
+  const contacts = await erasedContacts(db)
+  const body = parsed(answer.text)
+  if (body === undefined) return contacts === null ? answer.text : redactText(answer.text, contacts)
+  const own = erased === undefined ? body : scrubAnswer(body, answer.endpoint, wire, erased)
+  const screened = contacts === null ? own : redactJson(own, contacts)
+  return screened === body ? answer.text : JSON.stringify(screened)
+}

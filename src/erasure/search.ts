@@ -1,0 +1,73 @@
+import type pg from 'pg'
+import { type Patterns, patternsKey } from './pattern.ts'
+import { type Hit, scanTable } from './scan.ts'
+import type { TextTable } from './text-tables.ts'
+
+/** Rows of the tables that match a pattern. */
+export type Search = (tables: readonly TextTable[], patterns: Patterns) => Promise<Hit[]>
+
+/** A search while loads wait has come upon something that was not searched for ahead: caught, and searched for. */
+export class NotSearched extends Error {
+  constructor() {
+    super('the warehouse was not searched for this ahead')
+  }
+}
+
+/** What a table had when it was searched. */
+interface Searched {
+  /** The file of the table: another one, and no place of it means anything. */
+  readonly file: string
+  readonly places: readonly string[]
+}
+
+interface Known {
+  /** Transactions from this one on may have written what the search has not seen. */
+  readonly since: string
+  readonly tables: ReadonlyMap<string, Searched>
+}
+
+/** What was searched for, and what was found: the next search for the same looks at that, and at what was written since. It
+ *  holds personal data. */
+export class SearchMemory {
+  readonly #known = new Map<string, Known>()
+
+  /** `ahead` locks nothing, searches what is unknown as a whole, and is remembered. `held` locks the rows it finds until
+   *  the commit; NotSearched for what is unknown, unless `whatever` it takes. */
+  over(client: pg.ClientBase, how: 'ahead' | 'held' | 'whatever'): Search {
+    return async (tables, patterns) => {
+      if (patterns.texts.length + patterns.digits.length === 0) return []
+      const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
+      const known = this.#known.get(key)
+      if (known === undefined && how === 'held') throw new NotSearched()
+      // Before the first row is read: what is written meanwhile counts as unseen.
+      const now = await markOf(client, tables)
+      const found = new Map<string, Searched>()
+      const hits: Hit[] = []
+      for (const table of tables) {
+        const file = now.files.get(table.name)!
+        const before = known?.tables.get(table.name)
+        const isKnown = known !== undefined && before?.file === file
+        if (!isKnown && how === 'held') throw new NotSearched()
+        const part = isKnown ? { places: before.places, since: known.since } : null
+        const own = await scanTable(client, table, patterns, { part, locks: how !== 'ahead' })
+        found.set(table.name, { file, places: own.map(({ place }) => place) })
+        hits.push(...own)
+      }
+      if (how === 'ahead') this.#known.set(key, { since: now.since, tables: found })
+      return hits
+    }
+  }
+}
+
+async function markOf(client: pg.ClientBase, tables: readonly TextTable[]) {
+  const { rows } = await client.query<{ since: string; name: string; file: string }>(
+    `select pg_snapshot_xmin(pg_current_snapshot())::text as since, name,
+       pg_relation_filenode(name::regclass)::text as file
+     from unnest($1::text[]) as named (name)`,
+    [tables.map(({ name }) => name)],
+  )
+  return {
+    since: rows[0]?.since ?? '0',
+    files: new Map(rows.map(({ name, file }) => [name, file])),
+  }
+}

@@ -1,0 +1,125 @@
+import type pg from 'pg'
+import type { Tx } from '../db/transaction.ts'
+import type { Person } from '../streams/stream.ts'
+import { digestOf, digestOfPair, type Secret } from './digests.ts'
+import type { Findings, Found } from './find.ts'
+import { eraseLinks } from './links.ts'
+import {
+  bothNeedles,
+  distinctNeedles,
+  identify,
+  isName,
+  ownNeedlesOf,
+  plainNeedles,
+  withoutNames,
+} from './needles.ts'
+import { eraseEvaluation } from './own.ts'
+import { isSamePerson } from './persons.ts'
+import { nameAll } from './record.ts'
+import { rewrite, withoutNeedles } from './scan.ts'
+import { pairsOf, suppress, suppressedAmong } from './suppression.ts'
+import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './work.ts'
+
+/** What an erasure has found, under its number. */
+export interface Erasing {
+  readonly findings: Findings
+  readonly secret: Secret
+  readonly erasureId: number
+}
+
+/** Everything that changes but the record of the erasure itself. */
+export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
+  const { client } = tx
+  const { found, needles, elsewhere } = erasing.findings
+  const own = await eraseOwn(tx, work, erasing)
+  const mentions = await eraseMentions(tx, work, erasing)
+  const rows: Counts[] = []
+  const naming = plainNeedles(needles)
+  for (const hit of elsewhere) {
+    const count = await rewrite(client, [hit], (text, column) =>
+      withoutNeedles(column, text, hit.isForeign ? withoutNames(naming) : naming),
+    )
+    rows.push({ [hit.table.name]: count })
+  }
+  const links = await eraseLinks(client, found)
+  return {
+    evaluations: await nameAll(client, found),
+    mentionedIn: await nameAll(client, mentions.keys),
+    tables: addCounts(own.counts, mentions.counts, ...rows, links.counts),
+    files: links.files,
+    suppressed: {
+      evaluations: own.suppressed + mentions.suppressed,
+      contacts: await suppressContacts(client, erasing),
+    },
+  }
+}
+
+/** The customer's own evaluations. */
+async function eraseOwn(
+  { db }: Tx,
+  work: ErasureWork,
+  { findings: { found, needles }, secret, erasureId }: Erasing,
+) {
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  for (const each of found) {
+    const { groupId, evalId } = each
+    const own = distinctNeedles([...needles, ...each.persons.flatMap(ownNeedlesOf)])
+    const known = (await suppressedAmong(db, groupId, [evalId])).get(evalId)
+    const all = known ? bothNeedles(plainNeedles(own), known.needles) : plainNeedles(own)
+    const erased = { scope: 'customer', needles: all } as const
+    counts = addCounts(counts, await eraseEvaluation(work, each, erased))
+    const entry = { evalId, scope: 'customer', erasureId, needles: own } as const
+    if (await suppress(db, secret, groupId, entry)) suppressed++
+  }
+  return { counts, suppressed }
+}
+
+/** Evaluations of others that name the customer: those where anything could be taken out. One that was the customer's once
+ *  is among them. */
+async function eraseMentions(
+  { db }: Tx,
+  work: ErasureWork,
+  { findings: { found, mentions, former, needles: all }, secret, erasureId }: Erasing,
+) {
+  const keys: EvaluationKey[] = []
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  const home = new Set([...found, ...former].map(({ groupId }) => groupId))
+  for (const { key, persons } of [
+    ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
+    ...former.map((key) => ({ key, persons: key.persons })),
+  ]) {
+    const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
+    const erased = { scope: 'mention', needles: plainNeedles(needles) } as const
+    const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const done = await eraseEvaluation(work, key, erased, persons.length > 0 ? isTheirs : undefined)
+    if (Object.keys(done).length === 0) continue
+    keys.push(key)
+    counts = addCounts(counts, done)
+    const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
+    if (await suppress(db, secret, key.groupId, entry)) suppressed++
+  }
+  return { keys, counts, suppressed }
+}
+
+/** Contacts that are the customer's alone count by themselves; what others carry too counts with the name. */
+async function suppressContacts(
+  client: pg.ClientBase,
+  { findings: { found, former, needles }, secret, erasureId }: Erasing,
+): Promise<number> {
+  const contacts = needles.filter(({ kind }) => kind === 'email' || kind === 'phone')
+  const alone = new Set(contacts.map(identify))
+  const pairs = [...found, ...former]
+    .flatMap(({ persons }) => persons.flatMap(pairsOf))
+    .filter(({ contact }) => !alone.has(identify(contact)))
+  const entries = [
+    ...contacts.map((contact) => [contact.kind, digestOf(secret, contact)] as const),
+    ...pairs.map(({ name, contact }) => ['person', digestOfPair(secret, name, contact)] as const),
+  ]
+  const { rowCount } = await client.query(
+    `insert into pii.suppressed_contact (kind, digest, erasure_id)
+     select kind, digest, $3::bigint from unnest($1::text[], $2::bytea[]) as entry (kind, digest)
+     on conflict do nothing`,
+    [entries.map(([kind]) => kind), entries.map(([, digest]) => digest), erasureId],
+  )
+  return rowCount ?? 0
+}

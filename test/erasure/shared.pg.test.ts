@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { dumpOf, linesWith } from './dump.ts'
+import { byPhone, eraseIn, jane, janesTexts, openJanesHouse } from './erase-house.ts'
+
+const createdAt = '2026-03-02T01:00:00Z'
+const bob = { ...jane, name: 'Bob Citizen', email: 'bob@example.org' }
+
+async function openFamilysHouse() {
+  const house = await openJanesHouse(
+    [
+      anEvaluation({ evalId: 1, createdAt, customer: jane }),
+      anEvaluation({ evalId: 2, createdAt, customer: { ...jane, name: 'Citizen, Jane Ann' } }),
+      anEvaluation({ evalId: 3, createdAt, customer: bob }),
+      anEvaluation({ evalId: 4, createdAt, customer: { ...jane, name: 'J. C.', email: null } }),
+    ],
+    [evaluations],
+  )
+  await house.night()
+  return house
+}
+
+test('a phone of several people erases nobody silently: a dry run tells them apart', async () => {
+  await using house = await openFamilysHouse()
+  const { pool } = house.database
+  const ofWarehouse = async () => (await dumpOf(pool)).filter((line) => !line.startsWith('pgboss.'))
+  const before = await ofWarehouse()
+
+  await expect(eraseIn(house, byPhone)).rejects.toThrow(
+    /^The phone \*\*\*78 is carried by 2 people of different names, e\.g\. in 1 \([^)]+\), 3 \([^)]+\): nothing was erased\. .*--eval <id>, or everybody with --all-people\.$/,
+  )
+  const dry = await eraseIn(house, byPhone, true)
+
+  expect(dry.people.map((one) => one.map(({ evalId }) => evalId))).toEqual([[1, 2, 4], [3]])
+  expect(dry.matched).toBe(4)
+  expect(await ofWarehouse()).toEqual(before)
+})
+
+test('with everybody asked for, everybody goes', async () => {
+  await using house = await openFamilysHouse()
+
+  const receipt = await eraseIn(house, byPhone, false, true)
+
+  expect(receipt.evaluations.map(({ evalId }) => evalId)).toEqual([1, 2, 3, 4])
+  expect(linesWith(await dumpOf(house.database.pool), [...janesTexts, 'bob@example.org'])).toEqual(
+    [],
+  )
+})
