@@ -49,7 +49,7 @@ comment on column mart.fact_evaluation.odometer_unit is 'km or mi | unit: text |
 comment on column mart.fact_evaluation.odometer_km is 'Odometer in kilometres | unit: km | source: core.evaluation.odometer_km';
 comment on column mart.fact_evaluation.condition_score is 'Condition, 0 to 10 | unit: score | source: core.evaluation.condition_score [A §2]';
 comment on column mart.fact_evaluation.final_price is 'Price of the appraisal; 0 as the service sent it, null where it sent none | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
-comment on column mart.fact_evaluation.recon_total is 'Reconditioning as the service totals it | unit: currency_code | source: core.evaluation.recon_total [A §2 Reconditioning]';
+comment on column mart.fact_evaluation.recon_total is 'Reconditioning as the service totals it; null: it gives no total. rpt_01 takes recon_line_total then | unit: currency_code | source: core.evaluation.recon_total [A §2 Reconditioning]';
 comment on column mart.fact_evaluation.recon_line_total is 'Sum of the reconditioning lines | unit: currency_code | source: core.evaluation.recon_line_total [A §2 reconditioning_list]';
 comment on column mart.fact_evaluation.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
 comment on column mart.fact_evaluation.photo_count is 'Photos | unit: count | source: core.evaluation.photo_count [A §2 Photos]';

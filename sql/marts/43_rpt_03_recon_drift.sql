@@ -22,7 +22,7 @@ select
   s.first_cost::numeric(18,3) as first_cost,
   s.latest_cost::numeric(18,3) as latest_cost,
   (s.latest_cost - s.first_cost)::numeric(18,3) as drift,
-  (case when abs(s.latest_cost - s.first_cost) < 999.9999 * abs(s.first_cost) then (s.latest_cost - s.first_cost) / nullif(s.first_cost, 0) end)::numeric(7,4) as drift_share,
+  (case when s.first_cost <> 0 then least(greatest((s.latest_cost - s.first_cost) / s.first_cost, -999.9999), 999.9999) end)::numeric(7,4) as drift_share,
   null::numeric(18,3) as actual_cost
 from summed as s
 join core.rooftop as r using (rooftop_id);
@@ -37,5 +37,5 @@ comment on column mart.rpt_03_recon_drift.evaluations is 'Evaluations with such 
 comment on column mart.rpt_03_recon_drift.first_cost is 'Sum of the lines of the content that was first seen | unit: currency_code | source: core.agg_recon_day.first_cost';
 comment on column mart.rpt_03_recon_drift.latest_cost is 'Sum of the lines of the present content | unit: currency_code | source: core.agg_recon_day.last_cost';
 comment on column mart.rpt_03_recon_drift.drift is 'latest_cost - first_cost | unit: currency_code | source: first_cost and latest_cost';
-comment on column mart.rpt_03_recon_drift.drift_share is 'drift / first_cost; null where first_cost is 0, or the share is 1,000 or more | unit: share, may be negative or above 1 | source: drift and first_cost';
+comment on column mart.rpt_03_recon_drift.drift_share is 'drift over first_cost; null where that is 0. Beyond ±999.9999 it is shown as that | unit: share, 0.1 is 10 % | source: drift and first_cost';
 comment on column mart.rpt_03_recon_drift.actual_cost is 'What was really spent. Always null: neither the service nor a stock list says it by type yet | unit: currency_code | source: none';

@@ -17,62 +17,24 @@ from (
   select
     r.rooftop_id,
     r.rooftop_name,
-    g.finished_at as last_good_run_at,
-    upper(c.range) as covered_to,
-    (extract(epoch from now() - (upper(c.range) - l.clock_offset)) / 3600)::numeric(12,2) as hours_behind,
-    c.open_gaps,
+    e.last_good_run_at,
+    upper(e.covered) as covered_to,
+    (extract(epoch from now() - (upper(e.covered) - e.clock_offset)) / 3600)::numeric(12,2) as hours_behind,
+    e.open_gaps,
     q.quarantined,
     v.vanished,
     f.streams_failing,
     n.newest_completed_at,
     nullif(concat_ws('; ',
-      case when l.status is null then 'evaluations were never loaded' end,
-      case when l.status is not null and coalesce(g.finished_at < now() - interval '26 hours', true) then 'no good run of evaluations within 26 hours' end,
+      case when e.last_status is null then 'evaluations were never loaded' end,
+      case when e.last_status is not null and coalesce(e.last_good_run_at < now() - interval '26 hours', true) then 'no good run of evaluations within 26 hours' end,
       case when f.streams_failing > 0 then 'failed at the last attempt: ' || f.names end,
-      case when c.open_gaps > 0 then c.open_gaps || ' gaps in what was listed' end,
-      case when c.unprovable > 0 then c.unprovable || ' windows that cannot be proved complete' end,
+      case when e.open_gaps > 0 then e.open_gaps || ' gaps in what was listed' end,
+      case when e.unprovable > 0 then e.unprovable || ' windows that cannot be proved complete' end,
       case when q.quarantined > 0 then q.quarantined || ' records in quarantine' end
     ), '') as reason
   from core.rooftop as r
-  left join lateral (
-    select part.status, run.source_started_at - run.started_at as clock_offset
-    from ops.run_stream as part
-    join ops.run as run using (run_id)
-    where part.rooftop_id = r.rooftop_id and part.stream = 'evaluations' and part.finished_at is not null
-      and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-    order by part.run_id desc
-    limit 1
-  ) as l on true
-  left join lateral (
-    select part.finished_at
-    from ops.run_stream as part
-    join ops.run as run using (run_id)
-    where part.rooftop_id = r.rooftop_id and part.stream = 'evaluations' and part.status in ('ok', 'partial') and part.finished_at is not null
-      and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-    order by part.run_id desc
-    limit 1
-  ) as g on true
-  left join lateral (
-    select k.unprovable, (select count(*)::int from unnest(k.wanted - k.listed)) as open_gaps, (select range from unnest(k.listed) as range where range @> k.start) as range
-    from (
-      select o.wanted, o.covered + coalesce(w.fresh, '{}') as listed, w.unprovable, coalesce(b.start, lower(o.wanted)) as start
-      from ops.coverage as o
-      cross join (
-        select range_agg(tstzrange(window_from, window_until)) as fresh, count(*) filter (where proof = 'unprovable') as unprovable
-        from ops.window_certificate
-        where rooftop_id = r.rooftop_id and stream = 'evaluations' and not settled
-      ) as w
-      left join lateral (
-        select to_timestamp((run.arguments ->> 'from')::bigint) as start
-        from ops.run_stream as part
-        join ops.run as run using (run_id)
-        where part.rooftop_id = r.rooftop_id and part.stream = 'evaluations' and run.arguments ->> 'mode' = 'sync'
-        order by part.run_id desc
-        limit 1
-      ) as b on true
-      where o.rooftop_id = r.rooftop_id and o.stream = 'evaluations'
-    ) as k
-  ) as c on true
+  join core.stream_standing as e on e.rooftop_id = r.rooftop_id and e.stream = 'evaluations'
   cross join lateral (
     select count(*)::int as quarantined from ops.quarantine where rooftop_id = r.rooftop_id and resolved_at is null
   ) as q
@@ -81,22 +43,13 @@ from (
   ) as v
   cross join lateral (
     select count(*)::int as streams_failing, string_agg(s.stream, ', ' order by s.stream) as names
-    from (values ('users'), ('evaluations'), ('pricing'), ('vehicle-checks'), ('stock-prices')) as s (stream)
-    cross join lateral (
-      select part.status
-      from ops.run_stream as part
-      join ops.run as run using (run_id)
-      where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.finished_at is not null
-        and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-      order by part.run_id desc
-      limit 1
-    ) as newest
-    where newest.status in ('failed', 'parked')
+    from core.stream_standing as s
+    where s.rooftop_id = r.rooftop_id and s.last_status in ('failed', 'parked')
   ) as f
   cross join lateral (
-    select max(e.completed_at) as newest_completed_at
-    from core.evaluation as e
-    where e.rooftop_id = r.rooftop_id and e.gone_at is null and e.completed_date_local = (
+    select max(one.completed_at) as newest_completed_at
+    from core.evaluation as one
+    where one.rooftop_id = r.rooftop_id and one.gone_at is null and one.completed_date_local = (
       select max(newest.completed_date_local) from core.evaluation as newest where newest.rooftop_id = r.rooftop_id and newest.gone_at is null
     )
   ) as n

@@ -3,22 +3,22 @@ create or replace view mart.data_freshness as
 select
   r.rooftop_id,
   r.rooftop_name,
-  s.stream::varchar(40) as stream,
+  s.stream,
   (case
-    when l.status is null then 'never'
-    when l.status in ('failed', 'parked') then 'failed'
-    when coalesce(g.finished_at < now() - interval '26 hours', true) then 'late'
-    when l.error is not null or q.quarantined > 0 or c.open_gaps > 0 or c.unprovable > 0 then 'partial'
+    when s.last_status is null then 'never'
+    when s.last_status in ('failed', 'parked') then 'failed'
+    when coalesce(s.last_good_run_at < now() - interval '26 hours', true) then 'late'
+    when s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 then 'partial'
     else 'ok'
   end)::varchar(12) as status,
-  g.finished_at as last_good_run_at,
-  l.finished_at as last_attempt_at,
-  l.status as last_attempt_status,
-  (case when s.is_windowed then upper(c.range) else g.finished_at end) as covered_to,
-  (extract(epoch from now() - (case when s.is_windowed then upper(c.range) - l.clock_offset else g.finished_at end)) / 3600)::numeric(12,2) as hours_behind,
-  c.open_gaps,
-  q.quarantined,
-  v.vanished,
+  s.last_good_run_at,
+  s.last_attempt_at,
+  s.last_status as last_attempt_status,
+  (case when s.stream = 'evaluations' then upper(s.covered) else s.last_good_run_at end) as covered_to,
+  (extract(epoch from now() - (case when s.stream = 'evaluations' then upper(s.covered) - s.clock_offset else s.last_good_run_at end)) / 3600)::numeric(12,2) as hours_behind,
+  s.open_gaps,
+  s.quarantined,
+  s.vanished,
   x.late_completions_expected,
   (case s.stream
     when 'users' then (
@@ -34,60 +34,15 @@ select
     when 'vehicle-checks' then (select max(coalesce(k.searched_at, k.first_seen_at)) from core.vehicle_check as k where k.rooftop_id = r.rooftop_id and k.gone_at is null)
     else (select max(b.observed_at) from core.stock_price_observation as b where b.rooftop_id = r.rooftop_id)
   end) as newest_fact_at
-from core.rooftop as r
-cross join (values ('users', false), ('evaluations', true), ('pricing', false), ('vehicle-checks', false), ('stock-prices', false)) as s (stream, is_windowed)
-left join lateral (
-  select part.status, part.error, part.finished_at, run.source_started_at - run.started_at as clock_offset
-  from ops.run_stream as part
-  join ops.run as run using (run_id)
-  where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.finished_at is not null
-    and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-  order by part.run_id desc
-  limit 1
-) as l on true
-left join lateral (
-  select part.finished_at
-  from ops.run_stream as part
-  join ops.run as run using (run_id)
-  where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.status in ('ok', 'partial') and part.finished_at is not null
-    and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
-  order by part.run_id desc
-  limit 1
-) as g on true
-left join lateral (
-  select k.unprovable, (select count(*)::int from unnest(k.wanted - k.listed)) as open_gaps, (select range from unnest(k.listed) as range where range @> k.start) as range
-  from (
-    select o.wanted, o.covered + coalesce(w.fresh, '{}') as listed, w.unprovable, coalesce(b.start, lower(o.wanted)) as start
-    from ops.coverage as o
-    cross join (
-      select range_agg(tstzrange(window_from, window_until)) as fresh, count(*) filter (where proof = 'unprovable') as unprovable
-      from ops.window_certificate
-      where rooftop_id = r.rooftop_id and stream = s.stream and not settled
-    ) as w
-    left join lateral (
-      select to_timestamp((run.arguments ->> 'from')::bigint) as start
-      from ops.run_stream as part
-      join ops.run as run using (run_id)
-      where part.rooftop_id = r.rooftop_id and part.stream = s.stream and run.arguments ->> 'mode' = 'sync'
-      order by part.run_id desc
-      limit 1
-    ) as b on true
-    where o.rooftop_id = r.rooftop_id and o.stream = s.stream
-  ) as k
-) as c on s.is_windowed
-cross join lateral (
-  select count(*)::int as quarantined from ops.quarantine where rooftop_id = r.rooftop_id and stream = s.stream and resolved_at is null
-) as q
-cross join lateral (
-  select count(*)::int as vanished from ops.vanished where rooftop_id = r.rooftop_id and stream = s.stream
-) as v
+from core.stream_standing as s
+join core.rooftop as r using (rooftop_id)
 left join lateral (
   select (coalesce(sum(least(extract(epoch from e.completed_at - e.created_at), 5184000)) filter (where e.eval_id is not null), 0) / extract(epoch from k.until - k.since))::numeric(12,1) as late_completions_expected
-  from (select upper(c.range) - interval '1440 hours' as until, greatest(lower(c.range), upper(c.range) - interval '5760 hours') as since) as k
+  from (select upper(s.covered) - interval '1440 hours' as until, greatest(lower(s.covered), upper(s.covered) - interval '5760 hours') as since) as k
   left join core.evaluation as e on e.rooftop_id = r.rooftop_id and e.entry_at >= k.since and e.entry_at < k.until and e.completed_at >= e.created_at and e.gone_at is null
   where k.until - k.since >= interval '720 hours'
   group by k.since, k.until
-) as x on s.is_windowed;
+) as x on true;
 
 comment on view mart.data_freshness is 'How fresh and how complete each stream of each rooftop is; a row for each, also where nothing was loaded yet. | grain: one row per rooftop and stream | key: rooftop_id, stream | history: none | freshness: at the moment of the query';
 comment on column mart.data_freshness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';

@@ -7,6 +7,7 @@ import {
   type Verification,
   verifyStream,
 } from '../pipeline/verify.ts'
+import { type UntrueAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import { allStreams } from '../streams/all.ts'
 import { collect, type CommandDefinition } from './command.ts'
@@ -40,12 +41,14 @@ export const verify: CommandDefinition = {
     }
     await appraisal.close()
     const duplicates = await duplicateIds(warehouse.db)
+    const aggregates = await verifyAggregates(warehouse.db, rooftops)
     const proved =
       checked.every(isProved) &&
       deep.every(
         ({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0,
       ) &&
-      duplicates.length === 0
+      duplicates.length === 0 &&
+      aggregates.length === 0
     const gaps = sum(checked, 'gaps')
     const overlaps = sum(checked, 'overlaps')
     const document = {
@@ -54,9 +57,13 @@ export const verify: CommandDefinition = {
       overlaps,
       rooftops: checked,
       duplicates,
+      aggregates,
       deep: options['deep'] === true ? deep : null,
     }
-    session.result(document, () => lines(proved, checked, deep, duplicates))
+    session.result(document, () => [
+      ...lines(proved, checked, deep, duplicates),
+      ...aggregates.map(untrue),
+    ])
     return proved ? 0 : 1
   },
 }
@@ -125,6 +132,11 @@ function problems(entry: Verification): string[] {
         ]
       : []),
   ]
+}
+
+function untrue({ aggregate, of, differences, mend }: UntrueAggregate): string {
+  const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
+  return `  ${of}: core.${aggregate} is not what the facts say of ${differences} ${what}: run "${mend}" in the warehouse`
 }
 
 function deepProblems(entry: DeepVerification): string[] {

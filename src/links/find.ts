@@ -83,7 +83,7 @@ export async function findEvaluations(
   const { rows } = await sql<{ rooftopUid: string; evalId: number }>`
     select rooftop_uid as "rooftopUid", eval_id as "evalId"
     from core.evaluation join core.rooftop using (rooftop_id)
-    where evaluation.group_id = ${groupId} and upper(vin) = ${vin} and length(vin) = 17 and gone_at is null
+    where evaluation.group_id = ${groupId} and vehicle_vin = ${vin} and gone_at is null
     order by created_at desc, eval_id desc`.execute(db)
   return rows
 }

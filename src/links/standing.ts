@@ -36,8 +36,8 @@ export async function readLinkStanding(
     where checked.gone_at is null and rooftop_uid = any(${uids}::text[])
       and exists (
         select from core.evaluation as any_of_vehicle
-        where any_of_vehicle.group_id = checked.group_id and upper(any_of_vehicle.vin) = checked.vin
-          and length(any_of_vehicle.vin) = 17 and any_of_vehicle.gone_at is null)
+        where any_of_vehicle.group_id = checked.group_id and any_of_vehicle.vehicle_vin = checked.vin
+          and any_of_vehicle.gone_at is null)
       and (${config.links.keepAliveDays}::int is null or exists (
         select from core.evaluation as own
         where own.rooftop_id = checked.rooftop_id and own.eval_id = checked.eval_id

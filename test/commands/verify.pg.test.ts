@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { UntrueAggregate } from '#src/pipeline/verify-aggregates.ts'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { smallHouse } from './runs.ts'
@@ -27,6 +28,7 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
       },
     ],
     duplicates: [],
+    aggregates: [],
     deep: null,
   })
 })
@@ -61,6 +63,38 @@ test('verify finds every hole that is made behind its back', async () => {
   expect(document['rooftops']![0]!['orphans']).toBeGreaterThan(0)
   const { stdout } = await warehouse.run(['verify'])
   expect(stdout).toMatch(/^NOT PROVED: 1 gaps, 1 overlaps/)
+})
+
+test('verify names the sums that are not what the facts say, and what mends them', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  const { pool } = warehouse.database
+  await warehouse.night()
+  await pool.query('update core.agg_evaluation_day set photos = photos + 1')
+  await pool.query(
+    `insert into core.agg_repeat_vehicle select group_id, 'WBA00000000000000', 'AUD', 2, 1, '2026-03-01', '2026-03-01', null, null from core.rooftop`,
+  )
+
+  const { code, document } = await warehouse.json(['verify'])
+  const { stdout } = await warehouse.run(['verify'])
+  const untrue = document['aggregates'] as unknown as readonly UntrueAggregate[]
+  for (const { mend } of untrue) await pool.query(mend)
+  const mended = await warehouse.json(['verify'])
+
+  expect(code).toBe(1)
+  expect(document).toMatchObject({
+    status: 'failed',
+    aggregates: [
+      {
+        ...{ aggregate: 'agg_evaluation_day', of: 'rooftop-1', mend: 'select core.agg_rebuild(1)' },
+        differences: 6,
+      },
+      { aggregate: 'agg_repeat_vehicle', differences: 1, mend: 'select core.repeat_rebuild(1)' },
+    ],
+  })
+  expect(stdout).toContain('of 6 days: run "select core.agg_rebuild(1)"')
+  expect(stdout).toContain('of 1 vehicles: run "select core.repeat_rebuild(1)"')
+  expect(mended).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
 })
 
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {

@@ -112,13 +112,20 @@ export async function countPricing(pool: pg.Pool): Promise<Counted> {
   return lines.sort()
 }
 
+const columns = {
+  agg_evaluation_day: '*',
+  agg_recon_day: '*',
+  agg_pricing_day: pricingColumns,
+  agg_repeat_vehicle: '*',
+  agg_appraisal: `rooftop_id, eval_id, completed_date_local, currency_code, appraised_price, recon_total, wholesale_first,
+    retail_first, wholesale_now, retail_now, gap_to_wholesale_first, gap_share, gross_room_first, gross_room_now`,
+}
+
 /** What stands in them. */
-export async function keptRows(
-  pool: pg.Pool,
-  table: 'agg_evaluation_day' | 'agg_recon_day' | 'agg_pricing_day',
-): Promise<Counted> {
-  const columns = table === 'agg_pricing_day' ? pricingColumns : '*'
-  const { rows } = await pool.query<Record<string, unknown>>(`select ${columns} from core.${table}`)
+export async function keptRows(pool: pg.Pool, table: keyof typeof columns): Promise<Counted> {
+  const { rows } = await pool.query<Record<string, unknown>>(
+    `select ${columns[table]} from core.${table}`,
+  )
   return rows.map((row) => Object.values(row).join(' ')).sort()
 }
 

@@ -35,6 +35,12 @@ export async function perform(client: pg.PoolClient, deed: Deed): Promise<void> 
       return await move(client, deed.id, deed.to, ['core.evaluation', ...children])
     case 'move back to front':
       return await move(client, deed.id, deed.to, [...children, 'core.evaluation'])
+    case 'regroup':
+      await client.query('update core.evaluation set group_id = $1 where eval_id >= $2', [
+        deed.to,
+        deed.id,
+      ])
+      return
     case 'mark':
       await client.query(
         'update core.evaluation set gone_at = case when gone_at is null then now() end where eval_id >= $1',
@@ -66,7 +72,7 @@ export async function perform(client: pg.PoolClient, deed: Deed): Promise<void> 
 
 const upsertEvaluation = `on conflict (group_id, eval_id) do update set rooftop_id = excluded.rooftop_id,
   completed_date_local = excluded.completed_date_local, user_id = excluded.user_id, final_price = excluded.final_price,
-  photo_count = excluded.photo_count, gone_at = excluded.gone_at`
+  photo_count = excluded.photo_count, gone_at = excluded.gone_at, vin = excluded.vin, recon_total = excluded.recon_total`
 
 async function insert(
   client: pg.PoolClient,
@@ -152,11 +158,12 @@ async function observe(client: pg.PoolClient, one: SmallAsking, at: Date): Promi
   )
   await client.query(
     `insert into core.price_observation as old (rooftop_id, eval_id, price_source, observed_at, last_confirmed_at, is_current,
-       as_of_date, currency_code, confidence, value_hash, run_id)
-     values ($1, $2, 'pricing_ai', $3, $3, true, $3::timestamptz::date, 'AUD', 'High', '\\x00', 1)
+       as_of_date, currency_code, confidence, value_hash, run_id, wholesale, retail)
+     values ($1, $2, 'pricing_ai', $3, $3, true, $3::timestamptz::date, 'AUD', 'High', '\\x00', 1, $4, 20000)
      on conflict (rooftop_id, eval_id, price_source, observed_at) do update
        set is_current = true, last_confirmed_at = old.last_confirmed_at + interval '1 day'`,
-    [...key, at],
+    // The second price is none to divide by.
+    [...key, at, one.day === 1 ? '16000.5' : '0'],
   )
 }
 

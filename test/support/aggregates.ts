@@ -14,6 +14,9 @@ export interface SmallEvaluation {
   /** From creation to completion; below 0: created after it was completed. */
   readonly seconds: number
   readonly gone: boolean
+  readonly vin: string | null
+  /** What the service says that the work costs in all. */
+  readonly recon: string | null
 }
 
 export interface SmallLine {
@@ -40,6 +43,7 @@ export function evaluationRow(one: SmallEvaluation) {
     ...{ final_price: one.price, currency_code: one.currency, photo_count: one.photos },
     ...{ hero_source: one.hero, user_price_count: 0, version_no: 1, content_hash: Buffer.of(0) },
     ...{ first_loaded_at: at, last_changed_at: at, gone_at: one.gone ? at : null, run_id: 1 },
+    ...{ vin: one.vin, recon_total: one.recon, recon_line_total: '50' },
   }
 }
 
@@ -63,6 +67,8 @@ const evaluation: fc.Arbitrary<SmallEvaluation> = fc.record({
   source: fc.constantFrom('CreatedAt' as const, 'EntryDate' as const),
   seconds: fc.constantFrom(-1, 0, 300, 301, 86_400, 86_401, 9_000_000),
   gone: fc.constantFrom(false, false, true),
+  vin: fc.constantFrom(null, 'short', 'JTMDFREV90D123456', 'jtmdfrev90d123456'),
+  recon: fc.constantFrom(null, '0', '1500.5'),
 })
 
 const line: fc.Arbitrary<SmallLine> = fc.record({
@@ -110,7 +116,7 @@ export type Deed =
       readonly lines: readonly SmallLine[]
     }
   | {
-      readonly does: 'move' | 'move back to front' | 'mark' | 'delete' | 'delete all'
+      readonly does: 'move' | 'move back to front' | 'regroup' | 'mark' | 'delete' | 'delete all'
       readonly id: number
       readonly to: number
     }
@@ -128,6 +134,7 @@ export const deeds: fc.Arbitrary<Deed> = fc.oneof(
     does: fc.constantFrom(
       'move' as const,
       'move back to front' as const,
+      'regroup' as const,
       'mark' as const,
       'delete' as const,
       'delete all' as const,

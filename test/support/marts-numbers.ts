@@ -31,12 +31,6 @@ export function ratio(numerator: bigint | null, denominator: bigint | null): str
   return numerator < 0n === denominator < 0n ? '999.9999' : '-999.9999'
 }
 
-/** The same, but null where it is beyond what the column holds. */
-export function ratioUnlessHuge(numerator: bigint, denominator: bigint): string | null {
-  const told = ratio(numerator, denominator)
-  return told?.endsWith('999.9999') ? null : told
-}
-
 export function share(part: number, whole: number): string | null {
   return ratio(BigInt(part), BigInt(whole))
 }

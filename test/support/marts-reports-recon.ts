@@ -1,5 +1,5 @@
 import type { ReconLine } from '#src/sandbox/world-types.ts'
-import { milli, moneyText, ratioUnlessHuge, total } from './marts-numbers.ts'
+import { milli, moneyText, ratio, total } from './marts-numbers.ts'
 import {
   evaluationOf,
   grouped,
@@ -42,7 +42,7 @@ export function reconDrift(truth: MartTruth): ReportRow[] {
         first_cost: moneyText(first),
         latest_cost: moneyText(latest),
         drift: moneyText(latest - first),
-        drift_share: ratioUnlessHuge(latest - first, first),
+        drift_share: ratio(latest - first, first),
         actual_cost: null,
       }
     },

@@ -139,7 +139,7 @@ function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
 function standsBefore({ groupId }: Rooftop, { siblings }: DueAsk): RawBuilder<unknown> {
   return sql`
     select from core.evaluation as newer
-    where newer.group_id = ${groupId} and upper(newer.vin) = asking.vin and length(newer.vin) = 17
+    where newer.group_id = ${groupId} and newer.vehicle_vin = asking.vin
       and newer.gone_at is null and newer.rooftop_id = any(${[...siblings]}::int[])
       and (coalesce(newer.completed_at, newer.created_at), newer.eval_id) > (asking.born_at, asking.eval_id)
       and not exists (

@@ -42,7 +42,7 @@ export async function makeDue(
       (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, outcome)
     select rooftop_id, ${vehicleChecksName}, eval_id, ${ask}, '-infinity'::timestamptz, '-infinity'::timestamptz, 'answered'
     from core.evaluation
-    where group_id = ${groupId} and upper(vin) = any(${[...vins]}::text[]) and length(vin) = 17 and gone_at is null
+    where group_id = ${groupId} and vehicle_vin = any(${[...vins]}::text[]) and gone_at is null
     order by rooftop_id, eval_id
     on conflict (rooftop_id, stream, eval_id, ask) do update set next_due_at = excluded.next_due_at`.execute(
     db,

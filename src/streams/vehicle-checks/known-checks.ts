@@ -50,7 +50,7 @@ export async function ownersOf(
       with ordinality as check_made (vin, at, place)
     left join lateral (
       select rooftop_id, eval_id from core.evaluation
-      where group_id = ${groupId} and upper(evaluation.vin) = check_made.vin and length(evaluation.vin) = 17
+      where group_id = ${groupId} and evaluation.vehicle_vin = check_made.vin
       order by gone_at is null desc, created_at <= check_made.at desc,
         case when created_at <= check_made.at then created_at end desc, created_at, eval_id
       limit 1

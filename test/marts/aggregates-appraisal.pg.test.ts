@@ -1,0 +1,81 @@
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { keptRows } from '../support/aggregates-counted.ts'
+import { allCounted, allKept, inSession, one, write } from '../support/aggregates-house.ts'
+import { perform } from '../support/aggregates-perform.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const australian = { ...one, currency: 'AUD', price: '18000.5', recon: '100' }
+const asked = { rooftop: 1, id: 1, outcome: 'price' } as const
+
+test('an appraisal is reckoned against its first and its present price, whatever comes first', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  const steps = [
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...asked, day: 1 } }),
+    () => write(database, [australian], []),
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...asked, day: 2 } }),
+    (client: pg.PoolClient) => client.query('update core.evaluation set recon_total = null'),
+    (client: pg.PoolClient) =>
+      client.query('delete from core.price_observation where not is_current'),
+    (client: pg.PoolClient) => client.query("update core.price_observation set wholesale = '10'"),
+    (client: pg.PoolClient) => client.query("update core.evaluation set currency_code = 'KWD'"),
+    (client: pg.PoolClient) => client.query('update core.evaluation set final_price = null'),
+  ]
+
+  const found: unknown[] = []
+  for (const step of steps) {
+    await inSession(pool, async (client) => void (await step(client)))
+    expect(await allKept(pool)).toEqual(await allCounted(pool))
+    found.push((await keptRows(pool, 'agg_appraisal'))[0])
+  }
+
+  const key = '1 1 2026-01-31 AUD 18000.500'
+  const first = '16000.500 20000.000'
+  expect(found).toEqual([
+    undefined,
+    `${key} 100.000 ${first} ${first} 2000.000 0.1250 1899.500 1899.500`,
+    `${key} 100.000 ${first} 0.000 20000.000 2000.000 0.1250 1899.500 1899.500`,
+    `${key} 50.000 ${first} 0.000 20000.000 2000.000 0.1250 1949.500 1949.500`,
+    `${key} 50.000 0.000 20000.000 0.000 20000.000 18000.500  1949.500 1949.500`,
+    `${key} 50.000 10.000 20000.000 10.000 20000.000 17990.500 999.9999 1949.500 1949.500`,
+    '1 1 2026-01-31 KWD 18000.500 50.000        ',
+    undefined,
+  ])
+})
+
+test('a price that is only confirmed writes no appraisal', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await write(database, [australian], [])
+  const ask = (client: pg.PoolClient) =>
+    perform(client, { does: 'ask', asking: { ...asked, day: 1 } })
+  await inSession(pool, ask)
+  const place = async () =>
+    (await pool.query('select ctid::text, xmin::text from core.agg_appraisal')).rows
+
+  const before = await place()
+  await inSession(pool, ask)
+
+  expect(await place()).toEqual(before)
+  expect(
+    (
+      await pool.query(
+        'select last_confirmed_at > observed_at as later from core.price_observation',
+      )
+    ).rows,
+  ).toEqual([{ later: true }])
+})
+
+test('a truncate of the prices leaves the appraisals without them', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  await write(database, [australian], [])
+  await inSession(pool, (client) => perform(client, { does: 'ask', asking: { ...asked, day: 1 } }))
+
+  await pool.query('truncate core.price_observation')
+
+  expect(await keptRows(pool, 'agg_appraisal')).toEqual([
+    '1 1 2026-01-31 AUD 18000.500 100.000        ',
+  ])
+})

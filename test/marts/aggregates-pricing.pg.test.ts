@@ -1,0 +1,58 @@
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { countPricing, keptRows } from '../support/aggregates-counted.ts'
+import { differences, inSession, one, write } from '../support/aggregates-house.ts'
+import { perform } from '../support/aggregates-perform.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+test('a price that comes, is confirmed, falls away or is deleted is counted at each step', async () => {
+  await using database = await createTestDatabase()
+  await write(database, [one], [])
+  const price = { rooftop: 1, id: 1, outcome: 'price', day: 1 } as const
+  const steps = [
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => client.query('update core.price_observation set is_current = false'),
+    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...price, day: 2 } }),
+    (client: pg.PoolClient) => client.query('delete from core.price_observation'),
+    (client: pg.PoolClient) => client.query("update ops.enrichment_state set outcome = 'skipped'"),
+    (client: pg.PoolClient) => client.query('delete from ops.enrichment_state'),
+  ]
+
+  const found: unknown[] = []
+  for (const step of steps) {
+    await inSession(database.pool, async (client) => void (await step(client)))
+    expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+      await countPricing(database.pool),
+    )
+    found.push((await keptRows(database.pool, 'agg_pricing_day'))[0]?.slice(13, 25))
+  }
+
+  expect(found).toEqual([
+    ...['1 1 0 0 9517', '1 1 0 0 9518', '1 0 0 0 0 ', '1 1 0 0 9518'],
+    ...['1 0 0 0 0 ', '1 0 1 0 0 ', undefined],
+  ])
+})
+
+test('prices are counted by the calendar of the rooftop, also after it moved to another zone', async () => {
+  await using database = await createTestDatabase()
+  await write(database, [one], [])
+  await database.pool.query(
+    `insert into core.rooftop_group (group_code) values ('g');
+     insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
+     values ('u', 1, 'North', 'AU', 'Australia/Sydney', 'AUD', 'km')`,
+  )
+  await inSession(database.pool, (client) =>
+    perform(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
+  )
+  const inSydney = await keptRows(database.pool, 'agg_pricing_day')
+
+  await database.pool.query("update core.rooftop set time_zone = 'America/Chicago'")
+
+  // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
+  expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
+  expect((await keptRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
+    /^1 2026-01-31 1 1 0 0 9516 /,
+  )
+  expect(await differences(database.pool)).toEqual([])
+})
