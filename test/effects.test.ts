@@ -44,5 +44,6 @@ test('only the command line reaches further than read', async () => {
   expect(opened.length).toBeGreaterThan(1)
   expect(opened.filter(({ reach }) => String(reach) !== 'read')).toEqual([
     { path: 'src/commands/api.ts', reach: ['read', 'write', 'bill'] },
+    { path: 'src/commands/webhooks.ts', reach: ['read', 'write'] },
   ])
 })

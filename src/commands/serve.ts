@@ -1,63 +1,106 @@
 import { once } from 'node:events'
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { Context } from '../context.ts'
-import { messageOf, UsageError } from '../errors.ts'
+import type { FastifyInstance } from 'fastify'
+import { type Context, noProgress } from '../context.ts'
+import { UsageError } from '../errors.ts'
 import { LinkOpener } from '../links/opener.ts'
-import { brokenPage, htmlOf, notFoundPage } from '../links/pages.ts'
-import { sendPage } from '../links/reply.ts'
 import { serveLinks } from '../links/routes.ts'
-import type { Log } from '../log.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { serveOperations } from '../operations/routes.ts'
+import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
+import { consumeHints } from '../webhook/consume.ts'
+import { Inbox } from '../webhook/inbox.ts'
+import { serveWebhooks } from '../webhook/receiver.ts'
+import { secretCheck } from '../webhook/secret.ts'
 import { wholeNumberOption } from './choose.ts'
 import type { CommandDefinition } from './command.ts'
+import { type KeptOperations, openKeptOperations, operationsOption } from './operations-port.ts'
+import { type Address, listen, openServer } from './server.ts'
+import type { Session } from './session.ts'
 
 export const serve: CommandDefinition = {
   usage: 'serve',
-  summary: 'Permalinks over HTTP, GET /links/<kind>/<id>, until stopped',
+  summary:
+    'Permalinks, GET /links/<kind>/<id>, and the receiver of webhooks, POST /webhooks, until stopped',
   options: (command) =>
-    command
+    operationsOption(command)
       .option('--host <host>', 'address to listen on (default: serve.host of the config)')
       .option('--port <port>', 'port (default: serve.port of the config; 0 takes any free one)'),
   examples: ['forecourt serve', 'forecourt serve --host 0.0.0.0 --port 8080'],
   async run(session, options) {
     const { config, log, io } = session
-    const token = requireToken(config.links.token)
+    requireParts(session)
     chooseRooftops(config, [])
     const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
     const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
-    if (token.length < 16) log.warn('links.token is short: let it be 16 characters or more')
-    const server = await startServer(await session.context(), { host, port, token })
+    const context = await session.context({ progress: noProgress })
+    await using operations = await openKeptOperations(context, options)
+    const { token } = config.links
+    const server = await startServer(context, { host, port, token, operations })
     log.debug(`listening on ${server.url}`)
-    session.result({ url: server.url, links: `${server.url}/links` }, () => [
-      `Serving on ${server.url}; stop it with Ctrl-C.`,
-      `A permalink: ${server.url}/links/<kind>/<id>, with token=… in its query, where kind is ppsr_pdf, car_history_pdf or photo.`,
-    ])
+    const hints = server.receives ? consumeHints(context) : null
+    const document = {
+      url: server.url,
+      links: config.links.token === null ? null : `${server.url}/links`,
+      webhooks: server.receives ? `${server.url}/webhooks` : null,
+    }
+    session.result(document, () => whatIsServed(document))
     if (!io.signal.aborted) await once(io.signal, 'abort')
     await server.close()
+    await hints
     return 0
   },
 }
 
-function requireToken(token: string | null): string {
-  if (token !== null) return token
-  const setting = `links: { token: "\${FORECOURT_LINKS_TOKEN}" }`
+function whatIsServed({
+  url,
+  links,
+  webhooks,
+}: {
+  readonly url: string
+  readonly links: string | null
+  readonly webhooks: string | null
+}): string[] {
+  return [
+    `Serving on ${url}; stop it with Ctrl-C.`,
+    links === null
+      ? 'Links are off: set links.token to open them.'
+      : `A permalink: ${links}/<kind>/<id>, with token=… in its query, where kind is ppsr_pdf, car_history_pdf or photo.`,
+    webhooks === null
+      ? 'The receiver of webhooks is off: set webhooks.authHeaderValue to open it.'
+      : `Webhooks are received at ${webhooks}; "forecourt webhooks apply" subscribes to them.`,
+  ]
+}
+
+/** Each part is served where its secret is set. UsageError when none is. */
+function requireParts({ config, log }: Session): void {
+  const { links, webhooks } = config
+  for (const [name, secret] of [
+    ['links.token', links.token],
+    ['webhooks.authHeaderValue', webhooks.authHeaderValue],
+    ['webhooks.previousAuthHeaderValue', webhooks.previousAuthHeaderValue],
+  ] as const)
+    if (secret !== null && secret.length < 16)
+      log.warn(`${name} is short: let it be 16 characters or more`)
+  if (links.token !== null || webhooks.authHeaderValue !== null) return
   throw new UsageError(
-    `links.token is not set, and without it anybody could open the links: put ${setting} into the config ` +
+    'links.token is not set, nor is webhooks.authHeaderValue, and without them anybody could open the links or forge webhooks: put ' +
+      `links: { token: "\${FORECOURT_LINKS_TOKEN}" } or webhooks: { authHeaderValue: "\${FORECOURT_WEBHOOK_TOKEN}" } into the config ` +
       'and the token into the environment, e.g. FORECOURT_LINKS_TOKEN=$(openssl rand -hex 24).',
   )
 }
 
 /** What the server listens on, and who may open links. */
-export interface ServerOptions {
-  readonly host: string
-  /** 0: any free one. */
-  readonly port: number
-  readonly token: string
+export interface ServerOptions extends Address {
+  /** null: no links. */
+  readonly token: string | null
+  /** Health and metrics; metrics only where they have no port of their own. Left out: none. */
+  readonly operations?: KeptOperations
 }
 
 /** A running server. */
 export interface Server extends AsyncDisposable {
   readonly url: string
+  /** Whether it takes webhooks. */
+  readonly receives: boolean
   /** Takes no more requests, and ends when those under way have. */
   close(): Promise<void>
 }
@@ -66,58 +109,31 @@ export interface Server extends AsyncDisposable {
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
   const app = openServer(log)
-  serveLinks(app, { links: new LinkOpener(context), token: options.token, log })
+  const { token, operations: kept } = options
+  if (kept !== undefined) serveOperations(app, kept.operations, { metrics: !kept.hasPort })
+  if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
+  const receives = await receiveWebhooks(context, app)
   const url = await listen(app, options)
   const close = async () => {
     await app.close()
   }
-  return { url, close, [Symbol.asyncDispose]: close }
+  return { url, receives, close, [Symbol.asyncDispose]: close }
 }
 
-/** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. */
-function openServer(log: Log): FastifyInstance {
-  const app = fastify({
-    forceCloseConnections: 'idle',
-    frameworkErrors: (_error, _request, reply) => {
-      const answer = reply as FastifyReply
-      answer.code(400).headers(safeHeaders).type('text/html; charset=utf-8')
-      answer.send(htmlOf({ ...notFoundPage, status: 400 }))
-    },
-  })
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(safeHeaders)
-  })
-  app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
-  app.setErrorHandler(async (error, request, reply) => {
-    log.error(`a request failed: ${messageOf(error)}`)
-    return await sendPage(request, reply, brokenPage)
-  })
-  app.get('/health', async () => ({ status: 'ok' }))
-  return app
-}
+/** A burst of deliveries becomes one run. */
+const debounceMs = 1_000
 
-/** Nothing is kept by anybody on the way, and the token in the address goes to nobody else. */
-const safeHeaders = {
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-}
-
-async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
-  try {
-    await app.listen({ host, port })
-  } catch (cause) {
-    await app.close()
-    const { code = '' } = cause as NodeJS.ErrnoException
-    if (!/^E(ADDRINUSE|ADDRNOTAVAIL|ACCES|NOTFOUND|AI_AGAIN)$/.test(code)) throw cause
-    const why = code === 'EADDRINUSE' ? 'another program has the port' : messageOf(cause)
-    throw new UsageError(
-      `Cannot listen on port ${port} of ${host}: ${why}. Choose another --port or --host (serve.port, serve.host in the config).`,
-      { cause },
-    )
-  }
-  const address = app.server.address()
-  const chosen = typeof address === 'object' && address !== null ? address.port : port
-  return `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`
+/** Opens the receiver, where a secret is set for it. */
+async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<boolean> {
+  const { config, db, log, appraisal, signal } = context
+  const { authHeaderName, authHeaderValue, previousAuthHeaderValue } = config.webhooks
+  if (authHeaderValue === null) return false
+  const rooftops = await registerRooftops(db, config.rooftops)
+  // Latencies go by the source's clock; each run that loads what arrived measures it anew.
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
+  await appraisal.measureClock({ signal: patience }).catch(() => undefined)
+  const valid = [authHeaderValue, previousAuthHeaderValue].filter((value) => value !== null)
+  const inbox = new Inbox({ context, rooftops, secret: authHeaderValue, debounceMs })
+  serveWebhooks(app, { inbox, headerName: authHeaderName, isRight: secretCheck(valid), log })
+  return true
 }

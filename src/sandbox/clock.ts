@@ -10,6 +10,7 @@ export class VirtualClock {
   #ms: number
   /** `performance.now()` at which `#ms` was true; null while frozen. */
   #since: number | null
+  readonly #listeners: (() => void)[] = []
 
   constructor({ start, frozen = false }: VirtualClockOptions) {
     this.#ms = start.getTime()
@@ -30,6 +31,11 @@ export class VirtualClock {
     this.#restart(date.getTime())
   }
 
+  /** Calls `listener` after every `advance` and `set`. */
+  onMove(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
   freeze(): void {
     this.#ms = this.#nowMs()
     this.#since = null
@@ -42,6 +48,7 @@ export class VirtualClock {
   #restart(ms: number): void {
     this.#ms = ms
     if (this.#since !== null) this.#since = performance.now()
+    for (const listener of this.#listeners) listener()
   }
 
   #nowMs(): number {

@@ -5,9 +5,10 @@ import { issueText } from '../contract/issue-text.ts'
 import { isReadable } from './lifecycle.ts'
 import { defaultLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { seededRandom } from './seeded-random.ts'
 import { readJsonBody } from './request-body.ts'
 import type { Service } from './service.ts'
-import type { WebhookEvent } from './webhooks.ts'
+import type { DeliveryPlan, WebhookEvent } from './webhooks.ts'
 
 // What a real service does by itself or by a press in its app; no part of the documented services.
 
@@ -54,6 +55,14 @@ const fault = z.discriminatedUnion('kind', [
 const limitNames = Object.keys(defaultLimits) as (keyof typeof defaultLimits)[]
 const someLimits = z.partialRecord(z.enum(limitNames), z.int().min(0))
 
+const share = z.number().min(0).max(1).default(0)
+const deliveryShares = z.strictObject({
+  lose: share,
+  double: share,
+  late: share,
+  seed: z.int().default(1),
+})
+
 const faultRule = z.strictObject({
   match: z
     .strictObject({
@@ -87,6 +96,11 @@ function controlsOf(service: Service): Readonly<Record<string, Control>> {
     'POST /export': (body) => fire(service, 'ON_EXPORT', body),
     'POST /drive': (body) => fire(service, 'ON_DRIVE_COMPLETED', body),
     'GET /deliveries': () => ({ deliveries: webhooks.deliveries() }),
+    'POST /deliveries': (body) => {
+      const shares = fitting(deliveryShares, body)
+      webhooks.plan = planOf(shares)
+      return shares
+    },
     'GET /requests': () => ({ total: requests.count(), paths: requests.counts() }),
     'GET /limits': () => limits.of,
     'POST /limits': (body) => {
@@ -160,6 +174,17 @@ function moveClock({ clock }: Service, move: z.infer<typeof clockMove>): void {
   if (!(target >= 0 && target < Date.UTC(10_000, 0)))
     throw new Refusal(400, 'The clock can be put between the years 1970 and 9999')
   clock.set(new Date(target))
+}
+
+/** Loses, doubles and delays shares of the deliveries, the same ones for the same seed. */
+function planOf({ lose, double, late, seed }: z.infer<typeof deliveryShares>): DeliveryPlan {
+  const random = seededRandom(seed, 'deliveries')
+  return () => {
+    const drawn = random.next()
+    if (drawn < lose) return 'lose'
+    if (drawn < lose + double) return 'double'
+    return drawn < lose + double + late ? 'late' : 'send'
+  }
 }
 
 /** The deliveries that the event started: none when nobody has subscribed to it. */

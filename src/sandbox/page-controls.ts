@@ -21,6 +21,11 @@ function controls(evalid: number): readonly Control[] {
     control('POST', '/export', 'presses Export in the app: ON_EXPORT webhooks fire', { evalid }),
     control('POST', '/drive', 'ends a drive: ON_DRIVE_COMPLETED webhooks fire', { evalid }),
     control('GET', '/deliveries', 'lists what was delivered to webhooks'),
+    control('POST', '/deliveries', 'loses, doubles or delays shares of what follows', {
+      lose: 0.1,
+      double: 0.1,
+      late: 0.1,
+    }),
     control('GET', '/requests', 'counts the requests that were answered, by path'),
     control('GET', '/limits', 'tells the quotas and throttles in force'),
     control('POST', '/limits', 'sets some of them, e.g. to meet a 429', { lookupsPerDay: 10 }),

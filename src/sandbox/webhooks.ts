@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { selfServeEvents } from '../contract/appraisal/webhooks.ts'
 import { firstName, type JsonPath } from '../values/json-path.ts'
 import type { VirtualClock } from './clock.ts'
+import { Completions } from './completions.ts'
 import { driveOf, renderDrive } from './drive.ts'
 import { type JsonObject, place, type Rendering, renderEvaluation } from './render.ts'
 import type { World } from './world.ts'
@@ -37,8 +39,8 @@ export interface Delivery {
   readonly error: string | null
 }
 
-/** What becomes of a delivery before it goes out. */
-export type DeliveryPlan = (delivery: Delivery) => 'send' | 'lose' | 'double'
+/** What becomes of a delivery before it goes out; `late` lets those behind it pass. */
+export type DeliveryPlan = (delivery: Delivery) => 'send' | 'lose' | 'double' | 'late'
 
 /** What deliveries tell of, and how long a receiver may take. */
 export interface WebhookSource {
@@ -50,10 +52,15 @@ export interface WebhookSource {
 }
 
 const keptDeliveries = 10_000
+/** How long a late delivery is held back. */
+const lateMs = 300
+/** How often a running clock is looked at for evaluations that it has completed. */
+const lookEveryMs = 250
 
-/** Subscriptions, and deliveries to them: one attempt each, in the background, no redirect followed. */
+/** Subscriptions, and deliveries to them: one attempt each, in the background, no redirect followed. ON_COMPLETE fires by
+ *  itself when the clock passes a completion. */
 export class Webhooks {
-  /** Tests may lose or double deliveries; otherwise each is sent once. */
+  /** Tests may lose, double or delay deliveries; otherwise each is sent once. */
   plan: DeliveryPlan = () => 'send'
   readonly #source: WebhookSource
   readonly #subscriptions = new Map<number, Subscription>()
@@ -61,11 +68,15 @@ export class Webhooks {
   readonly #underWay = new Set<Promise<void>>()
   // A pool of its own, so that closing it ends what is under way.
   readonly #agent = new Agent()
+  readonly #completions: Completions
+  #looking: NodeJS.Timeout | undefined
   #lastSubscription = 0
   #lastDelivery = 0
 
   constructor(source: WebhookSource) {
     this.#source = source
+    this.#completions = new Completions(source.world, source.clock)
+    source.clock.onMove(() => this.#look())
   }
 
   /** By id. */
@@ -78,6 +89,9 @@ export class Webhooks {
   }
 
   add(draft: Omit<Subscription, 'id'>): Subscription {
+    // What was completed before anybody asked is no event.
+    if (this.#subscriptions.size === 0) this.#completions.begin()
+    this.#looking ??= setInterval(() => this.#look(), lookEveryMs).unref()
     this.#lastSubscription += 1
     const added = { ...draft, id: this.#lastSubscription }
     this.replace(added)
@@ -93,15 +107,23 @@ export class Webhooks {
     this.#subscriptions.delete(id)
   }
 
-  /** Starts a delivery to every matching subscription of the evaluation's rooftop, with the evaluation as it is
-   *  now. Error when there is no such evaluation. */
-  fire(event: WebhookEvent, evalId: number): readonly Delivery[] {
+  /** Starts a delivery to every matching subscription of the evaluation's rooftop, with the evaluation as it is at
+   *  that instant, by default now. Error when there is no such evaluation. */
+  fire(event: WebhookEvent, evalId: number, at = this.#source.clock.now()): readonly Delivery[] {
     const evaluation = this.#source.world.evaluation(evalId)
     if (evaluation === undefined) throw new Error(`This world has no evaluation ${evalId}`)
+    if (event === 'ON_COMPLETE') this.#completions.note(evalId)
     const matching = this.ofRooftop(evaluation.rooftopUid).filter((one) => one.event === event)
     if (matching.length === 0) return []
-    const body = JSON.stringify(this.#bodyOf(event, evaluation))
-    return matching.flatMap((subscription) => this.#deliver(subscription, evalId, body))
+    const body = JSON.stringify(this.#bodyOf(event, evaluation, at))
+    return matching.flatMap((subscription) => this.#deliver(subscription, { evalId, at }, body))
+  }
+
+  /** Fires for what the clock has completed since the last look, as it was then. */
+  #look(): void {
+    if (this.#subscriptions.size === 0) return
+    for (const { evalId, completedAt } of this.#completions.take())
+      this.fire('ON_COMPLETE', evalId, completedAt!)
   }
 
   /** The kept deliveries (the latest 10,000), oldest first. */
@@ -116,35 +138,42 @@ export class Webhooks {
 
   /** Ends what is under way, with an error in the log; nothing goes out any more. */
   async close(): Promise<void> {
+    clearInterval(this.#looking)
+    this.#subscriptions.clear()
     await this.#agent.destroy()
     await this.idle()
   }
 
-  #bodyOf(event: WebhookEvent, evaluation: Evaluation): unknown {
-    const { world, clock, rendering } = this.#source
-    const now = clock.now()
+  #bodyOf(event: WebhookEvent, evaluation: Evaluation, now: Date): unknown {
+    const { world, rendering } = this.#source
     if (event === 'ON_DRIVE_COMPLETED')
       return renderDrive(driveOf(evaluation, now), { world, rendering })
     const rendered = renderEvaluation(world, evaluation, rendering, now)
     return wrapped(rendering.wire.webhookBody.evaluation, rendered)
   }
 
-  #deliver(subscription: Subscription, evalId: number, body: string): Delivery[] {
-    const first = this.#log(subscription, evalId)
+  #deliver(
+    subscription: Subscription,
+    event: { readonly evalId: number; readonly at: Date },
+    body: string,
+  ): Delivery[] {
+    const first = this.#log(subscription, event)
     const fate = this.plan(first)
     if (fate === 'lose')
       return [this.#note(first, { status: null, error: 'Lost, as the delivery plan says' })]
-    const planned = fate === 'double' ? [first, this.#log(subscription, evalId)] : [first]
+    const planned = fate === 'double' ? [first, this.#log(subscription, event)] : [first]
     for (const delivery of planned) {
-      const sending = this.#send(delivery, subscription, body)
+      const sending = this.#sendAfter(fate === 'late' ? lateMs : 0, delivery, subscription, body)
       this.#underWay.add(sending)
       void sending.finally(() => this.#underWay.delete(sending))
     }
     return planned
   }
 
-  #log({ id: subscriptionId, event, url }: Subscription, evalId: number): Delivery {
-    const at = this.#source.clock.now()
+  #log(
+    { id: subscriptionId, event, url }: Subscription,
+    { evalId, at }: { readonly evalId: number; readonly at: Date },
+  ): Delivery {
     this.#lastDelivery += 1
     const id = this.#lastDelivery
     this.#deliveries.delete(id - keptDeliveries)
@@ -157,6 +186,11 @@ export class Webhooks {
     const noted = { ...delivery, ...outcome }
     if (this.#deliveries.has(delivery.id)) this.#deliveries.set(delivery.id, noted)
     return noted
+  }
+
+  async #sendAfter(ms: number, ...sent: [Delivery, Subscription, string]): Promise<void> {
+    if (ms > 0) await sleep(ms)
+    await this.#send(...sent)
   }
 
   /** Never rejects: what went wrong is in the log. */

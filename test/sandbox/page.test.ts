@@ -149,7 +149,7 @@ test('the control commands of the page are answered', async () => {
   const page = await rootPage(sandbox)
   const commands = [...page.matchAll(/<figcaption>(\w+ \/sandbox\/\w+)</g)].map(([, one]) => one!)
 
-  expect(commands).toHaveLength(10)
+  expect(commands).toHaveLength(11)
   for (const title of commands) {
     const [command = ''] = commandsIn(page, title)
     expect([title, (await sendCurl(command)).status]).toEqual([title, 200])

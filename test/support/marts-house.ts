@@ -19,6 +19,7 @@ import { impatient } from '../streams/stock-prices/stocked.ts'
 import { runInProcess } from './cli.ts'
 import { plantedChecks, toSearch } from './marts-checks.ts'
 import { type ListedUnit, listText, stockList } from './marts-stock.ts'
+import { plantWebhook } from './marts-webhooks.ts'
 import { type MartWorld, martWorld, type Nights, type Unpriced } from './marts-world.ts'
 import { createTestDatabase, type TestDatabase } from './postgres.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -72,6 +73,7 @@ export async function openMartHouse(seed: number): Promise<MartHouse> {
   const house = { ...made, database, sandbox, config, nights }
   const loading = new Loading(house, context, folder.path)
   for (const night of [0, 1, 2]) await loading.night(night)
+  await plantWebhook(database.pool)
   const { stock, paid, readings } = loading
   return {
     ...{ ...house, stock, paid, readings },

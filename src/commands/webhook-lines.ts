@@ -1,0 +1,31 @@
+import type { WebhookMeter } from '../webhook/meter.ts'
+import { table } from './table.ts'
+
+/** The webhooks of the last 7 days for a person; no line where nobody uses them. */
+export function webhookLines({ rooftops, unknownRooftop }: WebhookMeter): string[] {
+  const seconds = (value: number | null) => (value === null ? '-' : `${value} s`)
+  const rows = Object.entries(rooftops).map(([uid, own]) => [
+    uid,
+    own.received,
+    own.duplicates,
+    own.processed,
+    own.waiting,
+    own.unusable,
+    own.failed,
+    own.missed,
+    seconds(own.arrivalSeconds.p95),
+    seconds(own.loadingSeconds.p95),
+  ])
+  const headings = ['rooftop', 'received', 'doubles', 'processed', 'waiting', 'unusable', 'failed']
+  return [
+    ...(rows.length > 0
+      ? [
+          'Webhooks of the last 7 days:',
+          ...table([...headings, 'missed', 'arrived within', 'loaded within'], rows),
+        ]
+      : []),
+    ...(unknownRooftop > 0
+      ? [`Webhooks that name no rooftop of the config: ${unknownRooftop} (ops.webhook_delivery)`]
+      : []),
+  ]
+}

@@ -1,0 +1,230 @@
+import type { Command } from 'commander'
+import { openServices } from '../context.ts'
+import { messageOf, SyncError, UsageError } from '../errors.ts'
+import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
+import { lockClass } from '../values/lock-classes.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
+import { collect, type CommandDefinition } from './command.ts'
+import type { Session } from './session.ts'
+import { table } from './table.ts'
+import {
+  applyTo,
+  deleteOne,
+  listFor,
+  planFor,
+  recordedFor,
+  type SubscriptionDesk,
+} from './webhooks-desk.ts'
+import { type Failed, hasDrift, planTable, shown, shownPlan } from './webhooks-shown.ts'
+
+const rooftopOption = (command: Command) =>
+  command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
+
+const plan: CommandDefinition = {
+  usage: 'plan',
+  summary: 'What "apply" would create, change and delete; changes nothing',
+  options: rooftopOption,
+  examples: ['forecourt webhooks plan', 'forecourt webhooks plan --rooftop 7f3a --json'],
+  async run(session, options) {
+    requireTarget(session)
+    const results = await eachRooftop(session, options, async (desk, rooftop) => {
+      const { plan: own } = await planFor(desk, rooftop, wantedBy(session, rooftop))
+      return shownPlan(own)
+    })
+    const drift = Object.values(results).some((one) => 'error' in one || hasDrift(one))
+    session.result({ drift, rooftops: results }, () => [
+      drift
+        ? 'The subscriptions differ from the config:'
+        : 'The subscriptions are as the config wants them.',
+      ...planTable(results),
+      ...errorLines(results),
+    ])
+    return exitCodeOf(results)
+  },
+}
+
+const apply: CommandDefinition = {
+  usage: 'apply',
+  summary:
+    'Subscribes every rooftop to webhooks.events, and ends our subscriptions that are obsolete',
+  options: rooftopOption,
+  examples: ['forecourt webhooks apply', 'forecourt webhooks apply --rooftop 7f3a --json'],
+  async run(session, options) {
+    requireSafe(requireTarget(session).publicUrl)
+    const results = await eachRooftop(session, options, (desk, rooftop) =>
+      // Two that apply at once go one after the other; the second finds nothing left to do.
+      whileLocked(desk, rooftop, () => applyTo(desk, rooftop, wantedBy(session, rooftop))),
+    )
+    session.result({ rooftops: results }, () => [
+      'Subscriptions, by rooftop:',
+      ...table(
+        ['rooftop', 'created', 'updated', 'deleted'],
+        Object.entries(results).flatMap(([uid, one]) =>
+          'error' in one ? [] : [[uid, one.created, one.updated, one.deleted]],
+        ),
+      ),
+      ...errorLines(results),
+    ])
+    return exitCodeOf(results)
+  },
+}
+
+const list: CommandDefinition = {
+  usage: 'list',
+  summary: 'The subscriptions of each rooftop at the service, ours and others',
+  options: rooftopOption,
+  examples: ['forecourt webhooks list', 'forecourt webhooks list --json'],
+  async run(session, options) {
+    const results = await eachRooftop(session, options, async (desk, rooftop) => {
+      const { listed } = await listFor(desk, rooftop)
+      const recorded = await recordedFor(desk.pool, rooftop)
+      const { publicUrl } = session.config.webhooks
+      return {
+        subscriptions: listed.map((one) => ({
+          ...shown(one),
+          ours: isOurs(one, publicUrl, recorded),
+        })),
+      }
+    })
+    session.result({ rooftops: results }, () => [
+      ...table(
+        ['rooftop', 'id', 'event', 'to', 'ours'],
+        Object.entries(results).flatMap(([uid, one]) =>
+          'error' in one
+            ? []
+            : one.subscriptions.map(({ id, event, url, ours }) => {
+                return [uid, String(id), event ?? '-', url, ours ? 'yes' : 'no']
+              }),
+        ),
+      ),
+      ...errorLines(results),
+    ])
+    return exitCodeOf(results)
+  },
+}
+
+const remove: CommandDefinition = {
+  usage: 'delete <id>',
+  summary: 'Ends one subscription at the service',
+  options: (command) =>
+    rooftopOption(command).option('--foreign', 'although it leads to another receiver than ours'),
+  examples: ['forecourt webhooks delete 12 --rooftop 7f3a'],
+  async run(session, options, [text]) {
+    const id = Number(text)
+    if (!Number.isSafeInteger(id) || id <= 0)
+      throw new UsageError(
+        `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
+      )
+    const results = await eachRooftop(session, options, async (desk, rooftop) => {
+      const { listed } = await listFor(desk, rooftop)
+      const found = listed.find((one) => one.id === id)
+      if (found === undefined) return { deleted: false }
+      const recorded = await recordedFor(desk.pool, rooftop)
+      if (
+        !isOurs(found, session.config.webhooks.publicUrl, recorded) &&
+        options['foreign'] !== true
+      )
+        throw new UsageError(
+          `Subscription ${id} leads to ${shown(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
+        )
+      await deleteOne(desk, rooftop, id)
+      return { deleted: true }
+    })
+    const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
+    if (!isDone && exitCodeOf(results) === 0)
+      throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
+    session.result({ id, deleted: isDone, rooftops: results }, () => [
+      ...(isDone ? [`Subscription ${id} is deleted.`] : []),
+      ...errorLines(results),
+    ])
+    return isDone ? 0 : 1
+  },
+}
+
+export const webhooks: CommandDefinition = {
+  usage: 'webhooks',
+  summary: 'plan | apply | list | delete <id>: the subscriptions at the service against the config',
+  examples: ['forecourt webhooks plan', 'forecourt webhooks apply'],
+  subcommands: [plan, apply, list, remove],
+  run: () => Promise.resolve(undefined),
+}
+
+/** One rooftop after the other; what fails at one holds up none of the others. */
+async function eachRooftop<T>(
+  session: Session,
+  options: Readonly<Record<string, unknown>>,
+  act: (desk: SubscriptionDesk, rooftop: RooftopRow) => Promise<T>,
+): Promise<Record<string, T | Failed>> {
+  const { config, log, io } = session
+  const chosen = chooseRooftops(config, options['rooftop'] as string[])
+  await using services = openServices(config, log, ['read', 'write'])
+  const { pool, db } = await session.warehouse('write')
+  const desk = { client: services.client, config, pool, signal: io.signal }
+  const results: Record<string, T | Failed> = {}
+  for (const rooftop of await registerRooftops(db, chosen)) {
+    try {
+      results[rooftop.uid] = await act(desk, rooftop)
+    } catch (error) {
+      if (!(error instanceof SyncError)) throw error
+      results[rooftop.uid] = { error: messageOf(error) }
+    }
+  }
+  return results
+}
+
+/** Holds the session lock on the subscriptions of a rooftop meanwhile. */
+async function whileLocked<T>(
+  { pool }: SubscriptionDesk,
+  rooftop: RooftopRow,
+  act: () => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  try {
+    const key = [lockClass.webhooks, rooftop.id]
+    await client.query('select pg_advisory_lock($1::int, $2::int)', key)
+    return await act()
+  } finally {
+    // The session ends, and with it the lock.
+    client.release(true)
+  }
+}
+
+function wantedBy({ config }: Session, { uid, keyName }: RooftopRow) {
+  const { publicUrl, authHeaderValue } = config.webhooks
+  const key = config.keys[keyName]!.value
+  return wantedFor(uid, config.webhooks, { publicUrl: publicUrl!, secret: authHeaderValue!, key })
+}
+
+function requireTarget({ config }: Session): { readonly publicUrl: string } {
+  const { publicUrl, authHeaderValue } = config.webhooks
+  if (publicUrl === null)
+    throw new UsageError(
+      'webhooks.publicUrl is not set: put the address at which the service reaches "forecourt serve" into the config, e.g. https://hooks.example.com.',
+    )
+  if (authHeaderValue === null)
+    throw new UsageError(
+      `webhooks.authHeaderValue is not set, and without it anybody could forge deliveries: put "\${FORECOURT_WEBHOOK_TOKEN}" there and the token into the environment, e.g. FORECOURT_WEBHOOK_TOKEN=$(openssl rand -hex 24).`,
+    )
+  return { publicUrl }
+}
+
+/** Customers travel in the body, and the secret in the header. */
+function requireSafe(publicUrl: string): void {
+  const { protocol, hostname } = new URL(publicUrl)
+  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+  if (protocol === 'https:' || isHere) return
+  throw new UsageError(
+    `webhooks.publicUrl ${publicUrl} is not https: customers' data would travel in the clear. Put a proxy with TLS before "forecourt serve", and its address there.`,
+  )
+}
+
+function errorLines(results: Readonly<Record<string, object>>): string[] {
+  return Object.entries(results).flatMap(([uid, one]) =>
+    'error' in one ? [`  ${uid}: ${String(one.error)}`] : [],
+  )
+}
+
+function exitCodeOf(results: Readonly<Record<string, object>>): number {
+  return Object.values(results).some((one) => 'error' in one) ? 1 : 0
+}

@@ -1,0 +1,140 @@
+import { inTransaction, type Tx } from '../db/transaction.ts'
+import type { Known, WindowedStream } from '../streams/stream.ts'
+import { isHeldElsewhere } from './adopt.ts'
+import { Drift } from './drift.ts'
+import type { Hydrated } from './hydrate.ts'
+import type { ProvenPart } from './prove.ts'
+import { asideRecords } from './quarantine.ts'
+import type { SliceJob } from './slice.ts'
+import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
+import { writeSlice } from './write-slice.ts'
+
+const deliveriesPerSlice = 500
+/** The service may tell of an event before its reads show it: so often it is asked again, over about two minutes. */
+const patience = 6
+
+/** A delivery of a webhook that waits: an evaluation to read again. */
+interface Waiting {
+  readonly id: number
+  readonly evalId: number
+  readonly updatedAt: Date | null
+  readonly attempts: number
+}
+
+/**
+ * One slice of what webhooks told: the evaluations are read again and loaded by the same code as a nightly slice, and their
+ * deliveries are marked in the same transaction. It certifies no window: what a webhook told proves nothing of the others.
+ */
+export async function hintsSlice(
+  job: SliceJob<WindowedStream>,
+  finish: Finish,
+): Promise<SliceResult> {
+  const { context, stream, rooftop } = job
+  const waiting = await waitingDeliveries(job)
+  const ids = [...new Set(waiting.map(({ evalId }) => evalId))]
+  const known = new Map((await stream.known(context.db, rooftop, ids)).map((one) => [one.id, one]))
+  const open = await asideRecords(context.db, {
+    rooftopId: rooftop.id,
+    stream: stream.name,
+  })
+  const aside = new Set(open.map(({ id }) => id))
+  // The payload says whose an evaluation is, which may have been handed on since it was delivered.
+  const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
+  const read = await readRecords(asTold, { ids, known, aside })
+  const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
+  const drift = new Drift(stream.documented)
+  const nothing = new Map<ProvenPart, never>()
+  context.crashPoint('before-commit')
+  const result = await inTransaction(context.pool, async (tx) => {
+    const reading = { ids, known, aside, landed: [], lookedAt: nothing, unlisted: nothing }
+    const content = { ...reading, parts: [], moved: new Map<number, Date>(), records, drift }
+    const { counts, outcomes } = await writeSlice(tx, job, content)
+    const results = new Map<number, string>(read.map(({ id, kind }) => [id, outcomeOf[kind]]))
+    for (const { id, outcome } of outcomes)
+      results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
+    await settle(tx, job, waiting, { results, written: new Set(records.map(({ id }) => id)) })
+    context.crashPoint('rows-written')
+    const outcome = { counts, more: waiting.length >= deliveriesPerSlice }
+    await finish(tx, outcome)
+    context.crashPoint('ledger-written')
+    return outcome
+  })
+  context.crashPoint('committed')
+  await reportDrift(job, drift)
+  return result
+}
+
+const outcomeOf = {
+  same: 'unchanged',
+  vanished: 'vanished',
+  record: 'updated',
+  rejected: 'quarantined',
+} as const satisfies Record<Hydrated['kind'], string>
+
+/** Deliveries of the rooftop that are due, the longest waiting first. */
+async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
+  const { rows } = await context.pool.query<Waiting>(
+    `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", attempts
+     from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now()
+     order by due_at, delivery_id limit $2`,
+    [rooftop.id, deliveriesPerSlice],
+  )
+  return rows
+}
+
+/** Nothing was learnt of it: no answer came, or the service does not know it, as we do not. It writes nothing. */
+function isUnanswered(
+  entry: Hydrated,
+  { rooftop }: SliceJob,
+  known: ReadonlyMap<number, Known>,
+): boolean {
+  const before = known.get(entry.id)
+  if (entry.kind === 'vanished') return before === undefined || isHeldElsewhere(before, rooftop)
+  return entry.kind === 'rejected' && entry.text === ''
+}
+
+/** An evaluation whose payload names no dealership stays with the rooftop of the group that holds it. */
+function heldBy(
+  { rooftop, siblings, stream, context }: SliceJob<WindowedStream>,
+  known: ReadonlyMap<number, Known>,
+) {
+  return (entry: Hydrated): Hydrated => {
+    const before = known.get(entry.id)
+    if (entry.kind !== 'record' || !isHeldElsewhere(before, rooftop)) return entry
+    const { appraisal: wire } = context.config.wire
+    const dealer = stream.dealerOf(JSON.parse(entry.payload.text), entry.id, wire)
+    const holder = siblings.find(({ id }) => id === before!.rooftopId)
+    return dealer === null && holder !== undefined ? { ...entry, owner: holder } : entry
+  }
+}
+
+/** Marks the deliveries. One whose event the reads of the service do not show yet waits on, for some time. */
+async function settle(
+  tx: Tx,
+  { stream, rooftop, run }: SliceJob<WindowedStream>,
+  waiting: readonly Waiting[],
+  read: { readonly results: ReadonlyMap<number, string>; readonly written: ReadonlySet<number> },
+): Promise<void> {
+  const ids = [...read.written]
+  const stored = new Map((await stream.known(tx.db, rooftop, ids)).map((one) => [one.id, one]))
+  const isSeen = ({ evalId, updatedAt }: Waiting) => {
+    if (!read.written.has(evalId)) return false
+    const now = stored.get(evalId)
+    return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
+  }
+  const settled = waiting.filter((one) => isSeen(one) || one.attempts >= patience)
+  const later = waiting.filter((one) => !settled.includes(one))
+  await tx.client.query(
+    `update ops.webhook_delivery set state = 'processed', outcome = told.outcome, run_id = $3, issue = null,
+       processed_at = clock_timestamp()
+     from unnest($1::bigint[], $2::text[]) as told (id, outcome)
+     where delivery_id = told.id and state = 'waiting'`,
+    [settled.map(({ id }) => id), settled.map((one) => read.results.get(one.evalId)!), run.runId],
+  )
+  await tx.client.query(
+    `update ops.webhook_delivery set attempts = attempts + 1, issue = $2,
+       due_at = now() + interval '2 s' * power(2, attempts)
+     where delivery_id = any($1::bigint[]) and state = 'waiting'`,
+    [later.map(({ id }) => id), 'the service does not show the event yet'],
+  )
+}

@@ -1,0 +1,71 @@
+import type pg from 'pg'
+import { lockClass } from '../values/lock-classes.ts'
+
+/** Session locks on rooftops, all on one connection that is held only while there are any. They are gone with the process. */
+export class HintLocks implements AsyncDisposable {
+  readonly #pool: pg.Pool
+  readonly #held = new Set<number>()
+  #client: pg.PoolClient | null = null
+  /** One statement at a time on the connection. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  /** Whether the lock was free, and is ours now. */
+  async take(rooftopId: number): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      this.#client ??= await this.#pool.connect()
+      const taken = await this.#query('pg_try_advisory_lock', rooftopId)
+      if (taken) this.#held.add(rooftopId)
+      this.#releaseIfIdle()
+      return taken
+    })
+  }
+
+  async free(rooftopId: number): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#client !== null) await this.#query('pg_advisory_unlock', rooftopId)
+      this.#held.delete(rooftopId)
+      this.#releaseIfIdle()
+    }).catch(() => undefined)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#turn.catch(() => undefined)
+    this.#drop()
+  }
+
+  async #query(call: string, rooftopId: number): Promise<boolean> {
+    try {
+      const { rows } = await this.#client!.query<{ done: boolean }>(
+        `select ${call}($1::int, $2::int) as done`,
+        [lockClass.hints, rooftopId],
+      )
+      return rows[0]!.done
+    } catch (error) {
+      // The connection is lost, and every lock with it; the run's own lock still keeps two from one rooftop.
+      this.#drop()
+      throw error
+    }
+  }
+
+  #releaseIfIdle(): void {
+    if (this.#held.size > 0) return
+    this.#client?.release()
+    this.#client = null
+  }
+
+  #drop(): void {
+    this.#client?.release(true)
+    this.#client = null
+    this.#held.clear()
+  }
+
+  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(act, act)
+    this.#turn = done.catch(() => undefined)
+    return await done
+  }
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
+import { readSourceNow } from '../links/source-time.ts'
+
+/** How the webhooks of a rooftop went over the last 7 days. Times are in seconds; null: nothing to measure. */
+export interface WebhookStanding {
+  readonly received: number
+  readonly duplicates: number
+  readonly processed: number
+  readonly kept: number
+  readonly waiting: number
+  readonly unusable: number
+  readonly failed: number
+  /** Completions of which nothing was delivered within 6 hours, though they were subscribed to. */
+  readonly missed: number
+  readonly lastReceivedAt: string | null
+  /** From the event to the arrival, by the service's clock. */
+  readonly arrivalSeconds: { readonly p50: number | null; readonly p95: number | null }
+  /** From the arrival until it was loaded. */
+  readonly loadingSeconds: { readonly p50: number | null; readonly p95: number | null }
+}
+
+/** The webhooks by rooftop uid; rooftops without a subscription and a delivery are left out. */
+export interface WebhookMeter {
+  readonly rooftops: Readonly<Record<string, WebhookStanding>>
+  /** Kept, though no rooftop of the config is named: over the last 7 days. */
+  readonly unknownRooftop: number
+}
+
+interface MeterRow
+  extends Omit<WebhookStanding, 'lastReceivedAt' | 'arrivalSeconds' | 'loadingSeconds'> {
+  readonly uid: string
+  readonly lastAt: Date | null
+  readonly arrival: readonly (number | null)[] | null
+  readonly loading: readonly (number | null)[] | null
+}
+
+/** Reads the meter; a query or two where nobody uses webhooks. */
+export async function readWebhooks(db: Db): Promise<WebhookMeter> {
+  const used = await sql<{ used: boolean }>`
+    select exists (select from ops.webhook_subscription) or exists (select from ops.webhook_delivery) as used`.execute(
+    db,
+  )
+  if (!used.rows[0]!.used) return { rooftops: {}, unknownRooftop: 0 }
+  const sourceNow = await readSourceNow(db)
+  const { rows } = await sql<MeterRow>`
+    with recent as (
+      select * from ops.webhook_delivery where received_at > now() - interval '7 days'
+    ), counted as (
+      select rooftop_id, count(*)::int as received, sum(duplicates)::int as duplicates,
+        (count(*) filter (where state = 'processed'))::int as processed, (count(*) filter (where state = 'kept'))::int as kept,
+        (count(*) filter (where state = 'unusable'))::int as unusable, (count(*) filter (where state = 'failed'))::int as failed,
+        max(received_at) as "lastAt",
+        percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from source_received_at - source_event_at)::float8) as arrival,
+        percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from processed_at - received_at)::float8) as loading
+      from recent where rooftop_id is not null group by rooftop_id
+    ), open as (
+      select rooftop_id, count(*)::int as waiting from ops.webhook_delivery where state = 'waiting' group by rooftop_id
+    ), expected as (
+      select distinct rooftop_id from ops.webhook_subscription
+    )
+    select rooftop_uid as uid, "lastAt", arrival, loading, coalesce(received, 0) as received, coalesce(duplicates, 0) as duplicates,
+      coalesce(processed, 0) as processed, coalesce(kept, 0) as kept, coalesce(waiting, 0) as waiting,
+      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, coalesce((
+        select sum(missed) from mart.webhook_latency as day
+        where day.rooftop_id = core.rooftop.rooftop_id and webhook_date > (${sourceNow}::timestamptz)::date - 8), 0)::int as missed
+    from core.rooftop left join counted using (rooftop_id) left join open using (rooftop_id) left join expected using (rooftop_id)
+    where coalesce(counted.rooftop_id, open.rooftop_id, expected.rooftop_id) is not null
+    order by rooftop_uid`.execute(db)
+  return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
+}
+
+async function unknown(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from ops.webhook_delivery
+    where rooftop_id is null and received_at > now() - interval '7 days'`.execute(db)
+  return rows[0]!.count
+}
+
+function asEntry({
+  uid,
+  lastAt,
+  arrival,
+  loading,
+  ...counts
+}: MeterRow): [string, WebhookStanding] {
+  const pair = (values: MeterRow['arrival']) => ({
+    p50: rounded(values?.[0]),
+    p95: rounded(values?.[1]),
+  })
+  return [
+    uid,
+    {
+      ...counts,
+      lastReceivedAt: lastAt?.toISOString() ?? null,
+      arrivalSeconds: pair(arrival),
+      loadingSeconds: pair(loading),
+    },
+  ]
+}
+
+function rounded(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.round(value * 100) / 100
+}

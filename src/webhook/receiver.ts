@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { parseBody } from './body.ts'
+import { eventNamed } from './hint.ts'
+import type { Inbox } from './inbox.ts'
+import { Refusals } from './refusals.ts'
+
+/** A body has at most so many bytes. */
+export const bodyLimit = 1024 * 1024
+/** A warehouse that takes longer is down, as far as the sender is concerned. */
+const patienceMs = 8_000
+const comeBackSeconds = 30
+
+/** What the receiver is made of. */
+export interface ReceiverOptions {
+  readonly inbox: Pick<Inbox, 'keep'>
+  readonly headerName: string
+  /** Whether the value of that header is a valid one. */
+  readonly isRight: (given: unknown) => boolean
+  readonly log: Log
+}
+
+interface Delivery {
+  Params: { event?: string; rooftop?: string }
+}
+
+/**
+ * `POST /webhooks[/<event>[/<rooftop uid>]]`. Checked in this order, cheapest first: method, type, secret, size, JSON; 200 once the
+ * delivery is committed to the inbox. What the sender cannot mend is 200 too; 503 asks it to come back.
+ */
+export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): void {
+  const refusals = new Refusals()
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
+      done(null, body),
+    )
+    // Before the body is read.
+    scope.addHook('onRequest', async (request, reply) => check(request, reply, options, refusals))
+    scope.setErrorHandler(async (error: { statusCode?: number } & Error, _request, reply) => {
+      const status = error.statusCode ?? 500
+      if (status >= 500) options.log.error(`a webhook failed: ${messageOf(error)}`)
+      const said = status === 413 ? tooLarge : 'the body cannot be read'
+      return await reply.code(status).send({ error: said })
+    })
+    for (const url of ['/webhooks', '/webhooks/:event', '/webhooks/:event/:rooftop'])
+      scope.all<Delivery>(url, async (request, reply) => await receive(request, reply, options))
+  })
+}
+
+const tooLarge = `a body has at most ${bodyLimit} bytes`
+
+async function check(
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+  { headerName, isRight, log }: ReceiverOptions,
+  refusals: Refusals,
+): Promise<FastifyReply | undefined> {
+  const length = Number(headers['content-length'])
+  if (method !== 'POST')
+    return reply.code(405).header('allow', 'POST').send({ error: 'webhooks come by POST' })
+  if (!isPlainJson(headers['content-type'], headers['content-encoding']))
+    return reply.code(415).send({ error: 'webhooks are application/json, not compressed' })
+  if (!isRight(headers[headerName.toLowerCase()])) {
+    const isAnswered = refusals.isAnswered()
+    const count = refusals.toTell()
+    if (count > 0) log.warn({ count }, `webhooks refused: no valid ${headerName}`)
+    // The rest of its body is not waited for.
+    reply.header('connection', 'close')
+    if (isAnswered) return reply.code(401).send({ error: `no valid ${headerName}` })
+    reply.hijack()
+    reply.raw.destroy()
+    return reply
+  }
+  if (length > bodyLimit) return reply.code(413).send({ error: tooLarge })
+  return undefined
+}
+
+function isPlainJson(type: string | undefined, encoding: string | undefined): boolean {
+  if (encoding !== undefined && encoding !== 'identity') return false
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?;?$/i.test(type?.trim() ?? '')
+}
+
+async function receive(
+  { params, body: bytes }: FastifyRequest<Delivery>,
+  reply: FastifyReply,
+  { inbox, log }: ReceiverOptions,
+): Promise<FastifyReply> {
+  const parsed = Buffer.isBuffer(bytes) ? parseBody(bytes) : { problem: 'there is no body' }
+  if ('problem' in parsed) return reply.code(400).send({ error: parsed.problem })
+  const { event, rooftop: rooftopUid } = params
+  const arrival = { event: eventNamed(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
+  try {
+    const kept = await withinPatience(inbox.keep(arrival))
+    return reply.send({ status: kept === 'new' ? 'accepted' : 'duplicate' })
+  } catch (error) {
+    // Never the error itself: it may quote the row.
+    const code = String((error as { code?: unknown }).code ?? '')
+    log.error({ code }, `a webhook could not be kept: the warehouse did not take it (${code})`)
+    return reply.code(503).header('retry-after', comeBackSeconds).send({ error: 'come back later' })
+  }
+}
+
+/** What is kept after all once the sender was told to come back is a duplicate by then. */
+async function withinPatience<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('the warehouse took too long')), patienceMs)
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

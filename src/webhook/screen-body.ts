@@ -1,0 +1,37 @@
+import type { Tx } from '../db/transaction.ts'
+import { digestOf, readSecret } from '../erasure/digests.ts'
+import { emailsIn } from '../erasure/needles.ts'
+import { phonesIn } from '../erasure/phone.ts'
+import { redactJson } from '../erasure/redact.ts'
+import { awaitErasures, readContacts, suppressedAmong } from '../erasure/suppression.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Hint } from './hint.ts'
+
+/** The text of a body that is kept, without the customers that were erased. */
+export async function screenBody(
+  tx: Tx,
+  rooftop: RooftopRow | null,
+  { evalId, body }: Hint,
+): Promise<string> {
+  await awaitErasures(tx)
+  const secret = await readSecret(tx.db)
+  if (secret === null) return textOf(body)
+  const ids = evalId === null || rooftop === null ? [] : [evalId]
+  const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? 0, ids)
+  const erased = suppressed.get(evalId ?? 0)
+  const screened = erased === undefined ? body : redactJson(body, erased.needles)
+  const contacts = await readContacts(tx.db)
+  const text = textOf(screened)
+  const found = [
+    ...emailsIn(text).map(({ key }) => ({ kind: 'email' as const, key })),
+    ...phonesIn(text).map(({ key }) => ({ kind: 'phone' as const, key })),
+  ].filter((contact) => contacts.has(digestOf(secret, contact).toString('hex')))
+  // Whose body it is nobody can tell: the names beside an erased contact have no field that is known.
+  return found.length === 0
+    ? text
+    : JSON.stringify({ withheld: 'names a customer that was erased' })
+}
+
+function textOf(body: unknown): string {
+  return JSON.stringify(body ?? null)
+}
