@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { assertMayMigrate, restoreAccess } from './access/restore.ts'
 import type { Config } from './config.ts'
 import type { Effect } from './contract/operation.ts'
-import { openPool } from './db/connect.ts'
+import { openPool, type PoolOptions } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
 import { readMarts } from './db/mart-files.ts'
 import { buildMarts, martsAreCurrent } from './db/marts.ts'
@@ -12,14 +12,18 @@ import { type Db, openDb } from './db/transaction.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
 import type { Queue } from './queue/queue.ts'
+import { RateBudgets } from './rate/rate-budgets.ts'
+import type { RateReading } from './rate/shared-key.ts'
 import {
   AppraisalClient,
   type AppraisalClientOptions,
   openRooftopCalls,
 } from './sources/appraisal/client.ts'
-import { HttpSource } from './sources/http.ts'
+import { HttpSource, type SentRequest } from './sources/http.ts'
+import { localBudgets, type OpenBudget } from './sources/limiter.ts'
 import { ServiceClient } from './sources/service-client.ts'
 import { VehicleDataCalls } from './sources/vehicle-data/calls.ts'
+import { type RequestEnded, requestEnded } from './telemetry.ts'
 
 /** The open warehouse and what reads it. */
 export interface Warehouse extends AsyncDisposable {
@@ -35,9 +39,13 @@ export interface Warehouse extends AsyncDisposable {
 /** Everything a run needs. */
 export interface Context extends Warehouse {
   readonly queue: Queue
+  /** The newest migration that this process knows; it commits nothing to a warehouse that is beyond. */
+  readonly schemaVersion: number
   readonly appraisal: AppraisalClient
   /** Any other read of both services; shares connections and limiters with `appraisal`. */
   readonly services: ServiceClient<'read'>
+  /** How fast each key may be used now, over all processes, and what this one has under way. */
+  readonly rates: () => RateReading[]
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
   /** Called at the named points of a slice; tests kill the process there. */
@@ -63,11 +71,15 @@ export const embeddedFolder = (config: Config) =>
   path.join(config.homeDir, '.forecourt', 'postgres')
 
 /** Connects to the warehouse (the embedded one is started when it is not running), without looking at its schema. */
-export async function connectWarehouse(config: Config, log: Log): Promise<Warehouse> {
+export async function connectWarehouse(
+  config: Config,
+  log: Log,
+  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
+): Promise<Warehouse> {
   const given = config.warehouse.url
   const url =
     given ?? (await ensureEmbedded(embeddedFolder(config), { log: (line) => log.info(line) })).url
-  const pool = await openPool(url, { applicationName: 'forecourt', max: 16 })
+  const pool = await openPool(url, { applicationName: 'forecourt', max: 16, ...sessions })
   const db = openDb(pool)
   const close = async () => {
     await pool.end()
@@ -103,8 +115,9 @@ export async function openWarehouse(
   config: Config,
   log: Log,
   mode: 'read' | 'write',
+  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
 ): Promise<Warehouse> {
-  const warehouse = await connectWarehouse(config, log)
+  const warehouse = await connectWarehouse(config, log, sessions)
   try {
     if (mode === 'write' || warehouse.embedded) {
       const { applied } = await prepareWarehouse(warehouse.pool)
@@ -121,7 +134,13 @@ export interface ContextOptions {
   readonly signal?: AbortSignal
   readonly crashPoint?: (name: string) => void
   readonly progress?: Progress
+  /** To Postgres, at most; 16 unless given. */
+  readonly connections?: number
 }
+
+/** A process that is frozen within a transaction keeps what others wait for: after so long the server ends it. Longer than any
+ *  pause between two statements of a slice, shorter than a heartbeat's silence. */
+const idleInTransactionTimeoutMs = 8_000
 
 /** Opens warehouse, work engine and source for a run. */
 export async function openContext(
@@ -129,10 +148,16 @@ export async function openContext(
   log: Log,
   options: ContextOptions = {},
 ): Promise<Context> {
-  const warehouse = await openWarehouse(config, log, 'write')
+  const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
+  const warehouse = await openWarehouse(config, log, 'write', sessions)
+  const { version: schemaVersion } = await migrationStatus(warehouse.pool)
   const queue = await openQueue(warehouse.pool, (error) => log.warn({ err: error }, 'work engine'))
-  const appraisal = openAppraisal(config, log)
-  const vehicleData = openVehicleData<'read'>(config, log)
+  const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
+  const appraisal = new AppraisalClient({
+    ...appraisalOptions(config, log, rates.open),
+    restsWhenRefused: true,
+  })
+  const vehicleData = openVehicleData<'read'>(config, log, rates.open)
   const services = new ServiceClient<'read'>({
     appraisal: appraisal.calls,
     vehicleData: vehicleData.calls,
@@ -142,14 +167,17 @@ export async function openContext(
   return {
     ...warehouse,
     queue,
+    schemaVersion,
     appraisal,
     services,
+    rates: () => rates.readings(),
     signal: options.signal ?? new AbortController().signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,
     async [Symbol.asyncDispose]() {
       await queue.stop()
       await Promise.all([appraisal.close(), vehicleData.source.close()])
+      await rates[Symbol.asyncDispose]()
       await warehouse[Symbol.asyncDispose]()
     },
   }
@@ -183,21 +211,34 @@ export function openServices<Reach extends Effect>(
 }
 
 /** The vehicle-data APIs over connections of their own, made when the first call is sent. */
-function openVehicleData<Reach extends Effect>({ wire, http, vehicleData }: Config, log: Log) {
+function openVehicleData<Reach extends Effect>(
+  { wire, http, vehicleData }: Config,
+  log: Log,
+  budget: OpenBudget | undefined = localBudgets(http.requestsPerSecond),
+) {
+  const { concurrency } = http
   const source = new HttpSource({
     baseUrl: vehicleData.baseUrl,
     setting: 'vehicleData.baseUrl',
-    connections: http.concurrency,
+    connections: concurrency,
     ...http,
     errorPath: wire.vehicleData.error,
     now: () => new Date(),
-    log: (sent) => log.debug(sent, `${sent.method} ${sent.path}`),
+    log: (sent) => {
+      log.debug(sent, `${sent.method} ${sent.path}`)
+      tellOfRequest('vehicle-data', 'vehicleData', sent)
+    },
   })
-  const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, http.concurrency)
+  const limits = { concurrency, budget }
+  const calls = new VehicleDataCalls<Reach>(source, vehicleData.apiKey, wire, limits)
   return { source, calls }
 }
 
-function appraisalOptions(config: Config, log: Log): AppraisalClientOptions {
+function appraisalOptions(
+  config: Config,
+  log: Log,
+  budget: OpenBudget | undefined = localBudgets(config.http.requestsPerSecond),
+): AppraisalClientOptions {
   const keys = Object.fromEntries(
     Object.entries(config.keys).map(([name, entry]) => [name, { name, ...entry }]),
   )
@@ -207,10 +248,19 @@ function appraisalOptions(config: Config, log: Log): AppraisalClientOptions {
     keys,
     wire: config.wire.appraisal,
     http: config.http,
-    log: ({ details: { rooftopUid }, ...sent }) =>
-      log.debug(
-        { ...sent, keyName: rooftopUid && keyOf.get(rooftopUid), rooftopUid },
-        `${sent.method} ${sent.path}`,
-      ),
+    budget,
+    log: ({ details: { rooftopUid }, ...sent }) => {
+      const keyName = rooftopUid && keyOf.get(rooftopUid)
+      log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)
+      tellOfRequest('appraisal', keyName ?? 'none', sent)
+    },
   }
+}
+
+function tellOfRequest(
+  service: RequestEnded['service'],
+  keyName: string,
+  { method, path: at, status, ms, attempt }: Omit<SentRequest, 'details'>,
+): void {
+  requestEnded.tell({ service, keyName, method, path: at, status, seconds: ms / 1000, attempt })
 }

@@ -43,6 +43,11 @@ export class FencedError extends Error {
   override readonly name = 'FencedError'
 }
 
+/** The warehouse has been migrated by a newer version: this process must not write to it any more. Exit 1. */
+export class OutdatedError extends Error {
+  override readonly name = 'OutdatedError'
+}
+
 /** The message of anything that was thrown, on one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)

@@ -2,6 +2,31 @@
 
 core schema
 
+core.agg_appraisal table with (fillfactor=80)
+  rooftop_id integer not null
+  eval_id bigint not null
+  completed_date_local date not null
+  month_start date not null
+  evaluation_key character varying(32) not null
+  user_id bigint
+  make character varying(120)
+  model character varying(200)
+  model_year integer
+  currency_code character(3) not null
+  appraised_price numeric(15,3) not null
+  recon_total numeric(15,3) -- core.evaluation.recon_total, else recon_line_total
+  wholesale_first numeric(15,3)
+  retail_first numeric(15,3)
+  wholesale_now numeric(15,3)
+  retail_now numeric(15,3)
+  gap_to_wholesale_first numeric(18,3)
+  gap_share numeric(7,4)
+  gross_room_first numeric(18,3)
+  gross_room_now numeric(18,3)
+  constraint agg_appraisal_pkey PRIMARY KEY (rooftop_id, eval_id)
+  CREATE INDEX agg_appraisal_month ON core.agg_appraisal USING btree (rooftop_id, month_start)
+  -- Evaluations with a final price that the source still shows, beside the first and the present price of the pricing AI in their currency: what core.appraisals reckons, kept by triggers.
+
 core.agg_evaluation_day table
   rooftop_id integer not null
   completed_date_local date not null
@@ -55,6 +80,19 @@ core.agg_recon_day table
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
   -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency: what core.recon_days counts, kept by triggers. Lines of type info are no cost and left out.
 
+core.agg_repeat_vehicle table
+  group_id integer not null
+  vin character varying(17) not null -- core.evaluation.vehicle_vin: in capitals, of 17 characters
+  currency_code character(3) not null
+  evaluations integer not null
+  rooftops integer not null -- Rooftops that made the evaluations
+  first_on date not null -- First local day of completion; last_on: the last
+  last_on date not null
+  lowest_price numeric(15,3) -- Least final_price in currency_code; highest_price: the greatest. null: none has one
+  highest_price numeric(15,3)
+  constraint agg_repeat_vehicle_pkey PRIMARY KEY (group_id, vin, currency_code)
+  -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency: what core.repeat_vehicles counts, kept by triggers. A vehicle that was appraised once is not there.
+
 core.app_user table
   user_id bigint not null generated always as identity
   group_id integer not null
@@ -106,6 +144,91 @@ AS $function$
   full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local)
   where kept is distinct from fresh
+  union all
+  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (
+    select reckoned.*
+    from (
+      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
+      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
+    ) as one
+    cross join lateral core.appraisals(one.rooftops, one.evals) as reckoned
+  ) as fresh using (rooftop_id, eval_id)
+  where kept is distinct from fresh
+$function$
+
+core.core.agg_rebuild(integer) routine
+CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform core.lock_days(array[only_rooftop]);
+  perform core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
+  from (
+    select array_agg(only_rooftop) as rooftops, array_agg(completed_date_local) as days
+    from (
+      select completed_date_local from core.evaluation where rooftop_id = only_rooftop and completed_date_local is not null
+      union select completed_date_local from core.agg_evaluation_day where rooftop_id = only_rooftop
+      union select completed_date_local from core.agg_recon_day where rooftop_id = only_rooftop
+      union select completed_date_local from core.agg_pricing_day where rooftop_id = only_rooftop
+    ) as day
+  ) as every
+  where days is not null;
+  perform core.refresh_appraisals(array_agg(only_rooftop), array_agg(eval_id))
+  from (
+    select eval_id from core.evaluation where rooftop_id = only_rooftop union select eval_id from core.agg_appraisal where rooftop_id = only_rooftop
+  ) as every
+  having count(*) > 0;
+end
+$function$
+
+core.core.appraisals(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.appraisals(rooftops integer[], evals bigint[])
+ RETURNS SETOF core.agg_appraisal
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.eval_id, e.completed_date_local,
+    date_trunc('month', e.completed_date_local::timestamp)::date as month_start,
+    (e.rooftop_id || '-' || e.eval_id)::varchar(32) as evaluation_key,
+    e.user_id, e.make, e.model, e.model_year, e.currency_code,
+    e.final_price as appraised_price,
+    coalesce(e.recon_total, e.recon_line_total)::numeric(15,3) as recon_total,
+    first.wholesale as wholesale_first,
+    first.retail as retail_first,
+    n.wholesale as wholesale_now,
+    n.retail as retail_now,
+    (e.final_price - first.wholesale)::numeric(18,3) as gap_to_wholesale_first,
+    (case when first.wholesale <> 0 then least(greatest((e.final_price - first.wholesale) / first.wholesale, -999.9999), 999.9999) end)::numeric(7,4) as gap_share,
+    (first.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_first,
+    (n.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_now
+  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+  cross join lateral (
+    -- By the key alone: without statistics any partial index of the rooftop would look as good.
+    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
+    offset 0
+  ) as e
+  left join lateral (
+    select price.wholesale, price.retail from core.price_observation as price
+    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
+      and price.currency_code = e.currency_code
+    offset 0
+  ) as n on true
+  left join lateral (
+    select price.eval_id, price.wholesale, price.retail from core.price_observation as price
+    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and not price.is_current
+      and price.currency_code = e.currency_code
+    order by price.observed_at
+    limit 1
+  ) as f on true
+  -- The current price is the newest: where none came before it, it is the first.
+  cross join lateral (
+    select case when f.eval_id is null then n.wholesale else f.wholesale end as wholesale, case when f.eval_id is null then n.retail else f.retail end as retail
+  ) as first
+  where e.final_price is not null and e.completed_date_local is not null and e.gone_at is null
 $function$
 
 core.core.bucket_percentile(numeric[],numeric) routine
@@ -145,6 +268,21 @@ begin
 end
 $function$
 
+core.core.empty_appraisals() routine
+CREATE OR REPLACE FUNCTION core.empty_appraisals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_table_name = 'evaluation' then
+    delete from core.agg_appraisal;
+  else
+    perform core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_appraisal having count(*) > 0;
+  end if;
+  return null;
+end
+$function$
+
 core.core.empty_days() routine
 CREATE OR REPLACE FUNCTION core.empty_days()
  RETURNS trigger
@@ -154,6 +292,17 @@ begin
   if tg_table_name in ('evaluation', 'reconditioning_item') then delete from core.agg_recon_day; end if;
   if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
   perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local)) from core.agg_pricing_day;
+  return null;
+end
+$function$
+
+core.core.empty_repeat_vehicles() routine
+CREATE OR REPLACE FUNCTION core.empty_repeat_vehicles()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from core.agg_repeat_vehicle;
   return null;
 end
 $function$
@@ -198,6 +347,81 @@ AS $function$
     select case when e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at then e.completed_at - e.created_at end as taken
   ) as time
   group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
+$function$
+
+core.core.keep_appraisal_prices() routine
+CREATE OR REPLACE FUNCTION core.keep_appraisal_prices()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where price_source = 'pricing_ai';
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where price_source = 'pricing_ai';
+  else
+    with told_before as materialized (
+      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from old_rows where price_source = 'pricing_ai'
+    ), told_now as materialized (
+      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from new_rows where price_source = 'pricing_ai'
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from ((table told_before except table told_now) union all (table told_now except table told_before)) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_appraisals(rooftops, evals);
+  return null;
+end
+$function$
+
+core.core.keep_appraisals() routine
+CREATE OR REPLACE FUNCTION core.keep_appraisals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from new_rows where final_price is not null and gone_at is null and completed_date_local is not null;
+    if rooftops is null then return null; end if;
+    perform core.lock_days(rooftops);
+    -- None of them is kept yet: what is there goes when its evaluation does.
+    insert into core.agg_appraisal select * from core.appraisals(rooftops, evals);
+    return null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from old_rows where final_price is not null and gone_at is null and completed_date_local is not null;
+  else
+    with kept_before as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
+        coalesce(recon_total, recon_line_total)
+      from old_rows where final_price is not null and gone_at is null and completed_date_local is not null
+    ), kept_now as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
+        coalesce(recon_total, recon_line_total)
+      from new_rows where final_price is not null and gone_at is null and completed_date_local is not null
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from ((table kept_before except table kept_now) union all (table kept_now except table kept_before)) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_appraisals(rooftops, evals);
+  return null;
+end
 $function$
 
 core.core.keep_asked_days() routine
@@ -347,6 +571,44 @@ begin
 end
 $function$
 
+core.core.keep_repeat_vehicles() routine
+CREATE OR REPLACE FUNCTION core.keep_repeat_vehicles()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  groups int[];
+  vins varchar[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
+  else
+    with counted_before as materialized (
+      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
+      from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
+    ), counted_now as materialized (
+      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
+      from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
+    )
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if groups is null then return null; end if;
+  perform core.lock_vehicles(groups);
+  perform core.refresh_repeat_vehicles(groups, vins);
+  return null;
+end
+$function$
+
 core.core.keep_zone() routine
 CREATE OR REPLACE FUNCTION core.keep_zone()
  RETURNS trigger
@@ -372,6 +634,105 @@ begin
       using errcode = 'active_sql_transaction', hint = 'Their sums by day could miss what others have committed since it began: begin isolation level read committed.';
   end if;
   perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
+end
+$function$
+
+core.core.lock_vehicles(integer[]) routine
+CREATE OR REPLACE FUNCTION core.lock_vehicles(groups integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+        current_setting('transaction_isolation')
+      using errcode = 'active_sql_transaction', hint = 'Their repeats by vehicle could miss what others have committed since it began: begin isolation level read committed.';
+  end if;
+  perform pg_advisory_xact_lock(7382, group_id) from (select distinct unnest(groups) as group_id order by 1) as ordered;
+end
+$function$
+
+core.core.move_people(integer,integer) routine
+CREATE OR REPLACE FUNCTION core.move_people(moving integer, to_group integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  used bigint[];
+  listed bigint[];
+  shared bigint[];
+  person record;
+  same bigint;
+  from_ids bigint[] := '{}';
+  to_ids bigint[] := '{}';
+begin
+  -- The lock of whoever adds people to a group, in the order of the groups.
+  perform pg_advisory_xact_lock(7305, g.group_id)
+  from (select group_id from core.rooftop_group where group_id = to_group
+      or group_id in (select u.group_id from core.app_user_rooftop as m join core.app_user as u using (user_id) where m.rooftop_id = moving)
+      or group_id = (select group_id from core.rooftop where rooftop_id = moving)
+    order by group_id) as g;
+  select coalesce(array_agg(distinct e.user_id), '{}') into used
+  from (
+    select user_id from core.evaluation where rooftop_id = moving
+    union all select user_id from core.evaluation_version where rooftop_id = moving
+  ) as e join core.app_user as u using (user_id)
+  where u.group_id <> to_group;
+  select coalesce(array_agg(m.user_id), '{}') into listed
+  from core.app_user_rooftop as m join core.app_user as u using (user_id)
+  where m.rooftop_id = moving and u.group_id <> to_group;
+  select coalesce(array_agg(distinct elsewhere.user_id), '{}') into shared
+  from (
+    select user_id from core.evaluation where rooftop_id <> moving and user_id = any (used || listed)
+    union all select user_id from core.evaluation_version where rooftop_id <> moving and user_id = any (used || listed)
+    union all select user_id from core.app_user_rooftop where rooftop_id <> moving and user_id = any (used || listed)
+  ) as elsewhere;
+
+  for person in
+    select u.*, e.email from core.app_user as u left join pii.app_user_email as e using (user_id)
+    where u.user_id = any (used || listed) order by u.user_id
+  loop
+    -- Listed by the old group's list alone: the list of the new group says who is there.
+    continue when person.user_id = any (shared) and person.user_id <> all (used);
+    select e.user_id into same from pii.app_user_email as e
+    where e.group_id = to_group and lower(e.email) = lower(person.email);
+    if same is null and person.user_id <> all (shared) then
+      update core.app_user set group_id = to_group, last_changed_at = now() where user_id = person.user_id;
+      update pii.app_user_email set group_id = to_group where user_id = person.user_id;
+      continue;
+    end if;
+    if same is null then
+      insert into core.app_user (group_id, display_name, is_generated_link_account, is_active, in_user_list, first_seen_at)
+      values (to_group, person.display_name, person.is_generated_link_account, person.is_active, person.in_user_list, person.first_seen_at)
+      returning user_id into same;
+      insert into pii.app_user_email (user_id, group_id, email) select same, to_group, person.email where person.email is not null;
+    end if;
+    from_ids := from_ids || person.user_id;
+    to_ids := to_ids || same;
+  end loop;
+
+  update core.evaluation as e set user_id = map.new_id
+  from unnest(from_ids, to_ids) as map (old_id, new_id) where e.rooftop_id = moving and e.user_id = map.old_id;
+  update core.evaluation_version as v set user_id = map.new_id
+  from unnest(from_ids, to_ids) as map (old_id, new_id) where v.rooftop_id = moving and v.user_id = map.old_id;
+  insert into core.app_user_rooftop (rooftop_id, user_id, is_active)
+  select m.rooftop_id, map.new_id, m.is_active
+  from core.app_user_rooftop as m join unnest(from_ids, to_ids) as map (old_id, new_id) on map.old_id = m.user_id
+  where m.rooftop_id = moving
+  on conflict do nothing;
+  delete from core.app_user_rooftop as m using core.app_user as u
+  where m.rooftop_id = moving and u.user_id = m.user_id and u.group_id <> to_group;
+  delete from pii.app_user_email where user_id = any (from_ids) and user_id <> all (shared);
+  delete from core.app_user where user_id = any (from_ids) and user_id <> all (shared);
+
+  update core.app_user as u
+  set in_user_list = standing.listed, is_active = standing.active, last_changed_at = now()
+  from (
+    select id as user_id, count(m.user_id) > 0 as listed, coalesce(bool_or(m.is_active), false) as active
+    from unnest(listed || to_ids) as id left join core.app_user_rooftop as m on m.user_id = id group by id
+  ) as standing
+  where standing.user_id = u.user_id and (standing.listed or u.in_user_list)
+    and (u.in_user_list, u.is_active) is distinct from (standing.listed, standing.active);
 end
 $function$
 
@@ -445,6 +806,42 @@ AS $function$
     offset 0
   ) as i
   group by e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, ''), e.currency_code
+$function$
+
+core.core.refresh_appraisals(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_appraisals(rooftops integer[], evals bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with fresh as materialized (
+    select * from core.appraisals(rooftops, evals)
+  ), emptied as (
+    delete from core.agg_appraisal where ctid = any (array(
+      select kept.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+      cross join lateral (
+        select one.ctid, one.rooftop_id, one.eval_id from core.agg_appraisal as one
+        where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
+        offset 0
+      ) as kept
+      where (kept.rooftop_id, kept.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
+    ))
+  )
+  insert into core.agg_appraisal as kept
+  select fresh.* from fresh
+  on conflict (rooftop_id, eval_id) do update set
+    completed_date_local = excluded.completed_date_local, month_start = excluded.month_start, evaluation_key = excluded.evaluation_key,
+    user_id = excluded.user_id, make = excluded.make, model = excluded.model, model_year = excluded.model_year,
+    currency_code = excluded.currency_code, appraised_price = excluded.appraised_price, recon_total = excluded.recon_total,
+    wholesale_first = excluded.wholesale_first, retail_first = excluded.retail_first,
+    wholesale_now = excluded.wholesale_now, retail_now = excluded.retail_now,
+    gap_to_wholesale_first = excluded.gap_to_wholesale_first, gap_share = excluded.gap_share,
+    gross_room_first = excluded.gross_room_first, gross_room_now = excluded.gross_room_now
+  where kept is distinct from excluded;
+end
 $function$
 
 core.core.refresh_evaluation_days(integer[],date[]) routine
@@ -550,6 +947,102 @@ begin
 end
 $function$
 
+core.core.refresh_repeat_vehicles(integer[],character varying[]) routine
+CREATE OR REPLACE FUNCTION core.refresh_repeat_vehicles(groups integer[], vins character varying[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with fresh as materialized (
+    select * from core.repeat_vehicles(groups, vins)
+  ), emptied as (
+    delete from core.agg_repeat_vehicle where ctid = any (array(
+      select kept.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
+      cross join lateral (
+        select one.ctid, one.group_id, one.vin, one.currency_code from core.agg_repeat_vehicle as one
+        where one.group_id = asked.group_id and one.vin = asked.vin
+        offset 0
+      ) as kept
+      where (kept.group_id, kept.vin, kept.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
+    ))
+  )
+  insert into core.agg_repeat_vehicle as kept
+  select fresh.* from fresh
+  on conflict (group_id, vin, currency_code) do update set
+    evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on, last_on = excluded.last_on,
+    lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
+  where kept is distinct from excluded;
+end
+$function$
+
+core.core.repeat_differences(integer) routine
+CREATE OR REPLACE FUNCTION core.repeat_differences(only_group integer DEFAULT NULL::integer)
+ RETURNS TABLE(group_id integer, vin character varying, currency_code character)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with again as (
+    select array_agg(pair.group_id) as groups, array_agg(pair.vehicle_vin) as vins
+    from (
+      select e.group_id, e.vehicle_vin from core.evaluation as e
+      where e.vehicle_vin is not null and (only_group is null or e.group_id = only_group)
+      group by e.group_id, e.vehicle_vin having count(*) > 1
+    ) as pair
+  )
+  select group_id, vin, currency_code
+  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as kept
+  full join (select fresh.* from again cross join lateral core.repeat_vehicles(again.groups, again.vins) as fresh) as fresh
+    using (group_id, vin, currency_code)
+  where kept is distinct from fresh
+$function$
+
+core.core.repeat_rebuild(integer) routine
+CREATE OR REPLACE FUNCTION core.repeat_rebuild(only_group integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform core.lock_vehicles(array[only_group]);
+  perform core.refresh_repeat_vehicles(groups, vins)
+  from (
+    select array_agg(only_group) as groups, array_agg(vin) as vins
+    from (
+      select vehicle_vin as vin from core.evaluation where group_id = only_group and vehicle_vin is not null
+      group by vehicle_vin having count(*) > 1
+      union select vin from core.agg_repeat_vehicle where group_id = only_group
+    ) as vehicle
+  ) as every
+  where vins is not null;
+end
+$function$
+
+core.core.repeat_vehicles(integer[],character varying[]) routine
+CREATE OR REPLACE FUNCTION core.repeat_vehicles(groups integer[], vins character varying[])
+ RETURNS SETOF core.agg_repeat_vehicle
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.group_id, e.vehicle_vin as vin, e.currency_code,
+    count(*)::int as evaluations,
+    count(distinct e.rooftop_id)::int as rooftops,
+    min(e.completed_date_local) as first_on,
+    max(e.completed_date_local) as last_on,
+    min(e.final_price)::numeric(15,3) as lowest_price,
+    max(e.final_price)::numeric(15,3) as highest_price
+  from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
+  cross join lateral (
+    select * from core.evaluation as one
+    where one.group_id = asked.group_id and one.vehicle_vin = asked.vin and one.gone_at is null and one.completed_date_local is not null
+    offset 0
+  ) as e
+  group by e.group_id, e.vehicle_vin, e.currency_code
+  having count(*) > 1
+$function$
+
 core.custom_field_value table
   rooftop_id integer not null
   eval_id bigint not null
@@ -627,8 +1120,15 @@ core.evaluation table
   CREATE INDEX evaluation_entry ON core.evaluation USING btree (rooftop_id, entry_at)
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
-  CREATE INDEX evaluation_vehicle ON core.evaluation USING btree (group_id, upper((vin)::text)) WHERE (length((vin)::text) = 17)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
+  CREATE TRIGGER agg_again_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
+  CREATE TRIGGER agg_again_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
+  CREATE TRIGGER agg_again_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_repeat_vehicles()
+  CREATE TRIGGER agg_again_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
+  CREATE TRIGGER agg_appraisal_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
+  CREATE TRIGGER agg_appraisal_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
+  CREATE TRIGGER agg_appraisal_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_appraisals()
+  CREATE TRIGGER agg_appraisal_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
   CREATE TRIGGER agg_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
   CREATE TRIGGER agg_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
   CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
@@ -706,6 +1206,10 @@ core.price_observation table
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
+  CREATE TRIGGER agg_appraisal_deleted AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
+  CREATE TRIGGER agg_appraisal_inserted AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
+  CREATE TRIGGER agg_appraisal_truncated AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_appraisals()
+  CREATE TRIGGER agg_appraisal_updated AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
   CREATE TRIGGER agg_deleted AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
   CREATE TRIGGER agg_inserted AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
   CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
@@ -957,6 +1461,79 @@ core.stock_unit_change table
   constraint stock_unit_change_pkey PRIMARY KEY (import_id, stock_no)
   CREATE INDEX stock_unit_change_unit ON core.stock_unit_change USING btree (rooftop_id, stock_no)
   -- What each import did to which unit: the change report, kept.
+
+core.stream_standing view
+  rooftop_id integer
+  stream character varying(40)
+  last_status character varying(12)
+  last_error text
+  last_attempt_at timestamp with time zone
+  clock_offset interval
+  last_good_run_at timestamp with time zone
+  covered tstzrange
+  open_gaps integer
+  unprovable bigint
+  quarantined integer
+  vanished integer
+  as
+   SELECT rooftop_id,
+      stream::character varying(40) AS stream,
+      status AS last_status,
+      error AS last_error,
+      finished_at AS last_attempt_at,
+      clock_offset,
+      finished_at AS last_good_run_at,
+      range AS covered,
+      open_gaps,
+      unprovable,
+      quarantined,
+      vanished
+     FROM core.rooftop r
+       CROSS JOIN ( VALUES ('users'::text,false), ('evaluations'::text,true), ('pricing'::text,false), ('vehicle-checks'::text,false), ('stock-prices'::text,false)) s(stream, is_windowed)
+       LEFT JOIN LATERAL ( SELECT status,
+              error,
+              finished_at,
+              source_started_at - started_at AS clock_offset
+             FROM ops.run_stream part
+               JOIN ops.run run USING (run_id)
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+            ORDER BY run_id DESC
+           LIMIT 1) l ON true
+       LEFT JOIN LATERAL ( SELECT finished_at
+             FROM ops.run_stream part
+               JOIN ops.run run USING (run_id)
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+            ORDER BY run_id DESC
+           LIMIT 1) g ON true
+       LEFT JOIN LATERAL ( SELECT unprovable,
+              ( SELECT count(*)::integer AS count
+                     FROM unnest(wanted - listed) unnest(unnest)) AS open_gaps,
+              ( SELECT range
+                     FROM unnest(listed) range(range)
+                    WHERE range @> start) AS range
+             FROM ( SELECT wanted,
+                      covered + COALESCE(fresh, '{}'::tstzmultirange) AS listed,
+                      unprovable,
+                      COALESCE(start, lower(wanted)) AS start
+                     FROM ops.coverage o
+                       CROSS JOIN ( SELECT range_agg(tstzrange(window_from, window_until)) AS fresh,
+                              count(*) FILTER (WHERE proof::text = 'unprovable'::text) AS unprovable
+                             FROM ops.window_certificate
+                            WHERE rooftop_id = rooftop_id AND stream::text = stream AND NOT settled) w
+                       LEFT JOIN LATERAL ( SELECT to_timestamp(((arguments ->> 'from'::text)::bigint)::double precision) AS start
+                             FROM ops.run_stream part
+                               JOIN ops.run run USING (run_id)
+                            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (arguments ->> 'mode'::text) = 'sync'::text
+                            ORDER BY run_id DESC
+                           LIMIT 1) b ON true
+                    WHERE rooftop_id = rooftop_id AND stream::text = stream) k) c ON is_windowed
+       CROSS JOIN LATERAL ( SELECT count(*)::integer AS quarantined
+             FROM ops.quarantine
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND resolved_at IS NULL) q
+       CROSS JOIN LATERAL ( SELECT count(*)::integer AS vanished
+             FROM ops.vanished
+            WHERE rooftop_id = rooftop_id AND stream::text = stream) v;
+  -- How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed), and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.
 
 core.user_price table
   rooftop_id integer not null
@@ -1307,20 +1884,61 @@ ops.quarantine table
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
   -- Records that did not fit, as received, with the JSON path of every issue.
 
+ops.rate_budget table with (fillfactor=50)
+  key_name text not null -- appraisal/<name under keys:>, or vehicleData
+  rate double precision -- Requests a second that were learnt from a throttle; null: none known, http.requestsPerSecond alone holds
+  learnt_from double precision -- Requests a second that were under way, or allowed, when rate was cut
+  generation integer not null default 0 -- Counts the cuts: calls that were sent before one tell nothing new, so that a burst of throttles cuts once
+  strikes integer not null default 0 -- Cuts without a clean minute between them; the blocks that nobody gave a length grow with it
+  next_at timestamp with time zone -- The first send time that no process has reserved
+  blocked_until timestamp with time zone -- No process sends before it; set by Retry-After, at most a day ahead. Null it, and start the processes anew, to try sooner
+  throttled_at timestamp with time zone
+  raised_at timestamp with time zone -- From here on the next clean minute is counted
+  constraint rate_budget_pkey PRIMARY KEY (key_name)
+  constraint rate_budget_rate_check CHECK ((rate > (0)::double precision))
+  -- One row per API key by its name in the config, never its value. Times are those of the database. It may be emptied at any time: what it says is learnt anew.
+
+ops.rate_member table unlogged with (fillfactor=50)
+  key_name text not null
+  member_id uuid not null
+  host character varying(120) not null
+  process_id integer not null
+  demand integer not null -- Calls in flight or waiting, at most http.concurrency
+  in_flight integer not null
+  peak integer not null -- Requests in its busiest second of the last ten
+  seen_at timestamp with time zone not null
+  constraint rate_member_pkey PRIMARY KEY (key_name, member_id)
+  -- Processes that use a key now, and how much of its http.concurrency each wants; one that is silent for 5 seconds has left.
+
 ops.run table
   run_id bigint not null generated always as identity
   command character varying(40) not null
   arguments jsonb not null default '{}'::jsonb
-  status character varying(12) not null default 'running'::character varying -- abandoned: the process died and another run took its work over
+  status character varying(12) not null default 'running'::character varying -- abandoned: the process died and another run took its work over; paused: no slice of it begins until another run resumes it
   started_at timestamp with time zone not null default now()
   finished_at timestamp with time zone
   source_started_at timestamp with time zone not null
   fence bigint not null default 0 -- Slices committed by the run. A commit of a run that no longer holds its work is refused, so that this number only grows while the run is alive
   host character varying(120)
   process_id integer
+  lane character varying(10) not null default 'foreground'::character varying -- Whose turn comes first where several runs want the same rooftop and stream: event, then foreground, then background
+  is_detached boolean not null default false -- No process waits for it: any worker does its work, and it is alive while its status is running
+  resumes bigint -- The paused, stopped or killed run that this one goes on with
+  constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
-  constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying])::text[])))
+  constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
+  constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying, 'paused'::character varying])::text[])))
+  CREATE INDEX run_running ON ops.run USING btree (run_id) WHERE ((status)::text = 'running'::text)
   -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).
+
+ops.run_pace table
+  run_id bigint not null
+  minute_at timestamp with time zone not null
+  windows integer not null default 0
+  loaded integer not null default 0 -- Records inserted or updated
+  constraint run_pace_pkey PRIMARY KEY (run_id, minute_at)
+  constraint run_pace_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
+  -- What the slices of a run committed, by the minute, for its pace; of the last hour of its work.
 
 ops.run_stream table
   run_id bigint not null
@@ -1340,6 +1958,7 @@ ops.run_stream table
   retries integer not null default 0
   finished_at timestamp with time zone
   saved integer not null default 0 -- Calls that were not needed: what asking about everything every time would have taken beyond requests
+  not_before timestamp with time zone -- Its next slice begins no earlier: an answer is waited for, or an earlier stream. Others have their turn meanwhile
   constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
   constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))
@@ -1382,6 +2001,53 @@ ops.vanished table
   constraint vanished_pkey PRIMARY KEY (rooftop_id, stream, natural_key)
   constraint vanished_reason_check CHECK (((reason)::text = ANY ((ARRAY['not found'::character varying, 'not listed'::character varying])::text[])))
   -- Records that the source no longer answers for or no longer lists in a certified window.
+
+ops.webhook_delivery table
+  delivery_id bigint not null generated always as identity
+  event character varying(20) not null -- trigger_event of the subscription, by the address; not told: the address names none
+  rooftop_id integer -- By the DealerID of the body, else by the address; null: none of the config
+  eval_id bigint
+  body_hash bytea not null -- HMAC-SHA256 of the body under the secret of the receiver: it says nothing to whom has the warehouse alone
+  body json -- As received, of drives and of what names no evaluation of ours; null: an evaluation, which is read again
+  state character varying(10) not null -- kept: nothing is loaded for it (a drive); unusable: see issue; failed: every attempt failed
+  issue character varying(400) -- Why it is unusable, or why the last attempt failed
+  source_event_at timestamp with time zone -- CompletedAt of the body for ON_COMPLETE, else its UpdatedAt; null: not there
+  source_updated_at timestamp with time zone -- UpdatedAt of the body: what was read is not older, or it is read again
+  source_received_at timestamp with time zone not null -- received_at by the clock of the service
+  received_at timestamp with time zone not null default now()
+  duplicates integer not null default 0 -- Deliveries with the same body after the first
+  attempts integer not null default 0
+  due_at timestamp with time zone not null default now() -- Not processed before; a moment after the arrival, so that a burst becomes one run
+  run_id bigint -- The run that read the evaluation, in ops.run
+  outcome character varying(11) -- What reading it again did to the warehouse
+  processed_at timestamp with time zone
+  constraint webhook_delivery_body_hash_check CHECK ((length(body_hash) = 32))
+  constraint webhook_delivery_check CHECK ((((state)::text <> 'waiting'::text) OR ((rooftop_id IS NOT NULL) AND (eval_id IS NOT NULL))))
+  constraint webhook_delivery_check1 CHECK ((((state)::text = 'processed'::text) = ((processed_at IS NOT NULL) AND (outcome IS NOT NULL))))
+  constraint webhook_delivery_event_check CHECK (((event)::text = ANY ((ARRAY['ON_COMPLETE'::character varying, 'ON_EXPORT'::character varying, 'ON_DRIVE_COMPLETED'::character varying, 'ON_SHARE_OFFER'::character varying, 'ON_EXTERNAL_PRICE'::character varying, 'not told'::character varying])::text[])))
+  constraint webhook_delivery_event_eval_id_body_hash_key UNIQUE NULLS NOT DISTINCT (event, eval_id, body_hash)
+  constraint webhook_delivery_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['inserted'::character varying, 'updated'::character varying, 'unchanged'::character varying, 'vanished'::character varying, 'quarantined'::character varying])::text[])))
+  constraint webhook_delivery_pkey PRIMARY KEY (delivery_id)
+  constraint webhook_delivery_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  constraint webhook_delivery_state_check CHECK (((state)::text = ANY ((ARRAY['waiting'::character varying, 'processed'::character varying, 'kept'::character varying, 'unusable'::character varying, 'failed'::character varying])::text[])))
+  CREATE INDEX webhook_delivery_eval_id_rooftop_id_idx ON ops.webhook_delivery USING btree (eval_id, rooftop_id)
+  CREATE INDEX webhook_delivery_rooftop_id_due_at_idx ON ops.webhook_delivery USING btree (rooftop_id, due_at) WHERE ((state)::text = 'waiting'::text)
+  CREATE INDEX webhook_delivery_rooftop_id_received_at_idx ON ops.webhook_delivery USING btree (rooftop_id, received_at)
+  -- Inbox: one row per event that the service delivered. A row is a hint: the evaluation is read again through /geteval, whatever the body says.
+
+ops.webhook_subscription table
+  rooftop_id integer not null
+  event character varying(20) not null
+  subscription_id bigint not null -- Its id at the service
+  url character varying(2000) not null
+  header_hash bytea not null -- HMAC-SHA256 of the auth header that was set, under the key of the rooftop: the service never shows it
+  applied_at timestamp with time zone not null default now()
+  since timestamp with time zone not null -- Since when the event is subscribed to without a break, by the clock of the service: completions after it should have been delivered
+  constraint webhook_subscription_event_check CHECK (((event)::text = ANY ((ARRAY['ON_COMPLETE'::character varying, 'ON_EXPORT'::character varying, 'ON_DRIVE_COMPLETED'::character varying])::text[])))
+  constraint webhook_subscription_header_hash_check CHECK ((length(header_hash) = 32))
+  constraint webhook_subscription_pkey PRIMARY KEY (rooftop_id, event)
+  constraint webhook_subscription_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
+  -- Subscriptions that "webhooks apply" set at the service: what it does not tell of them.
 
 ops.window_certificate table
   rooftop_id integer not null

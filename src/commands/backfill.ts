@@ -1,44 +1,128 @@
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runToItsEnd, startDetached } from '../pipeline/run.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
 import { allStreams } from '../streams/all.ts'
+import { pauseThem, requestToResume, showThem } from './backfill-control.ts'
 import { chooseStreams, parseDateOption } from './choose.ts'
 import { collect, type CommandDefinition } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
+import type { Session } from './session.ts'
 
 export const backfill: CommandDefinition = {
-  usage: 'backfill <stream...>',
+  usage: 'backfill [stream...]',
   summary:
     'Loads history [from, to) once; resumable, never moves the incremental checkpoint backwards',
   options: (command) =>
     command
-      .requiredOption('--from <date>', 'first instant; a bare date is midnight UTC')
+      .option('--from <date>', 'first instant; a bare date is midnight UTC (required to begin one)')
       .option('--to <date>', 'first instant that is left out (default: now)')
       .option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
-      .option('--dry-run', 'print the plan (windows, expected calls) and call nothing'),
-  examples: ['forecourt backfill evaluations --from 2019-01-01 --to 2024-01-01'],
+      .option('--oldest-first', 'from the oldest window on (default: from the newest)')
+      .option('--detach', 'leave the work to "forecourt worker" processes, and come back at once')
+      .option('--dry-run', 'print the plan (windows, expected calls) and call nothing')
+      .option('--status', 'how the backfills stand, with the time left')
+      .option('--pause', 'pause the backfills that run')
+      .option('--resume', 'go on with a backfill that was paused, stopped or killed')
+      .option('--run <id>', 'with --pause or --resume: this run alone'),
+  examples: [
+    'forecourt backfill evaluations --from 2019-01-01 --to 2024-01-01',
+    'forecourt backfill --status',
+    'forecourt backfill --pause',
+    'forecourt backfill --resume --detach',
+  ],
   async run(session, options, [names]) {
-    const windowed = allStreams.filter(({ kind }) => kind === 'windowed')
-    const streams = chooseStreams(names as string[], windowed)
-    const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
-    const from = parseDateOption('--from', options['from'] as string)
-    const until =
-      options['to'] === undefined ? null : parseDateOption('--to', options['to'] as string)
-    if (until !== null && from >= until) {
-      throw new UsageError(
-        `--from ${String(options['from'])} is not before --to ${String(options['to'])}: the range is [from, to).`,
-      )
-    }
-    if (until === null && from * 1000 >= Date.now()) {
-      throw new UsageError(
-        `--from ${String(options['from'])} lies in the future: there is nothing to load.`,
-      )
-    }
-    const plan = { command: 'backfill', mode: 'backfill', from, until } as const
-    if (options['dryRun'] === true) return await dryRun(session, { plan, streams, rooftops })
-    const report = await runStreams(await session.context(), { plan, streams, rooftops })
-    session.result(report, () => reportLines(report, rooftops))
-    return exitCodeOf(report)
+    const action = actionOf(options, names as string[])
+    if (action === 'status') return await showThem(session)
+    if (action === 'pause') return await pauseThem(session, options['run'])
+    chooseRooftops(session.config, [])
+    if (action === 'resume')
+      return await begin(session, await requestToResume(session, options['run']), options)
+    const request = requestOf(session, options, names as string[])
+    if (options['dryRun'] === true) return await dryRun(session, request)
+    return await begin(session, request, options)
   },
+}
+
+const actions = ['status', 'pause', 'resume'] as const
+
+function actionOf(
+  options: Record<string, unknown>,
+  names: readonly string[],
+): (typeof actions)[number] | 'begin' {
+  const [action = 'begin', other] = actions.filter((name) => options[name] === true)
+  if (other !== undefined)
+    throw new UsageError(`--${action} and --${other} cannot both be done: name one.`)
+  if (action === 'begin') {
+    if (options['run'] !== undefined)
+      throw new UsageError('--run goes with --pause or --resume: name one of them.')
+    return action
+  }
+  const begins = ['from', 'to', 'oldestFirst', 'dryRun'].filter(
+    (name) => options[name] !== undefined,
+  )
+  const rooftops = options['rooftop'] as string[]
+  if (names.length > 0 || rooftops.length > 0 || begins.length > 0)
+    throw new UsageError(
+      `--${action} is about backfills that were begun already: leave out streams, --rooftop, --from, --to and what else begins one.`,
+    )
+  return action
+}
+
+function requestOf(
+  session: Session,
+  options: Record<string, unknown>,
+  names: readonly string[],
+): RunRequest {
+  const missing = (what: string) => new UsageError(`${what}: see "forecourt backfill --help".`)
+  if (names.length === 0) throw missing("Missing required argument 'stream'")
+  if (options['from'] === undefined) throw missing("Required option '--from <date>' not specified")
+  const windowed = allStreams.filter(({ kind }) => kind === 'windowed')
+  const streams = chooseStreams(names, windowed)
+  const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
+  const from = parseDateOption('--from', options['from'] as string)
+  const until =
+    options['to'] === undefined ? null : parseDateOption('--to', options['to'] as string)
+  if (until !== null && from >= until) {
+    throw new UsageError(
+      `--from ${String(options['from'])} is not before --to ${String(options['to'])}: the range is [from, to).`,
+    )
+  }
+  if (until === null && from * 1000 >= Date.now()) {
+    throw new UsageError(
+      `--from ${String(options['from'])} lies in the future: there is nothing to load.`,
+    )
+  }
+  const oldestFirst = options['oldestFirst'] === true
+  const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
+  return { plan: { ...plan, from, until, oldestFirst }, streams, rooftops }
+}
+
+async function begin(
+  session: Session,
+  request: RunRequest,
+  options: Record<string, unknown>,
+): Promise<number> {
+  const context = await session.context()
+  const { rooftops, plan } = request
+  if (options['detach'] === true) {
+    const { run, places } = await startDetached(context, request)
+    const resumes = plan.resumes === undefined ? {} : { resumes: plan.resumes }
+    const document = { runId: run.runId, detached: true, pieces: places.length, ...resumes }
+    session.result(document, () => [
+      `Run ${run.runId} is left to the "forecourt worker" processes of this warehouse; "forecourt backfill --status" says how it goes.`,
+    ])
+    return 0
+  }
+  const { report, end } = await runToItsEnd(context, request)
+  if (end === 'paused') {
+    session.result({ ...report, paused: true }, () => [
+      ...reportLines(report, rooftops),
+      `Run ${report.runId} was paused: "forecourt backfill --resume" goes on with it.`,
+    ])
+    return 0
+  }
+  session.result(report, () => reportLines(report, rooftops))
+  return exitCodeOf(report)
 }

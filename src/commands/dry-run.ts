@@ -6,7 +6,7 @@ import type { Db } from '../db/transaction.ts'
 import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pipeline/due.ts'
 import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import type { RunRequest } from '../pipeline/run.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
 import type {
   BatchStream,
   EnrichmentStream,
@@ -44,7 +44,8 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
   await using warehouse = await findWarehouse(session)
   const db = warehouse?.db ?? null
   const now = toUnixSeconds(new Date())
-  const run: Run = { ...request.plan, runId: -1, startedAt: new Date(), sourceStart: now }
+  const begins = { runId: -1, status: 'running', startedAt: new Date(), sourceStart: now } as const
+  const run: Run = { lane: 'foreground', ...request.plan, ...begins }
   const rooftops = db
     ? await findRooftops(db, request.rooftops)
     : request.rooftops.map(({ uid }) => ({ uid, id: 0 }))

@@ -1,3 +1,5 @@
+import { embeddedFolder } from '../context.ts'
+import { embeddedStatus } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
@@ -32,12 +34,23 @@ export const run: CommandDefinition = {
   },
 }
 
+/** A list is no reason to start the embedded Postgres: while it is down, only the jobs are shown and not how they stand. */
 async function list(session: Session, jobs: readonly PlannedJob[]): Promise<number> {
-  const { db } = await session.warehouse('read')
-  const standings = await readJobs(db, jobs)
-  session.result({ jobs: standings }, () => [
+  const { config } = session
+  const isUp =
+    config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
+  const standings = isUp ? await readJobs((await session.warehouse('read')).db, jobs) : null
+  const plain = () =>
+    Object.fromEntries(
+      jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
+    )
+  session.result({ jobs: standings ?? plain() }, () => [
     ...jobs.map(({ name, does }) => `${name}: ${does}.`),
-    ...jobLines(standings),
+    ...(standings === null
+      ? [
+          'The embedded Postgres does not run, so that how they stand is not known: "forecourt status" starts it.',
+        ]
+      : jobLines(standings)),
   ])
   return 0
 }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { messageOf, UsageError } from '../errors.ts'
+import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { rowTypes } from './row-types.ts'
 
 /** How a pool presents itself and how large it may grow. */
@@ -10,6 +10,8 @@ export interface PoolOptions {
   readonly max?: number
   /** When Postgres ends a session that sits in an open transaction: 60 000 unless given, 0 = never. */
   readonly idleInTransactionTimeoutMs?: number
+  /** When Postgres ends a statement: unless given, as the server has it. */
+  readonly statementTimeoutMs?: number
 }
 
 const oldestServer = 15
@@ -43,14 +45,21 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
 
 /** A sentence for a Postgres that ended our connection or went away; any other error as it is. */
 export function explainLoss(error: unknown): unknown {
-  const code = String((error as { code?: unknown } | null)?.code ?? '')
-  const message = messageOf(error)
-  const lost =
-    /^(57P\d\d|08\w{3}|ECONN\w+|EPIPE|ETIMEDOUT)$/.test(code) ||
-    /Connection terminated|trying to connect|not queryable/.test(message)
-  if (!lost) return error
+  if (!isConnectionLoss(error)) return error
   const advice = 'what was committed stays; see that Postgres runs, then run the command again.'
-  return new Error(`The connection to Postgres was lost (${message}): ${advice}`, { cause: error })
+  const said = `The connection to Postgres was lost (${messageOf(error)}): ${advice}`
+  return new Error(said, { cause: error })
+}
+
+/** Did Postgres end our connection, go away or not answer yet? A fault of the source is none, whatever its cause. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof SyncError) return false
+  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  return (
+    /^(57P\d\d|08\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
+      code,
+    ) || /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
+  )
 }
 
 // A query, because poolers such as PgBouncer refuse settings in the start-up message.
@@ -61,6 +70,9 @@ async function prepareSession(client: pg.ClientBase, options: PoolOptions): Prom
        set_config('idle_in_transaction_session_timeout', $1::text, false)`,
     values: [String(timeout)],
   })
+  if (options.statementTimeoutMs === undefined) return
+  const text = `select set_config('statement_timeout', $1::text, false)`
+  await client.query({ text, values: [String(options.statementTimeoutMs)] })
 }
 
 async function assertServer(pool: pg.Pool, address: Address): Promise<void> {

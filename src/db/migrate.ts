@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { messageOf, UsageError } from '../errors.ts'
+import { messageOf, OutdatedError, UsageError } from '../errors.ts'
 import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
 
 /** A row of the ledger. */
@@ -77,6 +77,18 @@ export async function assertSchemaCurrent(
       `The warehouse lacks ${pending.length} migration(s), the first is ${pending[0]}: ` +
         'run forecourt migrate.',
     )
+}
+
+/** OutdatedError when the warehouse has a migration beyond `known`; asked in the transaction that is to be committed. */
+export async function assertSchemaKnown(client: pg.ClientBase, known: number): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    'select max(version) as version from ops.schema_migration',
+  )
+  const version = rows[0]?.version ?? 0
+  if (version <= known) return
+  throw new OutdatedError(
+    `The warehouse is at migration ${version}, this process knows ${known}: nothing was written; restart it with the new version.`,
+  )
 }
 
 // `create … if not exists` is no guard against a simultaneous twin; the advisory lock is.

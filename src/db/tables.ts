@@ -1,6 +1,30 @@
 // Written by `npm run schema` from the migrated database; do not edit.
 import type { Generated, GeneratedAlways } from 'kysely'
 
+/** core.agg_appraisal */
+export interface CoreAggAppraisalTable {
+  rooftop_id: number
+  eval_id: number
+  completed_date_local: string
+  month_start: string
+  evaluation_key: string
+  user_id: number | null
+  make: string | null
+  model: string | null
+  model_year: number | null
+  currency_code: string
+  appraised_price: string
+  recon_total: string | null
+  wholesale_first: string | null
+  retail_first: string | null
+  wholesale_now: string | null
+  retail_now: string | null
+  gap_to_wholesale_first: string | null
+  gap_share: string | null
+  gross_room_first: string | null
+  gross_room_now: string | null
+}
+
 /** core.agg_evaluation_day */
 export interface CoreAggEvaluationDayTable {
   rooftop_id: number
@@ -52,6 +76,19 @@ export interface CoreAggReconDayTable {
   first_cost: string
   last_cost: string
   evaluations: number
+}
+
+/** core.agg_repeat_vehicle */
+export interface CoreAggRepeatVehicleTable {
+  group_id: number
+  vin: string
+  currency_code: string
+  evaluations: number
+  rooftops: number
+  first_on: string
+  last_on: string
+  lowest_price: string | null
+  highest_price: string | null
 }
 
 /** core.app_user */
@@ -371,6 +408,22 @@ export interface CoreStockUnitChangeTable {
   changes: unknown
 }
 
+/** core.stream_standing */
+export interface CoreStreamStandingTable {
+  rooftop_id: number | null
+  stream: string | null
+  last_status: string | null
+  last_error: string | null
+  last_attempt_at: Date | null
+  clock_offset: string | null
+  last_good_run_at: Date | null
+  covered: string | null
+  open_gaps: number | null
+  unprovable: number | null
+  quarantined: number | null
+  vanished: number | null
+}
+
 /** core.user_price */
 export interface CoreUserPriceTable {
   rooftop_id: number
@@ -611,6 +664,31 @@ export interface OpsQuarantineTable {
   resolved_at: Date | null
 }
 
+/** ops.rate_budget */
+export interface OpsRateBudgetTable {
+  key_name: string
+  rate: number | null
+  learnt_from: number | null
+  generation: Generated<number>
+  strikes: Generated<number>
+  next_at: Date | null
+  blocked_until: Date | null
+  throttled_at: Date | null
+  raised_at: Date | null
+}
+
+/** ops.rate_member */
+export interface OpsRateMemberTable {
+  key_name: string
+  member_id: string
+  host: string
+  process_id: number
+  demand: number
+  in_flight: number
+  peak: number
+  seen_at: Date
+}
+
 /** ops.run */
 export interface OpsRunTable {
   run_id: GeneratedAlways<number>
@@ -623,6 +701,17 @@ export interface OpsRunTable {
   fence: Generated<number>
   host: string | null
   process_id: number | null
+  lane: Generated<string>
+  is_detached: Generated<boolean>
+  resumes: number | null
+}
+
+/** ops.run_pace */
+export interface OpsRunPaceTable {
+  run_id: number
+  minute_at: Date
+  windows: Generated<number>
+  loaded: Generated<number>
 }
 
 /** ops.run_stream */
@@ -644,6 +733,7 @@ export interface OpsRunStreamTable {
   retries: Generated<number>
   finished_at: Date | null
   saved: Generated<number>
+  not_before: Date | null
 }
 
 /** ops.schema_migration */
@@ -679,6 +769,39 @@ export interface OpsVanishedTable {
   reason: string
   vanished_at: Date
   run_id: number
+}
+
+/** ops.webhook_delivery */
+export interface OpsWebhookDeliveryTable {
+  delivery_id: GeneratedAlways<number>
+  event: string
+  rooftop_id: number | null
+  eval_id: number | null
+  body_hash: Buffer
+  body: unknown
+  state: string
+  issue: string | null
+  source_event_at: Date | null
+  source_updated_at: Date | null
+  source_received_at: Date
+  received_at: Generated<Date>
+  duplicates: Generated<number>
+  attempts: Generated<number>
+  due_at: Generated<Date>
+  run_id: number | null
+  outcome: string | null
+  processed_at: Date | null
+}
+
+/** ops.webhook_subscription */
+export interface OpsWebhookSubscriptionTable {
+  rooftop_id: number
+  event: string
+  subscription_id: number
+  url: string
+  header_hash: Buffer
+  applied_at: Generated<Date>
+  since: Date
 }
 
 /** ops.window_certificate */
@@ -811,9 +934,11 @@ export interface RawPayloadJsonTable {
 
 /** Every table and view by its full name. */
 export interface Tables {
+  'core.agg_appraisal': CoreAggAppraisalTable
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
   'core.agg_pricing_day': CoreAggPricingDayTable
   'core.agg_recon_day': CoreAggReconDayTable
+  'core.agg_repeat_vehicle': CoreAggRepeatVehicleTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
   'core.custom_field_value': CoreCustomFieldValueTable
@@ -835,6 +960,7 @@ export interface Tables {
   'core.stock_price_observation': CoreStockPriceObservationTable
   'core.stock_unit': CoreStockUnitTable
   'core.stock_unit_change': CoreStockUnitChangeTable
+  'core.stream_standing': CoreStreamStandingTable
   'core.user_price': CoreUserPriceTable
   'core.vehicle_check': CoreVehicleCheckTable
   'core.vehicle_decode': CoreVehicleDecodeTable
@@ -856,12 +982,17 @@ export interface Tables {
   'ops.price_batch_size': OpsPriceBatchSizeTable
   'ops.price_batch_unit': OpsPriceBatchUnitTable
   'ops.quarantine': OpsQuarantineTable
+  'ops.rate_budget': OpsRateBudgetTable
+  'ops.rate_member': OpsRateMemberTable
   'ops.run': OpsRunTable
+  'ops.run_pace': OpsRunPaceTable
   'ops.run_stream': OpsRunStreamTable
   'ops.schema_migration': OpsSchemaMigrationTable
   'ops.stock_mapping': OpsStockMappingTable
   'ops.stream_state': OpsStreamStateTable
   'ops.vanished': OpsVanishedTable
+  'ops.webhook_delivery': OpsWebhookDeliveryTable
+  'ops.webhook_subscription': OpsWebhookSubscriptionTable
   'ops.window_certificate': OpsWindowCertificateTable
   'pii.app_user_email': PiiAppUserEmailTable
   'pii.archived_pdf': PiiArchivedPdfTable
@@ -886,6 +1017,28 @@ export interface ColumnType {
 
 /** The columns of every table and view, in the order of the table. */
 export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
+  'core.agg_appraisal': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'month_start', type: 'date' },
+    { name: 'evaluation_key', type: 'character varying(32)' },
+    { name: 'user_id', type: 'bigint' },
+    { name: 'make', type: 'character varying(120)' },
+    { name: 'model', type: 'character varying(200)' },
+    { name: 'model_year', type: 'integer' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'appraised_price', type: 'numeric(15,3)' },
+    { name: 'recon_total', type: 'numeric(15,3)' },
+    { name: 'wholesale_first', type: 'numeric(15,3)' },
+    { name: 'retail_first', type: 'numeric(15,3)' },
+    { name: 'wholesale_now', type: 'numeric(15,3)' },
+    { name: 'retail_now', type: 'numeric(15,3)' },
+    { name: 'gap_to_wholesale_first', type: 'numeric(18,3)' },
+    { name: 'gap_share', type: 'numeric(7,4)' },
+    { name: 'gross_room_first', type: 'numeric(18,3)' },
+    { name: 'gross_room_now', type: 'numeric(18,3)' },
+  ],
   'core.agg_evaluation_day': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'completed_date_local', type: 'date' },
@@ -932,6 +1085,17 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_cost', type: 'numeric(24,3)' },
     { name: 'last_cost', type: 'numeric(24,3)' },
     { name: 'evaluations', type: 'integer' },
+  ],
+  'core.agg_repeat_vehicle': [
+    { name: 'group_id', type: 'integer' },
+    { name: 'vin', type: 'character varying(17)' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'evaluations', type: 'integer' },
+    { name: 'rooftops', type: 'integer' },
+    { name: 'first_on', type: 'date' },
+    { name: 'last_on', type: 'date' },
+    { name: 'lowest_price', type: 'numeric(15,3)' },
+    { name: 'highest_price', type: 'numeric(15,3)' },
   ],
   'core.app_user': [
     { name: 'user_id', type: 'bigint', generated: true },
@@ -1208,6 +1372,20 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'change', type: 'character varying(12)' },
     { name: 'changes', type: 'jsonb' },
   ],
+  'core.stream_standing': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'last_status', type: 'character varying(12)' },
+    { name: 'last_error', type: 'text' },
+    { name: 'last_attempt_at', type: 'timestamp with time zone' },
+    { name: 'clock_offset', type: 'interval' },
+    { name: 'last_good_run_at', type: 'timestamp with time zone' },
+    { name: 'covered', type: 'tstzrange' },
+    { name: 'open_gaps', type: 'integer' },
+    { name: 'unprovable', type: 'bigint' },
+    { name: 'quarantined', type: 'integer' },
+    { name: 'vanished', type: 'integer' },
+  ],
   'core.user_price': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'eval_id', type: 'bigint' },
@@ -1406,6 +1584,27 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'last_seen_at', type: 'timestamp with time zone' },
     { name: 'resolved_at', type: 'timestamp with time zone' },
   ],
+  'ops.rate_budget': [
+    { name: 'key_name', type: 'text' },
+    { name: 'rate', type: 'double precision' },
+    { name: 'learnt_from', type: 'double precision' },
+    { name: 'generation', type: 'integer' },
+    { name: 'strikes', type: 'integer' },
+    { name: 'next_at', type: 'timestamp with time zone' },
+    { name: 'blocked_until', type: 'timestamp with time zone' },
+    { name: 'throttled_at', type: 'timestamp with time zone' },
+    { name: 'raised_at', type: 'timestamp with time zone' },
+  ],
+  'ops.rate_member': [
+    { name: 'key_name', type: 'text' },
+    { name: 'member_id', type: 'uuid' },
+    { name: 'host', type: 'character varying(120)' },
+    { name: 'process_id', type: 'integer' },
+    { name: 'demand', type: 'integer' },
+    { name: 'in_flight', type: 'integer' },
+    { name: 'peak', type: 'integer' },
+    { name: 'seen_at', type: 'timestamp with time zone' },
+  ],
   'ops.run': [
     { name: 'run_id', type: 'bigint', generated: true },
     { name: 'command', type: 'character varying(40)' },
@@ -1417,6 +1616,15 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'fence', type: 'bigint' },
     { name: 'host', type: 'character varying(120)' },
     { name: 'process_id', type: 'integer' },
+    { name: 'lane', type: 'character varying(10)' },
+    { name: 'is_detached', type: 'boolean' },
+    { name: 'resumes', type: 'bigint' },
+  ],
+  'ops.run_pace': [
+    { name: 'run_id', type: 'bigint' },
+    { name: 'minute_at', type: 'timestamp with time zone' },
+    { name: 'windows', type: 'integer' },
+    { name: 'loaded', type: 'integer' },
   ],
   'ops.run_stream': [
     { name: 'run_id', type: 'bigint' },
@@ -1436,6 +1644,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'retries', type: 'integer' },
     { name: 'finished_at', type: 'timestamp with time zone' },
     { name: 'saved', type: 'integer' },
+    { name: 'not_before', type: 'timestamp with time zone' },
   ],
   'ops.schema_migration': [
     { name: 'version', type: 'integer' },
@@ -1463,6 +1672,35 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'reason', type: 'character varying(12)' },
     { name: 'vanished_at', type: 'timestamp with time zone' },
     { name: 'run_id', type: 'bigint' },
+  ],
+  'ops.webhook_delivery': [
+    { name: 'delivery_id', type: 'bigint', generated: true },
+    { name: 'event', type: 'character varying(20)' },
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'body_hash', type: 'bytea' },
+    { name: 'body', type: 'json' },
+    { name: 'state', type: 'character varying(10)' },
+    { name: 'issue', type: 'character varying(400)' },
+    { name: 'source_event_at', type: 'timestamp with time zone' },
+    { name: 'source_updated_at', type: 'timestamp with time zone' },
+    { name: 'source_received_at', type: 'timestamp with time zone' },
+    { name: 'received_at', type: 'timestamp with time zone' },
+    { name: 'duplicates', type: 'integer' },
+    { name: 'attempts', type: 'integer' },
+    { name: 'due_at', type: 'timestamp with time zone' },
+    { name: 'run_id', type: 'bigint' },
+    { name: 'outcome', type: 'character varying(11)' },
+    { name: 'processed_at', type: 'timestamp with time zone' },
+  ],
+  'ops.webhook_subscription': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'event', type: 'character varying(20)' },
+    { name: 'subscription_id', type: 'bigint' },
+    { name: 'url', type: 'character varying(2000)' },
+    { name: 'header_hash', type: 'bytea' },
+    { name: 'applied_at', type: 'timestamp with time zone' },
+    { name: 'since', type: 'timestamp with time zone' },
   ],
   'ops.window_certificate': [
     { name: 'rooftop_id', type: 'integer' },

@@ -121,13 +121,18 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
   }
 }
 
-/** Adds to what sync and backfills were asked for. */
-export async function want(db: Db, scope: DueScope, from: number, until: number): Promise<void> {
+/** Adds to what sync and backfills were asked for, of a stream of some rooftops. */
+export async function want(
+  db: Db,
+  scope: { readonly rooftopIds: readonly number[]; readonly stream: string },
+  from: number,
+  until: number,
+): Promise<void> {
   if (until <= from) return
   const range = sql`tstzmultirange(tstzrange(${fromUnixSeconds(from)}, ${fromUnixSeconds(until)}))`
   await sql`
     insert into ops.coverage as stored (rooftop_id, stream, wanted)
-    values (${scope.rooftopId}, ${scope.stream}, ${range})
+    select rooftop_id, ${scope.stream}, ${range} from unnest(${scope.rooftopIds}::int[]) as rooftop_id order by 1
     on conflict (rooftop_id, stream) do update set wanted = stored.wanted + excluded.wanted
     where not stored.wanted @> excluded.wanted`.execute(db)
 }

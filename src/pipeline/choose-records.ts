@@ -94,6 +94,7 @@ async function shownElsewhere(
 ): Promise<Map<number, Date>> {
   const { context, stream, rooftop } = job
   const shown = new Map<number, Date>()
+  if (ids.length === 0) return shown
   for (const entry of await stream.known(context.db, rooftop, ids)) {
     const second = toUnixSeconds(entry.createdAt)
     if (second === toUnixSeconds(entry.entryAt)) continue

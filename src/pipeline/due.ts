@@ -54,17 +54,17 @@ async function gapWindows(
           where rooftop_id = ${rooftopId} and stream = ${stream} and run_id = ${run.runId}
         ), '{}')
     ) as gap
-    order by 1 desc
+    order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
     limit ${limit}`.execute(db)
   const ranges = rows.map((row) => ({
     from: toUnixSeconds(row.from),
     until: toUnixSeconds(row.until),
   }))
   const openUntil = run.until === null ? run.sourceStart : null
-  return cutIntoWindows(ranges, seconds, openUntil, limit).map((window) => ({
-    ...window,
-    reason: 'gap',
-  }))
+  const windows = run.oldestFirst
+    ? ranges.flatMap((range) => cutIntoWindows([range], seconds, openUntil).reverse())
+    : cutIntoWindows(ranges, seconds, openUntil, limit)
+  return windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))
 }
 
 async function listedAgain(

@@ -4,13 +4,16 @@ import type pg from 'pg'
 import type { Db, Tx } from '../db/transaction.ts'
 import { FencedError } from '../errors.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
-import { lockClass } from '../values/lock-classes.ts'
 
 /**
  * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
- * quarantined records again; links re-signs what is about to expire; reprice asks for prices, however lately they were told; replay rebuilds from the kept payloads and calls nothing.
+ * quarantined records again; links re-signs what is about to expire; reprice asks for prices, however lately they were told; replay rebuilds from the kept payloads and calls nothing;
+ * hints reads the evaluations again that webhooks told of.
  */
-export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'replay'
+export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'replay' | 'hints'
+
+/** Whose turn comes first where several runs want the same rooftop and stream. */
+export type Lane = 'event' | 'foreground' | 'background'
 
 export interface RunPlan {
   readonly command: string
@@ -20,15 +23,28 @@ export interface RunPlan {
   readonly until: number | null
   /** retry: the quarantine ids that it is about; left out: all. */
   readonly only?: readonly number[]
+  /** Default: foreground. */
+  readonly lane?: Lane
+  /** backfill: the oldest windows first; else the newest. */
+  readonly oldestFirst?: boolean
+  /** No process waits for it: whichever works, works for it too. */
+  readonly isDetached?: boolean
+  /** The paused, stopped or killed run that it goes on with. */
+  readonly resumes?: number
 }
 
 /** A row of ops.run as the slices need it. */
 export interface Run extends RunPlan {
   readonly runId: number
+  readonly lane: Lane
+  /** As it was when the row was read. */
+  readonly status: RunState
   readonly startedAt: Date
   /** The source's clock when the run began, Unix seconds; it holds for the whole run. */
   readonly sourceStart: number
 }
+
+export type RunState = 'running' | 'ok' | 'partial' | 'failed' | 'stopped' | 'abandoned' | 'paused'
 
 export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'
 
@@ -85,14 +101,26 @@ export async function insertRun(
         from: plan.from,
         until: plan.until,
         only: plan.only ?? [],
+        oldestFirst: plan.oldestFirst ?? false,
       }),
+      lane: plan.lane ?? 'foreground',
+      is_detached: plan.isDetached ?? false,
+      resumes: plan.resumes ?? null,
       source_started_at: fromUnixSeconds(sourceStart),
       host: hostname().slice(0, 120),
       process_id: process.pid,
     })
     .returning(['run_id', 'started_at'])
     .executeTakeFirstOrThrow()
-  return { ...plan, runId: row.run_id, startedAt: row.started_at, sourceStart }
+  const { lane = 'foreground' } = plan
+  return {
+    ...plan,
+    lane,
+    status: 'running',
+    runId: row.run_id,
+    startedAt: row.started_at,
+    sourceStart,
+  }
 }
 
 /** The run that queued work belongs to; null when it is not in the ledger. */
@@ -100,37 +128,22 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
   const row = await db
     .selectFrom('ops.run')
     .select(['run_id', 'command', 'arguments', 'started_at', 'source_started_at'])
+    .select(['lane', 'status', 'is_detached'])
     .where('run_id', '=', runId)
     .executeTakeFirst()
   if (!row) return null
-  const { mode, from, until, only = [] } = row.arguments as Omit<RunPlan, 'command'>
-  const sourceStart = toUnixSeconds(row.source_started_at)
+  const asked = row.arguments as Omit<RunPlan, 'command'>
+  const { mode, from, until, only = [], oldestFirst = false } = asked
   return {
     runId: row.run_id,
     command: row.command,
-    mode,
-    from,
-    until,
-    only,
+    ...{ mode, from, until, only, oldestFirst },
+    lane: row.lane as Lane,
+    status: row.status as RunState,
+    isDetached: row.is_detached,
     startedAt: row.started_at,
-    sourceStart,
+    sourceStart: toUnixSeconds(row.source_started_at),
   }
-}
-
-/** Session lock on a run: held by the process that works for it and gone with that process. */
-const runLockClass = lockClass.run
-
-export async function holdRunLock(client: pg.ClientBase, runId: number): Promise<void> {
-  await client.query('select pg_advisory_lock($1::int, $2::int)', [runLockClass, runId])
-}
-
-/** Is the process of this run dead? Only then may its work be taken over. */
-export async function isRunDead(client: pg.ClientBase, runId: number): Promise<boolean> {
-  const { rows } = await client.query(
-    'select pg_try_advisory_xact_lock($1::int, $2::int) as free',
-    [runLockClass, runId],
-  )
-  return rows[0].free
 }
 
 export async function abandonRun(client: pg.ClientBase, runId: number): Promise<void> {
@@ -156,27 +169,42 @@ export async function finishRun(
   return row.finished_at!
 }
 
-/** Counts one commit of the run; FencedError when another run has taken its work over. */
+/** Counts one commit of the run; FencedError when another run has taken its work over. A slice that was under way when its
+ *  run was paused is kept. */
 export async function advanceFence(tx: Tx, runId: number): Promise<void> {
   const { rowCount } = await tx.client.query(
-    "update ops.run set fence = fence + 1 where run_id = $1 and status = 'running'",
+    "update ops.run set fence = fence + 1 where run_id = $1 and status in ('running', 'paused')",
     [runId],
   )
   if (rowCount !== 1)
     throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
 }
 
-/** FencedError when another run has taken this one for dead and ended it. */
-export async function assertRunning(db: Db, runId: number): Promise<void> {
-  const row = await db
-    .selectFrom('ops.run')
-    .select('status')
-    .where('run_id', '=', runId)
-    .executeTakeFirst()
-  if (row?.status !== 'running')
-    throw new FencedError(
-      `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
-    )
+/** What became of a run: whether its work is done, or somebody has paused it. FencedError when another run has ended it. */
+export async function runStanding(db: Db, runId: number): Promise<'open' | 'done' | 'paused'> {
+  const { rows } = await sql<{ status: string; isOpen: boolean }>`
+    select status, exists (
+      select from ops.run_stream as line
+      where line.run_id = run.run_id and line.status in ('waiting', 'running')) as "isOpen"
+    from ops.run as run where run_id = ${runId}`.execute(db)
+  const { status, isOpen } = rows[0] ?? { status: 'gone', isOpen: true }
+  if (status === 'paused') return 'paused'
+  if (status === 'running') return isOpen ? 'open' : 'done'
+  throw new FencedError(
+    `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
+  )
+}
+
+/** Ends the detached runs that have no open work any more, as their reports say: no process of their own does. */
+export async function endDetached(db: Db): Promise<void> {
+  await sql`
+    update ops.run as over set finished_at = now(), status = (
+      select case when bool_and(line.status = 'ok') then 'ok'
+        when bool_or(line.status in ('ok', 'partial')) then 'partial' else 'failed' end
+      from ops.run_stream as line where line.run_id = over.run_id)
+    where status = 'running' and is_detached and not exists (
+      select from ops.run_stream as line
+      where line.run_id = over.run_id and line.status in ('waiting', 'running'))`.execute(db)
 }
 
 export interface RunStreamKey {
@@ -186,12 +214,10 @@ export interface RunStreamKey {
 }
 
 export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): Promise<void> {
-  const rows = keys.map((key) => ({
-    run_id: key.runId,
-    rooftop_id: key.rooftopId,
-    stream: key.stream,
-  }))
-  if (rows.length > 0) await db.insertInto('ops.run_stream').values(rows).execute()
+  await sql`
+    insert into ops.run_stream (run_id, rooftop_id, stream)
+    select * from unnest(${keys.map(({ runId }) => runId)}::bigint[], ${keys.map(({ rooftopId }) => rooftopId)}::int[],
+      ${keys.map(({ stream }) => stream)}::text[])`.execute(db)
 }
 
 /** Adds a slice's counts; a status ends the stream for this run. */

@@ -1,41 +1,74 @@
-import type pg from 'pg'
-import type { RooftopConfig } from '../config.ts'
-import type { Context } from '../context.ts'
+import { type Context, noProgress } from '../context.ts'
 import { explainLoss } from '../db/connect.ts'
-import { inTransaction } from '../db/transaction.ts'
-import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
-import type { Stream } from '../streams/stream.ts'
+import { messageOf, SyncError, UsageError } from '../errors.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
-import { want } from './certificate.ts'
-import { countDue, type DueScope } from './due.ts'
-import {
-  abandonRun,
-  assertRunning,
-  finishRun,
-  holdRunLock,
-  insertRun,
-  insertRunStreams,
-  isRunDead,
-  type Run,
-  type RunPlan,
-} from './ledger.ts'
+import { countDue } from './due.ts'
+import { finishRun, type Run, runStanding } from './ledger.ts'
+import { lineUp } from './line.ts'
+import { Patience } from './patience.ts'
 import { type RunReport, reportRun } from './report.ts'
 import { registerRooftops } from './rooftops.ts'
 import type { SliceJob } from './slice.ts'
+import { ownsWindows, type RunRequest, type Started, startRun } from './start-run.ts'
 import { work } from './worker.ts'
 
-export interface RunRequest {
-  readonly plan: RunPlan
-  readonly streams: readonly Stream[]
-  readonly rooftops: readonly RooftopConfig[]
-}
+/** How long a run waits for a Postgres that went away: as long as a restart takes, and no night. */
+const patienceSeconds = 30
+
+/** What came of a run that this process waited for. */
+export type RunEnd = 'done' | 'stopped' | 'paused'
 
 /**
  * One run: the source's clock → the run's row → work for every stream × rooftop → worked until done → report.
- * BusyError when another living run holds some of the same work; a dead run's work is taken over.
+ * BusyError when another living run of its lane holds some of the same work; a dead run's work is taken over.
  */
 export async function runStreams(context: Context, request: RunRequest): Promise<RunReport> {
+  const { report } = await runToItsEnd(context, request)
+  return report
+}
+
+/** As `runStreams`, and says how it ended. */
+export async function runToItsEnd(
+  context: Context,
+  request: RunRequest,
+): Promise<{ report: RunReport; end: RunEnd }> {
+  const { known, rooftops, sourceStart } = await prepareRun(context, request)
+  const started = await startRun(context, request, rooftops, sourceStart)
+  const { run, lock } = started
+  try {
+    const patience = new Patience(context.log, context.signal, patienceSeconds)
+    context.crashPoint('run-started')
+    await patience.whenBack(() => lineUp(context, started.places))
+    const progress = await trackProgress(context, request, run, rooftops)
+    await work(context, {
+      streams: request.streams,
+      rooftops: known,
+      runId: run.runId,
+      patience,
+      isDone: async () => (await runStanding(context.db, run.runId)) !== 'open',
+      keepAlive: async () => await lock?.keep(context.db),
+      onSlice: progress,
+    })
+    context.progress.end()
+    return await patience.whenBack(() => endRun(context, run, rooftops))
+  } catch (error) {
+    throw explainLoss(error)
+  } finally {
+    lock?.release()
+  }
+}
+
+/** Begins a run that no process waits for: workers do its work, and end it. */
+export async function startDetached(context: Context, request: RunRequest): Promise<Started> {
+  const { rooftops, sourceStart } = await prepareRun(context, request)
+  const plan = { ...request.plan, isDetached: true }
+  const started = await startRun(context, { ...request, plan }, rooftops, sourceStart)
+  await lineUp(context, started.places)
+  return started
+}
+
+async function prepareRun(context: Context, request: RunRequest) {
   if (request.plan.mode !== 'replay') {
     await askClock(context)
     warnOfSkew(context)
@@ -43,112 +76,23 @@ export async function runStreams(context: Context, request: RunRequest): Promise
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
   const known = await registerRooftops(context.db, context.config.rooftops)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))
-  const rooftops = known.filter(({ uid }) => chosen.has(uid))
-  const holder = await context.pool.connect()
-  try {
-    const run = await startRun(context, request, rooftops, sourceStart, holder)
-    context.crashPoint('run-started')
-    const progress = await trackProgress(context, request, run, rooftops)
-    await work(context, {
-      streams: request.streams,
-      rooftops: known,
-      runId: run.runId,
-      isDone: async () => await allDone(context, run),
-      onSlice: progress,
-    })
-    context.progress.end()
-    const report = await reportRun(context.db, run.runId, rooftops)
-    const status = context.signal.aborted ? 'stopped' : report.status
-    const finishedAt = await finishRun(context.db, run.runId, status)
-    context.crashPoint('run-finished')
-    return { ...report, finishedAt: finishedAt.toISOString() }
-  } catch (error) {
-    throw explainLoss(error)
-  } finally {
-    // The session ends, and with it the lock that says that this run is alive.
-    holder.release(true)
-  }
+  return { known, rooftops: known.filter(({ uid }) => chosen.has(uid)), sourceStart }
 }
 
-/** Claims all of the work or none of it, in one transaction. */
-async function startRun(
+async function endRun(
   context: Context,
-  request: RunRequest,
+  { runId }: Run,
   rooftops: readonly RooftopRow[],
-  sourceStart: number,
-  holder: pg.PoolClient,
-): Promise<Run> {
-  return await inTransaction(context.pool, async (tx) => {
-    // Two starts at once go one after the other, so that each sees what the other holds.
-    await tx.client.query('select pg_advisory_xact_lock(7299, 0)')
-    const names = {
-      streams: request.streams.map(({ name }) => name),
-      rooftops: rooftops.map(({ uid }) => uid),
-    }
-    const run = await insertRun(tx.db, request.plan, sourceStart, names)
-    await holdRunLock(holder, run.runId)
-    const pairs = request.streams.flatMap((stream, rank) =>
-      rooftops.map((rooftop) => ({ stream, rooftop, rank })),
-    )
-    const keys = pairs.map(({ stream, rooftop }) => ({
-      runId: run.runId,
-      rooftopId: rooftop.id,
-      stream: stream.name,
-    }))
-    await insertRunStreams(tx.db, keys)
-    for (const { stream, rooftop, rank } of pairs) {
-      const data = { runId: run.runId, stream: stream.name, rooftopUid: rooftop.uid }
-      const priority = request.streams.length - rank
-      const what = `${stream.name} of ${rooftop.name}`
-      // More than once: a dead run's last slice may commit, and queue its next one, while its work is dropped.
-      for (;;) {
-        const held = await context.queue.offer(tx.client, data, { priority })
-        if (!held) break
-        await takeOver(context, tx.client, held.id, held.data.runId, what)
-      }
-      const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
-      if (stream.kind === 'windowed' && ownsWindows(run))
-        await want(tx.db, scope, run.from, run.until ?? sourceStart)
-    }
-    return run
-  })
-}
-
-/** The work of a dead process is free; the fence keeps a process that only seemed dead from writing. */
-async function takeOver(
-  context: Context,
-  client: pg.PoolClient,
-  jobId: string,
-  runId: number,
-  what: string,
-): Promise<void> {
-  if (!(await isRunDead(client, runId))) {
-    throw new BusyError(
-      `Run ${runId} is at work on ${what}; nothing was started. Wait for it to end ("forecourt status" shows it), or stop it.`,
-    )
-  }
-  context.log.warn({ runId }, `run ${runId} did not finish; its work is taken over`)
-  // The run first and its work second, as a slice's commit does: the other way round the two wait for each other.
-  await abandonRun(client, runId)
-  await context.queue.drop(client, jobId)
-}
-
-/** Does the run list windows? */
-function ownsWindows({ mode }: RunPlan): boolean {
-  return mode === 'sync' || mode === 'backfill'
-}
-
-/** FencedError when another run has ended this one: its work will never be done. */
-async function allDone(context: Context, run: Run): Promise<boolean> {
-  await assertRunning(context.db, run.runId)
-  const open = await context.db
-    .selectFrom('ops.run_stream')
-    .select('stream')
-    .where('run_id', '=', run.runId)
-    .where('status', 'in', ['waiting', 'running'])
-    .limit(1)
-    .executeTakeFirst()
-  return open === undefined
+): Promise<{ report: RunReport; end: RunEnd }> {
+  const standing = await runStanding(context.db, runId)
+  const report = await reportRun(context.db, runId, rooftops)
+  if (standing === 'paused') return { report, end: 'paused' }
+  // A signal that comes when everything is done stops nothing.
+  const status = standing === 'done' ? report.status : 'stopped'
+  const finishedAt = await finishRun(context.db, runId, status)
+  context.crashPoint('run-finished')
+  const end = standing === 'done' ? 'done' : 'stopped'
+  return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
 }
 
 /** Windows done of those due at the start, for the bars. */
@@ -158,6 +102,7 @@ async function trackProgress(
   run: Run,
   rooftops: readonly RooftopRow[],
 ) {
+  if (context.progress === noProgress) return async () => {}
   const totals = new Map<string, number>()
   const windowed = ownsWindows(run) ? request.streams.filter(({ kind }) => kind === 'windowed') : []
   for (const stream of windowed) {

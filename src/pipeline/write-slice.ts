@@ -24,12 +24,20 @@ export interface SliceContent extends Reading {
   readonly drift: Drift
 }
 
+/** What a slice did. */
+export interface Written {
+  readonly counts: Counts
+  readonly certificates: Certificate[]
+  /** Of each record that was read whole and differed from what is kept. */
+  readonly outcomes: readonly LoadOutcome[]
+}
+
 /** Rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
 export async function writeSlice(
   tx: Tx,
   job: SliceJob<WindowedStream>,
   read: SliceContent,
-): Promise<{ counts: Counts; certificates: Certificate[] }> {
+): Promise<Written> {
   await awaitErasures(tx)
   const { records, suppressed } = await screen(tx, job, read.records)
   return await writeScreened(tx, job, { ...read, records }, suppressed)
@@ -40,7 +48,7 @@ async function writeScreened(
   job: SliceJob<WindowedStream>,
   content: SliceContent,
   suppressed: Suppressions,
-): Promise<{ counts: Counts; certificates: Certificate[] }> {
+): Promise<Written> {
   const { stream, rooftop, run } = job
   const fresh = content.records.filter((entry) => entry.kind === 'record')
   const rejected = content.records.filter((entry) => entry.kind === 'rejected')
@@ -72,7 +80,7 @@ async function writeScreened(
   await stream.place(tx.db, rooftop, content.moved)
   await putItemsAside(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
-  return { counts, certificates: certificatesOf(content, stream, fresh) }
+  return { counts, certificates: certificatesOf(content, stream, fresh), outcomes }
 }
 
 /** List items that name no record; those that a window showed earlier and shows no more are closed. */

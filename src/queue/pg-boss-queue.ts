@@ -3,6 +3,7 @@ import { type Db as BossDb, PgBoss } from 'pg-boss'
 import { FencedError } from '../errors.ts'
 import {
   type Holder,
+  type OfferOptions,
   type Queue,
   type SqlRunner,
   type WorkData,
@@ -62,32 +63,60 @@ class PgBossQueue implements Queue {
     this.#boss = boss
   }
 
-  async offer(
-    on: SqlRunner,
-    data: WorkData,
-    options: { delaySeconds?: number; priority?: number } = {},
-  ): Promise<Holder | null> {
-    const db = bossDb(on)
-    const singletonKey = workKey(data)
-    const id = await this.#boss.send(queueName, data, {
-      db,
-      singletonKey,
-      priority: options.priority ?? 0,
-      ...(options.delaySeconds ? { startAfter: options.delaySeconds } : {}),
-    })
+  async offer(on: SqlRunner, data: WorkData, options: OfferOptions = {}): Promise<Holder | null> {
+    const id = await this.#boss.send(queueName, data, { db: bossDb(on), ...asSent(data, options) })
     if (id !== null) return null
-    const held = await this.#boss.findJobs<WorkData>(queueName, { key: singletonKey, db })
-    const live = held.find((job) => ['created', 'retry', 'active'].includes(job.state))
+    const [holder] = await this.holders(on, [workKey(data)])
     // Ended between the two statements: free now.
-    return live ? { id: live.id, data: live.data } : await this.offer(on, data, options)
+    return holder ?? (await this.offer(on, data, options))
+  }
+
+  async offerAll(
+    on: SqlRunner,
+    pieces: readonly (readonly [WorkData, OfferOptions])[],
+  ): Promise<void> {
+    // In one order for all: two that offer the same keys at once wait for each other, never in a circle.
+    const jobs = pieces
+      .map(([data, { priority = 0, delaySeconds = 0 }]) => ({
+        data,
+        priority,
+        startAfter: delaySeconds,
+        singletonKey: workKey(data),
+        group: { id: data.rooftopUid },
+      }))
+      .sort((a, b) => (a.singletonKey < b.singletonKey ? -1 : 1))
+    if (jobs.length > 0) await this.#boss.insert(queueName, jobs, { db: bossDb(on) })
+  }
+
+  async replace(on: SqlRunner, data: WorkData, options: OfferOptions = {}): Promise<boolean> {
+    const { singletonKey, priority } = asSent(data, options)
+    const startAfter = options.delaySeconds ?? 0
+    const { updated } = await this.#boss.update(queueName, data, {
+      db: bossDb(on),
+      ...{ singletonKey, priority, startAfter },
+    })
+    return updated > 0
+  }
+
+  async holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]> {
+    // As pg-boss finds jobs, but many keys at once. The expressions are those of its unique index.
+    const { rows } = await on.query(
+      `select id, data, state = 'active' as "isActive" from ${schema}.job
+       where name = $1 and coalesce(singleton_key, '') = any($2::text[]) and state <= 'active' and policy = 'exclusive'`,
+      [queueName, keys],
+    )
+    return rows as Holder[]
   }
 
   async drop(on: SqlRunner, id: string): Promise<void> {
     await this.#boss.deleteJob(queueName, id, { db: bossDb(on) })
   }
 
-  async take(limit: number): Promise<WorkItem[]> {
-    const jobs = await this.#boss.fetch<WorkData>(queueName, { batchSize: limit })
+  async take(limit: number, strangers: readonly string[] = []): Promise<WorkItem[]> {
+    const jobs = await this.#boss.fetch<WorkData>(queueName, {
+      batchSize: limit,
+      ...(strangers.length > 0 ? { ignoreGroups: [...strangers] } : {}),
+    })
     return jobs.map((job) => ({ id: job.id, attempt: job.retryCount, data: job.data }))
   }
 
@@ -107,6 +136,16 @@ class PgBossQueue implements Queue {
 
   async stop(): Promise<void> {
     await this.#boss.stop({ graceful: false, close: false })
+  }
+}
+
+/** The group is the rooftop, by which a process leaves out what it does not know. */
+function asSent(data: WorkData, { delaySeconds, priority = 0 }: OfferOptions) {
+  return {
+    singletonKey: workKey(data),
+    priority,
+    group: { id: data.rooftopUid },
+    ...(delaySeconds ? { startAfter: delaySeconds } : {}),
   }
 }
 

@@ -17,9 +17,19 @@ export interface WorkItem {
   readonly data: WorkData
 }
 
+/** The live piece of work of a key. */
 export interface Holder {
   readonly id: string
   readonly data: WorkData
+  /** Somebody has claimed it; else it waits to be taken. */
+  readonly isActive: boolean
+}
+
+export interface OfferOptions {
+  /** It is taken no earlier. */
+  readonly delaySeconds?: number
+  /** The greater is taken first. */
+  readonly priority?: number
 }
 
 /**
@@ -28,15 +38,17 @@ export interface Holder {
  */
 export interface Queue {
   /** Queues the work in the given transaction; when somebody holds it already, says who. */
-  offer(
-    on: SqlRunner,
-    data: WorkData,
-    options?: { delaySeconds?: number; priority?: number },
-  ): Promise<Holder | null>
+  offer(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<Holder | null>
+  /** Queues many pieces at once; those of a key that is held are left out. */
+  offerAll(on: SqlRunner, pieces: readonly (readonly [WorkData, OfferOptions])[]): Promise<void>
+  /** Puts the work in the place of what waits for its key; false when nothing waits there, as when it has just been claimed. */
+  replace(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<boolean>
+  /** Who holds these keys; a key that nobody holds is not among them. */
+  holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]>
   /** Removes work of a run that is known to be dead. */
   drop(on: SqlRunner, id: string): Promise<void>
-  /** Claims up to `limit` pieces. */
-  take(limit: number): Promise<WorkItem[]>
+  /** Claims up to `limit` pieces, of other rooftops than the strangers. */
+  take(limit: number, strangers?: readonly string[]): Promise<WorkItem[]>
   /** Says that the work is still going on; without it another worker takes over after `heartbeatSeconds`. */
   touch(items: readonly WorkItem[]): Promise<void>
   /** Ends the work in the transaction of its rows. FencedError when this attempt no longer holds it. */

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type pg from 'pg'
+import { type LockKey, lockGraceSeconds } from '../db/held-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
 import { lockClass } from '../values/lock-classes.ts'
@@ -121,8 +122,8 @@ async function openFires(client: pg.PoolClient, jobName: string): Promise<OpenFi
 }
 
 /** The lock of one attempt at a fire: held by the session of the process that carries it out. */
-function lockKey({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): number {
-  return (fireId * 8 + attempt) % 2_147_483_647
+export function fireLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): LockKey {
+  return [lockClass.fire, (fireId * 8 + attempt) % 2_147_483_647]
 }
 
 async function firstLive(
@@ -131,9 +132,11 @@ async function firstLive(
 ): Promise<OpenFire | undefined> {
   for (const fire of fires) {
     if (fire.status === 'stopped' || fire.isSilent) continue
+    // A server that has just started has ended the sessions of the living too; those take their locks again.
     const { rows } = await client.query<{ free: boolean }>(
-      'select pg_try_advisory_xact_lock_shared($1, $2::int) as free',
-      [lockClass.fire, lockKey(fire)],
+      `select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => $3)
+         and pg_try_advisory_xact_lock_shared($1::int, $2::int) as free`,
+      [...fireLock(fire), lockGraceSeconds],
     )
     if (rows[0]?.free === false) return fire
   }
@@ -205,7 +208,7 @@ async function resume(
 }
 
 async function hold(claim: Claim): Promise<void> {
-  await claim.holder.query('select pg_advisory_lock($1, $2::int)', [lockClass.fire, lockKey(claim)])
+  await claim.holder.query('select pg_advisory_lock($1::int, $2::int)', [...fireLock(claim)])
 }
 
 interface NewFire {

@@ -1,14 +1,23 @@
 import type pg from 'pg'
 import { secretsOf } from '../config.ts'
 import type { Context } from '../context.ts'
-import { BusyError, messageOf } from '../errors.ts'
+import { isConnectionLoss } from '../db/connect.ts'
+import { HeldLock } from '../db/held-lock.ts'
+import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
+import { Patience } from '../pipeline/patience.ts'
 import { sleep } from '../values/sleep.ts'
 import type { PlannedJob } from './catalogue.ts'
-import type { Claim } from './claim.ts'
+import { type Claim, fireLock } from './claim.ts'
 import { doWork, type WorkResult } from './work.ts'
 
 const heartbeatMs = 10_000
+/** How often it is seen to that the lock is held. */
+const lockMs = 1_000
+/** How long the end of a fire waits to be recorded while Postgres is away. */
+const patienceSeconds = 60
+/** Waits between tries while the source or the warehouse cannot be reached: the first, and the longest. */
+const unreachableMs = [5_000, 60_000] as const
 /** How often a fire that waits for another run looks whether that has ended. */
 const busyPollMs = 2_000
 
@@ -34,21 +43,29 @@ export interface FireEnd {
 
 type Outcome = Pick<FireReport, 'status' | 'runs' | 'counts' | 'error'> & { thrown?: unknown }
 
-/** Carries a claimed fire out and records its end, whatever happens; never throws but where the warehouse is lost. */
+/** Carries a claimed fire out and records its end, whatever happens; never throws but where the warehouse is lost for long. */
 export async function carryOut(context: Context, job: PlannedJob, claim: Claim): Promise<FireEnd> {
   const { log, pool } = context
   const about = { job: job.name, fireId: claim.fireId, slot: claim.slot }
-  const beat = setInterval(() => {
-    heartbeat(pool, claim).catch((error) => log.warn({ err: error, ...about }, 'heartbeat failed'))
-  }, heartbeatMs)
+  const lock = HeldLock.over(pool, claim.holder, fireLock(claim))
+  const beats = [
+    setInterval(() => {
+      heartbeat(pool, claim).catch((error) =>
+        log.warn({ err: error, ...about }, 'heartbeat failed'),
+      )
+    }, heartbeatMs),
+    setInterval(() => {
+      lock.keep().catch((error) => log.warn({ err: error, ...about }, 'the lock was not kept'))
+    }, lockMs),
+  ]
   try {
     const { thrown, ...outcome } = await attempt(context, job, claim)
-    const report = await record(context, job, claim, outcome)
+    const patience = new Patience(log, context.signal, patienceSeconds)
+    const report = await patience.whenBack(() => record(context, job, claim, outcome))
     return thrown === undefined ? { report } : { report, thrown }
   } finally {
-    clearInterval(beat)
-    // The session ends, and with it the lock that says that this fire is alive.
-    claim.holder.release(true)
+    beats.map(clearInterval)
+    lock.release()
   }
 }
 
@@ -58,8 +75,10 @@ async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise
   const signal = AbortSignal.any([context.signal, budget])
   try {
     const result = await whenFree(job, claim, signal, () => doWork({ ...context, signal }, job))
-    if (context.signal.aborted) return { ...result, status: 'stopped' }
-    return budget.aborted ? { ...result, ...budgetSpent(job) } : result
+    if (context.signal.aborted && (await isCutShort(context, result)))
+      return { ...result, status: 'stopped' }
+    const isSpent = budget.aborted && (await isCutShort(context, result))
+    return isSpent ? { ...result, ...budgetSpent(job) } : result
   } catch (thrown) {
     if (context.signal.aborted) return { status: 'stopped', runs: [], thrown }
     if (budget.aborted) return { runs: [], ...budgetSpent(job) }
@@ -69,12 +88,24 @@ async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise
   }
 }
 
+/** A signal that comes when all is done stops nothing. */
+async function isCutShort({ pool }: Context, { runs }: WorkResult): Promise<boolean> {
+  const { rows } = await pool.query<{ cut: boolean }>(
+    "select exists (select from ops.run where run_id = any($1::bigint[]) and status = 'stopped') as cut",
+    [runs.map(({ runId }) => runId)],
+  )
+  return rows[0]!.cut
+}
+
 function budgetSpent({ budgetMinutes }: PlannedJob) {
   const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot goes on from there`
   return { status: 'partial', error } as const
 }
 
-/** Work that another run holds is waited for as long as the job says; by hand not at all. */
+/**
+ * Work that another run holds is waited for as long as the job says, and so is a source or a warehouse that cannot be reached;
+ * by hand not at all.
+ */
 async function whenFree(
   job: PlannedJob,
   { cause }: Claim,
@@ -82,14 +113,31 @@ async function whenFree(
   work: () => Promise<WorkResult>,
 ): Promise<WorkResult> {
   const until = performance.now() + (cause === 'manual' ? 0 : job.waitMinutes * 60_000)
+  const [first, longest] = unreachableMs
+  let unreachable: number = first
   for (;;) {
+    let waitMs = busyPollMs
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof BusyError) || performance.now() + busyPollMs > until) throw error
+      if (isUnreachable(error)) {
+        waitMs = unreachable
+        unreachable = Math.min(longest, unreachable * 2)
+      } else if (!(error instanceof BusyError)) throw error
+      if (performance.now() + waitMs > until) throw error
     }
-    await sleep(busyPollMs, [signal])
+    await sleep(waitMs, [signal])
   }
+}
+
+/** Nobody answers: of the source a run says so before it begins, of Postgres once its patience is spent. */
+function isUnreachable(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return (
+    (error instanceof UsageError && cause instanceof SyncError) ||
+    isConnectionLoss(error) ||
+    isConnectionLoss(cause)
+  )
 }
 
 async function heartbeat(pool: pg.Pool, { fireId, attempt: number }: Claim): Promise<void> {

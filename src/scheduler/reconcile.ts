@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { RunReport } from '../pipeline/report.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
-import type { RunRequest } from '../pipeline/run.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
 import { isProved, verifyStream } from '../pipeline/verify.ts'
 
 /** What is wrong after everything was listed again: nothing, or why the coverage is not proved. */

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { RunPlan } from '../pipeline/ledger.ts'
 import type { RunReport } from '../pipeline/report.ts'
-import { type RunRequest, runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
 import { applyRetention } from '../retention/apply-retention.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
@@ -33,6 +34,11 @@ export async function doWork(context: Context, job: PlannedJob): Promise<WorkRes
 
 async function retain(context: Context): Promise<WorkResult> {
   const { files, ...deleted } = await applyRetention(context)
+  // The newest fire of each job stays: it says how the job stands.
+  await context.pool.query(
+    `delete from ops.job_fire as old where claimed_at < now() - interval '1 year' and status <> 'running'
+       and fire_id < (select max(fire_id) from ops.job_fire as newest where newest.job_name = old.job_name)`,
+  )
   const counts = { ...deleted, files: files.removed }
   if (files.pending === 0) return { status: 'ok', runs: [], counts }
   const error = `${files.pending} files of erased customers are still there: ${files.reason ?? 'not known why'}`

@@ -65,15 +65,18 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       config, and gives them their rights
       sync [options] [stream...]      Incremental run of the named streams (default:
                                       all) for all rooftops
-      backfill [options] <stream...>  Loads history [from, to) once; resumable,
+      backfill [options] [stream...]  Loads history [from, to) once; resumable,
                                       never moves the incremental checkpoint
                                       backwards
       run [job]                       One job of jobs/ now, exactly as the scheduler
                                       would; without a name lists them
-      schedule                        Runs the jobs of jobs/ when they are due,
+      schedule [options]              Runs the jobs of jobs/ when they are due,
                                       until stopped; on any number of hosts
-      serve [options]                 Permalinks over HTTP, GET /links/<kind>/<id>,
-                                      until stopped
+      worker [options]                Takes work from the shared queue, whichever
+                                      host queued it, until stopped
+      serve [options]                 Permalinks, GET /links/<kind>/<id>, and the
+                                      receiver of webhooks, POST /webhooks, until
+                                      stopped
       status                          Freshness, coverage, gaps, quarantine, jobs,
                                       links; exit 1 when an objective is missed
       verify [options]                Proves coverage: gaps, overlaps, counts, ids;
@@ -90,6 +93,9 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       however lately it was priced
       links                           refresh | show <kind> <id> | archive: signed
                                       links to PDFs and photos
+      webhooks                        plan | apply | list | delete <id>: the
+                                      subscriptions at the service against the
+                                      config
       erase [options]                 Erases a customer everywhere and prints the
                                       receipt; exit 1 when anything is left
       api                             Any documented operation of both services:

@@ -12,10 +12,11 @@ export const middleWorld = {
 export async function inTheMiddle(
   { sandbox: { faults, requests } }: ChildHouse,
   warehouse: ChildWarehouse,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ child: Child; hurry(): void }> {
   const slow = faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 250 } })
   const before = requests.count('/geteval')
-  const child = warehouse.start(['sync', '--json'])
+  const child = warehouse.start(['sync', '--json'], env)
   await until(() => requests.count('/geteval') > before + 4)
   return { child, hurry: () => slow.remove() }
 }

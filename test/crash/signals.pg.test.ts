@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freeze } from '../support/child.ts'
 import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
 import { provedWindows } from '../support/proved.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { inTheMiddle, middleWorld } from './in-the-middle.ts'
+
+// Every test is some processes: on a busy machine they take their time.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 let house: ChildHouse
 let truth: Content

@@ -8,7 +8,7 @@ import { openLog } from '#src/log.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { now, smallWorld } from '../commands/runs.ts'
-import { type Child, startForecourt } from '../support/child.ts'
+import { type Child, type ChildOptions, startForecourt } from '../support/child.ts'
 import { type CliResult, runInProcess } from '../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -101,17 +101,23 @@ export async function openScheduleHouse(
 }
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
-const library = ['x86_64', 'aarch64']
+/** Where libfaketime is installed; undefined: nowhere. */
+export const clockLibrary = ['x86_64', 'aarch64']
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
   .find((path) => existsSync(path))
 const shiftedClock = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
 
 /** By libfaketime where it is installed, which shifts the clock below Node; else by shifting Node's Date. */
-function shifted({ aheadSeconds }: Starting) {
+export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' | 'env'> {
   if (aheadSeconds === undefined) return {}
   const seconds = String(aheadSeconds)
-  if (library === undefined)
+  if (clockLibrary === undefined)
     return { node: ['--import', shiftedClock], env: { TEST_CLOCK_AHEAD_SECONDS: seconds } }
-  const env = { FAKETIME: `+${seconds}s`, FAKETIME_DONT_FAKE_MONOTONIC: '1', LD_PRELOAD: library }
+  const sign = aheadSeconds < 0 ? '' : '+'
+  const env = {
+    FAKETIME: `${sign}${seconds}s`,
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    LD_PRELOAD: clockLibrary,
+  }
   return { env: { ...env, DONT_FAKE_MONOTONIC: '1' } }
 }

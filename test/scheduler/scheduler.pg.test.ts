@@ -225,10 +225,11 @@ test('a fire that was stopped is gone on with by the scheduler that comes next',
   await using context = await house.context()
   const job = await hourlyOf(context)
   const slot = await keptForDays(house, job, 1)
-  const slow = house.sandbox.faults.add({ fault: { kind: 'slow', ms: 300 } })
+  const slow = house.sandbox.faults.add({ fault: { kind: 'slow', ms: 1500 } })
 
   const first = await keep(house, job)
-  await until(() => house.sandbox.requests.count('/geteval') > 0)
+  // A request counts when it is answered: the evaluations are still to be read.
+  await until(() => house.sandbox.requests.count('/getevallist') > 0)
   await first.stop()
   const stopped = await house.fires()
   slow.remove()

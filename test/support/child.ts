@@ -28,11 +28,20 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Arguments of node itself. */
   readonly node?: readonly string[]
+  /** A command that starts node, e.g. `ip netns exec host`; it must become it, for `pid` and `kill` to mean the same. */
+  readonly launcher?: readonly string[] | undefined
 }
 
 /** Starts `forecourt <args>`; a child that outlives the test is killed by the test's time-out alone, so await `ended`. */
 export function startForecourt(args: readonly string[], options: ChildOptions): Child {
-  const child = spawn(process.execPath, [...(options.node ?? []), main, ...args], {
+  const line = [
+    ...(options.launcher ?? []),
+    process.execPath,
+    ...(options.node ?? []),
+    main,
+    ...args,
+  ]
+  const child = spawn(line[0]!, line.slice(1), {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

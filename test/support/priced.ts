@@ -48,7 +48,7 @@ export function priceRequests({ sandbox }: House): number {
 export function impatient({ context, sandbox }: House): Partial<Context> {
   const { queue, appraisal } = context
   const offer: typeof queue.offer = async (on, data, { delaySeconds = 0, ...options } = {}) => {
-    if (delaySeconds < 10) return await queue.offer(on, data, { delaySeconds, ...options })
+    if (delaySeconds < 8) return await queue.offer(on, data, { delaySeconds, ...options })
     // The header that the clock is read from has whole seconds.
     sandbox.clock.advance((delaySeconds + 1) * 1000)
     await appraisal.measureClock()
@@ -56,6 +56,9 @@ export function impatient({ context, sandbox }: House): Partial<Context> {
   }
   const patient = {
     offer,
+    offerAll: queue.offerAll.bind(queue),
+    replace: queue.replace.bind(queue),
+    holders: queue.holders.bind(queue),
     drop: queue.drop.bind(queue),
     take: queue.take.bind(queue),
     touch: queue.touch.bind(queue),

@@ -91,7 +91,7 @@ export function impatient(
   seconds = 3,
 ): Partial<Context> {
   const offer: Queue['offer'] = async (on, data, { delaySeconds = 0, ...options } = {}) => {
-    if (delaySeconds < 3) return await queue.offer(on, data, { delaySeconds, ...options })
+    if (delaySeconds < 2) return await queue.offer(on, data, { delaySeconds, ...options })
     clock.advance(seconds * 1000)
     const earlier = (column: string) => `${column} = ${column} - make_interval(secs => ${seconds})`
     await on.query(
@@ -107,6 +107,9 @@ export function impatient(
 export function queueWith(queue: Queue, offer: Queue['offer']): Queue {
   return {
     offer,
+    offerAll: queue.offerAll.bind(queue),
+    replace: queue.replace.bind(queue),
+    holders: queue.holders.bind(queue),
     drop: queue.drop.bind(queue),
     take: queue.take.bind(queue),
     touch: queue.touch.bind(queue),

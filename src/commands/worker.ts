@@ -1,0 +1,45 @@
+import { noProgress } from '../context.ts'
+import { keepWorking } from '../pipeline/keep-working.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { slicesAtOnce } from '../pipeline/worker.ts'
+import { allStreams } from '../streams/all.ts'
+import { consumeHints } from '../webhook/consume.ts'
+import { wholeNumberOption } from './choose.ts'
+import type { CommandDefinition } from './command.ts'
+import { keepOperations, operationsOption } from './operations-port.ts'
+
+const mostSlices = 32
+
+export const worker: CommandDefinition = {
+  usage: 'worker',
+  summary: 'Takes work from the shared queue, whichever host queued it, until stopped',
+  options: (command) =>
+    operationsOption(command).option(
+      '--concurrency <slices>',
+      `pieces of work at once, up to ${mostSlices} (default: ${slicesAtOnce})`,
+    ),
+  examples: ['forecourt worker', 'forecourt worker --concurrency 8'],
+  async run(session, options) {
+    const { config, log } = session
+    chooseRooftops(config, [])
+    const given = options['concurrency'] ?? slicesAtOnce
+    const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
+    const context = await session.context({
+      progress: noProgress,
+      connections: 8 + 2 * concurrency,
+    })
+    if (context.embedded)
+      log.info(
+        'the warehouse is embedded: workers of other hosts need one that warehouse.url names',
+      )
+    await using _operations = await keepOperations(context, options)
+    log.info({ concurrency }, 'at work')
+    const hints = consumeHints(context)
+    const hasStopped = await keepWorking(context, { streams: allStreams, concurrency })
+    if (hasStopped) await hints
+    session.result({ stopped: true }, () => ['Stopped.'])
+    // As a second signal would: what did not stop would keep the connections, and with them the process.
+    if (!hasStopped) process.kill(process.pid, 'SIGTERM')
+    return 0
+  },
+}

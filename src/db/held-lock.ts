@@ -1,0 +1,94 @@
+import type pg from 'pg'
+import { isConnectionLoss } from './connect.ts'
+
+/** After its session has ended. A Postgres that restarts is not back at once. */
+const retakeAfterMs = 2_000
+/** How often it is asked whether the session still stands: a line that is cut says nothing by itself. */
+const pingEveryMs = 5_000
+/** So long after a start of the server nobody can tell from a lock that is free that its holder is dead. */
+export const lockGraceSeconds = 5
+
+/** First and second key of an advisory lock. */
+export type LockKey = readonly [number, number]
+
+/**
+ * An advisory lock that says that this process is alive, held by a session of its own. A restart of Postgres ends the session
+ * too; then the lock is taken again.
+ */
+export class HeldLock {
+  readonly #pool: pg.Pool
+  readonly #key: LockKey
+  #client: pg.PoolClient | null = null
+  #lostAt = 0
+  #pingedAt = performance.now()
+
+  private constructor(pool: pg.Pool, key: LockKey) {
+    this.#pool = pool
+    this.#key = key
+  }
+
+  /** Waits for the lock on a session that is open, and is the lock's from now on. */
+  static async take(pool: pg.Pool, client: pg.PoolClient, key: LockKey): Promise<HeldLock> {
+    const lock = new HeldLock(pool, key)
+    await lock.#take(client)
+    return lock
+  }
+
+  /** Over a session that has the lock already. */
+  static over(pool: pg.Pool, client: pg.PoolClient, key: LockKey): HeldLock {
+    const lock = new HeldLock(pool, key)
+    lock.#watch(client)
+    return lock
+  }
+
+  /** To be called every now and then. `retaken`: it was lost for a while, in which others may have taken us for dead. */
+  async keep(): Promise<'held' | 'lost' | 'retaken'> {
+    if (this.#client !== null) {
+      this.#ping(this.#client)
+      return 'held'
+    }
+    if (performance.now() - this.#lostAt < retakeAfterMs) return 'lost'
+    this.#lostAt = performance.now()
+    let client: pg.PoolClient | undefined
+    try {
+      client = await this.#pool.connect()
+      await this.#take(client)
+      return 'retaken'
+    } catch (error) {
+      client?.release(true)
+      if (isConnectionLoss(error)) return 'lost'
+      throw error
+    }
+  }
+
+  /** The session ends, and with it the lock. */
+  release(): void {
+    const client = this.#client
+    this.#client = null
+    client?.release(true)
+  }
+
+  async #take(client: pg.PoolClient): Promise<void> {
+    await client.query('select pg_advisory_lock($1::int, $2::int)', [...this.#key])
+    this.#watch(client)
+  }
+
+  #watch(client: pg.PoolClient): void {
+    this.#client = client
+    client.once('end', () => this.#lose(client))
+  }
+
+  #ping(client: pg.PoolClient): void {
+    const now = performance.now()
+    if (now - this.#pingedAt < pingEveryMs) return
+    this.#pingedAt = now
+    client.query('select 1').catch(() => this.#lose(client))
+  }
+
+  #lose(client: pg.PoolClient): void {
+    if (this.#client !== client) return
+    this.#client = null
+    this.#lostAt = performance.now()
+    client.release(true)
+  }
+}

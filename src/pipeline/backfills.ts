@@ -1,0 +1,175 @@
+import { sql } from 'kysely'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/transaction.ts'
+import { daySeconds } from '../values/window.ts'
+import type { RunState } from './ledger.ts'
+
+/** How a backfill stands. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
+export interface BackfillStanding {
+  readonly runId: number
+  /** `dead`: its row says running, and its process has ended. */
+  readonly state: RunState | 'dead'
+  readonly isDetached: boolean
+  /** The run that it went on with. */
+  readonly resumes: number | null
+  /** The run that goes on with it. */
+  readonly resumedBy: number | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly streams: readonly string[]
+  readonly from: string
+  readonly to: string
+  readonly rooftops: { readonly done: number; readonly all: number }
+  readonly windows: { readonly done: number; readonly left: number }
+  /** Records inserted or updated. */
+  readonly loaded: number
+  /** Measured over the last five minutes. */
+  readonly perMinute: { readonly windows: number; readonly loaded: number }
+  /** By that pace; null: nothing is known of it. */
+  readonly secondsLeft: number | null
+}
+
+interface Row {
+  readonly runId: number
+  readonly state: BackfillStanding['state']
+  readonly isDetached: boolean
+  readonly resumes: number | null
+  readonly resumedBy: number | null
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+  readonly streams: readonly string[] | null
+  readonly from: number
+  readonly until: number
+  readonly all: number
+  readonly open: number
+  readonly windows: number
+  readonly loaded: number
+  readonly paceSeconds: number
+  readonly paceWindows: number
+  readonly paceLoaded: number
+}
+
+const newestEnded = 10
+
+/** Every backfill that has not ended, and the newest of those that have; the newest first. */
+export async function readBackfills(db: Db, sync: Config['sync']): Promise<BackfillStanding[]> {
+  const { rows } = await sql<Row>`
+    with chosen as (
+      select * from ops.run where lane = 'background' and status = 'running'
+      union all
+      (select * from ops.run where lane = 'background' and status <> 'running' order by run_id desc limit ${newestEnded})
+    )
+    select run_id as "runId", is_detached as "isDetached", resumes, started_at as "startedAt", finished_at as "finishedAt",
+      case when status = 'running' and not is_detached and not ${isHeld} then 'dead' else status end as state,
+      (select max(run_id) from ops.run as next where next.resumes = chosen.run_id) as "resumedBy",
+      arguments -> 'streams' as streams, (arguments ->> 'from')::float8 as "from",
+      coalesce((arguments ->> 'until')::float8, extract(epoch from source_started_at)::float8) as until,
+      line.*, pace.*, extract(epoch from now() - greatest(started_at, ${paceSince}))::float8 as "paceSeconds"
+    from chosen
+    cross join lateral (
+      select count(distinct rooftop_id)::int as all,
+        count(distinct rooftop_id) filter (where line.status in ('waiting', 'running'))::int as open,
+        coalesce(sum(line.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
+      from ops.run_stream as line where line.run_id = chosen.run_id) as line
+    cross join lateral (
+      select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
+      from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
+    order by run_id desc`.execute(db)
+  const standings: BackfillStanding[] = []
+  for (const row of rows) standings.push(standingOf(row, await windowsLeft(db, row, sync)))
+  return standings
+}
+
+const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
+
+/** Whether a session holds the run's lock (class 7300), without taking it. */
+const isHeld = sql`exists (
+  select from pg_locks where locktype = 'advisory' and classid = 7300 and objid = chosen.run_id::bigint
+    and database = (select oid from pg_database where datname = current_database()) and granted)`
+
+function standingOf(row: Row, left: number): BackfillStanding {
+  const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
+  const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
+  const minutes = Math.max(row.paceSeconds, 1) / 60
+  const isMoving = state === 'running' && perSecond > 0
+  return {
+    ...{ runId, state, isDetached, resumes, resumedBy, loaded },
+    startedAt: row.startedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    streams: row.streams ?? [],
+    from: new Date(row.from * 1000).toISOString(),
+    to: new Date(row.until * 1000).toISOString(),
+    rooftops: { done: all - open, all },
+    windows: { done: row.windows, left },
+    perMinute: {
+      windows: Math.round(row.paceWindows / minutes),
+      loaded: Math.round(row.paceLoaded / minutes),
+    },
+    secondsLeft: isMoving ? Math.ceil(left / perSecond) : null,
+  }
+}
+
+/** By coverage alone, and the few windows at the newest edge that this run has listed before they are settled: cheap however
+ *  long the history is. */
+async function windowsLeft(
+  db: Db,
+  { runId, from, until }: Row,
+  { windowHours, settleDays }: Config['sync'],
+): Promise<number> {
+  const edge = new Date((until - settleDays * daySeconds - windowHours * 3600) * 1000)
+  const { rows } = await sql<{ left: number }>`
+    select coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
+    from ops.run_stream as line
+    left join ops.coverage using (rooftop_id, stream)
+    cross join lateral unnest(
+      tstzmultirange(tstzrange(${new Date(from * 1000)}, ${new Date(until * 1000)})) - coalesce(covered, '{}')
+      - coalesce((
+        select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
+        where listed.rooftop_id = line.rooftop_id and listed.stream = line.stream and window_from >= ${edge}
+          and listed.run_id = line.run_id), '{}')) as gap
+    where line.run_id = ${runId} and line.status in ('waiting', 'running') and ${from}::float8 < ${until}::float8`.execute(
+    db,
+  )
+  return rows[0]!.left
+}
+
+/** Pauses the backfills that run, or the one: no slice of theirs begins any more, those under way are kept. Which they were. */
+export async function pauseBackfills(db: Db, runId: number | null): Promise<number[]> {
+  const { rows } = await sql<{ runId: number }>`
+    update ops.run set status = 'paused', finished_at = now()
+    where lane = 'background' and status = 'running' and (${runId}::bigint is null or run_id = ${runId}::bigint)
+    returning run_id as "runId"`.execute(db)
+  return rows.map((row) => row.runId).sort((a, b) => a - b)
+}
+
+/** A backfill that another run may go on with: what it was asked for. */
+export interface Resumable {
+  readonly runId: number
+  readonly state: BackfillStanding['state']
+  readonly streams: readonly string[]
+  readonly rooftops: readonly string[]
+  /** Unix seconds. */
+  readonly from: number
+  readonly until: number | null
+  readonly oldestFirst: boolean
+}
+
+/** The backfills that nobody goes on with: paused ones first, then those that were stopped or killed; the newest first. A run that
+ *  was asked for by number may be any that has not come to its end. */
+export async function findResumable(db: Db, runId: number | null): Promise<Resumable[]> {
+  const { rows } = await sql<Omit<Resumable, keyof Arguments> & { arguments: Arguments }>`
+    select run_id as "runId", arguments, case when status = 'running' then 'dead' else status end as state
+    from ops.run as chosen
+    where lane = 'background'
+      and (status in ('paused', 'stopped') or status = 'running' and not is_detached and not ${isHeld}
+        or status = 'abandoned' and run_id = ${runId}::bigint)
+      and (${runId}::bigint is null or run_id = ${runId}::bigint)
+      and not exists (select from ops.run as next where next.resumes = chosen.run_id)
+    order by status = 'paused' desc, run_id desc`.execute(db)
+  return rows.map(({ runId: id, state, arguments: asked }) => {
+    const { streams, rooftops, from, until, oldestFirst } = asked
+    return { runId: id, state, streams, rooftops, from, until, oldestFirst: oldestFirst ?? false }
+  })
+}
+
+type Arguments = Pick<Resumable, 'streams' | 'rooftops' | 'from' | 'until' | 'oldestFirst'>

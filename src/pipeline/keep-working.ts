@@ -1,0 +1,75 @@
+import type { Context } from '../context.ts'
+import { messageOf } from '../errors.ts'
+import type { Stream } from '../streams/stream.ts'
+import type { Run } from './ledger.ts'
+import { Patience } from './patience.ts'
+import { registerRooftops } from './rooftops.ts'
+import { work } from './worker.ts'
+
+/** How long the slices under way may take to end or to be handed back once the process is to stop. */
+const drainMs = 25_000
+
+/** What a worker does, and how much of it at once. */
+export interface Working {
+  readonly streams: readonly Stream[]
+  /** Slices at once. */
+  readonly concurrency: number
+}
+
+/**
+ * Works on whatever is queued for the rooftops of the config, whichever run it belongs to, until the context's signal; through
+ * restarts of Postgres. false: a slice would not stop in time; once this process is gone another one does it again.
+ * OutdatedError when the warehouse has been migrated beyond this version.
+ */
+export async function keepWorking(context: Context, working: Working): Promise<boolean> {
+  const patience = new Patience(context.log, context.signal, null)
+  const rooftops = await patience.whenBack(() =>
+    registerRooftops(context.db, context.config.rooftops),
+  )
+  const clocks = new Clocks(context)
+  const worked = work(context, {
+    ...working,
+    rooftops,
+    runId: null,
+    patience,
+    isDone: async () => false,
+    keepAlive: async () => {},
+    onSlice: async () => {},
+    onRun: async (run) => await clocks.measuredFor(run),
+  })
+  return await Promise.race([worked.then(() => true), drained(context.signal)])
+}
+
+async function drained(signal: AbortSignal): Promise<false> {
+  if (!signal.aborted)
+    await new Promise<void>((stop) => signal.addEventListener('abort', () => stop()))
+  return await new Promise((done) => setTimeout(done, drainMs, false).unref())
+}
+
+/** The source's clock is measured for every run, as the process that began it did. */
+class Clocks {
+  readonly #context: Context
+  #runId = -1
+  #measured: Promise<void> = Promise.resolve()
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  async measuredFor({ runId, mode }: Run): Promise<void> {
+    if (runId > this.#runId && mode !== 'replay') {
+      this.#runId = runId
+      this.#measured = this.#measure()
+    }
+    await this.#measured
+  }
+
+  async #measure(): Promise<void> {
+    const { appraisal, signal, log } = this.#context
+    try {
+      await appraisal.measureClock({ signal })
+    } catch (error) {
+      if (!signal.aborted) log.warn(`the source's clock could not be read: ${messageOf(error)}`)
+    }
+  }
+}

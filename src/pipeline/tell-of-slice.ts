@@ -1,0 +1,11 @@
+import { type SliceEnded, sliceEnded } from '../telemetry.ts'
+import { type Counts, zeroCounts } from './ledger.ts'
+
+/** Tells whoever listens in this process how a slice ended; `counts` only where it was committed. */
+export function tellOfSlice(
+  stream: string,
+  outcome: SliceEnded['outcome'],
+  counts: Partial<Counts> = {},
+): void {
+  sliceEnded.tell({ stream, outcome, rows: { ...zeroCounts, ...counts } })
+}

@@ -1,0 +1,138 @@
+import { expect, test, vi } from 'vitest'
+import { BusyError } from '#src/errors.ts'
+import { keepWorking } from '#src/pipeline/keep-working.ts'
+import { runStreams } from '#src/pipeline/run.ts'
+import { allStreams } from '#src/streams/all.ts'
+import { runNight } from '../support/nights.ts'
+import { until } from '../support/child.ts'
+import {
+  another,
+  backfillUnderWay,
+  detachedBackfill,
+  faultsOf,
+  history,
+  lanesHouse,
+  runsOf,
+} from './lanes-house.ts'
+
+// Every test is some runs with many slices: on a busy machine they take their time.
+vi.setConfig({ testTimeout: 180_000 })
+
+test('a sync beside a backfill under way begins at once and ends first, and the backfill goes on to its end', async () => {
+  await using house = await lanesHouse()
+  await using second = await another(house)
+  const slow = house.sandbox.faults.add({
+    match: { path: '/getevallist' },
+    fault: { kind: 'slow', ms: 30 },
+  })
+  const backfill = await backfillUnderWay(house, house.context)
+
+  const night = await runNight(second)
+
+  const [atItsEnd] = await runsOf(house)
+  slow.remove()
+  const { report } = await backfill.ended
+  expect(night.status).toBe('ok')
+  expect(atItsEnd!.status).toBe('running')
+  expect(report!.status).toBe('ok')
+  const [whole] = await runsOf(house)
+  expect(whole!.fence).toBeGreaterThan(atItsEnd!.fence + 4)
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('a second backfill of the same rooftops is refused, and one of another lane is not', async () => {
+  await using house = await lanesHouse()
+  await using second = await another(house)
+  const backfill = await backfillUnderWay(house, house.context)
+
+  const refused = await runStreams(second, history(house)).catch((error: unknown) => error)
+  const other = await runStreams(second, history(house, 'event'))
+
+  expect(refused).toBeInstanceOf(BusyError)
+  expect(other.status).toBe('ok')
+  expect((await backfill.ended).report!.status).toBe('ok')
+  expect((await runsOf(house)).map(({ lane }) => lane)).toEqual(['background', 'event'])
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('what a backfill has queued gives way to a sync, and has its turn again when the sync is done with the rooftop', async () => {
+  await using house = await lanesHouse()
+  const { pool } = house.database
+  const runId = await detachedBackfill(house, house.context)
+  const queued = async () =>
+    (
+      await pool.query(
+        `select (data ->> 'runId')::int as run, priority from pgboss.job
+         where state < 'active' and data ->> 'stream' = 'evaluations' order by singleton_key`,
+      )
+    ).rows
+  const before = await queued()
+  let during: unknown
+  const crashPoint = (name: string) => {
+    if (name === 'slice-claimed') during ??= queued()
+  }
+
+  const night = await runNight({ ...house.context, crashPoint })
+
+  expect(before.map(({ run }) => run)).toEqual([runId, runId])
+  expect(await during).not.toContainEqual(expect.objectContaining({ run: runId }))
+  expect(night.status).toBe('ok')
+  expect((await queued()).map(({ run }) => run)).toEqual([runId, runId])
+})
+
+test('a detached backfill is alive without a process, done by workers, and ended by them', async () => {
+  await using house = await lanesHouse()
+  const stop = new AbortController()
+  await using first = await another(house, stop.signal)
+  await using second = await another(house, stop.signal)
+  await detachedBackfill(house, house.context)
+  const refused = await runStreams(house.context, history(house)).catch((error: unknown) => error)
+
+  const workers = [first, second].map((context) =>
+    keepWorking(context, { streams: allStreams, concurrency: 2 }),
+  )
+  await until(async () => (await runsOf(house))[0]!.status !== 'running')
+  stop.abort()
+
+  expect(await Promise.all(workers)).toEqual([true, true])
+  expect(refused).toMatchObject({ message: expect.stringMatching(/backfill --pause/) })
+  expect((await runsOf(house))[0]).toMatchObject({ lane: 'background', status: 'ok' })
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('a sync that is stopped leaves its turns to the backfill beside it', async () => {
+  await using house = await lanesHouse()
+  const stop = new AbortController()
+  await using second = await another(house, stop.signal)
+  house.sandbox.faults.add({
+    match: { path: '/getevallist' },
+    fault: { kind: 'slow', ms: 20 },
+  })
+  const backfill = await backfillUnderWay(house, house.context)
+  const crashPoint = (name: string) => {
+    if (name === 'window-listed') stop.abort()
+  }
+
+  await runNight({ ...second, crashPoint })
+
+  expect((await backfill.ended).report!.status).toBe('ok')
+  expect((await runsOf(house)).map(({ status }) => status)).toEqual(['ok', 'stopped'])
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('work whose message was lost from the queue is sent again', async () => {
+  await using house = await lanesHouse()
+  const { pool } = house.database
+  await detachedBackfill(house, house.context)
+  await pool.query("delete from pgboss.job where data ->> 'stream' = 'evaluations'")
+  const stop = new AbortController()
+  await using worker = await another(house, stop.signal)
+
+  const working = keepWorking(worker, { streams: allStreams, concurrency: 4 })
+  await until(async () => (await runsOf(house))[0]!.status !== 'running')
+  stop.abort()
+
+  await working
+  expect((await runsOf(house))[0]!.status).toBe('ok')
+  expect(await faultsOf(house)).toEqual([])
+})

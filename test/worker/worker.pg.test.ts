@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Child, freeze, until } from '../support/child.ts'
+import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { provedWindows } from '../support/proved.ts'
+import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
+import { middleWorld } from '../crash/in-the-middle.ts'
+
+// Every test is some processes: on a busy machine they take their time.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
+
+const backfill = ['backfill', 'evaluations', '--from', '2026-03-12']
+let house: ChildHouse
+let truth: Content
+
+beforeAll(async () => {
+  house = await openChildHouse(middleWorld)
+  await using warehouse = await house.warehouse()
+  expect((await warehouse.run(backfill)).code).toBe(0)
+  truth = await readContent(warehouse.database.pool)
+})
+
+afterAll(async () => {
+  await house[Symbol.asyncDispose]()
+})
+
+async function expectTruth({ database: { pool } }: ChildWarehouse): Promise<void> {
+  expect(contentDifferences(truth, await readContent(pool))).toEqual([])
+  expect(await provedWindows(pool, house)).toBeGreaterThan(20)
+}
+
+async function statuses({ database }: ChildWarehouse): Promise<string[]> {
+  const { rows } = await database.pool.query('select status from ops.run order by run_id')
+  return rows.map(({ status }) => status as string)
+}
+
+/** Pieces of work by state in the queue, of those that are not over. */
+async function queued({ database }: ChildWarehouse): Promise<Record<string, number>> {
+  const { rows } = await database.pool.query(
+    `select state::text, count(*)::int as pieces from pgboss.job where state <= 'active' group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ state, pieces }) => [state, pieces]))
+}
+
+/** A worker in the middle of reading evaluations for a detached backfill, from a source that `hurry` makes quick. */
+async function workerAtWork(warehouse: ChildWarehouse): Promise<{ worker: Child; hurry(): void }> {
+  const { faults, requests } = house.sandbox
+  expect((await warehouse.run([...backfill, '--detach'])).code).toBe(0)
+  const slow = faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 250 } })
+  const before = requests.count('/geteval')
+  const worker = warehouse.start(['worker'])
+  await until(() => requests.count('/geteval') > before + 4)
+  return { worker, hurry: () => slow.remove() }
+}
+
+async function ended(warehouse: ChildWarehouse): Promise<void> {
+  await until(async () => !(await statuses(warehouse)).includes('running'))
+}
+
+test('a worker that is told to stop hands its work back, and another one ends it', async () => {
+  await using warehouse = await house.warehouse()
+  const { worker, hurry } = await workerAtWork(warehouse)
+
+  worker.kill('SIGTERM')
+  const first = await worker.ended
+  const left = await queued(warehouse)
+  hurry()
+  const second = warehouse.start(['worker', '--concurrency', '2'])
+  await ended(warehouse)
+  second.kill('SIGTERM')
+
+  expect([first.signal, first.code, (await second.ended).code]).toEqual([null, 143, 143])
+  expect(first.stderr).not.toMatch(/"level":(50|60)|\n\s+at /)
+  expect(left).toEqual({ created: 2 })
+  expect(await statuses(warehouse)).toEqual(['ok'])
+  await expectTruth(warehouse)
+})
+
+test('the work of a worker that is killed, or stands still, is done by another, and what it writes late is fenced', async () => {
+  await using warehouse = await house.warehouse()
+  const { worker: frozen, hurry } = await workerAtWork(warehouse)
+  await freeze(frozen)
+  const killed = warehouse.start(['worker'])
+  const { requests } = house.sandbox
+  const before = requests.count()
+  await until(() => requests.count() > before)
+  killed.kill('SIGKILL')
+  hurry()
+  const third = warehouse.start(['worker'])
+  await ended(warehouse)
+  const { rows } = await warehouse.database.pool.query('select fence from ops.run')
+
+  frozen.kill('SIGCONT')
+  await until(() => /taken over|was ended/.test(frozen.stderr()))
+  for (const child of [frozen, third]) child.kill('SIGTERM')
+  await Promise.all([frozen.ended, third.ended, killed.ended])
+
+  expect(await statuses(warehouse)).toEqual(['ok'])
+  expect((await warehouse.database.pool.query('select fence from ops.run')).rows).toEqual(rows)
+  await expectTruth(warehouse)
+})
+
+test('a worker of an older version commits nothing to a warehouse that was migrated, hands its work back and says so', async () => {
+  await using warehouse = await house.warehouse()
+  const { pool } = warehouse.database
+  const { worker, hurry } = await workerAtWork(warehouse)
+  await pool.query(
+    `insert into ops.schema_migration (version, name, checksum) values (9999, 'tomorrow', 'none')`,
+  )
+  const { rows: before } = await pool.query('select fence from ops.run')
+  hurry()
+
+  const { code, stderr } = await worker.ended
+
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/The warehouse is at migration 9999, this process knows \d+: .*restart it/)
+  expect((await pool.query('select fence from ops.run')).rows).toEqual(before)
+  expect(await queued(warehouse)).toEqual({ created: 2 })
+  await pool.query('delete from ops.schema_migration where version = 9999')
+  const next = warehouse.start(['worker'])
+  await ended(warehouse)
+  next.kill('SIGTERM')
+  await next.ended
+  await expectTruth(warehouse)
+})
