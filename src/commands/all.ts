@@ -20,7 +20,9 @@ import { stock } from './stock.ts'
 import { sync } from './sync.ts'
 import { verify } from './verify.ts'
 import { warehouse } from './warehouse.ts'
+import { webhooks } from './webhooks.ts'
 import { why } from './why.ts'
+import { worker } from './worker.ts'
 
 /** Every command, in the order of `--help`. */
 export const allCommands: readonly CommandDefinition[] = [
@@ -33,6 +35,7 @@ export const allCommands: readonly CommandDefinition[] = [
   backfill,
   run,
   schedule,
+  worker,
   serve,
   status,
   verify,
@@ -42,6 +45,7 @@ export const allCommands: readonly CommandDefinition[] = [
   stock,
   reprice,
   links,
+  webhooks,
   erase,
   api,
   warehouse,

@@ -28,6 +28,7 @@ export function configText(places: ConfigPlaces | null): string {
     jobsSection,
     alertsSection,
     serveSection,
+    operationsSection,
     webhookSection,
     wireSection(),
   ]
@@ -156,11 +157,19 @@ serve:                       # permalinks over HTTP; let a TLS proxy stand befor
   host: 127.0.0.1
   port: 4020`
 
+const operationsSection = `
+operations:                  # /healthz, /readyz and /metrics (Prometheus) of worker, schedule and serve
+  host: 127.0.0.1
+  port: null                 # null: serve answers them on its own port, and the others nowhere
+  perRooftop: false          # true: metrics of every rooftop too`
+
 const webhookSection = `
 webhooks:
-  publicUrl: null
+  publicUrl: null            # where the service reaches "forecourt serve", by https; /webhooks is added if it lacks it
   authHeaderName: X-Forecourt-Token
-  authHeaderValue: \${FORECOURT_WEBHOOK_TOKEN:-}`
+  authHeaderValue: \${FORECOURT_WEBHOOK_TOKEN:-}
+  previousAuthHeaderValue: null   # taken too while the value is changed
+  events: [ON_COMPLETE, ON_EXPORT]   # ON_DRIVE_COMPLETED too: drives are kept as received`
 
 /** What the documents leave open, as comments: [A §5] is section 5 of the appraisal document, [V §4] of the vehicle data one. */
 function wireSection(): string {

@@ -11,14 +11,17 @@ export const sandbox: CommandDefinition = {
   summary: 'Both documented services on loopback, over a seeded world, until stopped',
   options: (command) =>
     command
-      .option('--port <port>', 'port on 127.0.0.1; the vehicle-data APIs take the next one', '4010')
+      .option('--port <port>', 'port; the vehicle-data APIs take the next one', '4010')
+      .option('--host <host>', 'address to listen on; its links lead there', '127.0.0.1')
       .option('--seed <n>', 'the world is a function of it', '1')
       .option('--rooftops <n>', 'how many rooftops', '6')
       .option('--evals <n>', 'how many evaluations', '2000'),
   examples: ['forecourt sandbox', 'forecourt sandbox --port 4010 --seed 7 --evals 20000'],
   async run(session, options) {
     const port = wholeNumberOption('--port', options['port'], 0, 65_534)
+    const { host } = options as { host: string }
     const started = await startSandbox({
+      host,
       port,
       seed: wholeNumberOption('--seed', options['seed'], 0, 2 ** 31),
       rooftops: wholeNumberOption('--rooftops', options['rooftops'], 1, 5000),

@@ -4,12 +4,14 @@ import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { loadJobs } from '../scheduler/catalogue.ts'
 import { keepSchedule } from '../scheduler/scheduler.ts'
 import type { CommandDefinition } from './command.ts'
+import { keepOperations, operationsOption } from './operations-port.ts'
 
 export const schedule: CommandDefinition = {
   usage: 'schedule',
   summary: 'Runs the jobs of jobs/ when they are due, until stopped; on any number of hosts',
-  examples: ['forecourt schedule', 'forecourt schedule --log-level warn'],
-  async run(session) {
+  examples: ['forecourt schedule', 'forecourt schedule --operations-port 9400'],
+  options: operationsOption,
+  async run(session, options) {
     const { config, log } = session
     chooseRooftops(config, [])
     const jobs = await loadJobs(config)
@@ -18,6 +20,7 @@ export const schedule: CommandDefinition = {
     if (kept.length === 0)
       throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
     const context = await session.context({ progress: noProgress })
+    await using _operations = await keepOperations(context, options)
     const hasStopped = await keepSchedule(context, kept)
     session.result({ stopped: true, jobs: kept.map(({ name }) => name) }, () => ['Stopped.'])
     // As a second signal would: what did not stop would keep the connections, and with them the process.

@@ -8,11 +8,13 @@ import { readStatus, type StreamStandings } from '../pipeline/status.ts'
 import { loadJobs } from '../scheduler/catalogue.ts'
 import { isAsPromised, readJobs } from '../scheduler/standing.ts'
 import { allStreams } from '../streams/all.ts'
+import { readWebhooks } from '../webhook/meter.ts'
 import type { CommandDefinition } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
+import { webhookLines } from './webhook-lines.ts'
 
 /** How long the source may take to tell its clock. */
 const clockPatienceMs = 2000
@@ -30,10 +32,11 @@ export const status: CommandDefinition = {
     const spend = await readSpend(db, session.config.budget)
     const links = await readLinkStanding(db, session.config, await sourceNow(session, db))
     const jobs = await readJobs(db, planned)
+    const webhooks = await readWebhooks(db)
     const isGood =
       standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isAsPromised)
     const overall = isGood ? 'ok' : 'missed'
-    session.result({ ...standing, status: overall, jobs, links, spend }, () => {
+    session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
         Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
       )
@@ -49,6 +52,7 @@ export const status: CommandDefinition = {
         ),
         ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
         linkLine(links),
+        ...webhookLines(webhooks),
         ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
       ]
     })

@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { type Operations, openOperations } from '../operations/operations.ts'
+import { type OperationsServer, startOperationsServer } from '../operations/server.ts'
+import { wholeNumberOption } from './choose.ts'
+
+/** Adds --operations-port to a command that runs until it is stopped. */
+export function operationsOption(command: Command): Command {
+  return command.option(
+    '--operations-port <port>',
+    'health and metrics over HTTP on this port (default: operations.port of the config; 0 takes any free one)',
+  )
+}
+
+/** Health and metrics of a command that runs until it is stopped; they end when they are disposed. */
+export interface KeptOperations extends AsyncDisposable {
+  readonly operations: Operations
+  /** Whether they have a port of their own. */
+  readonly hasPort: boolean
+}
+
+/** Opens the operations, and serves them on a port of their own where one is given. UsageError when it cannot be had. */
+export async function openKeptOperations(
+  context: Context,
+  options: Record<string, unknown>,
+): Promise<KeptOperations> {
+  const port = portOf(context, options)
+  const operations = await openOperations(context)
+  let server: OperationsServer | null = null
+  try {
+    server = port === null ? null : await listen(context, operations, port)
+  } catch (error) {
+    await operations[Symbol.asyncDispose]()
+    throw error
+  }
+  return {
+    operations,
+    hasPort: server !== null,
+    [Symbol.asyncDispose]: async () => {
+      await server?.[Symbol.asyncDispose]()
+      await operations[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The same for a command that serves nothing else: null where no port is given. */
+export async function keepOperations(
+  context: Context,
+  options: Record<string, unknown>,
+): Promise<KeptOperations | null> {
+  return portOf(context, options) === null ? null : await openKeptOperations(context, options)
+}
+
+function portOf({ config }: Context, options: Record<string, unknown>): number | null {
+  const given = options['operationsPort'] ?? config.operations.port
+  return given === null ? null : wholeNumberOption('--operations-port', given, 0, 65_535)
+}
+
+async function listen(
+  { config, log }: Context,
+  operations: Operations,
+  port: number,
+): Promise<OperationsServer> {
+  const { host } = config.operations
+  const server = await startOperationsServer(operations, { host, port })
+  log.info(`operations on ${server.url}: /healthz, /readyz, /metrics`)
+  return server
+}

@@ -1,0 +1,23 @@
+import { allOperations } from '../contract/operations.ts'
+import type { RequestEnded } from '../telemetry.ts'
+import type { WireSettings } from '../values/wire.ts'
+
+/**
+ * The path of a request as the documents write it, e.g. `/v1/price-batch/{batchId}`: an id in it would make a series of its
+ * own for every record. `other` for what is no documented operation.
+ */
+export function endpointNames(wire: WireSettings): (request: RequestEnded) => string {
+  const templates = allOperations.map((one) => {
+    const { path, method } = one.transport(wire)
+    const service = one.service === 'appraisal' ? 'appraisal' : 'vehicle-data'
+    return { path, method, service, fits: patternOf(path) }
+  })
+  return ({ service, method, path }) =>
+    templates.find((one) => one.service === service && one.method === method && one.fits.test(path))
+      ?.path ?? 'other'
+}
+
+function patternOf(template: string): RegExp {
+  const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[^\w/-]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/]+')}$`)
+}

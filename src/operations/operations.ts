@@ -1,0 +1,44 @@
+import type { Context } from '../context.ts'
+import { openPool } from '../db/connect.ts'
+import type { Log } from '../log.ts'
+import { loadJobs } from '../scheduler/catalogue.ts'
+import { registryOf } from './gauges.ts'
+import { keySamples } from './key-samples.ts'
+import { openProcessMetrics } from './process-metrics.ts'
+import { type Readiness, ReadinessProbe } from './readiness.ts'
+import { WarehouseMetrics, warehousePatienceMs } from './warehouse-metrics.ts'
+
+/** What a process tells those who run it. */
+export interface Operations extends AsyncDisposable {
+  readonly log: Log
+  /** The metrics in the text format of Prometheus 0.0.4. Answers within some 5 seconds, whatever the warehouse does. */
+  metrics(): Promise<string>
+  readiness(): Promise<Readiness>
+}
+
+/** Begins to count what this process does, and reads the warehouse over a connection or two of its own. */
+export async function openOperations(context: Context): Promise<Operations> {
+  const { config, log, url, signal } = context
+  const jobs = await loadJobs(config)
+  const pool = await openPool(url, {
+    applicationName: 'forecourt operations',
+    max: 2,
+    statementTimeoutMs: warehousePatienceMs,
+  })
+  const counted = openProcessMetrics(config)
+  const warehouse = new WarehouseMetrics({ config, log, pool, jobs })
+  const probe = new ReadinessProbe(pool, signal)
+  return {
+    log,
+    metrics: async () => {
+      const samples = [...keySamples(context.rates()), ...(await warehouse.samples())]
+      const texts = [counted.registry.metrics(), registryOf(samples).metrics()]
+      return (await Promise.all(texts)).join('\n')
+    },
+    readiness: async () => await probe.ask(),
+    [Symbol.asyncDispose]: async () => {
+      counted[Symbol.dispose]()
+      await pool.end()
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { parseConfig } from '#src/config.ts'
+import { generateWorld } from '#src/sandbox/generate-world.ts'
+import { clientConfigFor, sandboxVehicleDataKey } from '#src/sandbox/client-config.ts'
+import { defaultWire } from '#src/values/wire.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { faultsOfCommand } from './command-lines.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const has = (program: string) => spawnSync(program, ['--version']).error === undefined
+
+interface Service {
+  readonly image: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly string[]
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly stop_grace_period?: string
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
+  readonly deploy?: { readonly replicas: number }
+  readonly ports?: readonly string[]
+}
+
+function compose(): { services: Record<string, Service>; volumes: Record<string, unknown> } {
+  return parse(read('docker-compose.yml'), { merge: true })
+}
+
+function ours(): [string, Service][] {
+  return Object.entries(compose().services).filter(([, { image }]) => image === 'forecourt')
+}
+
+/** `${NAME:-default}` as compose fills it in where NAME is not set. */
+function filledIn(text: string): string {
+  return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
+}
+
+test('docker-compose.yml starts what is there: the sandbox, the schema, a scheduler, two workers and a server', () => {
+  const faults = ours().flatMap(([name, { command = [] }]) =>
+    faultsOfCommand(command).map((fault) => `${name}: ${fault}`),
+  )
+
+  expect(faults).toEqual([])
+  expect(Object.fromEntries(ours().map(([name, { command }]) => [name, command![0]]))).toEqual({
+    sandbox: 'sandbox',
+    migrate: 'migrate',
+    schedule: 'schedule',
+    worker: 'worker',
+    serve: 'serve',
+  })
+  expect(compose().services['worker']!.deploy).toEqual({ replicas: 2 })
+})
+
+test('its containers have a read-only root, no capabilities, and time to drain', () => {
+  for (const [name, service] of ours())
+    expect({ name, ...service }).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      stop_grace_period: '35s',
+    })
+  const published = Object.values(compose().services).flatMap(({ ports = [] }) => ports)
+  expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+})
+
+test('its volumes and what each service waits for are there, and nobody starts before the schema', () => {
+  const { services, volumes } = compose()
+
+  for (const [name, { depends_on = {}, volumes: mounted = [] }] of Object.entries(services)) {
+    for (const [other, { condition }] of Object.entries(depends_on)) {
+      const { healthcheck, image } = services[other]!
+      const tells = image === 'forecourt' || healthcheck?.test !== undefined
+      expect({ name, other, fits: condition !== 'service_healthy' || tells }).toMatchObject({
+        fits: true,
+      })
+    }
+    for (const volume of mounted) {
+      const [from = ''] = volume.split(':')
+      const isThere = from.startsWith('.')
+        ? existsSync(join(root, from))
+        : Object.hasOwn(volumes, from)
+      expect({ name, volume, isThere }).toMatchObject({ isThere: true })
+    }
+  }
+  for (const name of ['schedule', 'worker', 'serve'])
+    expect(services[name]!.depends_on!['migrate']).toEqual({
+      condition: 'service_completed_successfully',
+    })
+})
+
+test("its config is valid with the variables that it passes on, and has the sandbox's keys and rooftops", () => {
+  const { environment = {} } = compose().services['schedule']!
+  const variables = Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, filledIn(value)]),
+  )
+
+  const config = parseConfig(read('.deploy/compose/config.yaml'), '/data/forecourt.yaml', {
+    variables,
+    cwd: '/data',
+  })
+
+  const now = new Date('2026-11-01T00:00:00Z')
+  const { generatedUser } = defaultWire.appraisal
+  const world = generateWorld({
+    seed: 1,
+    rooftops: 6,
+    evaluations: 0,
+    days: 90,
+    now,
+    generatedUser,
+  })
+  const served = clientConfigFor(world, {
+    baseUrl: 'http://sandbox:4010/v1',
+    vehicleDataUrl: 'http://sandbox:4011',
+    vehicleDataKey: sandboxVehicleDataKey,
+  })
+  expect(config).toMatchObject(served)
+  expect(config.warehouse.url).toBe('postgres://forecourt:forecourt@postgres:5432/forecourt')
+  expect(config.links.token).not.toBeNull()
+  expect(config.webhooks.authHeaderValue).not.toBeNull()
+  expect(read('Dockerfile')).toContain(`http://127.0.0.1:${config.operations.port}/healthz`)
+})
+
+test('the Dockerfile copies what is there and is let through, on the Node of the tests, and starts the program of the package', () => {
+  const lines = read('Dockerfile').split('\n')
+  const copied = lines.flatMap((line) => {
+    const [, sources] = /^COPY (?!--from)(.+) \S+$/.exec(line) ?? []
+    return sources === undefined ? [] : sources.split(' ')
+  })
+  const letThrough = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+  const { bin, devDependencies, files } = JSON.parse(read('package.json'))
+
+  expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  expect(new Set(copied)).toEqual(new Set(letThrough.map((line) => line.slice(1))))
+  const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])
+  expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-slim`]))
+  expect(lines).toContain(`ENTRYPOINT ["node", "/app/${bin.forecourt}"]`)
+  // What an installed package has, the image has too.
+  for (const part of files) expect(lines.join('\n')).toMatch(new RegExp(`^COPY .*\\b${part}$`, 'm'))
+  expect(lines.lastIndexOf('USER 1000:1000')).toBeGreaterThan(
+    lines.findLastIndex((line) => line.startsWith('RUN ')),
+  )
+})
+
+const unitFolder = '.deploy/systemd'
+const units = readdirSync(join(root, unitFolder))
+const settingsOf = (unit: string, name: string) =>
+  [...read(join(unitFolder, unit)).matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(
+    ([, value]) => value!,
+  )
+
+test('each systemd unit starts a command that is there, on a port of its own, and gives it time to drain', () => {
+  const commands = units.map((unit) => settingsOf(unit, 'ExecStart')[0]!.split(' '))
+
+  expect(units.sort()).toEqual([
+    'forecourt-schedule.service',
+    'forecourt-serve.service',
+    'forecourt-worker@.service',
+  ])
+  for (const [program, ...args] of commands) {
+    expect(program).toBe('/usr/local/bin/forecourt')
+    expect(faultsOfCommand(args)).toEqual([])
+  }
+  const ports = commands.map((words) => words.at(-1))
+  expect(new Set(ports).size).toBe(units.length)
+  for (const unit of units) {
+    expect(Number(settingsOf(unit, 'TimeoutStopSec')[0])).toBeGreaterThan(30)
+    expect(settingsOf(unit, 'NoNewPrivileges')).toEqual(['yes'])
+    expect(settingsOf(unit, 'ProtectSystem')).toEqual(['strict'])
+  }
+})
+
+test('a command that is not there, or an option, is found out', () => {
+  expect(faultsOfCommand(['schedule', '--operations-port', '1'])).toEqual([])
+  expect(faultsOfCommand(['--config', 'x', 'scheduler'])).toEqual(['forecourt knows no scheduler'])
+  expect(faultsOfCommand(['schedule', '--ops', '1'])).not.toEqual([])
+  expect(faultsOfCommand(['--config', 'x'])).toEqual(['no command'])
+})
+
+test.skipIf(!has('docker-compose'))('docker-compose finds no fault with its file', () => {
+  const said = execFileSync('docker-compose', ['-f', join(root, 'docker-compose.yml'), 'config'], {
+    env: { PATH: process.env['PATH'] },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+  expect(Object.keys(parse(said).services)).toHaveLength(6)
+})
+
+test.skipIf(!has('systemd-analyze'))('systemd finds no fault with the units', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'etc'))
+  const files = await Promise.all(
+    units.map(async (unit) => {
+      // It looks whether the program is there.
+      const text = read(join(unitFolder, unit)).replace(
+        '/usr/local/bin/forecourt',
+        process.execPath,
+      )
+      const file = join(folder.path, unit.replace('@.', '@1.'))
+      await writeFile(file, text)
+      return file
+    }),
+  )
+
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], SYSTEMD_LOG_LEVEL: 'warning' },
+  })
+
+  const about = stderr
+    .split('\n')
+    .filter((line) => line.includes(folder.path) || line.includes('forecourt'))
+  expect({ status, about }).toEqual({ status: 0, about: [] })
+})
