@@ -2,15 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_000 }
-// Runs of their own: `npm run test:memory` takes two minutes, `npm run test:bi` needs the packages of Debian.
+// Runs of their own: `npm run test:memory` takes two minutes, `npm run test:bi` needs the packages of Debian,
+// `npm run test:faults` wants the machine for itself.
 const always = [
   ...['**/node_modules/**', '**/dist/**', '**/.forecourt/**'],
-  ...['test/memory/**', 'test/bi/**'],
+  ...['test/memory/**', 'test/bi/**', 'test/faults/full/**'],
 ]
 // What reads no clock but the source's, and takes long: a pass in another time zone leaves it out.
 const zoneFree = [
   ...['access', 'archive', 'conformance', 'crash', 'csv/read', 'csv/write', 'db', 'erasure'],
-  ...['links', 'retention', 'stock/export'],
+  ...['links', 'retention', 'stock/export', 'operations', 'deploy', 'simulation', 'faults'],
 ].map((folder) => `test/${folder}/**`)
 const zoneFreeFiles = [
   ...['commands/api-bill', 'commands/demo', 'commands/quarantine', 'commands/replay'],

@@ -1,0 +1,42 @@
+/** A fault in our own code, as a text that stands once in a file of src and what takes its place. */
+export interface Mutant {
+  readonly file: string
+  readonly text: string
+  readonly instead: string
+}
+
+/** What the simulation must notice, and one that changes nothing. */
+export const mutants = {
+  'no second of overlap': {
+    file: 'sources/appraisal/evaluation-list.ts',
+    text: 'startdate: from - 1,',
+    instead: 'startdate: from,',
+  },
+  'checkpoint before rows': {
+    file: 'pipeline/windowed.ts',
+    text: 'await certify(tx, scope, certificates, context.config.sync.settleDays)',
+    instead: `await inTransaction(context.pool, async (early) =>
+      await certify(early, scope, certificates, context.config.sync.settleDays))`,
+  },
+  'no lookback': {
+    file: 'pipeline/due.ts',
+    text: 'run.sourceStart - sync.recheckDays * daySeconds',
+    instead: 'run.sourceStart - 0 * daySeconds',
+  },
+  'unfenced completion': {
+    file: 'queue/pg-boss-queue.ts',
+    text: 'if (done.affected === 1) return',
+    instead: 'if (done) return',
+  },
+  'children not replaced': {
+    file: 'pipeline/load.ts',
+    text: 'touched.filter(({ replaces }) => replaces).map(({ id }) => id),',
+    instead: `touched.filter(({ replaces }) => replaces && table === stream.tables[0]).map(({ id }) => id),`,
+  },
+  'nothing changed': {
+    file: 'pipeline/windowed.ts',
+    text: 'const more = listed.more ||',
+    instead: 'const more = false || listed.more ||',
+  },
+} as const satisfies Readonly<Record<string, Mutant>>
+export type MutantName = keyof typeof mutants

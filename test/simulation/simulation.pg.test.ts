@@ -1,0 +1,92 @@
+import pLimit from 'p-limit'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/postgres.ts'
+import type { EstatePlan } from './estate.ts'
+import { allSettings } from './settings.ts'
+import { type Outcome, runInProcess } from './spawn.ts'
+import { worldOf } from './world.ts'
+
+/** `npm run test:faults` sets the count; `npm test` takes a few worlds. */
+const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? 12)
+const isLong = worlds >= 100
+const nights = Number(process.env['FORECOURT_SIM_NIGHTS'] ?? (isLong ? 60 : 15))
+const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_000_000_000 : 1))
+/** Replays one world by itself, and leaves out of it what its failure does not need. */
+const only = process.env['FORECOURT_SIM_WORLD']
+
+type Plan = Omit<EstatePlan, 'url'>
+
+/** A world's number decides how its warehouse is set up, and nothing else does: it can be replayed alone. */
+const estateOf = (world: number) => world % allSettings.length
+
+const replayOf = (world: number) =>
+  `FORECOURT_SEED=${seed} FORECOURT_SIM_NIGHTS=${nights} FORECOURT_SIM_WORLD=${world}`
+
+async function play(plan: Plan): Promise<Outcome> {
+  await using database = await createTestDatabase()
+  return await runInProcess({ ...plan, url: database.url })
+}
+
+/** Nothing when every morning was as promised; else each first difference with the way to replay it. */
+function complaints({ code, report, stderr }: Outcome): string[] {
+  if (report === null) return [`a process ended with ${code}: ${stderr}`]
+  return report.findings.map(
+    ({ world, night, what }) => `${replayOf(world)}: night ${night}: ${what}`,
+  )
+}
+
+test.runIf(only === undefined)(
+  `every morning of ${nights} nights the warehouse is as promised, in ${worlds} worlds`,
+  async () => {
+    console.log(`the simulation has FORECOURT_SEED=${seed}`)
+    const atOnce = pLimit(isLong ? 4 : 2)
+    const estates = allSettings.keys().map((estate) => ({
+      ...{ seed, estate, nights },
+      worlds: Array.from({ length: worlds }, (_, world) => world).filter(
+        (world) => estateOf(world) === estate,
+      ),
+    }))
+
+    const outcomes = await Promise.all(
+      [...estates].map((plan) => atOnce(async () => await play(plan))),
+    )
+
+    expect(outcomes.flatMap(complaints)).toEqual([])
+    for (const { report } of outcomes) console.log(JSON.stringify(report!.counts))
+    expect(outcomes.map(({ report }) => report!.counts.nights)).toEqual(
+      allSettings.map(() => nights),
+    )
+    if (isLong) for (const { report } of outcomes) expect(report!.counts.deaths).toBeGreaterThan(0)
+  },
+  isLong ? 3_600_000 : 600_000,
+)
+
+test.runIf(only !== undefined)(
+  `world ${only} alone is as promised every morning`,
+  async () => {
+    const world = Number(only)
+    const plan = { seed, estate: estateOf(world), worlds: [world], nights }
+    const outcome = await play(plan)
+    const found = complaints(outcome)
+
+    if (found.length > 0) found.push(await smaller(plan))
+    expect(found).toEqual([])
+  },
+  3_600_000,
+)
+
+/** What is left of a failing world when lives are left out one by one, as long as it goes on failing. */
+async function smaller(plan: Plan): Promise<string> {
+  const { lives } = worldOf(seed, plan.worlds[0]!, nights, true)
+  let without: number[] = []
+  let last = ''
+  for (const place of lives.keys()) {
+    const tried = [...without, place]
+    const [complaint] = complaints(await play({ ...plan, without: tried }))
+    if (complaint === undefined) continue
+    without = tried
+    last = complaint
+  }
+  const left = lives.filter((_, place) => !without.includes(place))
+  return `it still fails with these lives alone: ${JSON.stringify(left)}; ${last}`
+}

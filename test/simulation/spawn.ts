@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { EstatePlan, EstateReport } from './estate.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+/** How an estate's process ended; the report is null when it failed before it had one. */
+export interface Outcome {
+  readonly code: number | null
+  readonly report: EstateReport | null
+  readonly stderr: string
+}
+
+/** Runs an estate in a process of its own; `node` are arguments of node itself. */
+export async function runInProcess(
+  plan: EstatePlan,
+  {
+    node = [],
+    env = {},
+  }: { node?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [...node, main, JSON.stringify(plan)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  const out = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      out[name] += text
+    })
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  const isReport = out.stdout.startsWith('{')
+  return {
+    code,
+    report: isReport ? (JSON.parse(out.stdout) as EstateReport) : null,
+    stderr: out.stderr,
+  }
+}
