@@ -150,7 +150,13 @@ export const fileSchema = z.strictObject({
   rooftops: z.array(rooftop).default([]),
   sync,
   http: group({
-    concurrency: whole(1, 256).default(8).describe('Requests at once per key, at most'),
+    concurrency: whole(1, 256)
+      .default(8)
+      .describe('Requests at once per key over all processes, at most'),
+    requestsPerSecond: amount(0.1, 10_000)
+      .nullable()
+      .default(null)
+      .describe('Per key over all processes, at most; null: learnt from the throttles'),
     timeoutSeconds: amount(0.05, 600).default(30),
     maxRetries: whole(0, 20).default(6),
   }),
@@ -212,10 +218,38 @@ export const fileSchema = z.strictObject({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
     port: whole(0, 65_535).default(4020),
   }),
+  operations: group({
+    host: z.string().min(1, 'is empty').default('127.0.0.1'),
+    port: whole(0, 65_535)
+      .nullable()
+      .default(null)
+      .describe('/healthz, /readyz and /metrics of worker, schedule and serve; null: serve alone'),
+    perRooftop: flag
+      .default(false)
+      .describe('Metrics of every rooftop too: three series for each rooftop and stream'),
+  }),
   webhooks: group({
-    publicUrl: url.nullable().default(null),
+    publicUrl: url
+      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write the address alone')
+      .transform((text) => text.replace(/\/+$/, ''))
+      .nullable()
+      .default(null)
+      .describe('Where the service reaches "forecourt serve"; /webhooks is added if it lacks it'),
     authHeaderName: headerName.default('X-Forecourt-Token'),
-    authHeaderValue: headerValue.nullable().default(null),
+    authHeaderValue: headerValue
+      .nullable()
+      .default(null)
+      .describe('What every delivery has to carry in that header; take it from the environment'),
+    previousAuthHeaderValue: headerValue
+      .nullable()
+      .default(null)
+      .describe(
+        'Taken too, while the value is changed: until "webhooks apply" has set the new one',
+      ),
+    events: z
+      .array(z.enum(['ON_COMPLETE', 'ON_EXPORT', 'ON_DRIVE_COMPLETED']))
+      .default(['ON_COMPLETE', 'ON_EXPORT'])
+      .describe('What "webhooks apply" subscribes every rooftop to [A §6]'),
   }),
   wire: wireSettings,
 })

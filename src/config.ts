@@ -114,6 +114,7 @@ export function secretsOf(config: Config): string[] {
     ...Object.values(config.keys).map((entry) => entry.value),
     config.vehicleData.apiKey,
     config.webhooks.authHeaderValue,
+    config.webhooks.previousAuthHeaderValue,
     config.links.token,
     ...config.access.logins.map(({ password }) => password),
     config.alerts.url,

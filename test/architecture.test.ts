@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Import, importsOf, readSources } from './support/imports.ts'
 
 // Who may import whom: the rungs of the house. A room may import itself and what stands here; `type:` = as a type alone.
-const ground = ['values', 'errors', 'config', 'log']
+const ground = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...ground]
 const upToPipeline = ['context', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
@@ -12,28 +12,34 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   log: ['values', 'errors'],
   config: ['values', 'errors'],
   version: [],
+  telemetry: [],
   csv: ground,
   contract: ['values'],
   db: ground,
   queue: ground,
+  rate: ['sources', 'db', ...ground],
   sources: ['contract', ...ground],
   streams: ['sources', 'contract', 'csv', 'values', 'errors', 'type:src/db/tables.ts'],
   billing: ['sources', 'contract', 'db', ...ground],
   archive: ['db', ...ground],
   access: ['db', ...ground],
-  context: ['access', 'sources', 'contract', 'db', 'queue', ...ground],
+  context: ['access', 'sources', 'contract', 'db', 'queue', 'rate', ...ground],
   links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', 'src/streams/stream.ts'],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
   pipeline: [...upToPipeline, 'erasure', 'src/streams/stream.ts'],
   scheduler: [...upToPipeline, 'pipeline', 'retention', 'src/streams/all.ts'],
-  webhook: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
+  webhook: [
+    ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],
+    ...['src/streams/evaluations/evaluations.ts', 'src/links/source-time.ts'],
+  ],
+  operations: [...upToPipeline, 'pipeline', 'scheduler', 'links', 'src/streams/all.ts', 'version'],
   console: [...upToPipeline, 'pipeline', 'src/streams/all.ts'],
-  stock: ['csv', 'pipeline', 'src/streams/stock-prices/[^/]+', ...upToPipeline],
+  stock: ['csv', 'pipeline', 'erasure', 'src/streams/stock-prices/[^/]+', ...upToPipeline],
   sandbox: ['values', 'contract'],
   commands: [
     ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
-    ...['access', 'sandbox', 'billing', 'links', 'archive', 'stock', 'erasure', 'version'],
+    ...['access', 'sandbox', 'billing', 'links', 'archive', 'stock', 'erasure', 'version', 'operations'],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
   main: ['cli', 'config'],

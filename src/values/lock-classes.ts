@@ -1,6 +1,6 @@
 /**
  * First keys of our advisory locks, so that locks over different things never meet; the second key says which one. sql/migrations
- * locks the days of a rooftop's aggregates with 7381.
+ * locks the days of a rooftop's aggregates with 7381, and the vehicles of a dealer group's with 7382.
  */
 export const lockClass = {
   /** A run, by its process. */
@@ -25,4 +25,8 @@ export const lockClass = {
   fire: 7309,
   /** Sending alerts; the second key is 0. */
   alert: 7310,
+  /** Deliveries of a rooftop that are being loaded. */
+  hints: 7330,
+  /** Setting the webhook subscriptions of a rooftop. */
+  webhooks: 7331,
 } as const

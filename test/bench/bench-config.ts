@@ -8,18 +8,26 @@ export interface BenchConfig {
   /** Where the sync begins; a date. */
   readonly start: string
   readonly concurrency: number
+  /** A key for each rooftop; default: one for all. */
+  readonly ownKeys?: boolean
 }
 
-/** The config of the benchmark's rooftops, which share a key. */
-export function configOf({ warehouse, source, rooftops, start, concurrency }: BenchConfig): Config {
+/** The config of the benchmark's rooftops. */
+export function configOf(config: BenchConfig): Config {
+  const { warehouse, source, start, concurrency, ownKeys = false } = config
+  const numbers = Array.from({ length: config.rooftops }, (_, at) => at + 1)
+  const keyOf = (number: number) => (ownKeys ? `bench-${number}` : 'bench')
+  const keyed = { kind: 'partner', region: 'AU' } as const
   return makeConfig(
     {
       appraisal: { baseUrl: source },
       warehouse: { url: warehouse },
-      keys: { bench: { value: 'bench', kind: 'partner', region: 'AU' } },
-      rooftops: Array.from({ length: rooftops }, (_, at) => ({
-        ...{ uid: `rooftop-${at + 1}`, name: `Rooftop ${at + 1}`, dealerId: at + 1, key: 'bench' },
-        ...{ timezone: 'Australia/Sydney', currency: 'AUD' },
+      keys: Object.fromEntries(
+        numbers.map((number) => [keyOf(number), { value: keyOf(number), ...keyed }]),
+      ),
+      rooftops: numbers.map((number) => ({
+        ...{ uid: `rooftop-${number}`, name: `Rooftop ${number}`, dealerId: number },
+        ...{ key: keyOf(number), timezone: 'Australia/Sydney', currency: 'AUD' },
       })),
       sync: { start, rereadBudget: 10_000_000 },
       http: { concurrency, maxRetries: 2 },

@@ -4,9 +4,11 @@ import { parseArgs } from 'node:util'
 import { type BenchCase, type CaseResult, runCase } from './bench-case.ts'
 import { firstLoad } from './cases/first-load.ts'
 import { memory } from './cases/memory.ts'
+import { idleNight, largeNight } from './cases/nights.ts'
 import { farSource, quietNight } from './cases/requests.ts'
-import { storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
+import { storeBare, storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
 import { unchanged, unchangedWal } from './cases/unchanged.ts'
+import { fourWorkers, twoWorkers } from './cases/workers.ts'
 import { firstRequests, statements, unchangedRows } from './cases/counted.ts'
 import { csvTyped } from './cases/csv-typed.ts'
 import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
@@ -16,20 +18,10 @@ import { resultChart } from './chart.ts'
 import { resultTable } from './table.ts'
 
 const cases: readonly BenchCase[] = [
-  ...[storeCopy, storeMultiRow, storeRowByRow, firstLoad, unchanged, unchangedWal],
-  ...[
-    firstRequests,
-    statements,
-    unchangedRows,
-    farSource,
-    quietNight,
-    memory,
-    csvTyped,
-    csvWarehouse,
-    csvCopy,
-    marts,
-    sandboxGeteval,
-  ],
+  ...[storeCopy, storeBare, storeMultiRow, storeRowByRow, firstLoad, unchanged],
+  ...[unchangedWal, unchangedRows, firstRequests, quietNight, statements],
+  ...[farSource, twoWorkers, fourWorkers, idleNight, largeNight, memory],
+  ...[csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],
 ]
 
 const { values } = parseArgs({

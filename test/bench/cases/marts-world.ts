@@ -144,11 +144,15 @@ const steps: Readonly<Record<string, string>> = {
     select rooftop_id, 'evaluations', eval_id::text, 'not found', gone_at, 1 from core.evaluation where gone_at is not null;
     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
     select 'evaluations', rooftop_id, 'q' || n, '[]', 1 from core.rooftop cross join generate_series(1, 3) as n;`,
+  // As autovacuum would have by then: without statistics the days of a million evaluations take minutes.
+  analyse: 'analyze',
   aggregates: /* sql */ `
     select core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
     from (
       select array_agg(rooftop_id) as rooftops, array_agg(completed_date_local) as days
       from (select distinct rooftop_id, completed_date_local from core.evaluation) as day
-    ) as every;`,
+    ) as every;
+    select core.repeat_rebuild(group_id) from core.rooftop_group;
+    select core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.evaluation group by rooftop_id;`,
   'vacuum analyze': 'vacuum analyze',
 }

@@ -22,11 +22,13 @@ export interface StoreOrder {
   readonly evaluations: number
 }
 
-/** load: the pipeline's; copy: COPY of its rows without triggers; multi-row and row-by-row: upserts. */
-export type StoreWay = 'load' | 'copy' | 'multi-row' | 'row-by-row'
+/** load: the pipeline's; copy: COPY of its rows; multi-row and row-by-row: upserts. Bare: without triggers, as the upserts are. */
+export type StoreWay = 'load' | 'copy' | 'bare-copy' | 'multi-row' | 'row-by-row'
 
 const batchSize = 1_000
-const day = Date.UTC(2026, 5, 1) / 1000
+/** Seconds: thirty a day. */
+const apart = 2_880
+const day = Date.UTC(2025, 0, 1) / 1000
 
 interface Batch {
   readonly incoming: readonly Incoming[]
@@ -71,22 +73,24 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
       await keepPayloads(tx, evaluations.endpoint, rooftop, 1, payloads)
     })
   },
-  copy: async (pool, _rooftop, at) => {
-    await inTransaction(pool, async ({ client }) => {
-      await client.query('set local session_replication_role = replica')
-      for (const [table, text] of ready!.copied[at]!)
-        await pipeline(
-          [Buffer.from(text)],
-          client.query(copyFrom(`copy ${table} (${writtenColumns(table)}) from stdin`)),
-        )
-    })
-  },
+  copy: async (pool, _rooftop, at) => await copyBatch(pool, at, 'origin'),
+  'bare-copy': async (pool, _rooftop, at) => await copyBatch(pool, at, 'replica'),
   'multi-row': async (pool, _rooftop, at) => {
     await inTransaction(pool, async (tx) => await upsert(tx, at, 1_000))
   },
   'row-by-row': async (pool, _rooftop, at) => {
     await inTransaction(pool, async (tx) => await upsert(tx, at, 1))
   },
+}
+
+async function copyBatch(pool: pg.Pool, at: number, role: 'origin' | 'replica'): Promise<void> {
+  await inTransaction(pool, async ({ client }) => {
+    await client.query(`set local session_replication_role = ${role}`)
+    for (const [table, text] of ready!.copied[at]!) {
+      const target = `${table} (${writtenColumns(table)})`
+      await pipeline([Buffer.from(text)], client.query(copyFrom(`copy ${target} from stdin`)))
+    }
+  })
 }
 
 /** In statements of so many rows, and no more parameters than Postgres takes. */
@@ -113,7 +117,7 @@ function batchesOf(rooftop: RooftopRow, count: number): Batch[] {
   for (let from = 1; from <= count; from += batchSize) {
     const ids = Array.from({ length: Math.min(batchSize, count + 1 - from) }, (_, at) => from + at)
     const texts = ids.map((evalId) =>
-      evaluationBody({ evalId, dealerId: 1, createdAt: day + evalId, revision: 0 }, 1),
+      evaluationBody({ evalId, dealerId: 1, createdAt: day + evalId * apart, revision: 0 }, 1),
     )
     const fetchedAt = new Date('2026-06-30T00:00:00Z')
     const origin = { fetchedAt, runId: 1, listedIn: null }

@@ -1,0 +1,18 @@
+import { openContext } from '#src/context.ts'
+import { openLog } from '#src/log.ts'
+import { keepWorking } from '#src/pipeline/keep-working.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { type BenchConfig, configOf } from '../bench-config.ts'
+import { answerMessages } from './bench-process.ts'
+
+const write = (line: string) => process.stderr.write(line)
+
+/** A worker, as "forecourt worker" is one; answers when it is at work, and ends with whoever asked. */
+async function begin(config: BenchConfig): Promise<true> {
+  const log = openLog({ level: 'error', human: false, secrets: [], write })
+  const context = await openContext(configOf(config), log)
+  void keepWorking(context, { streams: [evaluations], concurrency: 4 })
+  return true
+}
+
+answerMessages((config) => begin(config as BenchConfig))
