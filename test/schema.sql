@@ -1795,6 +1795,32 @@ begin
 end
 $function$
 
+ops.ops.refresh_statistics() routine
+CREATE OR REPLACE FUNCTION ops.refresh_statistics()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  grown regclass;
+  refreshed int := 0;
+begin
+  -- Somebody else is at it.
+  if not pg_try_advisory_xact_lock(7383, 0) then return 0; end if;
+  for grown in
+    select c.oid::regclass from pg_class as c
+    where c.relnamespace in ('core'::regnamespace, 'pii'::regnamespace, 'raw'::regnamespace, 'ops'::regnamespace)
+      and c.relkind = 'r' and pg_relation_size(c.oid) / 8192 > 4 * greatest(c.relpages, 8)
+    order by c.oid
+  loop
+    execute format('analyze %s', grown);
+    refreshed := refreshed + 1;
+  end loop;
+  return refreshed;
+end
+$function$
+
 ops.ops.visible_groups(name) routine
 CREATE OR REPLACE FUNCTION ops.visible_groups(who name)
  RETURNS integer[]

@@ -40,6 +40,8 @@ with role (role_name) as (
   union all
   select 'function', function_name, 'bi_tenant', 'EXECUTE'
   from (values ('ops.visible_groups(name)'), ('ops.visible_rooftops(name)')) as f (function_name)
+  union all
+  select 'function', 'ops.refresh_statistics()', 'forecourt_writer', 'EXECUTE'
 ), standing (kind, name, role_name, privilege) as (
   select 'schema', n.nspname, r.rolname, acl.privilege_type
   from pg_namespace as n cross join aclexplode(n.nspacl) as acl join pg_roles as r on r.oid = acl.grantee

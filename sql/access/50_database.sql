@@ -1,5 +1,5 @@
--- Rights on the database itself; only its owner may change them. Large objects are something to write into as well. Temporary tables are something to write into, which readers have no
--- need of, and the loader and the owner of the warehouse have.
+-- Rights on the database itself; only its owner may change them. Temporary tables and large objects are something to write into:
+-- readers have no need of either, the loader and the owner of the warehouse have of temporary tables.
 with database as (
   select d.oid, d.datname, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba)) as acl, pg_has_role(current_user, d.datdba, 'usage') as may,
     (select rolname from pg_roles as r where r.oid = d.datdba) as owner

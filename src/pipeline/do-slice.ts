@@ -14,6 +14,7 @@ import { replaySnapshot, replayWindowed } from './replay.ts'
 import { retrySlice } from './retry.ts'
 import type { SliceJob } from './slice.ts'
 import { snapshotSlice } from './snapshot.ts'
+import { keepStatistics } from './statistics.ts'
 import { tellOfSlice } from './tell-of-slice.ts'
 import { type Finish, type SliceResult, windowedSlice } from './windowed.ts'
 
@@ -44,6 +45,7 @@ export async function doSlice(job: SliceJob, scope: SliceOwner): Promise<void> {
     const result = await runSlice(job, finish)
     tellOfSlice(job.stream.name, 'done', result.counts)
     await scope.onSlice(job, result)
+    await keepStatistics(context, result.counts)
   } catch (error) {
     await afterFailure(job, scope, error)
   }

@@ -1,6 +1,6 @@
 /**
  * First keys of our advisory locks, so that locks over different things never meet; the second key says which one. sql/migrations
- * locks the days of a rooftop's aggregates with 7381, and the vehicles of a dealer group's with 7382.
+ * locks the days of a rooftop's aggregates with 7381, the vehicles of a dealer group's with 7382, and the statistics with 7383.
  */
 export const lockClass = {
   /** A run, by its process. */
