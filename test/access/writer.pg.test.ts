@@ -76,7 +76,7 @@ test('everything but migrate and grant runs without a right to make, change or d
   const { rows } = await house.database.pool.query<{ phone: string; email: string }>(
     'select phone, email from pii.evaluation_customer where phone is not null and email is not null order by eval_id',
   )
-  await run('erase', '--phone', rows[0]!.phone, '--yes')
+  await run('erase', '--phone', rows[0]!.phone, '--all-people', '--yes')
   await run('erase', '--email', rows.at(-1)!.email, '--yes')
 
   expect(synced.streams.evaluations.inserted).toBeGreaterThan(15)
