@@ -51,13 +51,14 @@ export function explainLoss(error: unknown): unknown {
   return new Error(said, { cause: error })
 }
 
-/** Did Postgres end our connection, go away or not answer yet? A fault of the source is none, whatever its cause;
- *  nor is 08P01, a statement that cannot be sent, as with too many parameters: it would fail for ever. */
+/** Did Postgres end our connection, go away or not answer yet? A fault of the source is none, whatever its cause. */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof SyncError) return false
+  // Too many parameters has a code of connections, 08P01, as what a pooler has lost has; but it would fail for ever.
+  if (/^bind message/.test(messageOf(error))) return false
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   return (
-    /^(57P\d\d|08(?!P01)\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
+    /^(57P\d\d|08\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
       code,
     ) || /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
   )

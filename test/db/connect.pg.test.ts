@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { openPool } from '#src/db/connect.ts'
+import { isConnectionLoss, openPool } from '#src/db/connect.ts'
 import { UsageError } from '#src/errors.ts'
 import { createTestDatabase, emptyTestDatabase } from '../support/postgres.ts'
 
@@ -180,4 +180,17 @@ test('a server that is too old is refused with both versions', async () => {
     alter database ${name} set search_path = public, pg_catalog`)
 
   expect(await refusal(database.url)).toMatch(/is Postgres 14\.12: forecourt needs 15 or newer/)
+})
+
+test('a statement with too many parameters is no lost connection: it would be sent for ever', async () => {
+  await using database = await createTestDatabase()
+  const values = Array.from({ length: 100_000 }, (_, nth) => nth)
+  const list = values.map((_, nth) => `$${nth + 1}::int`).join(', ')
+
+  const refused = await database.pool
+    .query(`select 1 where 1 in (${list})`, values)
+    .catch((error) => error)
+
+  expect(refused).toMatchObject({ code: '08P01' })
+  expect(isConnectionLoss(refused)).toBe(false)
 })

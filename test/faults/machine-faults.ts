@@ -1,0 +1,222 @@
+import type { Row } from './matrix.ts'
+
+const crash = 'test/crash/crash.pg.test.ts'
+const signals = 'test/crash/signals.pg.test.ts'
+const restart = 'test/crash/postgres-restart.pg.test.ts'
+const fourWorkers = 'test/faults/full/four-workers.test.ts'
+const twoHosts = 'test/faults/full/two-hosts.test.ts'
+const worker = 'test/faults/worker.pg.test.ts'
+const line = 'test/faults/source-line.pg.test.ts'
+const postgres = 'test/faults/postgres.pg.test.ts'
+const clock = 'test/faults/clock.pg.test.ts'
+const transport = 'test/sources/http.transport.test.ts'
+const prove = 'test/pipeline/prove.test.ts'
+const scheduler = 'test/scheduler/scheduler.pg.test.ts'
+const slots = 'test/scheduler/slots.test.ts'
+
+/** What goes wrong on our side: processes, hosts, Postgres, lines, clocks, disks, deploys. */
+export const machineFaults: Readonly<Record<number, Row>> = {
+  1: {
+    fault: 'SIGKILL at every point of a slice',
+    holds: 'nothing lost, nothing twice; back within 15 s where another worker is',
+    tests: [
+      [crash, 'a first sync that is killed at … ends as if nothing had happened'],
+      [crash, 'a night of changes that is killed again and again ends as if nothing had happened'],
+      [crash, 'a backfill that is killed again and again goes on where it was'],
+      [
+        'test/crash/crash-points.test.ts',
+        'every crash point in the code is on the list, and every one on the list is in the code',
+      ],
+      [signals, 'a run right after SIGKILL takes the work over at once'],
+      [
+        fourWorkers,
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+      ],
+    ],
+  },
+  2: {
+    fault: 'SIGSTOP, and SIGCONT once its work is taken over',
+    holds: 'its late commits are refused',
+    tests: [
+      [signals, 'a run whose work was taken over while it stood still writes nothing and says so'],
+      [
+        fourWorkers,
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+      ],
+    ],
+  },
+  3: {
+    fault: 'Postgres restarts or crashes in the middle',
+    holds: 'the process survives, nothing lost, nothing twice',
+    tests: [
+      [restart, 'a sync whose Postgres goes away and comes back goes on by itself'],
+      [
+        'test/faults/full/postgres-crash.test.ts',
+        'a sync goes on by itself when its Postgres has crashed and come back, and commits nothing twice',
+      ],
+      [
+        fourWorkers,
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+      ],
+    ],
+  },
+  4: {
+    fault: 'failover to a standby',
+    holds: 'synchronous: nothing lost, nothing twice',
+    tests: [
+      [
+        'test/faults/full/failover.test.ts',
+        'a primary that dies gives way to its synchronous standby: the workers go on there, nothing lost, nothing twice',
+      ],
+    ],
+    without:
+      'an asynchronous standby may lack the last commits, run and queue alike: the next night lists them again, as after a restore; no test shows it',
+  },
+  5: {
+    fault: 'a session is ended within a transaction',
+    holds: 'it is rolled back, the process lives on',
+    tests: [
+      [
+        postgres,
+        'a session that the server ends within a transaction rolls it back, and the run goes on and ends well',
+      ],
+      [restart, 'a sync whose connections are all ended by the server goes on by itself'],
+      [scheduler, 'a scheduler whose connections are all cut goes on by itself'],
+      [
+        'test/db/connect.pg.test.ts',
+        'a backend that is killed while idle or while lent out does not kill the process',
+      ],
+    ],
+  },
+  6: {
+    fault: 'a host is cut off; a connection is half open',
+    holds: 'the others take over within 15 s',
+    tests: [
+      [
+        twoHosts,
+        'of two hosts one is cut off: the other takes over within 15 s, and the first writes nothing late',
+      ],
+      [
+        twoHosts,
+        'a worker whose line to Postgres goes dead is taken over within 15 s, and writes nothing late',
+      ],
+      [
+        line,
+        'a source whose line … fails the night, and no part of a record is stored; the next night has them all',
+      ],
+    ],
+  },
+  7: {
+    fault: 'connection reset or refused, a slow loris, a truncated body',
+    holds: 'a bounded deadline, a repeat, no partial row',
+    tests: [
+      [
+        line,
+        'a source whose line … fails the night, and no part of a record is stored; the next night has them all',
+      ],
+      [line, 'a line that stumbles for a moment costs a repeat and no record'],
+      [transport, 'a slow-loris body meets the total deadline, and its socket is destroyed'],
+      [transport, 'headers that never come meet the deadline too'],
+      [transport, 'an answer that ends before its length is repeated'],
+    ],
+  },
+  15: {
+    fault: 'clocks 90 s off or set back; daylight saving, leap days, the ends of years and months',
+    holds: "the source's clock decides for windows, Postgres's for slots",
+    tests: [
+      [clock, 'a sync whose clock is … s off loads what any other loads'],
+      [
+        clock,
+        'a sync whose clock jumps back by three minutes in the middle goes on as if nothing had happened',
+      ],
+      [slots, 'a night in the hour that Sydney skips runs once, when the clocks go on'],
+      [slots, 'a night in the hour that Sydney shows twice runs once, at its first showing'],
+      [slots, 'a leap day comes when it comes, also over the year 2100 that has none'],
+      [
+        slots,
+        'the last second of the year and the first minute of the next are slots of their zone',
+      ],
+      ['test/sources/source-clock.test.ts', 'three days of skew are known to a second'],
+    ],
+  },
+  16: {
+    fault: 'two fires of a slot, two schedulers, none alive at the slot',
+    holds: 'one effective run; a missed slot is made up once',
+    tests: [
+      [
+        'test/scheduler/three-schedulers.pg.test.ts',
+        'three schedulers, one killed at work and one 90 s ahead: each of 20 slots is fired once',
+      ],
+      [
+        scheduler,
+        'of the nights that were missed the newest is made up once, at start, by one of two schedulers',
+      ],
+      [
+        scheduler,
+        'a fire whose process ended is taken over; what the earlier attempt says then counts for nothing',
+      ],
+    ],
+  },
+  22: {
+    fault: 'a disk is full',
+    holds: 'the transaction is rolled back, and it goes on when there is room',
+    tests: [
+      [
+        'test/faults/full/disk-full.test.ts',
+        'a disk that is full fails the slices that need it, and when there is room again the next sync has everything',
+      ],
+      [
+        'test/commands/links-archive.pg.test.ts',
+        'a disk that takes no more ends the run with a sentence, and what was archived stays',
+      ],
+    ],
+  },
+  23: {
+    fault: 'little memory; a list of 100,000 items',
+    holds: 'bounded memory',
+    tests: [
+      [
+        'test/faults/full/little-memory.test.ts',
+        'a list of 5,000 evaluations is read by a process with little memory',
+      ],
+      [
+        'test/memory/memory.pg.test.ts',
+        'the peak memory of a backfill does not grow with its length',
+      ],
+      [
+        'test/memory/csv.test.ts',
+        'reading and typing a stock list takes no more memory the longer it is',
+      ],
+      [prove, 'a window of more items than a part may hold is halved into parts that hold them'],
+    ],
+    without:
+      'a single window of 100,000 evaluations: a slice reads the whole of a window, so its memory is bounded by windowHours alone',
+  },
+  24: {
+    fault: 'a migration while a run is under way; old and new workers side by side',
+    holds: 'an old worker commits nothing to a newer warehouse, and hands its work back',
+    tests: [
+      [
+        worker,
+        'a worker of the previous schema commits nothing to a newer warehouse, hands its work back and ends',
+      ],
+      [
+        'test/db/migrate.pg.test.ts',
+        'a warehouse with a migration that this code does not know is refused',
+      ],
+      ['test/db/migrate.pg.test.ts', 'eight runners at once apply each file exactly once'],
+    ],
+  },
+  25: {
+    fault: 'SIGTERM by a deploy',
+    holds: 'the work is ended or given back within 30 s, nothing twice',
+    tests: [
+      [worker, 'a worker that is told to stop gives its work back, and another one does it'],
+      [signals, '… ends a sync with … after a clean checkpoint, and the next one goes on'],
+      [
+        'test/commands/schedule.pg.test.ts',
+        '… ends the scheduler with …: no new fire, and the job at a clean checkpoint',
+      ],
+    ],
+  },
+}

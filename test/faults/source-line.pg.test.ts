@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { openContext } from '#src/context.ts'
+import { openLog } from '#src/log.ts'
+import { type FaultProxy, type LineMode, openFaultProxy } from '../support/fault-proxy.ts'
+import { type House, openHouse, runNight } from '../support/nights.ts'
+import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+
+const now = new Date('2026-03-18T02:15:00Z')
+const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+
+async function openWorld(maxRetries: 0 | 1): Promise<House> {
+  return await openHouse({
+    sandbox: { now, rooftops: 2, evaluations: 24, days: 3 },
+    sync: { start: '2026-03-14', windowHours: 24 },
+    http: { maxRetries, timeoutSeconds: 1, concurrency: 2 },
+  })
+}
+
+/** A night whose requests go over the line. */
+async function nightOver({ config, sandbox }: House, line: FaultProxy, act: () => Promise<void>) {
+  const baseUrl = sandbox.baseUrl.replace(/:\d+/, `:${line.port}`)
+  const appraisal = { ...config.appraisal, baseUrl }
+  await using context = await openContext({ ...config, appraisal }, silent)
+  const night = runNight(context)
+  await act()
+  return await night
+}
+
+async function faults({ sandbox, database }: House) {
+  const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
+  const held = await warehouseTruth(database.pool, 'rooftop')
+  const missing = differences(truth, held).filter((line) => line.endsWith(' is missing'))
+  return { missing, others: differences(truth, held).filter((line) => !missing.includes(line)) }
+}
+
+/** Once so many requests have been answered. */
+async function answered({ sandbox }: House, count: number): Promise<void> {
+  const { requests } = sandbox
+  while (requests.count('/geteval') < count) await new Promise((done) => setTimeout(done, 5))
+}
+
+const modes: readonly (readonly [string, LineMode])[] = [
+  ['resets every connection', 'reset'],
+  ['is refused', 'refuse'],
+  ['lets through a byte now and then', { slow: 40 }],
+  ['cuts every answer short', { truncate: 150 }],
+  ['goes dead', 'blackhole'],
+]
+
+for (const [what, mode] of modes)
+  test(`a source whose line ${what} fails the night, and no part of a record is stored; the next night has them all`, async () => {
+    await using house = await openWorld(0)
+    await using line = await openFaultProxy(house.sandbox.port)
+
+    const report = await nightOver(house, line, async () => {
+      await answered(house, 4)
+      await line.be(mode)
+    })
+
+    expect(report.status).toBeOneOf(['partial', 'failed'])
+    const before = await faults(house)
+    expect(before.missing.length).toBeGreaterThan(0)
+    expect(before.others).toEqual([])
+    await line.be('pass')
+    expect(await nightOver(house, line, async () => {})).toMatchObject({ status: 'ok' })
+    expect(await faults(house)).toEqual({ missing: [], others: [] })
+  })
+
+test('a line that stumbles for a moment costs a repeat and no record', async () => {
+  await using house = await openWorld(1)
+  await using line = await openFaultProxy(house.sandbox.port)
+
+  const report = await nightOver(house, line, async () => {
+    await answered(house, 4)
+    await line.be('reset')
+    await line.be('pass')
+  })
+
+  expect(report.status).toBe('ok')
+  expect(await faults(house)).toEqual({ missing: [], others: [] })
+})
