@@ -98,6 +98,7 @@ export function impatient(
       `update ops.price_batch set ${earlier('progressed_at')} where finished_at is null`,
     )
     await on.query(`update ops.run set ${earlier('started_at')} where status = 'running'`)
+    await on.query('update ops.run_stream set not_before = null where not_before is not null')
     return await queue.offer(on, data, options)
   }
   return { queue: queueWith(queue, offer) }
