@@ -107,7 +107,7 @@ export async function asideKeys(
     .where('rooftop_id', '=', scope.rooftopId)
     .where('stream', '=', scope.stream)
     .where('resolved_at', 'is', null)
-    .where('natural_key', 'in', [...naturalKeys])
+    .where('natural_key', '=', sql<string>`any(${[...naturalKeys]}::text[])`)
     .execute()
   return new Set(rows.map((row) => row.natural_key))
 }

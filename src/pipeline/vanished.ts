@@ -41,7 +41,7 @@ export async function vanishedKeys(
     .select('natural_key')
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
-    .where('natural_key', 'in', [...naturalKeys])
+    .where('natural_key', '=', sql<string>`any(${[...naturalKeys]}::text[])`)
     .execute()
   return new Set(rows.map((row) => row.natural_key))
 }

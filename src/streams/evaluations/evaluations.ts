@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import {
   documentedEvaluationPaths,
   requiredEvaluationPaths,
@@ -69,7 +70,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
         'gone_at',
       ])
       .where('group_id', '=', rooftop.groupId)
-      .where('eval_id', 'in', ids.length > 0 ? [...ids] : [0])
+      .where('eval_id', '=', sql<number>`any(${[...ids]}::bigint[])`)
       .execute()
     return rows.map((row) => ({
       id: row.eval_id,
@@ -124,7 +125,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
       .updateTable('core.evaluation')
       .set({ gone_at: at })
       .where('rooftop_id', '=', rooftop.id)
-      .where('eval_id', 'in', [...ids])
+      .where('eval_id', '=', sql<number>`any(${[...ids]}::bigint[])`)
       .where('gone_at', 'is', null)
       .execute()
   },

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { openDb } from '#src/db/transaction.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { sydney } from '../../support/golden-evaluation.ts'
+import { createTestDatabase } from '../../support/postgres.ts'
+
+test('a list may hold more evaluations than a statement has room for parameters', async () => {
+  await using database = await createTestDatabase()
+  const db = openDb(database.pool)
+  const ids = Array.from({ length: 70_000 }, (_, index) => index + 1)
+
+  expect(await evaluations.known(db, sydney, ids)).toEqual([])
+  await evaluations.markGone(db, sydney, ids, new Date('2026-03-01T00:00:00Z'))
+})
