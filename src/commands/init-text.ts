@@ -93,8 +93,9 @@ sync:
 }
 
 const smallSections = `
-http:                        # per key; adapts downwards and upwards by itself
-  concurrency: 8
+http:                        # per key, over all processes; adapts downwards and upwards by itself
+  concurrency: 8             # calls in flight
+  requestsPerSecond: null    # null: no ceiling until the source answers 429, then what was learnt
   timeoutSeconds: 30
   maxRetries: 6
 

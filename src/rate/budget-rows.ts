@@ -172,10 +172,11 @@ const leave = `
 delete from ops.rate_member
 where (member_id = $1::uuid and key_name = any ($2::text[])) or seen_at < clock_timestamp() - interval '1 minute'`
 
-// A clock that was set back must not leave the key standing until it has caught up.
+// A clock that was set back must not leave the key standing until it has caught up; so far ahead are no fifty processes in turn.
 const reserve = `
 update ops.rate_budget set
-  next_at = greatest(clock_timestamp(), case when next_at < clock_timestamp() + interval '1 minute' then next_at end)
+  next_at = greatest(clock_timestamp(), case
+      when next_at < clock_timestamp() + interval '1 minute' + 50 * $2::int * interval '1 second' / least(rate, $3::float8) then next_at end)
     + $2::int * interval '1 second' / least(rate, $3::float8)
 from ${quick}
 where key_name = $1::text and least(rate, $3::float8) is not null

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { BudgetRows } from '#src/rate/budget-rows.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+test('however low the rate, many processes wait in one line', async () => {
+  await using database = await createTestDatabase()
+  const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
+  const rows = new BudgetRows(database.pool, self)
+  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, peak: 0 }])
+  const times: number[] = []
+
+  for (let process = 0; process < 14; process += 1)
+    times.push((await rows.reserve('north', 1, 0.1))!.firstAt)
+
+  const gaps = times.slice(1).map((at, index) => Math.round((at - times[index]!) / 1000))
+  expect(gaps).toEqual(Array.from({ length: 13 }, () => 10))
+})
+
+test('a clock of the database that was set back by hours holds nothing up', async () => {
+  await using database = await createTestDatabase()
+  const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
+  const rows = new BudgetRows(database.pool, self)
+  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, peak: 0 }])
+  await database.pool.query(`update ops.rate_budget set next_at = now() + interval '3 hours'`)
+
+  const { firstAt, databaseNow } = (await rows.reserve('north', 1, 10))!
+
+  expect(firstAt - databaseNow).toBeLessThan(1_000)
+})
