@@ -3,12 +3,13 @@ import type pg from 'pg'
 import { assertMayMigrate, restoreAccess } from './access/restore.ts'
 import type { Config } from './config.ts'
 import type { Effect } from './contract/operation.ts'
-import { openPool, type PoolOptions } from './db/connect.ts'
+import { isConnectionLoss, openPool, type PoolOptions } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
 import { readMarts } from './db/mart-files.ts'
 import { buildMarts, martsAreCurrent } from './db/marts.ts'
 import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
+import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
 import type { Queue } from './queue/queue.ts'
@@ -151,7 +152,11 @@ export async function openContext(
   const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
   const warehouse = await openWarehouse(config, log, 'write', sessions)
   const { version: schemaVersion } = await migrationStatus(warehouse.pool)
-  const queue = await openQueue(warehouse.pool, (error) => log.warn({ err: error }, 'work engine'))
+  const queue = await openQueue(warehouse.pool, (error) => {
+    // Whoever works says once that Postgres is away; the engine would say so every second.
+    if (isConnectionLoss(error)) log.debug(`work engine: ${messageOf(error)}`)
+    else log.warn({ err: error }, 'work engine')
+  })
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
   const appraisal = new AppraisalClient({
     ...appraisalOptions(config, log, rates.open),

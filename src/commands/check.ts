@@ -6,6 +6,7 @@ import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
+import { loadJobs } from '../scheduler/catalogue.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
 import type { CommandDefinition } from './command.ts'
 import type { Session } from './session.ts'
@@ -30,6 +31,7 @@ export const check: CommandDefinition = {
     const config = configOf(session)
     const groups = await Promise.all([
       [...describeConfig(config)],
+      checkJobs(config),
       checkWarehouse(session),
       checkSource(session),
       checkVehicleData(session),
@@ -57,6 +59,17 @@ function configOf(session: Session): Config {
     if (session.json && error instanceof UsageError)
       session.result({ ok: false, checks, error: messageOf(error) }, () => [])
     throw error
+  }
+}
+
+/** Jobs are files: what the config says of them can only be held against those. */
+async function checkJobs(config: Config): Promise<Check[]> {
+  if (Object.keys(config.jobs).length === 0) return []
+  try {
+    const jobs = await loadJobs(config)
+    return [ok('jobs', `${jobs.filter(({ off }) => off === null).length} of ${jobs.length} are on`)]
+  } catch (error) {
+    return [fail('jobs', messageOf(error))]
   }
 }
 

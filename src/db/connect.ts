@@ -133,7 +133,10 @@ function decode(text: string): string {
 function explain(error: unknown, address: Address): UsageError {
   const code = (error as { code?: unknown } | null)?.code ?? ''
   const sentence = sentenceFor(String(code), messageOf(error), address)
-  const shown = address.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
+  const shown = address.secrets
+    // One letter would be found in every word, and told by that.
+    .filter((secret) => secret.length >= 4)
+    .reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
   // No cause: the driver's error can hold its connection parameters.
   return new UsageError(shown)
 }

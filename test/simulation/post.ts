@@ -50,7 +50,7 @@ export async function deliver(
     const bytes = Buffer.from(text)
     await inbox.keep({ event: 'ON_EXPORT', rooftopUid, bytes, body: JSON.parse(text) })
   }
-  const due = new Set((await readDue(pool)).map(({ uid }) => uid))
+  const due = new Set((await readDue(pool, [], config.rooftops.length)).map(({ uid }) => uid))
   if (due.size === 0) return null
   const from = toUnixSeconds(config.sync.start)
   const plan = { command: 'webhooks', mode: 'hints', lane: 'event', from, until: null } as const
