@@ -39,7 +39,17 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['values', 'contract'],
   commands: [
     ...[...upToPipeline, 'csv', 'streams', 'pipeline', 'scheduler', 'webhook', 'console'],
-    ...['access', 'sandbox', 'billing', 'links', 'archive', 'stock', 'erasure', 'version', 'operations'],
+    ...[
+      'access',
+      'sandbox',
+      'billing',
+      'links',
+      'archive',
+      'stock',
+      'erasure',
+      'version',
+      'operations',
+    ],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
   main: ['cli', 'config'],

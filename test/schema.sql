@@ -1954,6 +1954,9 @@ ops.run table
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
   constraint run_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'abandoned'::character varying, 'paused'::character varying])::text[])))
+  CREATE INDEX run_background ON ops.run USING btree (run_id) WHERE ((lane)::text = 'background'::text)
+  CREATE INDEX run_event_ended ON ops.run USING btree (finished_at) WHERE ((lane)::text = 'event'::text)
+  CREATE INDEX run_resumes ON ops.run USING btree (resumes) WHERE (resumes IS NOT NULL)
   CREATE INDEX run_running ON ops.run USING btree (run_id) WHERE ((status)::text = 'running'::text)
   -- One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).
 
@@ -2056,7 +2059,9 @@ ops.webhook_delivery table
   constraint webhook_delivery_pkey PRIMARY KEY (delivery_id)
   constraint webhook_delivery_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint webhook_delivery_state_check CHECK (((state)::text = ANY ((ARRAY['waiting'::character varying, 'processed'::character varying, 'kept'::character varying, 'unusable'::character varying, 'failed'::character varying])::text[])))
+  CREATE INDEX webhook_delivery_body ON ops.webhook_delivery USING btree (received_at) WHERE (body IS NOT NULL)
   CREATE INDEX webhook_delivery_eval_id_rooftop_id_idx ON ops.webhook_delivery USING btree (eval_id, rooftop_id)
+  CREATE INDEX webhook_delivery_received_at_idx ON ops.webhook_delivery USING btree (received_at)
   CREATE INDEX webhook_delivery_rooftop_id_due_at_idx ON ops.webhook_delivery USING btree (rooftop_id, due_at) WHERE ((state)::text = 'waiting'::text)
   CREATE INDEX webhook_delivery_rooftop_id_received_at_idx ON ops.webhook_delivery USING btree (rooftop_id, received_at)
   -- Inbox: one row per event that the service delivered. A row is a hint: the evaluation is read again through /geteval, whatever the body says.

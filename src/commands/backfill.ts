@@ -59,6 +59,7 @@ function actionOf(
       throw new UsageError('--run goes with --pause or --resume: name one of them.')
     return action
   }
+  refuseIdle(action, options)
   const begins = ['from', 'to', 'oldestFirst', 'dryRun'].filter(
     (name) => options[name] !== undefined,
   )
@@ -68,6 +69,16 @@ function actionOf(
       `--${action} is about backfills that were begun already: leave out streams, --rooftop, --from, --to and what else begins one.`,
     )
   return action
+}
+
+/** An option that would change nothing was meant for something else. */
+function refuseIdle(action: (typeof actions)[number], options: Record<string, unknown>): void {
+  if (action !== 'resume' && options['detach'] !== undefined)
+    throw new UsageError(
+      `--detach goes with a backfill that begins, or with --resume: leave it out beside --${action}.`,
+    )
+  if (action === 'status' && options['run'] !== undefined)
+    throw new UsageError('--run goes with --pause or --resume: --status shows every backfill.')
 }
 
 function requestOf(

@@ -43,8 +43,13 @@ export const serve: CommandDefinition = {
       webhooks: server.receives ? `${server.url}/webhooks` : null,
     }
     session.result(document, () => whatIsServed(document))
-    if (!io.signal.aborted) await once(io.signal, 'abort')
-    await server.close()
+    const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
+    try {
+      // The hints end before the signal only by an error: this process is older than the warehouse.
+      await Promise.race([stopped, hints ?? stopped])
+    } finally {
+      await server.close()
+    }
     await hints
     return 0
   },

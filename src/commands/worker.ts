@@ -1,4 +1,4 @@
-import { noProgress } from '../context.ts'
+import { type Context, noProgress } from '../context.ts'
 import { keepWorking } from '../pipeline/keep-working.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { slicesAtOnce } from '../pipeline/worker.ts'
@@ -9,6 +9,24 @@ import type { CommandDefinition } from './command.ts'
 import { keepOperations, operationsOption } from './operations-port.ts'
 
 const mostSlices = 32
+
+/** The queue and the inbox, until the signal; an error of either ends both. false: something did not stop in time. */
+async function workBoth(context: Context, concurrency: number): Promise<boolean> {
+  const failed = new AbortController()
+  const signal = AbortSignal.any([context.signal, failed.signal])
+  const both = { ...context, signal }
+  const hints = consumeHints(both).finally(() => failed.abort())
+  hints.catch(() => undefined)
+  try {
+    const hasStopped = await keepWorking(both, { streams: allStreams, concurrency })
+    if (hasStopped) await hints
+    return hasStopped
+  } catch (error) {
+    failed.abort()
+    await hints.catch(() => undefined)
+    throw error
+  }
+}
 
 export const worker: CommandDefinition = {
   usage: 'worker',
@@ -34,9 +52,7 @@ export const worker: CommandDefinition = {
       )
     await using _operations = await keepOperations(context, options)
     log.info({ concurrency }, 'at work')
-    const hints = consumeHints(context)
-    const hasStopped = await keepWorking(context, { streams: allStreams, concurrency })
-    if (hasStopped) await hints
+    const hasStopped = await workBoth(context, concurrency)
     session.result({ stopped: true }, () => ['Stopped.'])
     // As a second signal would: what did not stop would keep the connections, and with them the process.
     if (!hasStopped) process.kill(process.pid, 'SIGTERM')

@@ -19,6 +19,8 @@ export class HeldLock {
   readonly #pool: pg.Pool
   readonly #key: LockKey
   #client: pg.PoolClient | null = null
+  #isRetaking = false
+  #isReleased = false
   #lostAt = 0
   #pingedAt = performance.now()
 
@@ -41,28 +43,32 @@ export class HeldLock {
     return lock
   }
 
-  /** To be called every now and then. `retaken`: it was lost for a while, in which others may have taken us for dead. */
+  /**
+   * To be called every now and then; it never waits for the lock. `retaken`: it was lost for a while, in which others may have
+   * taken us for dead. `lost`: a later call tries again.
+   */
   async keep(): Promise<'held' | 'lost' | 'retaken'> {
     if (this.#client !== null) {
       this.#ping(this.#client)
       return 'held'
     }
+    if (this.#isReleased || this.#isRetaking) return 'lost'
     if (performance.now() - this.#lostAt < retakeAfterMs) return 'lost'
-    this.#lostAt = performance.now()
-    let client: pg.PoolClient | undefined
+    this.#isRetaking = true
     try {
-      client = await this.#pool.connect()
-      await this.#take(client)
-      return 'retaken'
+      return (await this.#retake()) ? 'retaken' : 'lost'
     } catch (error) {
-      client?.release(true)
       if (isConnectionLoss(error)) return 'lost'
       throw error
+    } finally {
+      this.#isRetaking = false
+      this.#lostAt = performance.now()
     }
   }
 
   /** The session ends, and with it the lock. */
   release(): void {
+    this.#isReleased = true
     const client = this.#client
     this.#client = null
     client?.release(true)
@@ -71,6 +77,25 @@ export class HeldLock {
   async #take(client: pg.PoolClient): Promise<void> {
     await client.query('select pg_advisory_lock($1::int, $2::int)', [...this.#key])
     this.#watch(client)
+  }
+
+  /** The server may hold the old session, and its lock, long after our end of the line was cut: that is not waited for. */
+  async #retake(): Promise<boolean> {
+    const client = await this.#pool.connect()
+    let isTaken = false
+    try {
+      if (!this.#isReleased) isTaken = await tryLock(client, this.#key)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    if (isTaken && !this.#isReleased) {
+      this.#watch(client)
+      return true
+    }
+    // A session that has the lock must end: back in the pool it would keep it.
+    client.release(isTaken)
+    return false
   }
 
   #watch(client: pg.PoolClient): void {
@@ -91,4 +116,12 @@ export class HeldLock {
     this.#lostAt = performance.now()
     client.release(true)
   }
+}
+
+async function tryLock(client: pg.PoolClient, key: LockKey): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>(
+    'select pg_try_advisory_lock($1::int, $2::int) as taken',
+    [...key],
+  )
+  return rows[0]!.taken
 }

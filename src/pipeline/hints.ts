@@ -4,6 +4,7 @@ import { isHeldElsewhere } from './adopt.ts'
 import { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
+import { putOffDeliveries } from './put-off.ts'
 import { asideRecords } from './quarantine.ts'
 import type { SliceJob } from './slice.ts'
 import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
@@ -49,12 +50,13 @@ export async function hintsSlice(
     const reading = { ids, known, aside, landed: [], lookedAt: nothing, unlisted: nothing }
     const content = { ...reading, parts: [], moved: new Map<number, Date>(), records, drift }
     const { counts, outcomes } = await writeSlice(tx, job, content)
-    const results = new Map<number, string>(read.map(({ id, kind }) => [id, outcomeOf[kind]]))
+    const answered = read.filter((entry) => !isUnread(entry))
+    const results = new Map<number, string>(answered.map(({ id, kind }) => [id, outcomeOf[kind]]))
     for (const { id, outcome } of outcomes)
       results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
     await settle(tx, job, waiting, { results, written: new Set(records.map(({ id }) => id)) })
     context.crashPoint('rows-written')
-    const outcome = { counts, more: waiting.length >= deliveriesPerSlice }
+    const outcome = { counts, more: waiting.length >= deliveriesPerSlice, ...missing(read) }
     await finish(tx, outcome)
     context.crashPoint('ledger-written')
     return outcome
@@ -90,7 +92,22 @@ function isUnanswered(
 ): boolean {
   const before = known.get(entry.id)
   if (entry.kind === 'vanished') return before === undefined || isHeldElsewhere(before, rooftop)
+  return isUnread(entry)
+}
+
+/** No answer came: nothing of it is in quarantine either. */
+function isUnread(entry: Hydrated): entry is Hydrated & { kind: 'rejected' } {
   return entry.kind === 'rejected' && entry.text === ''
+}
+
+/** Why the run is not all that was asked for, if so. */
+function missing(read: readonly Hydrated[]): { readonly error?: string } {
+  const unread = read.filter(isUnread)
+  const reason = unread[0]?.issues[0]?.message
+  if (reason === undefined) return {}
+  return {
+    error: `${unread.length} evaluation(s) could not be read, and are asked for again: ${reason}`,
+  }
 }
 
 /** An evaluation whose payload names no dealership stays with the rooftop of the group that holds it. */
@@ -115,15 +132,15 @@ async function settle(
   waiting: readonly Waiting[],
   read: { readonly results: ReadonlyMap<number, string>; readonly written: ReadonlySet<number> },
 ): Promise<void> {
-  const ids = [...read.written]
-  const stored = new Map((await stream.known(tx.db, rooftop, ids)).map((one) => [one.id, one]))
+  const written = [...read.written]
+  const stored = new Map((await stream.known(tx.db, rooftop, written)).map((one) => [one.id, one]))
   const isSeen = ({ evalId, updatedAt }: Waiting) => {
     if (!read.written.has(evalId)) return false
     const now = stored.get(evalId)
     return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
   }
-  const settled = waiting.filter((one) => isSeen(one) || one.attempts >= patience)
-  const later = waiting.filter((one) => !settled.includes(one))
+  const [answered, unread] = divide(waiting, ({ evalId }) => read.results.has(evalId))
+  const [settled, later] = divide(answered, (one) => isSeen(one) || one.attempts >= patience)
   await tx.client.query(
     `update ops.webhook_delivery set state = 'processed', outcome = told.outcome, run_id = $3, issue = null,
        processed_at = clock_timestamp()
@@ -137,4 +154,10 @@ async function settle(
      where delivery_id = any($1::bigint[]) and state = 'waiting'`,
     [later.map(({ id }) => id), 'the service does not show the event yet'],
   )
+  const ids = unread.map(({ id }) => id)
+  await putOffDeliveries(tx.client, ids, 'the evaluation could not be read')
+}
+
+function divide<T>(list: readonly T[], test: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(test), list.filter((one) => !test(one))]
 }

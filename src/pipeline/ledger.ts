@@ -190,21 +190,11 @@ export async function runStanding(db: Db, runId: number): Promise<'open' | 'done
   const { status, isOpen } = rows[0] ?? { status: 'gone', isOpen: true }
   if (status === 'paused') return 'paused'
   if (status === 'running') return isOpen ? 'open' : 'done'
+  // Somebody took its process for dead when there was nothing left to do.
+  if (!isOpen && ['ok', 'partial', 'failed'].includes(status)) return 'done'
   throw new FencedError(
     `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
   )
-}
-
-/** Ends the detached runs that have no open work any more, as their reports say: no process of their own does. */
-export async function endDetached(db: Db): Promise<void> {
-  await sql`
-    update ops.run as over set finished_at = now(), status = (
-      select case when bool_and(line.status = 'ok') then 'ok'
-        when bool_or(line.status in ('ok', 'partial')) then 'partial' else 'failed' end
-      from ops.run_stream as line where line.run_id = over.run_id)
-    where status = 'running' and is_detached and not exists (
-      select from ops.run_stream as line
-      where line.run_id = over.run_id and line.status in ('waiting', 'running'))`.execute(db)
 }
 
 export interface RunStreamKey {

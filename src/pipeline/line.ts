@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Context } from '../context.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { type OfferOptions, type WorkData, workKey } from '../queue/queue.ts'
+import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Lane } from './ledger.ts'
 
@@ -15,7 +16,11 @@ type Line = Pick<Context, 'pool' | 'db' | 'queue'>
 type Next = readonly [WorkData, OfferOptions]
 
 /** By lane, so that what is urgent is taken first everywhere; within it by stream, before what has had a slice already. */
-const lanePriority: Readonly<Record<Lane, number>> = { event: 200, foreground: 100, background: 0 }
+export const lanePriority: Readonly<Record<Lane, number>> = {
+  event: 200,
+  foreground: 100,
+  background: 0,
+}
 const placesAtOnce = 500
 
 interface Waiting {
@@ -145,23 +150,23 @@ async function lineUpOne({ pool, db, queue }: Line, place: Place): Promise<void>
   }
 }
 
-/** Open work that nothing in the queue stands for, of one run or (null) of all: a message was lost, and is sent again. */
+/**
+ * Open work that nothing in the queue stands for, of one run or (null) of all: a message was lost, and is sent again. How many
+ * places it was. Of those that look through all work one at a time does; to the others there is nothing lost.
+ */
 export async function repair(context: Line, runId: number | null): Promise<number> {
+  const isOurs =
+    runId === null
+      ? sql`(select pg_try_advisory_xact_lock(${lockClass.repair}::int, 0))`
+      : sql`run_id = ${runId}::bigint`
+  const isHeld = sql.raw(context.queue.isHeld("line.stream || '/' || rooftop_uid"))
   const { rows } = await sql<{ id: number; uid: string; stream: string }>`
     select distinct line.rooftop_id as id, rooftop_uid as uid, line.stream
     from ops.run join ops.run_stream as line using (run_id) join core.rooftop using (rooftop_id)
-    where run.status = 'running' and line.status in ('waiting', 'running') and (${runId}::bigint is null or run_id = ${runId}::bigint)`.execute(
+    where run.status = 'running' and line.status in ('waiting', 'running') and ${isOurs} and not ${isHeld}`.execute(
     context.db,
   )
   const places = rows.map(({ id, uid, stream }) => ({ rooftop: { id, uid }, stream }))
-  const keys = places.map(keyOfPlace)
-  const holders = await context.queue.holders(context.pool, keys)
-  const held = new Set(holders.map(({ data }) => workKey(data)))
-  const lost = places.filter((place) => !held.has(keyOfPlace(place)))
-  await lineUp(context, lost)
-  return lost.length
-}
-
-function keyOfPlace({ rooftop, stream }: Place): string {
-  return workKey({ stream, rooftopUid: rooftop.uid })
+  await lineUp(context, places)
+  return places.length
 }

@@ -42,12 +42,57 @@ export async function registerRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
 ): Promise<RooftopRow[]> {
+  const standing = await readStanding(db, rooftops)
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
+    const found = standing.get(rooftop.uid)
+    if (found !== undefined && isAsConfigured(rooftop, found)) {
+      rows.push({ ...described(rooftop), id: found.rooftop_id, groupId: found.group_id })
+      continue
+    }
     const groupId = await groupIdOf(db, rooftop.group)
     rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
   }
   return rows
+}
+
+/** All at once: each run asks, of thousands of rooftops that nobody has changed. */
+async function readStanding(db: Db, rooftops: readonly RooftopConfig[]) {
+  const uids = rooftops.map(({ uid }) => uid)
+  const rows = await db
+    .selectFrom('core.rooftop')
+    .innerJoin('core.rooftop_group', 'core.rooftop_group.group_id', 'core.rooftop.group_id')
+    .selectAll('core.rooftop')
+    .select('group_code')
+    .where('rooftop_uid', '=', sql<string>`any(${uids}::text[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.rooftop_uid, row]))
+}
+
+type Standing =
+  Awaited<ReturnType<typeof readStanding>> extends Map<string, infer Row> ? Row : never
+
+function isAsConfigured(rooftop: RooftopConfig, found: Standing): boolean {
+  return found.group_code === rooftop.group && !differs(rowOf(rooftop, found.group_id), found)
+}
+
+type RowValues = ReturnType<typeof rowOf>
+
+function rowOf(rooftop: RooftopConfig, groupId: number) {
+  return {
+    rooftop_uid: rooftop.uid,
+    dealer_id: rooftop.dealerId,
+    group_id: groupId,
+    rooftop_name: rooftop.name,
+    region: rooftop.region,
+    time_zone: rooftop.timezone,
+    currency_code: rooftop.currency,
+    odometer_unit: rooftop.odometerUnit,
+  }
+}
+
+function differs(values: RowValues, found: { readonly [Name in keyof RowValues]: unknown }) {
+  return Object.entries(values).some(([name, value]) => found[name as keyof RowValues] !== value)
 }
 
 function described(rooftop: RooftopConfig) {
@@ -82,16 +127,7 @@ async function groupIdOf(db: Db, code: string): Promise<number> {
 }
 
 async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Promise<number> {
-  const values = {
-    rooftop_uid: rooftop.uid,
-    dealer_id: rooftop.dealerId,
-    group_id: groupId,
-    rooftop_name: rooftop.name,
-    region: rooftop.region,
-    time_zone: rooftop.timezone,
-    currency_code: rooftop.currency,
-    odometer_unit: rooftop.odometerUnit,
-  }
+  const values = rowOf(rooftop, groupId)
   const find = () =>
     db
       .selectFrom('core.rooftop')
@@ -107,12 +143,9 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
       .execute()
     return (await find())!.rooftop_id
   }
-  const differs = Object.entries(values).some(
-    ([name, value]) => found[name as keyof typeof values] !== value,
-  )
   // The rooftop last: a move that is cut off is begun anew.
   if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
-  if (differs)
+  if (differs(values, found))
     await db
       .updateTable('core.rooftop')
       .set(values)

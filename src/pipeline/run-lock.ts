@@ -1,8 +1,12 @@
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { HeldLock, lockGraceSeconds } from '../db/held-lock.ts'
 import type { Db } from '../db/transaction.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import { runStanding } from './ledger.ts'
+
+/** A run whose work is done is not taken for dead sooner: its process ends it, also through a restart of Postgres. */
+const deadAfterSeconds = 60
 
 /** The lock that says that a run is alive: held by a session of its process, and gone with that process. */
 export class RunLock {
@@ -42,4 +46,30 @@ export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number):
     [lockClass.run, runId],
   )
   return rows[0]?.dead ?? true
+}
+
+/**
+ * Ends the runs that have no open work any more, and no process that would end them, as their reports say: detached ones, and
+ * those whose process has died while others did what was left. A dead run with open work is left for whoever takes that over.
+ */
+export async function endOver(db: Db): Promise<void> {
+  await sql`
+    with done as materialized (
+      select run_id, is_detached from ops.run
+      where status = 'running' and not exists (
+        select from ops.run_stream as line
+        where line.run_id = run.run_id and line.status in ('waiting', 'running'))
+      and (is_detached or clock_timestamp() > greatest(
+        pg_postmaster_start_time() + make_interval(secs => ${lockGraceSeconds}),
+        started_at + make_interval(secs => ${deadAfterSeconds}),
+        (select max(line.finished_at) from ops.run_stream as line where line.run_id = run.run_id)
+          + make_interval(secs => ${deadAfterSeconds})))
+    ), dead as materialized (
+      select run_id from done where is_detached or pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int)
+    )
+    update ops.run as over set finished_at = now(), status = (
+      select case when bool_and(line.status = 'ok') then 'ok'
+        when bool_or(line.status in ('ok', 'partial')) then 'partial' else 'failed' end
+      from ops.run_stream as line where line.run_id = over.run_id)
+    from dead where over.run_id = dead.run_id and over.status = 'running'`.execute(db)
 }

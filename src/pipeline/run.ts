@@ -1,14 +1,15 @@
 import { type Context, noProgress } from '../context.ts'
 import { explainLoss } from '../db/connect.ts'
-import { messageOf, SyncError, UsageError } from '../errors.ts'
+import { FencedError, messageOf, SyncError, UsageError } from '../errors.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { countDue } from './due.ts'
-import { finishRun, type Run, runStanding } from './ledger.ts'
+import { finishRun, readRun, type Run, runStanding } from './ledger.ts'
 import { lineUp } from './line.ts'
 import { Patience } from './patience.ts'
 import { type RunReport, reportRun } from './report.ts'
 import { registerRooftops } from './rooftops.ts'
+import { endOver } from './run-lock.ts'
 import type { SliceJob } from './slice.ts'
 import { ownsWindows, type RunRequest, type Started, startRun } from './start-run.ts'
 import { work } from './worker.ts'
@@ -45,6 +46,8 @@ export async function runToItsEnd(
       streams: request.streams,
       rooftops: known,
       runId: run.runId,
+      // What is urgent waits for no slice of a nightly that it would have taken on.
+      ...(run.lane === 'event' ? { leastLane: run.lane, concurrency: 1 } : {}),
       patience,
       isDone: async () => (await runStanding(context.db, run.runId)) !== 'open',
       keepAlive: async () => await lock?.keep(context.db),
@@ -75,6 +78,8 @@ async function prepareRun(context: Context, request: RunRequest) {
   }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
   const known = await registerRooftops(context.db, context.config.rooftops)
+  // Also here: a short run is over before its process looks for what the dead have left.
+  await endOver(context.db)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))
   return { known, rooftops: known.filter(({ uid }) => chosen.has(uid)), sourceStart }
 }
@@ -89,10 +94,26 @@ async function endRun(
   if (standing === 'paused') return { report, end: 'paused' }
   // A signal that comes when everything is done stops nothing.
   const status = standing === 'done' ? report.status : 'stopped'
-  const finishedAt = await finishRun(context.db, runId, status)
-  context.crashPoint('run-finished')
-  const end = standing === 'done' ? 'done' : 'stopped'
-  return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
+  try {
+    const finishedAt = await finishRun(context.db, runId, status)
+    context.crashPoint('run-finished')
+    const end = standing === 'done' ? 'done' : 'stopped'
+    return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error
+    return {
+      report: await reportRun(context.db, runId, rooftops),
+      end: await endedAs(context, runId, error),
+    }
+  }
+}
+
+/** Somebody was quicker: paused it, or ended it as it stood, with nothing left to do. */
+async function endedAs({ db }: Context, runId: number, error: FencedError): Promise<RunEnd> {
+  const run = await readRun(db, runId)
+  if (run?.status === 'paused') return 'paused'
+  if (run !== null && ['ok', 'partial', 'failed'].includes(run.status)) return 'done'
+  throw error
 }
 
 /** Windows done of those due at the start, for the bars. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { RooftopConfig } from '../config.ts'
 import type { Context } from '../context.ts'
+import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
 import { workKey } from '../queue/queue.ts'
@@ -28,7 +29,7 @@ export interface Started {
 
 /**
  * Claims all of the work or none of it, in one transaction. BusyError when a living run of the same lane has some of it; those of
- * other lanes share it by turns, and a dead run's work is taken over.
+ * other lanes share it by turns, and a dead run's work is taken over. OutdatedError when the warehouse is newer than this process.
  */
 export async function startRun(
   context: Context,
@@ -42,6 +43,7 @@ export async function startRun(
     return await inTransaction(context.pool, async (tx) => {
       // Two starts at once go one after the other, so that each sees what the other holds.
       await tx.client.query('select pg_advisory_xact_lock(7299, 0)')
+      await assertSchemaKnown(tx.client, context.schemaVersion)
       const names = {
         streams: request.streams.map(({ name }) => name),
         rooftops: rooftops.map(({ uid }) => uid),

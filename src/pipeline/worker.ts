@@ -6,9 +6,10 @@ import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { doSlice, handBack, type SliceOwner, unlessFenced, withdraw } from './do-slice.ts'
-import { endDetached, type Run, readRun } from './ledger.ts'
-import { repair } from './line.ts'
+import { type Lane, type Run, readRun } from './ledger.ts'
+import { lanePriority, repair } from './line.ts'
 import type { Patience } from './patience.ts'
+import { endOver } from './run-lock.ts'
 import { type SliceJob, Traffic } from './slice.ts'
 import { turnOf } from './turn.ts'
 
@@ -20,12 +21,17 @@ const idleWaitMs = 250
 const lookEveryMs = 500
 /** How often what is lost of the queue is sent again, and what nobody waits for is ended. */
 const repairEveryMs = 5_000
+/** Looking through very much work takes its time: no more than a fiftieth of all, and no longer apart than five minutes. */
+const repairShare = 50
+const repairAtLeastEveryMs = 300_000
 
 export interface WorkScope extends SliceOwner {
   readonly streams: readonly Stream[]
   /** All rooftops of the config: work for any of them is welcome. */
   readonly rooftops: readonly RooftopRow[]
   readonly concurrency?: number
+  /** What is less urgent is left to others; left out: all work is welcome. */
+  readonly leastLane?: Lane
   readonly patience: Patience
   /** Whether all of it is done; until then the process goes on. */
   readonly isDone: () => Promise<boolean>
@@ -63,7 +69,7 @@ class Shift {
   readonly #strangers = new Set<string>()
   #failure: unknown
   #lookedAt = 0
-  #repairedAt = performance.now()
+  #repairDueAt = performance.now() + repairEveryMs
 
   constructor(context: Context, scope: WorkScope) {
     this.#context = context
@@ -92,21 +98,31 @@ class Shift {
 
   async #look(free: number): Promise<WorkItem[] | 'done'> {
     const { queue } = this.#context
-    const { isDone, keepAlive, runId } = this.#scope
+    const { isDone, keepAlive, leastLane } = this.#scope
     await keepAlive()
     const now = performance.now()
-    if (now - this.#repairedAt > repairEveryMs) {
-      this.#repairedAt = now
-      await repair(this.#context, runId)
-      await endDetached(this.#context.db)
-    }
-    const items = free > 0 ? await queue.take(free, [...this.#strangers]) : []
+    if (now > this.#repairDueAt) await this.#repair()
+    // Nothing of another run is begun any more: its slice would have to be waited for.
+    if (leastLane !== undefined && this.active.size === 0 && (await isDone())) return 'done'
+    const leastPriority = leastLane && lanePriority[leastLane]
+    const options = { strangers: [...this.#strangers], leastPriority }
+    const items = free > 0 ? await queue.take(free, options) : []
     const isIdle = items.length === 0 && this.active.size === 0
     if (!isIdle && now - this.#lookedAt < lookEveryMs) return items
     this.#lookedAt = now
     if (!(await isDone())) return items
     for (const item of items) await unlessFenced(this.#context, () => handBack(this.#context, item))
     return 'done'
+  }
+
+  async #repair(): Promise<void> {
+    const from = performance.now()
+    this.#repairDueAt = from + repairEveryMs
+    await repair(this.#context, this.#scope.runId)
+    await endOver(this.#context.db)
+    const now = performance.now()
+    const restMs = Math.max(repairEveryMs, (now - from) * repairShare)
+    this.#repairDueAt = now + Math.min(restMs, repairAtLeastEveryMs)
   }
 
   #begin(item: WorkItem): void {

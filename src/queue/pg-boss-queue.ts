@@ -6,6 +6,7 @@ import {
   type OfferOptions,
   type Queue,
   type SqlRunner,
+  type TakeOptions,
   type WorkData,
   type WorkItem,
   workKey,
@@ -108,14 +109,24 @@ class PgBossQueue implements Queue {
     return rows as Holder[]
   }
 
+  isHeld(keyExpression: string): string {
+    return `exists (
+      select from ${schema}.job where name = '${queueName}' and coalesce(singleton_key, '') = ${keyExpression}
+        and state <= 'active' and policy = 'exclusive')`
+  }
+
   async drop(on: SqlRunner, id: string): Promise<void> {
     await this.#boss.deleteJob(queueName, id, { db: bossDb(on) })
   }
 
-  async take(limit: number, strangers: readonly string[] = []): Promise<WorkItem[]> {
+  async take(
+    limit: number,
+    { strangers = [], leastPriority }: TakeOptions = {},
+  ): Promise<WorkItem[]> {
     const jobs = await this.#boss.fetch<WorkData>(queueName, {
       batchSize: limit,
       ...(strangers.length > 0 ? { ignoreGroups: [...strangers] } : {}),
+      ...(leastPriority === undefined ? {} : { minPriority: leastPriority }),
     })
     return jobs.map((job) => ({ id: job.id, attempt: job.retryCount, data: job.data }))
   }

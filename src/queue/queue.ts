@@ -32,6 +32,14 @@ export interface OfferOptions {
   readonly priority?: number
 }
 
+/** What is not to be taken. */
+export interface TakeOptions {
+  /** Rooftops of which nothing is taken. */
+  readonly strangers?: readonly string[]
+  /** Nothing of a lower priority is taken. */
+  readonly leastPriority?: number | undefined
+}
+
 /**
  * The work engine behind a small port: level-triggered work, one piece at a time per stream × rooftop.
  * What is due lies in our own tables; a lost message costs delay, never data.
@@ -45,10 +53,12 @@ export interface Queue {
   replace(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<boolean>
   /** Who holds these keys; a key that nobody holds is not among them. */
   holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]>
+  /** A condition of SQL: whether somebody holds the key that the expression gives. For a statement that asks about very many. */
+  isHeld(keyExpression: string): string
   /** Removes work of a run that is known to be dead. */
   drop(on: SqlRunner, id: string): Promise<void>
-  /** Claims up to `limit` pieces, of other rooftops than the strangers. */
-  take(limit: number, strangers?: readonly string[]): Promise<WorkItem[]>
+  /** Claims up to `limit` pieces. */
+  take(limit: number, options?: TakeOptions): Promise<WorkItem[]>
   /** Says that the work is still going on; without it another worker takes over after `heartbeatSeconds`. */
   touch(items: readonly WorkItem[]): Promise<void>
   /** Ends the work in the transaction of its rows. FencedError when this attempt no longer holds it. */

@@ -13,6 +13,8 @@ export interface RetentionReport {
   readonly links: number
   /** Bodies of webhooks; what was delivered when stays, since missed deliveries are counted by it. */
   readonly deliveries: number
+  /** What the runs for webhooks counted; the runs themselves stay, since what they brought names them. */
+  readonly eventRuns: number
   /** Files of the archive that erasures had left behind. */
   readonly files: FilesRemoved
 }
@@ -23,8 +25,8 @@ export type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'
 const batchSize = 1_000
 
 /**
- * Deletes what `retention.rawDays` no longer keeps: superseded payloads, bodies of webhooks, records that left quarantine,
- * and links that have expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
+ * Deletes what `retention.rawDays` no longer keeps: superseded payloads, bodies of webhooks and the counts of their runs, records
+ * that left quarantine, and links that have expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
  * need it. Stops between two batches when the signal says so.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
@@ -44,8 +46,9 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
        select delivery_id from ops.webhook_delivery where body is not null and received_at < $1 limit $2)`,
     cutoff,
   )
+  const eventRuns = await inBatches(context, oldEventRuns, cutoff)
   const files = await removeErasedFiles(db, archiveFolder(config))
-  return { payloads, quarantine, links, deliveries, files }
+  return { payloads, quarantine, links, deliveries, eventRuns, files }
 }
 
 // A link of a check that is listed is signed anew, however old it is: its row says that it has to be.
@@ -58,6 +61,11 @@ const expiredLinks = `
         and listed.check_ref = link.link_ref and listed.check_kind || '_pdf' = link.link_kind
         and listed.gone_at is null)
     limit $2)`
+
+const oldEventRuns = `
+  delete from ops.run_stream where (run_id, rooftop_id, stream) in (
+    select run_id, rooftop_id, stream from ops.run join ops.run_stream using (run_id)
+    where lane = 'event' and run.status <> 'running' and run.finished_at < $1 limit $2)`
 
 async function inBatches(
   { pool, signal }: RetentionContext,

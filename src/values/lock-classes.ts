@@ -25,6 +25,8 @@ export const lockClass = {
   fire: 7309,
   /** Sending alerts; the second key is 0. */
   alert: 7310,
+  /** Looking for work that the queue has lost; the second key is 0. */
+  repair: 7311,
   /** Deliveries of a rooftop that are being loaded. */
   hints: 7330,
   /** Setting the webhook subscriptions of a rooftop. */

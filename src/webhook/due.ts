@@ -1,45 +1,61 @@
 import type pg from 'pg'
+import { putOffDeliveries } from '../pipeline/put-off.ts'
 
-/** Failures in a row until a delivery is given up: about six hours, with the waits below. A nightly loads it all the same. */
-const attemptsAtMost = 30
+const rooftopsAtOnce = 16
 const deliveriesAtOnce = 500
 
 /** A rooftop with deliveries that are due. */
 export interface DueRooftop {
   readonly rooftopId: number
   readonly uid: string
+}
+
+/** What of a rooftop was due at a moment. */
+export interface DueDeliveries {
   /** The longest waiting, at most 500. */
-  readonly deliveries: readonly number[]
+  readonly ids: readonly number[]
+  /** That moment by the clock of the warehouse, to the microsecond. */
+  readonly asOf: string
 }
 
-/** Rooftops whose deliveries are due, the longest waiting first. */
-export async function readDue(pool: pg.Pool): Promise<DueRooftop[]> {
+/** Rooftops whose deliveries are due, the longest waiting first, without those that are named; 16, unless more are asked for.
+ *  Looks at one delivery of each rooftop, however many wait. */
+export async function readDue(
+  pool: pg.Pool,
+  except: readonly string[] = [],
+  atMost = rooftopsAtOnce,
+): Promise<DueRooftop[]> {
   const { rows } = await pool.query<DueRooftop>(
-    `select rooftop_id as "rooftopId", rooftop_uid as uid, deliveries
-     from (select distinct rooftop_id from ops.webhook_delivery where state = 'waiting' and due_at <= now()) as told
-     join core.rooftop using (rooftop_id)
-     cross join lateral (
-       select array_agg(delivery_id) as deliveries, min(due_at) as since
-       from (
-         select delivery_id, due_at from ops.webhook_delivery
-         where rooftop_id = told.rooftop_id and state = 'waiting' and due_at <= now()
-         order by due_at, delivery_id limit $1
-       ) as first
-     ) as due
-     where deliveries is not null
-     order by since`,
-    [deliveriesAtOnce],
+    `with recursive told as (
+       (select rooftop_id, due_at from ops.webhook_delivery
+        where state = 'waiting' order by rooftop_id, due_at limit 1)
+       union all
+       select next.* from told cross join lateral (
+         select rooftop_id, due_at from ops.webhook_delivery
+         where state = 'waiting' and rooftop_id > told.rooftop_id order by rooftop_id, due_at limit 1) as next
+     )
+     select rooftop_id as "rooftopId", rooftop_uid as uid from told join core.rooftop using (rooftop_id)
+     where due_at <= now() and rooftop_uid <> all($1::text[])
+     order by due_at limit $2`,
+    [except, atMost],
   )
-  return rows.map((row) => ({ ...row, deliveries: row.deliveries.map(Number) }))
+  return rows
 }
 
-/** Counts a failed attempt of those that still wait and are still due: they come again later, and in the end are given up. */
-export async function putOff(pool: pg.Pool, due: DueRooftop, reason: string): Promise<void> {
-  await pool.query(
-    `update ops.webhook_delivery set attempts = attempts + 1, issue = left($2, 400),
-       state = case when attempts + 1 >= $3 then 'failed' else state end,
-       due_at = now() + least(interval '15 minutes', interval '5 s' * power(2, least(attempts, 10)))
-     where delivery_id = any($1::bigint[]) and state = 'waiting' and due_at <= now()`,
-    [due.deliveries, reason, attemptsAtMost],
+/** The deliveries of a rooftop that are due now. */
+export async function readDeliveries(pool: pg.Pool, rooftopId: number): Promise<DueDeliveries> {
+  const { rows } = await pool.query<{ ids: string[]; asOf: string }>(
+    `select now()::text as "asOf", array(
+       select delivery_id from ops.webhook_delivery
+       where rooftop_id = $1 and state = 'waiting' and due_at <= now()
+       order by due_at, delivery_id limit $2) as ids`,
+    [rooftopId, deliveriesAtOnce],
   )
+  const { ids, asOf } = rows[0]!
+  return { ids: ids.map(Number), asOf }
+}
+
+/** Counts a failed attempt of those that still wait, and that the run has not put off itself. */
+export async function putOff(pool: pg.Pool, due: DueDeliveries, reason: string): Promise<void> {
+  await putOffDeliveries(pool, due.ids, reason, due.asOf)
 }

@@ -58,16 +58,31 @@ export async function readWebhooks(db: Db): Promise<WebhookMeter> {
       select rooftop_id, count(*)::int as waiting from ops.webhook_delivery where state = 'waiting' group by rooftop_id
     ), expected as (
       select distinct rooftop_id from ops.webhook_subscription
+    ), missed as (
+      ${missedCompletions(sourceNow)}
     )
     select rooftop_uid as uid, "lastAt", arrival, loading, coalesce(received, 0) as received, coalesce(duplicates, 0) as duplicates,
       coalesce(processed, 0) as processed, coalesce(kept, 0) as kept, coalesce(waiting, 0) as waiting,
-      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, coalesce((
-        select sum(missed) from mart.webhook_latency as day
-        where day.rooftop_id = core.rooftop.rooftop_id and webhook_date > (${sourceNow}::timestamptz)::date - 8), 0)::int as missed
+      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, coalesce(missed, 0) as missed
     from core.rooftop left join counted using (rooftop_id) left join open using (rooftop_id) left join expected using (rooftop_id)
+      left join missed using (rooftop_id)
     where coalesce(counted.rooftop_id, open.rooftop_id, expected.rooftop_id) is not null
     order by rooftop_uid`.execute(db)
   return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
+}
+
+/** As mart.webhook_latency counts them, which would look at every completion since the subscription. */
+function missedCompletions(sourceNow: Date) {
+  return sql`
+    select e.rooftop_id, count(*)::int as missed
+    from ops.webhook_subscription as s
+    join core.evaluation as e on e.rooftop_id = s.rooftop_id and e.completed_at > s.since
+      and e.completed_date_local > (${sourceNow}::timestamptz)::date - 8
+    where s.event = 'ON_COMPLETE' and e.completed_at < ${sourceNow}::timestamptz - interval '6 hours' and not exists (
+      select from ops.webhook_delivery as d
+      where d.eval_id = e.eval_id and d.source_received_at < e.completed_at + interval '6 hours'
+        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id))
+    group by e.rooftop_id`
 }
 
 async function unknown(db: Db): Promise<number> {

@@ -124,6 +124,9 @@ test.each([
   [['--pause', 'evaluations'], 'leave out streams'],
   [['--resume', '--from', '2024-01-01'], 'leave out streams'],
   [['evaluations', '--from', '2024-01-01', '--run', '3'], '--run goes with'],
+  [['--status', '--run', '7'], '--run goes with'],
+  [['--status', '--detach'], '--detach goes with'],
+  [['--pause', '--detach'], '--detach goes with'],
   [['--pause', '--run', 'x'], 'must be a whole number'],
   [['--pause', '--run', '77'], 'is no backfill that runs'],
 ])('backfill %j is refused with what to do', async (args, said) => {

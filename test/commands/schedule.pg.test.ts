@@ -16,10 +16,11 @@ for (const [signal, code] of [
 ] as const)
   test(`${signal} ends the scheduler with ${code}: no new fire, and the job at a clean checkpoint`, async () => {
     await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
-    const fault = { kind: 'slow', ms: 500 } as const
+    const fault = { kind: 'slow', ms: 5_000 } as const
     house.sandbox.faults.add({ match: { path: '/geteval' }, fault })
     const child = house.start(['schedule'])
-    await until(() => house.sandbox.requests.count('/geteval') > 0)
+    // A request counts once it is answered.
+    await until(() => house.sandbox.requests.count('/getevallist') > 0)
 
     child.kill(signal)
 

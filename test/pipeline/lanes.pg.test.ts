@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { keepWorking } from '#src/pipeline/keep-working.ts'
+import { repair } from '#src/pipeline/line.ts'
 import { runStreams } from '#src/pipeline/run.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { runNight } from '../support/nights.ts'
@@ -136,4 +137,28 @@ test('work whose message was lost from the queue is sent again', async () => {
   await working
   expect((await runsOf(house))[0]!.status).toBe('ok')
   expect(await faultsOf(house)).toEqual([])
+})
+
+test('of all open work only what the queue has lost is sent again, by one process at a time', async () => {
+  await using house = await lanesHouse()
+  const { pool } = house.database
+  const { context } = house
+  await detachedBackfill(house, context)
+  await pool.query(
+    `delete from pgboss.job where id = (select id from pgboss.job where data ->> 'stream' = 'evaluations' limit 1)`,
+  )
+  const other = await pool.connect()
+  await other.query('select pg_advisory_lock(7311, 0)')
+
+  const besideAnother = await repair(context, null)
+  await other.query('select pg_advisory_unlock(7311, 0)')
+  other.release()
+
+  expect(besideAnother).toBe(0)
+  expect(await repair(context, null)).toBe(1)
+  expect(await repair(context, null)).toBe(0)
+  const { rows } = await pool.query(
+    `select from pgboss.job where data ->> 'stream' = 'evaluations'`,
+  )
+  expect(rows).toHaveLength(2)
 })

@@ -60,6 +60,7 @@ export function impatient({ context, sandbox }: House): Partial<Context> {
     offerAll: queue.offerAll.bind(queue),
     replace: queue.replace.bind(queue),
     holders: queue.holders.bind(queue),
+    isHeld: queue.isHeld.bind(queue),
     drop: queue.drop.bind(queue),
     take: queue.take.bind(queue),
     touch: queue.touch.bind(queue),

@@ -4,6 +4,10 @@ import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { isProved, verifyStream } from '#src/pipeline/verify.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
+import { OutdatedError } from '#src/errors.ts'
+import { startDetached } from '#src/pipeline/run.ts'
+import { consumeHints } from '#src/webhook/consume.ts'
+import { putOff, readDeliveries, readDue } from '#src/webhook/due.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 import { minuteMs, now, openWebhookHouse, type WebhookHouse } from './webhook-house.ts'
 
@@ -188,4 +192,113 @@ test('while the source is down deliveries wait, and they are loaded once it is b
 
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
   expect(await receiver.rows('select quarantine_id from ops.quarantine')).toEqual([])
+})
+
+test('an evaluation that could not be read is never called quarantined: its delivery waits on', async () => {
+  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
+  const { house } = receiver
+  const rule = house.sandbox.faults.add({
+    match: { path: '/geteval', evalId: 1002 },
+    fault: { kind: 'status', status: 500 },
+  })
+  for (const evalId of [1002, 1006]) await receiver.post({ EvalID: evalId, DealerID: 101 })
+  await house.database.pool.query('update ops.webhook_delivery set attempts = 6')
+  const consumer = receiver.consume()
+
+  const standing = () =>
+    receiver.rows('select eval_id, state, outcome, attempts from ops.webhook_delivery order by 1')
+  await expect.poll(standing, { timeout: 30_000 }).toEqual([
+    { eval_id: 1002, state: 'waiting', outcome: null, attempts: 7 },
+    { eval_id: 1006, state: 'processed', outcome: 'inserted', attempts: 6 },
+  ])
+  await consumer.stop()
+  expect(rule.struck).toBeGreaterThan(0)
+  expect(await receiver.rows('select status from ops.run')).toEqual([{ status: 'partial' }])
+  expect(await receiver.rows('select error from ops.run_stream')).toEqual([
+    { error: expect.stringContaining('1 evaluation(s) could not be read') },
+  ])
+
+  rule.remove()
+  await receiver.rows('update ops.webhook_delivery set due_at = now()')
+  receiver.consume()
+  await receiver.settled()
+  expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
+})
+
+test('a run for a webhook takes on nothing of a backfill that is queued', async () => {
+  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
+  const { house } = receiver
+  const plan = { command: 'backfill', mode: 'backfill', lane: 'background', from: 0 } as const
+  const history = { ...plan, from: Date.UTC(2026, 1, 1) / 1000, until: null }
+  const { rooftops } = house.config
+  await startDetached(house.context, { plan: history, streams: [evaluations], rooftops })
+  await receiver.post({ EvalID: 1002, DealerID: 101 })
+  const consumer = receiver.consume()
+  const ended = "select status from ops.run where lane = 'event'"
+  await expect.poll(() => receiver.rows(ended), { timeout: 30_000 }).toEqual([{ status: 'ok' }])
+  await consumer.stop()
+
+  expect(
+    await receiver.rows('select lane, status, fence::int from ops.run order by run_id'),
+  ).toEqual([
+    { lane: 'background', status: 'running', fence: 0 },
+    { lane: 'event', status: 'ok', fence: 1 },
+  ])
+  const report = await house.night()
+  expect(report.status).toBe('ok')
+})
+
+test('what a run has put off itself does not count as its failure too', async () => {
+  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
+  const { pool } = receiver.house.database
+  for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
+  await pool.query("update ops.webhook_delivery set due_at = now() - interval '1 minute'")
+  const [told] = await readDue(pool, [])
+  const due = await readDeliveries(pool, told!.rooftopId)
+  await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
+
+  await putOff(pool, due, 'it failed')
+
+  expect([told!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
+  expect(
+    await receiver.rows('select eval_id, attempts from ops.webhook_delivery order by 1'),
+  ).toEqual([
+    { eval_id: 1001, attempts: 0 },
+    { eval_id: 1002, attempts: 1 },
+  ])
+})
+
+test('of the rooftops with deliveries that are due the longest waiting comes first, but for those named', async () => {
+  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
+  const { pool } = receiver.house.database
+  for (const [evalId, DealerID] of [
+    [1001, 101],
+    [1003, 102],
+    [1004, 102],
+  ])
+    await receiver.post({ EvalID: evalId, DealerID })
+  const uids = async (except: string[]) => (await readDue(pool, except)).map(({ uid }) => uid)
+  await pool.query("update ops.webhook_delivery set due_at = now() + interval '1 hour'")
+  expect(await uids([])).toEqual([])
+  await pool.query(
+    "update ops.webhook_delivery set due_at = now() - eval_id * interval '1 s' where eval_id <> 1003",
+  )
+
+  expect(await uids([])).toEqual(['rooftop-2', 'rooftop-1'])
+  expect(await uids(['rooftop-2'])).toEqual(['rooftop-1'])
+})
+
+test('a process that is older than the warehouse stops loading, and begins no run', async () => {
+  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
+  await receiver.post({ EvalID: 1002, DealerID: 101 })
+  await receiver.rows(
+    "insert into ops.schema_migration (version, name, checksum) values (9999, 'later', '')",
+  )
+
+  await expect(consumeHints(receiver.context)).rejects.toBeInstanceOf(OutdatedError)
+
+  expect(await receiver.rows('select run_id from ops.run')).toEqual([])
+  expect(await receiver.rows('select state, attempts from ops.webhook_delivery')).toEqual([
+    { state: 'waiting', attempts: 0 },
+  ])
 })

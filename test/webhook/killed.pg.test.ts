@@ -66,3 +66,28 @@ test('what serve answered for is loaded by the next one, though it was killed be
   expect(code).toBe(143)
   expect(stderr).not.toContain(secret)
 }, 180_000)
+
+test('a serve that is older than the warehouse ends with 1 instead of answering for what it cannot load', async () => {
+  const world = worldOf({ evaluations: [anEvaluation({ evalId: 1001 })] })
+  await using sandbox = await startSandbox({
+    world,
+    clock: new VirtualClock({ start: now, frozen: true }),
+  })
+  await using database = await createTestDatabase()
+  await using folder = await temporaryFolder()
+  const options = { sandbox: { now }, sync: { start: '2026-03-01' } }
+  const written = JSON.parse(configText(sandbox, database.url, options))
+  const config = { ...written, webhooks: { authHeaderValue: secret } }
+  await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
+  const { child, url } = await startServe(folder.path)
+  await database.pool.query(
+    "insert into ops.schema_migration (version, name, checksum) values (9999, 'later', '')",
+  )
+
+  const headers = { 'content-type': 'application/json', 'x-forecourt-token': secret }
+  const body = JSON.stringify({ EvalID: 1001, DealerID: 101 })
+  await fetch(`${url}/webhooks`, { method: 'POST', headers, body })
+
+  const { code, stderr } = await child.ended
+  expect([code, stderr]).toEqual([1, expect.stringContaining('restart it with the new version')])
+})

@@ -111,6 +111,7 @@ export function queueWith(queue: Queue, offer: Queue['offer']): Queue {
     offerAll: queue.offerAll.bind(queue),
     replace: queue.replace.bind(queue),
     holders: queue.holders.bind(queue),
+    isHeld: queue.isHeld.bind(queue),
     drop: queue.drop.bind(queue),
     take: queue.take.bind(queue),
     touch: queue.touch.bind(queue),

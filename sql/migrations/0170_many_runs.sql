@@ -1,0 +1,7 @@
+-- Webhooks make a run a minute, of which few are backfills: what looks for those, and what looks at the last days of deliveries,
+-- does not read all.
+create index run_background on ops.run (run_id) where lane = 'background';
+create index run_resumes on ops.run (resumes) where resumes is not null;
+create index run_event_ended on ops.run (finished_at) where lane = 'event';
+create index on ops.webhook_delivery (received_at);
+create index webhook_delivery_body on ops.webhook_delivery (received_at) where body is not null;

@@ -1,0 +1,105 @@
+import type pg from 'pg'
+import { expect, test, vi } from 'vitest'
+import { endOver } from '#src/pipeline/run-lock.ts'
+import { runToItsEnd } from '#src/pipeline/run.ts'
+import { startRun } from '#src/pipeline/start-run.ts'
+import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { until } from '../support/child.ts'
+import { openSecondContext, runNight } from '../support/nights.ts'
+import { history, lanesHouse, runsOf } from './lanes-house.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+/** Others have done all that was open, so long ago. */
+async function allDone(pool: pg.Pool, secondsAgo: number): Promise<void> {
+  const then = `clock_timestamp() - interval '${secondsAgo} seconds'`
+  await pool.query(`update ops.run_stream set status = 'ok', finished_at = ${then}`)
+  await pool.query(`update ops.run set started_at = ${then}`)
+}
+
+test('a run whose process died when others had done its work is ended, and one that lives or has just been at work is not', async () => {
+  await using house = await lanesHouse()
+  const { pool } = house.database
+  const { db, config } = house.context
+  const rooftops = await registerRooftops(db, config.rooftops)
+  const { lock } = await startRun(house.context, history(house, 'foreground'), rooftops, 0)
+  const status = async () => (await runsOf(house))[0]!.status
+  const endAndLook = async () => {
+    await endOver(db)
+    return await status()
+  }
+  // Right after its start the server tells of no process that it is dead.
+  await until(async () => {
+    const { rows } = await pool.query(
+      "select clock_timestamp() > pg_postmaster_start_time() + interval '6 seconds' as up",
+    )
+    return rows[0].up
+  })
+
+  await allDone(pool, 120)
+  expect(await endAndLook()).toBe('running')
+  lock!.release()
+  await until(async () => {
+    const { rows } = await pool.query(
+      "select from pg_locks where locktype = 'advisory' and classid = 7300",
+    )
+    return rows.length === 0
+  })
+  await allDone(pool, 30)
+  expect(await endAndLook()).toBe('running')
+  await pool.query("update ops.run_stream set status = 'waiting', finished_at = null")
+  await pool.query("update ops.run set started_at = now() - interval '1 day'")
+  expect(await endAndLook()).toBe('running')
+  await allDone(pool, 120)
+  await runNight(house.context)
+
+  expect((await runsOf(house)).map((run) => run.status)).toEqual(['ok', 'ok'])
+})
+
+/** Holds the end of a run back when its work is done; only the session of the gate may set a status meanwhile. */
+async function gateAtTheEnd(pool: pg.Pool) {
+  await pool.query(`
+    create function public.gate() returns trigger language plpgsql as $$ begin
+      if current_setting('test.is_gate', true) is distinct from 'yes' and exists (select from ops.run_stream)
+        and not exists (select from ops.run_stream where status in ('waiting', 'running')) then
+        perform pg_advisory_xact_lock(1, 1);
+      end if;
+      return null;
+    end $$`)
+  await pool.query(
+    'create trigger gate before update of status on ops.run for each statement execute function public.gate()',
+  )
+  const gate = await pool.connect()
+  await gate.query("select pg_advisory_lock(1, 1), set_config('test.is_gate', 'yes', false)")
+  const isReached = async () => {
+    const { rows } = await pool.query(
+      'select from pg_locks where not granted and classid = 1 and objid = 1',
+    )
+    return rows.length > 0
+  }
+  return { gate, isReached }
+}
+
+test.each([
+  ['paused', 'paused'],
+  ['ok', 'done'],
+] as const)(
+  'a run that somebody sets to %s while it ends is reported as %s',
+  async (status, end) => {
+    await using house = await lanesHouse()
+    await using second = await openSecondContext(house)
+    const { gate, isReached } = await gateAtTheEnd(house.database.pool)
+    const ended = runToItsEnd(second, history(house))
+    await until(isReached)
+    await gate.query('update ops.run set status = $1, finished_at = now()', [status])
+    await gate.query('select pg_advisory_unlock(1, 1)')
+
+    const came = await ended
+
+    gate.release(true)
+    expect(came.end).toBe(end)
+    expect(came.report.status).toBe('ok')
+    expect(came.report.finishedAt).not.toBeNull()
+    expect((await runsOf(house))[0]!.status).toBe(status)
+  },
+)
