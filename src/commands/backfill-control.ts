@@ -69,14 +69,14 @@ export async function requestToResume(session: Session, run: unknown): Promise<R
   const { config, log } = session
   const runId = runOf(run)
   const { db } = await session.warehouse('write')
-  const [old, ...others] = await findResumable(db, runId)
+  const [old, ...others] = await findResumable(db, runId, config.sync)
   if (old === undefined)
     throw new UsageError(
       `${runId === null ? 'No backfill was' : `Run ${runId} is no backfill that was`} paused, stopped or killed and not resumed since: "forecourt backfill --status" lists them.`,
     )
-  const also = others.filter(({ state }) => state === 'paused').map((other) => other.runId)
+  const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
   if (also.length > 0)
-    log.info(`run ${old.runId} goes on; paused still: ${also.join(', ')} (resume with --run)`)
+    log.info(`run ${old.runId} goes on; not at their end either: ${also.join(', ')} (--run <id>)`)
   const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
   const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
   if (gone.length > 0) log.warn(`no longer in the config, and left out: ${gone.join(', ')}`)

@@ -113,7 +113,7 @@ function standingOf(row: Row, left: number): BackfillStanding {
  *  long the history is. */
 async function windowsLeft(
   db: Db,
-  { runId, from, until }: Row,
+  { runId, from, until }: Pick<Row, 'runId' | 'from' | 'until'>,
   { windowHours, settleDays }: Config['sync'],
 ): Promise<number> {
   const edge = new Date((until - settleDays * daySeconds - windowHours * 3600) * 1000)
@@ -152,13 +152,19 @@ export interface Resumable {
   readonly from: number
   readonly until: number | null
   readonly oldestFirst: boolean
+  /** Windows: what another run has listed since is not among them. */
+  readonly left: number
 }
 
-/** The backfills that nobody goes on with: paused ones first, then those that were stopped or killed; the newest first. A run that
- *  was asked for by number may be any that has not come to its end. */
-export async function findResumable(db: Db, runId: number | null): Promise<Resumable[]> {
-  const { rows } = await sql<Omit<Resumable, keyof Arguments> & { arguments: Arguments }>`
-    select run_id as "runId", arguments, case when status = 'running' then 'dead' else status end as state
+/** The backfills that nobody goes on with: that with the most left first, then the paused ones, then the newest. A run that was
+ *  asked for by number may be any that has not come to its end. */
+export async function findResumable(
+  db: Db,
+  runId: number | null,
+  sync: Config['sync'],
+): Promise<Resumable[]> {
+  const { rows } = await sql<Stopped>`
+    select run_id as "runId", arguments, extract(epoch from source_started_at)::float8 as started, case when status = 'running' then 'dead' else status end as state
     from ops.run as chosen
     where lane = 'background'
       and (status in ('paused', 'stopped') or status = 'running' and not is_detached and not ${isHeld}
@@ -166,10 +172,20 @@ export async function findResumable(db: Db, runId: number | null): Promise<Resum
       and (${runId}::bigint is null or run_id = ${runId}::bigint)
       and not exists (select from ops.run as next where next.resumes = chosen.run_id)
     order by status = 'paused' desc, run_id desc`.execute(db)
-  return rows.map(({ runId: id, state, arguments: asked }) => {
-    const { streams, rooftops, from, until, oldestFirst } = asked
-    return { runId: id, state, streams, rooftops, from, until, oldestFirst: oldestFirst ?? false }
-  })
+  const found: Resumable[] = []
+  for (const { runId: id, state, started, arguments: asked } of rows) {
+    const { streams, rooftops, from, until, oldestFirst = false } = asked
+    const left = await windowsLeft(db, { runId: id, from, until: until ?? started }, sync)
+    found.push({ runId: id, state, streams, rooftops, from, until, oldestFirst, left })
+  }
+  return found.sort((a, b) => b.left - a.left)
+}
+
+interface Stopped {
+  readonly runId: number
+  readonly state: BackfillStanding['state']
+  readonly started: number
+  readonly arguments: Arguments
 }
 
 type Arguments = Pick<Resumable, 'streams' | 'rooftops' | 'from' | 'until' | 'oldestFirst'>

@@ -54,6 +54,21 @@ test('a backfill that is paused in the middle ends cleanly, and --resume goes on
   expect(await uncovered(house)).toMatch(/^\{\[/)
 })
 
+test('what is resumed is the run with the most left, not the one that others have finished', async () => {
+  await using house = await openScheduleHouse({})
+  await json(house, [...history, '--detach'])
+  await json(house, ['backfill', '--pause'])
+  await json(house, history)
+  const further = ['backfill', 'evaluations', '--from', '2024-01-01', '--to', '2024-02-01']
+  await json(house, [...further, '--detach'])
+  await house.database.pool.query(`update ops.run set status = 'stopped' where run_id = 3`)
+
+  const resumed = await json(house, ['backfill', '--resume'])
+
+  expect(resumed.document).toMatchObject({ runId: 4, status: 'ok' })
+  expect((await standings(house))[0]).toMatchObject({ runId: 4, resumes: 3 })
+})
+
 test('a detached backfill is paused before anybody took it, and nothing of it begins', async () => {
   await using house = await openScheduleHouse({})
   const detached = await json(house, [...history, '--detach'])
