@@ -27,6 +27,13 @@ export async function keepWorking(context: Context, working: Working): Promise<b
     registerRooftops(context.db, context.config.rooftops),
   )
   const clocks = new Clocks(context)
+  const told = new Set<number>()
+  const tell = ({ runId, command, lane }: Run) => {
+    // Webhooks tell of their runs themselves.
+    if (lane === 'event' || told.has(runId)) return
+    told.add(runId)
+    context.log.info({ runId, command, lane }, `works for run ${runId} (${command})`)
+  }
   const worked = work(context, {
     ...working,
     rooftops,
@@ -35,7 +42,10 @@ export async function keepWorking(context: Context, working: Working): Promise<b
     isDone: async () => false,
     keepAlive: async () => {},
     onSlice: async () => {},
-    onRun: async (run) => await clocks.measuredFor(run),
+    onRun: async (run) => {
+      tell(run)
+      await clocks.measuredFor(run)
+    },
   })
   return await Promise.race([worked.then(() => true), drained(context.signal)])
 }
