@@ -92,7 +92,7 @@ test('a login that was taken out of the config is told with what to type', async
 
   expect(code).toBe(0)
   expect(stdout).toContain(
-    `The login ${office.reader} is in bi_reader and was made by grant, but the config no longer names it. To take that away: drop role "${office.reader}";`,
+    `The login ${office.reader} is in bi_reader and was made by grant, but the config no longer names it ("forecourt grant --revoke-removed" shuts it out). To take that away: drop role "${office.reader}";`,
   )
 })
 
