@@ -5,6 +5,8 @@ import { type Import, importsOf, readSources } from './support/imports.ts'
 // Who may import whom: the rungs of the house. A room may import itself and what stands here; `type:` = as a type alone.
 const ground = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...ground]
+// What a stream is, not any one of them.
+const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(reach|record).ts']
 const upToPipeline = ['context', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
   values: [],
@@ -24,10 +26,10 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   archive: ['db', ...ground],
   access: ['db', ...ground],
   context: ['access', 'sources', 'contract', 'db', 'queue', 'rate', ...ground],
-  links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', 'src/streams/stream.ts'],
+  links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', ...kindsOfStream],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
-  pipeline: [...upToPipeline, 'erasure', 'src/streams/stream.ts'],
+  pipeline: [...upToPipeline, 'erasure', ...kindsOfStream],
   scheduler: [...upToPipeline, 'pipeline', 'retention', 'src/streams/all.ts'],
   webhook: [
     ...[...upToPipeline, 'pipeline', 'erasure', 'src/streams/all.ts'],

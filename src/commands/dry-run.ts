@@ -7,13 +7,11 @@ import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pi
 import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import type {
-  BatchStream,
-  EnrichmentStream,
-  SnapshotStream,
-  Stream,
-  WindowedStream,
-} from '../streams/stream.ts'
+import type { BatchStream } from '../streams/batch-stream.ts'
+import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
+import type { SnapshotStream } from '../streams/snapshot-stream.ts'
+import type { Stream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows } from '../values/window.ts'
 import type { Session } from './session.ts'

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type Person, RecordIssues, type Scrub } from '../streams/stream.ts'
+import { RecordIssues } from '../streams/record.ts'
+import type { Person, Scrub } from '../streams/windowed-stream.ts'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import { normaliseEvaluation } from '../streams/evaluations/normalise.ts'
 import { bodyHash } from '../values/content-hash.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../db/transaction.ts'
-import type { Person } from '../streams/stream.ts'
+import type { Person } from '../streams/windowed-stream.ts'
 import { digestOf, type Secret } from './digests.ts'
 import { emailsIn, type Needle, ownNeedlesOf } from './needles.ts'
 import { phonesIn } from './phone.ts'

@@ -1,4 +1,4 @@
-import type { Person } from '../streams/stream.ts'
+import type { Person } from '../streams/windowed-stream.ts'
 import {
   contactsOf,
   distinctNeedles,

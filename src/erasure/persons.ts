@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
-import type { Person } from '../streams/stream.ts'
+import type { Person } from '../streams/windowed-stream.ts'
 import { identify, needlesOf, ownNeedlesOf } from './needles.ts'
 import { parsed } from './scrub.ts'
 import type { ErasureWork, EvaluationKey } from './work.ts'

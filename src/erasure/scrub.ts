@@ -1,4 +1,4 @@
-import type { Scrub, WindowedStream } from '../streams/stream.ts'
+import type { Scrub, WindowedStream } from '../streams/windowed-stream.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { erasedMark } from './marks.ts'
 import { bothNeedles, type Needles, ownNeedlesOf, plainNeedles } from './needles.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { Person } from '../streams/stream.ts'
+import type { Person } from '../streams/windowed-stream.ts'
 import { digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
 import { contactsOf, type Needle, needlesOf, phraseWordsOf } from './needles.ts'
 import type { Erased } from './scrub.ts'

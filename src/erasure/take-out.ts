@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Tx } from '../db/transaction.ts'
-import type { Person } from '../streams/stream.ts'
+import type { Person } from '../streams/windowed-stream.ts'
 import { digestOf, digestOfPair, type Secret } from './digests.ts'
 import type { Findings, Found } from './find.ts'
 import { eraseLinks } from './links.ts'

@@ -1,5 +1,5 @@
 import { messageOf, SyncError, type Verdict } from '../errors.ts'
-import { RecordIssues } from '../streams/stream.ts'
+import { RecordIssues } from '../streams/record.ts'
 import type { Unavailable } from './link.ts'
 import { LockTimeout } from './lock.ts'
 

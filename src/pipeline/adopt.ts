@@ -1,5 +1,5 @@
 import type { Tx } from '../db/transaction.ts'
-import type { Known, WindowedStream } from '../streams/stream.ts'
+import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** Held by another rooftop of the group, which still shows it: not ours to read. */

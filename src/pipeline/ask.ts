@@ -1,11 +1,7 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
-import {
-  type EnrichmentStream,
-  type EnrichmentTask,
-  type Issue,
-  RecordIssues,
-} from '../streams/stream.ts'
+import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
+import { type Issue, RecordIssues } from '../streams/record.ts'
 import { hasAnswered } from './askable.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 

@@ -1,4 +1,4 @@
-import type { EnrichmentStream } from '../streams/stream.ts'
+import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
 import type { SliceJob } from './slice.ts'
 
 /** Whether the source has ever answered for the rooftop. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { BatchStream, BatchUnit } from '../streams/stream.ts'
+import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import { storable } from '../values/text.ts'
 import type { SliceJob } from './slice.ts'
 import { lockClass } from '../values/lock-classes.ts'

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
-import type { BatchStream, LookUp } from '../streams/stream.ts'
+import type { BatchStream, LookUp } from '../streams/batch-stream.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
 /** So many VINs without an answer are no longer about the VINs. */

@@ -1,4 +1,4 @@
-import type { BatchResult, BatchUnit } from '../streams/stream.ts'
+import type { BatchResult, BatchUnit } from '../streams/batch-stream.ts'
 
 /** The results of a batch held against what was asked, one to one by reference. */
 export interface Matched {

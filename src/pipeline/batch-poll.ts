@@ -1,7 +1,7 @@
 import { MissingAnswer } from '../contract/operation.ts'
 import type { Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
-import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/stream.ts'
+import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import {
   adoptBatches,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../db/transaction.ts'
-import type { BatchStream, NotAsked } from '../streams/stream.ts'
+import type { BatchStream, NotAsked } from '../streams/batch-stream.ts'
 import { storable } from '../values/text.ts'
 import { recordWarnings, type Warning } from './data-quality.ts'
 import type { SliceJob } from './slice.ts'

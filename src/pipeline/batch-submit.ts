@@ -3,7 +3,7 @@ import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { KeyBlocked } from '../sources/limiter.ts'
 import { TransportFault } from '../sources/http-fault.ts'
-import type { BatchStream, BatchUnit } from '../streams/stream.ts'
+import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import {
   batchSizeOf,
   endBatch,

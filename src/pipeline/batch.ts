@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { SyncError } from '../errors.ts'
-import type { BatchStream } from '../streams/stream.ts'
+import type { BatchStream } from '../streams/batch-stream.ts'
 import {
   batchesOfRun,
   endBatch,

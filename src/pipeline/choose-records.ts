@@ -1,4 +1,4 @@
-import type { Known, WindowedStream } from '../streams/stream.ts'
+import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import { parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin } from '../values/window.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { EnrichmentStream, EnrichmentTask } from '../streams/stream.ts'
+import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds } from '../values/window.ts'

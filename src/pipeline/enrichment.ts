@@ -4,10 +4,9 @@ import { SyncError } from '../errors.ts'
 import {
   type EnrichmentStream,
   type EnrichmentTask,
-  type Loaded,
-  type LoadOutcome,
   naturalKeyOf,
-} from '../streams/stream.ts'
+} from '../streams/enrichment-stream.ts'
+import type { Loaded, LoadOutcome } from '../streams/record.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { askable } from './askable.ts'

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
-import type { Known, WindowedStream } from '../streams/stream.ts'
+import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'

@@ -1,4 +1,4 @@
-import type { WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { earlierCertificates, idsDigest } from './certificate.ts'
 import type { DueScope, DueWindow } from './due.ts'
 import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'

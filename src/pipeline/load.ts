@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { copyInto } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
-import type { Merged, Origin, Row, RowSet, WindowedStream } from '../streams/stream.ts'
+import type { Row, RowSet } from '../streams/record.ts'
+import type { Merged, Origin, WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import type { Issue } from '../streams/stream.ts'
+import type { Issue } from '../streams/record.ts'
 
 export interface QuarantineEntry {
   readonly id: number

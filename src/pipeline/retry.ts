@@ -1,5 +1,5 @@
 import { inTransaction } from '../db/transaction.ts'
-import type { WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import { Drift } from './drift.ts'
 import type { ProvenPart } from './prove.ts'

@@ -3,7 +3,7 @@ import { scrubAnswer } from '../erasure/answer.ts'
 import { withoutWholes } from '../erasure/needles.ts'
 import { redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
-import type { EnrichmentStream } from '../streams/stream.ts'
+import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
 import { type Answer, readAnswer } from './ask.ts'
 import type { SliceJob } from './slice.ts'
 

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { AttemptReport } from '../sources/http.ts'
-import type { Sources, Stream } from '../streams/stream.ts'
+import type { Sources } from '../streams/reach.ts'
+import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Run } from './ledger.ts'
 

@@ -1,5 +1,5 @@
 import { inTransaction } from '../db/transaction.ts'
-import type { SnapshotStream } from '../streams/stream.ts'
+import type { SnapshotStream } from '../streams/snapshot-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import type { Context } from '../context.ts'
-import type { WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { suppressedAmong } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { capKnowledge, certify, learnCap } from './certificate.ts'
 import { chooseRecords, type Reading } from './choose-records.ts'
 import { Drift } from './drift.ts'

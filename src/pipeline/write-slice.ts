@@ -1,6 +1,6 @@
 import type { Tx } from '../db/transaction.ts'
 import { awaitErasures, erasedAt, type Suppressions } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { adopt } from './adopt.ts'

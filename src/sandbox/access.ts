@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AppraisalWire } from '../values/wire.ts'
 import { Refusal } from './refusal.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Rooftop } from './world-types.ts'
 
@@ -49,7 +49,7 @@ export function authorise({ key, rooftopUid }: Claim, world: World): Caller {
 /** The one key of the vehicle-data APIs: 401 when there is none, 403 when it is wrong [V §5]. */
 export function readVehicleDataClaim(
   { authorization }: IncomingHttpHeaders,
-  { vehicleDataKey }: Service,
+  { vehicleDataKey }: SandboxState,
 ): Claim {
   const nobody = { key: undefined, rooftopUid: null }
   if (!authorization)

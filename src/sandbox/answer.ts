@@ -9,7 +9,7 @@ import { fittingFields } from './fitting-fields.ts'
 import { Refusal } from './refusal.ts'
 import { type JsonObject, place } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 const keptBytes = 16_384
 
@@ -21,7 +21,7 @@ interface Reply {
 
 /** Answers one request to an endpoint: claim, fault, key, body, fields, endpoint, log, in that order. */
 export async function answerRequest(
-  service: Service,
+  service: SandboxState,
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -65,7 +65,7 @@ export function loggedPath(path: string): string {
 }
 
 function readBody(
-  { wire }: Service,
+  { wire }: SandboxState,
   { operation }: Endpoint,
   { body, headers, query }: FastifyRequest,
 ): RequestBody | Promise<RequestBody> {
@@ -75,7 +75,11 @@ function readBody(
   return encoding === 'form' ? readFormBody(body, type) : readJsonBody(body, type)
 }
 
-function claimOf(service: Service, { operation }: Endpoint, { headers }: FastifyRequest): Claim {
+function claimOf(
+  service: SandboxState,
+  { operation }: Endpoint,
+  { headers }: FastifyRequest,
+): Claim {
   return operation.service === 'vehicleData'
     ? readVehicleDataClaim(headers, service)
     : readClaim(headers, service.world, service.rendering.wire)
@@ -88,7 +92,7 @@ interface Arrived {
 }
 
 async function answerCall(
-  service: Service,
+  service: SandboxState,
   endpoint: Endpoint,
   arrived: Arrived,
   fault: Fault | undefined,
@@ -107,7 +111,7 @@ async function answerCall(
 }
 
 /** The text of a refusal where the document shows it, else where the wire settings say. */
-function errorBody({ wire }: Service, operation: Operation, { status, message }: Refusal) {
+function errorBody({ wire }: SandboxState, operation: Operation, { status, message }: Refusal) {
   const body: JsonObject = {}
   const isShown = operation.shownErrors.includes(status)
   place(body, isShown ? 'error' : wire[operation.service].error, message)
@@ -116,7 +120,7 @@ function errorBody({ wire }: Service, operation: Operation, { status, message }:
 
 /** Throws the refusal that the key, the region or the fields call for. */
 function callOf(
-  service: Service,
+  service: SandboxState,
   endpoint: Endpoint,
   { request, body, claim }: Arrived,
   fault: Fault | undefined,

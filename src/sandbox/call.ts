@@ -4,7 +4,7 @@ import type { Caller } from './access.ts'
 import type { CapOrder } from './faults.ts'
 import type { UploadedFile } from './request-body.ts'
 import type { Rendering } from './render.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 
 /** A call of the vehicle-data APIs whose key is good and whose fields fit. */
@@ -12,7 +12,7 @@ export interface VehicleCall<F = Record<string, unknown>> {
   readonly fields: F
   readonly files: readonly UploadedFile[]
   readonly now: Date
-  readonly service: Service
+  readonly service: SandboxState
 }
 
 /** An authorised call of the appraisal service. */

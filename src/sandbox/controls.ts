@@ -7,7 +7,7 @@ import { defaultLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { seededRandom } from './seeded-random.ts'
 import { readJsonBody } from './request-body.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import type { DeliveryPlan, WebhookEvent } from './webhooks.ts'
 
 // What a real service does by itself or by a press in its app; no part of the documented services.
@@ -85,7 +85,7 @@ function toDate(iso: string): Date {
 type Control = (body: unknown) => unknown
 
 /** The controls by method and path; what each answers is JSON. */
-function controlsOf(service: Service): Readonly<Record<string, Control>> {
+function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
   const { clock, faults, limits, requests, webhooks } = service
   return {
     'GET /clock': () => ({ now: clock.now() }),
@@ -120,7 +120,7 @@ function controlsOf(service: Service): Readonly<Record<string, Control>> {
 }
 
 /** Serves the controls under `/sandbox/`: JSON without a key, to this machine alone, not in the request log. */
-export function serveControls(app: FastifyInstance, service: Service): void {
+export function serveControls(app: FastifyInstance, service: SandboxState): void {
   for (const [name, control] of Object.entries(controlsOf(service))) {
     const [method, path] = name.split(' ') as [string, string]
     app.route({
@@ -166,7 +166,7 @@ function fitting<T>(schema: z.ZodType<T>, body: unknown): T {
 }
 
 /** Not beyond the years in which every date has its usual text. */
-function moveClock({ clock }: Service, move: z.infer<typeof clockMove>): void {
+function moveClock({ clock }: SandboxState, move: z.infer<typeof clockMove>): void {
   const target =
     'set' in move
       ? Date.parse(move.set)
@@ -188,7 +188,11 @@ function planOf({ lose, double, late, seed }: z.infer<typeof deliveryShares>): D
 }
 
 /** The deliveries that the event started: none when nobody has subscribed to it. */
-function fire({ world, clock, webhooks }: Service, event: WebhookEvent, body: unknown): unknown {
+function fire(
+  { world, clock, webhooks }: SandboxState,
+  event: WebhookEvent,
+  body: unknown,
+): unknown {
   const { evalid } = fitting(evaluationOnly, body)
   const evaluation = world.evaluation(evalid)
   if (evaluation === undefined || !isReadable(evaluation, clock.now()))

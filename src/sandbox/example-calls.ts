@@ -1,7 +1,7 @@
 import type { FieldValues, Operation, Region } from '../contract/operation.ts'
 import { fieldsAt, isReadable } from './lifecycle.ts'
 import { wireValues } from './openapi-fields.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Evaluation, Rooftop } from './world-types.ts'
 
@@ -35,7 +35,7 @@ export interface ExampleRequest {
 }
 
 /** Examples out of this world as it stands now: real keys, rooftops, evaluations and photos. */
-export function exampleCalls(service: Service): (operation: Operation) => ExampleCall {
+export function exampleCalls(service: SandboxState): (operation: Operation) => ExampleCall {
   const scenes = new Map<string, Scene | null>()
   const sceneIn = (region: Region | 'any'): Scene | null => {
     const known = scenes.get(region)
@@ -53,7 +53,10 @@ export function exampleCalls(service: Service): (operation: Operation) => Exampl
 }
 
 /** A key of the region with a rooftop and a completed evaluation that it reads; null in a world without keys. */
-export function findScene({ world, clock }: Service, region: Region | 'any' = 'any'): Scene | null {
+export function findScene(
+  { world, clock }: SandboxState,
+  region: Region | 'any' = 'any',
+): Scene | null {
   const now = clock.now()
   const keys = world.keys
     .filter((key) => region === 'any' || key.region === region)
@@ -90,7 +93,11 @@ function tellingEvaluation(
 }
 
 /** The operation's own example, about something that is there. */
-function exampleFields(operation: Operation, scene: Scene | null, { clock }: Service): FieldValues {
+function exampleFields(
+  operation: Operation,
+  scene: Scene | null,
+  { clock }: SandboxState,
+): FieldValues {
   const { example } = operation
   const evaluation = scene?.evaluation ?? null
   const user = needsUser(operation, scene) ? { user: scene!.key.user } : {}
@@ -110,7 +117,7 @@ function needsUser({ name }: Operation, scene: Scene | null): boolean {
 }
 
 function requestOf(
-  service: Service,
+  service: SandboxState,
   operation: Operation,
   { fields, scene }: { readonly fields: FieldValues; readonly scene: Scene | null },
 ): ExampleRequest {
@@ -139,14 +146,14 @@ function requestOf(
 
 /** Paths of the appraisal service are below /v1; those of the other begin with it. */
 export function baseUrlOf(
-  { origin, vehicleDataOrigin }: Service,
+  { origin, vehicleDataOrigin }: SandboxState,
   { service }: Pick<Operation, 'service'>,
 ): string {
   return service === 'appraisal' ? `${origin}/v1` : vehicleDataOrigin
 }
 
 function headersOf(
-  { wire, vehicleDataKey }: Service,
+  { wire, vehicleDataKey }: SandboxState,
   { service }: Operation,
   scene: Scene | null,
 ): Record<string, string> {

@@ -1,7 +1,7 @@
 import { findScene } from './example-calls.ts'
 import { curlCommand } from './example-commands.ts'
 import { codeBlock, type Html, html, table } from './page-html.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 interface Control {
   readonly method: string
@@ -44,7 +44,7 @@ function control(
 }
 
 /** What the real service does by itself: time, presses in its app, misfortune. */
-export function controlsSection(service: Service): Html {
+export function controlsSection(service: SandboxState): Html {
   const all = controls(findScene(service)?.evaluation?.evalId ?? 1001)
   const rows = all.map(({ method, path, does }) => [
     html`<span class="method ${method.toLowerCase()}">${method}</span>`,

@@ -6,7 +6,7 @@ import type { JsonSchema } from './json-schema.ts'
 import { type WireField, wireFields } from './openapi-fields.ts'
 import { effectTexts, operationGroups, serviceTitles } from './operation-groups.ts'
 import { codeBlock, type Content, type Html, html, table } from './page-html.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 /** The id of a heading, for links within the page. */
 export function anchorOf(name: string): string {
@@ -14,7 +14,7 @@ export function anchorOf(name: string): string {
 }
 
 /** Every operation in its group, each with an example that this sandbox answers. */
-export function operationsSection(service: Service): Html {
+export function operationsSection(service: SandboxState): Html {
   const exampleOf = exampleCalls(service)
   return html`<section id="operations" aria-labelledby="operations-title">
   <h2 id="operations-title">Operations</h2>

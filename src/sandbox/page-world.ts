@@ -1,11 +1,11 @@
 import { copyable, type Html, html, table } from './page-html.ts'
 import { samples } from './samples.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 const shownRooftops = 60
 
 /** Where both services are. */
-export function servicesSection({ origin, vehicleDataOrigin, wire }: Service): Html {
+export function servicesSection({ origin, vehicleDataOrigin, wire }: SandboxState): Html {
   const { authHeader, authPrefix } = wire.appraisal
   return html`<section id="services" aria-label="Services">
   <div class="cards">
@@ -26,7 +26,7 @@ export function servicesSection({ origin, vehicleDataOrigin, wire }: Service): H
 }
 
 /** Keys and rooftops to copy: they are made up. */
-export function keysSection({ world, vehicleDataKey }: Service): Html {
+export function keysSection({ world, vehicleDataKey }: SandboxState): Html {
   const { rooftops } = world
   const shown = rooftops.slice(0, shownRooftops)
   const keys = world.keys

@@ -7,7 +7,7 @@ import { pageScript } from './page-script.ts'
 import { pageStyle } from './page-style.ts'
 import { wireSection } from './page-wire.ts'
 import { keysSection, samplesSection, servicesSection } from './page-world.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 /** Lets the page run its own style and script, and load nothing at all. */
 export const pagePolicy = [
@@ -28,7 +28,7 @@ const icon =
   "<rect width='16' height='16' rx='4' fill='%230b5fae'/><path d='M5 12V4h6M5 8h5' stroke='white' stroke-width='2' fill='none'/></svg>"
 
 /** The page at the root of the sandbox: one document that asks for nothing else. */
-export function sandboxPage(service: Service): string {
+export function sandboxPage(service: SandboxState): string {
   const page = html`<!doctype html>
 <html lang="en-AU">
 <head>
@@ -60,7 +60,7 @@ ${wireSection(service.wire)}
   return page.text
 }
 
-function pageHeader({ world, clock }: Service): Html {
+function pageHeader({ world, clock }: SandboxState): Html {
   const time = clock.now().toISOString().slice(0, 19)
   return html`<header class="top"><div class="wrap">
   <h1>Forecourt <span>sandbox</span></h1>

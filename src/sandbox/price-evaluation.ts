@@ -5,7 +5,7 @@ import { fieldsAt } from './lifecycle.ts'
 import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
 import type { JsonObject } from './render.ts'
 import { scramble } from './seeded-random.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
 
 /** An evaluation with its prices, in whole units of the rooftop's currency. */
@@ -22,7 +22,7 @@ const kmInMile = 1.609_344
 
 /** The prices of an evaluation as it stands now. */
 export function priceEvaluation(
-  { world }: Pick<Service, 'world'>,
+  { world }: Pick<SandboxState, 'world'>,
   evaluation: Evaluation,
   now: Date,
 ): PricedEvaluation {
@@ -38,7 +38,7 @@ export function priceEvaluation(
 
 /** PricingAiPayload, field names verbatim [A §2]; asking for the reasoning begins it. */
 export function pricingPayload(
-  { reasoning }: Pick<Service, 'reasoning'>,
+  { reasoning }: Pick<SandboxState, 'reasoning'>,
   priced: PricedEvaluation,
   now: Date,
   withReasoning: boolean,

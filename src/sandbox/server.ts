@@ -22,7 +22,7 @@ import { RequestLog } from './request-log.ts'
 import { serveAbout } from './routes/about.ts'
 import { serveCheckPdfs } from './routes/checks.ts'
 import { servePhotoFiles } from './routes/photos.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 import { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
 
@@ -118,7 +118,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-function serviceOf(options: SandboxOptions): Service {
+function serviceOf(options: SandboxOptions): SandboxState {
   const { seed = 1, wire = defaultWire } = options
   const now = options.now ?? options.clock?.now() ?? new Date()
   const { rooftops = 6, evaluations = 2000, days = 90 } = options
@@ -153,7 +153,7 @@ function serviceOf(options: SandboxOptions): Service {
 const formBytes = 32 * 1024 * 1024
 const jsonBytes = 1024 * 1024
 
-function serverFor(service: Service, name: ServiceName): FastifyInstance {
+function serverFor(service: SandboxState, name: ServiceName): FastifyInstance {
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: jsonBytes,
@@ -216,7 +216,10 @@ function routeOf(name: ServiceName, path: string): string {
 }
 
 /** A call of something that is not there is logged too, so that a test can see it. */
-function logUnknown({ world, rendering, requests, clock }: Service, request: FastifyRequest): void {
+function logUnknown(
+  { world, rendering, requests, clock }: SandboxState,
+  request: FastifyRequest,
+): void {
   const { name, rooftopUid } = readClaim(request.headers, world, rendering.wire)
   const path = loggedPath(request.url)
   const { sent } = readJsonBody(request.body, request.headers['content-type'])

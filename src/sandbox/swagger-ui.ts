@@ -4,7 +4,7 @@ import path from 'node:path'
 import { findScene } from './example-calls.ts'
 import { isBearer } from './openapi.ts'
 import { html } from './page-html.ts'
-import type { Service } from './service.ts'
+import type { SandboxState } from './sandbox-state.ts'
 
 const folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
@@ -58,7 +58,7 @@ const viewerOptions = {
 }
 
 /** The script that starts the viewer, authorised with keys of this world already. */
-export function viewerScript(service: Service): string {
+export function viewerScript(service: SandboxState): string {
   const keys = { appraisal: appraisalKey(service), vehicleData: service.vehicleDataKey }
   return `const keys = ${JSON.stringify(keys)}
 // Fields of a form that the example leaves out start empty and are not sent: else the viewer fills them with guesses.
@@ -88,7 +88,7 @@ start()
 }
 
 /** As the viewer sends it: it knows the prefix of a bearer token, and no other. */
-function appraisalKey(service: Service): string | null {
+function appraisalKey(service: SandboxState): string | null {
   const { appraisal } = service.wire
   const value = findScene(service)?.key.value
   if (value === undefined) return null

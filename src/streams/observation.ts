@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { LoadOutcome } from './stream.ts'
+import type { LoadOutcome } from './record.ts'
 
 /** A table of prices that are never overwritten: of each key and price source one row is current. */
 export interface ObservationTable {

@@ -6,7 +6,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import { storable } from '../values/text.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { isGeneratedAccount } from './generated-account.ts'
-import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './stream.ts'
+import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './snapshot-stream.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
 interface ListedUser {

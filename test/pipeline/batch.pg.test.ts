@@ -5,7 +5,7 @@ import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { type SliceJob, Traffic } from '#src/pipeline/slice.ts'
 import { aRooftop } from '#src/sandbox/build-world.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
-import type { BatchStream } from '#src/streams/stream.ts'
+import type { BatchStream } from '#src/streams/batch-stream.ts'
 import { dayMs, type House } from '../support/nights.ts'
 import { rowsOf } from '../support/priced.ts'
 import {

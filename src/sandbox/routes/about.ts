@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { baseUrlOf, exampleCalls, findScene } from '../example-calls.ts'
 import { openApiDocument } from '../openapi.ts'
 import { pagePolicy, sandboxPage } from '../page.ts'
-import type { Service } from '../service.ts'
+import type { SandboxState } from '../sandbox-state.ts'
 import {
   type ViewerFile,
   viewerFile,
@@ -14,7 +14,7 @@ import {
 
 /** What the sandbox tells about itself, on both origins alike: the page at the root, the OpenAPI document and a viewer
  *  of it. Pages of this machine may call the services, so that the viewer reaches the other origin. */
-export function serveAbout(app: FastifyInstance, service: Service): void {
+export function serveAbout(app: FastifyInstance, service: SandboxState): void {
   admitLocalPages(app)
   app.get('/', (_request, reply) =>
     reply
@@ -30,7 +30,7 @@ export function serveAbout(app: FastifyInstance, service: Service): void {
   serveViewerFiles(app)
 }
 
-function describe(service: Service) {
+function describe(service: SandboxState) {
   const exampleOf = exampleCalls(service)
   const rooftopUid = findScene(service)?.rooftop.uid
   return openApiDocument({

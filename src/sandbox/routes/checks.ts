@@ -16,7 +16,7 @@ import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, place } from '../render.ts'
 import { samples } from '../samples.ts'
-import type { Service } from '../service.ts'
+import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
 
 type OnEvaluation = Call<{ readonly evalid: number }>
@@ -40,7 +40,7 @@ export const ppsrSearch = serve(searchPpsr, (call) => {
 })
 
 /** A search that fails uses nothing up; one beyond the vehicle's limit counts as a call of the day. */
-function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: Service): void {
+function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxState): void {
   if (vin === samples.auSearchFails.vin) throw new Refusal(400, 'The PPSR search failed')
   if (!limits.take(`ppsr at ${rooftopUid}`, limits.of.ppsrPerDay))
     throw new Refusal(429, 'Daily throttle: no more PPSR searches at this rooftop today')
@@ -60,7 +60,7 @@ export const carHistory = serve(runCarHistory, async (call) => {
   return renderCheck(check, names, service, service.clock.now())
 })
 
-async function runReport(subject: Subject, service: Service): Promise<VehicleCheck> {
+async function runReport(subject: Subject, service: SandboxState): Promise<VehicleCheck> {
   const { limits, checks, clock } = service
   if (!limits.take(`car history at ${subject.rooftopUid}`, limits.of.carHistoryPerDay))
     throw new Refusal(429, 'Daily throttle: no more Car History reports at this rooftop today')
@@ -115,7 +115,7 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
 })
 
 /** A report is not monitored itself: it has the status of the certificate that was there when it was made. */
-function statusOf(check: VehicleCheck, { checks }: Service, now: Date): WatchStatus {
+function statusOf(check: VehicleCheck, { checks }: SandboxState, now: Date): WatchStatus {
   const watched = check.kind === 'ppsr' ? check : (checks.certificateOf(check) ?? check)
   return watchStatusAt(watched, now)
 }
@@ -145,7 +145,7 @@ interface CheckNames {
 function renderCheck(
   check: VehicleCheck,
   names: CheckNames,
-  { origin }: Service,
+  { origin }: SandboxState,
   now: Date,
 ): JsonObject {
   const body: JsonObject = {}
@@ -162,7 +162,7 @@ export function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): stri
 }
 
 /** What the links lead to: 403 once the link has expired or when it is forged, 404 for a check that is not there. */
-export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: Service): void {
+export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: SandboxState): void {
   app.get<{
     Params: { kind: string; ref: string }
     Querystring: { expires?: string; signature?: string }

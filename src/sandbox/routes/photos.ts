@@ -6,7 +6,7 @@ import { decodeImage, type StoredImage } from '../images.ts'
 import { fieldsAt, isCreated, isVanished, showPhotos } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import { renderPhotos, renderRawPhotos } from '../render.ts'
-import type { Service } from '../service.ts'
+import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink } from '../signed-link.ts'
 import type { Evaluation, StoredPhoto } from '../world-types.ts'
 
@@ -150,7 +150,7 @@ function epochInstant(epoch: number): Date {
 }
 
 /** What the signed links lead to: the uploaded bytes, else a drawing with the photo's id; 403 once the link has expired. */
-export function servePhotoFiles(app: FastifyInstance, { clock, images }: Service): void {
+export function servePhotoFiles(app: FastifyInstance, { clock, images }: SandboxState): void {
   app.get<{
     Params: { evalId: string; file: string }
     Querystring: { expires?: string; signature?: string }

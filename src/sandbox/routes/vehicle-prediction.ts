@@ -8,7 +8,7 @@ import { type Prediction, predictionStatusAt } from '../jobs.ts'
 import { ageAt, averageKm, priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, place } from '../render.ts'
-import type { Service } from '../service.ts'
+import type { SandboxState } from '../sandbox-state.ts'
 
 /** Prices at once, in the currency of the vehicle's region; reasoning later [V §4 /v1/prediction]. */
 export const prediction = serveVehicleData(predictPrice, ({ fields, now, service }) => {
@@ -37,7 +37,7 @@ function predictDateOf(date: string | undefined, now: Date): Date {
 }
 
 /** Insights only where they were asked for: null until they are complete [A §2 reasoning]. */
-function renderPrediction(one: Prediction, { wire }: Service, now: Date): JsonObject {
+function renderPrediction(one: Prediction, { wire }: SandboxState, now: Date): JsonObject {
   const names = wire.vehicleData.prediction
   const { prices } = one
   const status = predictionStatusAt(one, now)

@@ -13,7 +13,7 @@ import { priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, place } from '../render.ts'
 import { avalanche } from '../seeded-random.ts'
-import type { Service } from '../service.ts'
+import type { SandboxState } from '../sandbox-state.ts'
 
 type GuideFields = z.infer<typeof getPriceGuide.fields>
 type BatchFields = z.infer<typeof submitPriceBatch.fields>
@@ -100,7 +100,10 @@ function inAnotherOrder<T>(items: readonly T[]): readonly T[] {
   return mixed.map(({ item }) => item)
 }
 
-function renderPriced({ reference, prices, currency, error }: PricedVehicle, { wire }: Service) {
+function renderPriced(
+  { reference, prices, currency, error }: PricedVehicle,
+  { wire }: SandboxState,
+) {
   const names = wire.vehicleData.priceBatch.poll
   const record: JsonObject = {}
   place(record, names.reference, reference)

@@ -1,4 +1,4 @@
-import type { Row, RowSet } from '../stream.ts'
+import type { Row, RowSet } from '../record.ts'
 
 // What of an evaluation differs between the stored rows and the ones that a record makes.
 

@@ -4,7 +4,7 @@ import {
   requiredEvaluationPaths,
 } from '../../contract/appraisal/shapes.ts'
 import { valueAt } from '../../values/json-path.ts'
-import { defineWindowedStream } from '../stream.ts'
+import { defineWindowedStream } from '../windowed-stream.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
 import { personOf, withoutPerson } from './person.ts'

@@ -1,7 +1,8 @@
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin } from '../../values/window.ts'
-import type { Merged, Origin, Row, RowSet } from '../stream.ts'
+import type { Row, RowSet } from '../record.ts'
+import type { Merged, Origin } from '../windowed-stream.ts'
 import { changedFields, sameRows } from './compare.ts'
 import type { EvaluationRecord } from './normalise.ts'
 

@@ -1,6 +1,6 @@
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import type { Person, Scrub } from '../stream.ts'
+import type { Person, Scrub } from '../windowed-stream.ts'
 import { evaluationOf } from './normalise.ts'
 
 // The customer in the body of an evaluation: where it stands, and the body without it.

@@ -1,7 +1,7 @@
 import { valueAt, firstName, type JsonPath } from '../../values/json-path.ts'
 import { moneyText } from '../../values/money.ts'
 import { storable } from '../../values/text.ts'
-import type { Issue } from '../stream.ts'
+import type { Issue } from '../record.ts'
 
 /** Takes typed values out of one record and collects what does not fit, with its JSON path. */
 export class Reader {

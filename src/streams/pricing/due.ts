@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueAsk, EnrichmentTask } from '../stream.ts'
+import type { DueAsk, EnrichmentTask } from '../enrichment-stream.ts'
 
 /** Days between two askings, by the days since completion; older ones are asked again only when they change. */
 const schedule: readonly (readonly [age: number, every: number])[] = [

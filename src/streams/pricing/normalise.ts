@@ -3,7 +3,7 @@ import { contentHash } from '../../values/content-hash.ts'
 import { moneyText } from '../../values/money.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
-import { type Issue, RecordIssues } from '../stream.ts'
+import { type Issue, RecordIssues } from '../record.ts'
 
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
 

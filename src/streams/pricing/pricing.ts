@@ -1,5 +1,6 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
-import { defineEnrichmentStream, type RecordWarning } from '../stream.ts'
+import { defineEnrichmentStream } from '../enrichment-stream.ts'
+import type { RecordWarning } from '../record.ts'
 import { daysUntilAgain, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
 import { observePrices } from './observe.ts'

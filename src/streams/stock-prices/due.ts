@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { BatchAsk, BatchUnit, NotAsked } from '../stream.ts'
+import type { BatchAsk, BatchUnit, NotAsked } from '../batch-stream.ts'
 import { decoderOf } from './look-ups.ts'
 
 /** A night that begins a little earlier than the last one finds everything due again. */

@@ -4,7 +4,8 @@ import type { Tables } from '../../db/tables.ts'
 import { SyncError } from '../../errors.ts'
 import type { CallOptions } from '../../sources/appraisal/calls.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { LookUp, Sources } from '../stream.ts'
+import type { LookUp } from '../batch-stream.ts'
+import type { Sources } from '../reach.ts'
 
 type Region = Pick<RooftopRow, 'region'>
 

@@ -1,5 +1,5 @@
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { BatchSettings } from '../stream.ts'
+import type { BatchSettings } from '../batch-stream.ts'
 
 /** The six GCC countries by their currency [V §1]. */
 const gccCountries: Readonly<Record<string, string>> = {

@@ -3,7 +3,8 @@ import type { Tables } from '../../db/tables.ts'
 import { contentHash } from '../../values/content-hash.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { type ObservationTable, observeAll } from '../observation.ts'
-import type { BatchAnswer, BatchLoaded, RecordWarning } from '../stream.ts'
+import type { BatchAnswer, BatchLoaded } from '../batch-stream.ts'
+import type { RecordWarning } from '../record.ts'
 import type { StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {

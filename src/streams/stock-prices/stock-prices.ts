@@ -1,6 +1,6 @@
 import { MissingAnswer } from '../../contract/operation.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
-import { type BatchUnit, defineBatchStream } from '../stream.ts'
+import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
 import { countOnHand, dueUnits, unitsNotAsked } from './due.ts'
 import { decodeVin, keepDecoded, vinsToDecode } from './look-ups.ts'
 import { marketOf, refusalOf } from './market.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
-import type { LoadOutcome, RecordWarning } from '../stream.ts'
+import type { LoadOutcome, RecordWarning } from '../record.ts'
 import { insertChecks } from './insert-checks.ts'
 import { type KnownCheck, knownChecks } from './known-checks.ts'
 import { keyOf, onePerCheck, type PastAnswer, type Told, watchPeriodMs } from './past-answer.ts'

@@ -5,7 +5,7 @@ import { parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { RecordIssues } from '../stream.ts'
+import { RecordIssues } from '../record.ts'
 
 export type CheckKind = 'ppsr' | 'car_history'
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { EnrichmentSettings } from '../stream.ts'
+import type { EnrichmentSettings } from '../enrichment-stream.ts'
 
 /**
  * Calls that a run did not need: asking all three of every evaluation that may have new checks, or whose vehicle has some,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
-import type { RecordWarning } from '../stream.ts'
+import type { RecordWarning } from '../record.ts'
 import type { KnownCheck } from './known-checks.ts'
 
 /** What an answer said of the watch of a check that is known. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { mergeEvaluation } from '#src/streams/evaluations/merge.ts'
-import type { Merged, Row, RowSet } from '#src/streams/stream.ts'
+import type { Row, RowSet } from '#src/streams/record.ts'
+import type { Merged } from '#src/streams/windowed-stream.ts'
 import { goldenRecord, sydney } from '../../support/golden-evaluation.ts'
 
 const fetchedAt = new Date('2026-03-06T02:00:00Z')

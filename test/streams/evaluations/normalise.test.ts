@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { normaliseEvaluation } from '#src/streams/evaluations/normalise.ts'
-import { type Issue, RecordIssues } from '#src/streams/stream.ts'
+import { type Issue, RecordIssues } from '#src/streams/record.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { goldenBody, goldenRecord, sydney } from '../../support/golden-evaluation.ts'
 

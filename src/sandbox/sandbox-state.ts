@@ -11,8 +11,8 @@ import type { RequestLog } from './request-log.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
 
-/** All that answering takes: the world, its clock, and what callers have left behind. */
-export interface Service {
+/** The state of a sandbox, all that answering takes: the world, its clock, and what callers have left behind. */
+export interface SandboxState {
   readonly world: World
   readonly clock: VirtualClock
   readonly wire: WireSettings

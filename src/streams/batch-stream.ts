@@ -1,0 +1,130 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../db/tables.ts'
+import type { CallOptions } from '../sources/appraisal/client.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Sources } from './reach.ts'
+import type { Loaded, RecordWarning } from './record.ts'
+
+/** The settings of the config that batch streams go by. */
+export interface BatchSettings {
+  readonly vehicleData: { readonly apiKey: string | null }
+  readonly prices: { readonly batchSize: number; readonly market: string | null }
+}
+
+/** A unit on hand as a batch asks about it. Its stock number is the reference that its result comes back under. */
+export interface BatchUnit {
+  readonly stockNo: string
+  readonly vin: string | null
+  readonly adcode: string | null
+  readonly odometerKm: number | null
+}
+
+/** What is due in a run. */
+export interface BatchAsk {
+  readonly runId: number
+  /** The source's clock when the run began. */
+  readonly sourceStart: Date
+  readonly limit: number
+  /** Also what was answered lately, because somebody asks for it now. */
+  readonly again: boolean
+}
+
+/** What the service knows of a VIN. */
+export interface LookUp {
+  readonly vin: string
+  readonly outcome: 'decoded' | 'unknown'
+  readonly adcode: string | null
+  /** The source's time of the answer, where it told. */
+  readonly at: Date | null
+}
+
+/** An entry of the results of a batch. */
+export interface BatchResult<R = unknown> {
+  readonly reference: string | null
+  readonly record: R
+}
+
+/** A batch as a poll finds it. */
+export interface BatchProgress<R = unknown> {
+  /** From 0 to 100. */
+  readonly percent: number
+  /** In any order; null until it is complete. */
+  readonly results: readonly BatchResult<R>[] | null
+  readonly text: string
+  /** The source's time of the answer, where it told. */
+  readonly at: Date | null
+}
+
+/** A result that has found its unit. */
+export interface BatchAnswer<R = unknown> {
+  readonly unit: BatchUnit
+  readonly record: R
+  /** The source's time of the answer. */
+  readonly at: Date
+}
+
+/** What a result did to the warehouse; `failed`: it says why there are no prices. */
+export interface BatchLoaded extends Loaded {
+  readonly priced: 'priced' | 'failed'
+}
+
+/** A unit, or the rooftop itself, that is not asked about. */
+export interface NotAsked extends RecordWarning {
+  /** The stock number; the rooftop's uid where it is about all of them. */
+  readonly naturalKey: string
+}
+
+/**
+ * A stream that asks about all units on hand at once, in batches that the source works through while it is polled.
+ * `R` is a result as the stream has normalised it. The ledger of batches, their sizes, payloads and reports are the pipeline's.
+ */
+export interface BatchStream<R = unknown> {
+  readonly kind: 'batch'
+  readonly name: string
+  /** Key of the results in `raw.payload`. */
+  readonly endpoint: string
+  /** Between two polls, and how long a batch may stand still. */
+  readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
+  /** Why nothing is asked for the rooftop, and what to do; null: it is. */
+  refusal(rooftop: RooftopRow, settings: BatchSettings): string | null
+  countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number>
+  /** VINs to look up before the units are asked about: each once, one in vain again after a while by the clock of `keepLookUps`. */
+  lookUpsDue(db: Kysely<Tables>, rooftop: RooftopRow, limit: number, now: Date): Promise<string[]>
+  lookUp(sources: Sources, rooftop: RooftopRow, vin: string, options: CallOptions): Promise<LookUp>
+  keepLookUps(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    lookUps: readonly LookUp[],
+    now: Date,
+  ): Promise<void>
+  /** By stock number; nothing that is in an open batch, and nothing twice in a run. */
+  due(db: Kysely<Tables>, rooftop: RooftopRow, ask: BatchAsk): Promise<BatchUnit[]>
+  /** Units on hand that cannot be asked about, each with its reason. */
+  notAsked(db: Kysely<Tables>, rooftop: RooftopRow): Promise<NotAsked[]>
+  /** Gives the id that the batch is polled by. MissingAnswer when the answer holds none. */
+  submit(
+    sources: Sources,
+    rooftop: RooftopRow,
+    batch: { readonly batchNo: number; readonly units: readonly BatchUnit[] },
+    settings: BatchSettings,
+    options: CallOptions,
+  ): Promise<string>
+  /** MissingAnswer when the answer does not hold what the wire settings say. */
+  poll(
+    sources: Sources,
+    batch: { readonly batchNo: number; readonly batchId: string },
+    options: CallOptions,
+  ): Promise<BatchProgress<R>>
+  /** Writes what differs and tells of each answer what that was, in order. */
+  load(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    answers: readonly BatchAnswer<R>[],
+    runId: number,
+  ): Promise<BatchLoaded[]>
+}
+
+/** Declares a batch stream; the result's type stays inside the stream's own files. */
+export function defineBatchStream<R>(stream: Omit<BatchStream<R>, 'kind'>): BatchStream {
+  return { kind: 'batch', ...stream } as unknown as BatchStream
+}

@@ -1,0 +1,35 @@
+export type Row = Readonly<Record<string, unknown>>
+
+/** Rows of one record by table, e.g. `core.photo`. */
+export type RowSet = Readonly<Record<string, readonly Row[]>>
+
+/** A place in a record that does not fit, and why. Never the value: it may be a customer's. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** A record that does not fit: goes to quarantine with every issue; the others land. */
+export class RecordIssues extends Error {
+  override readonly name = 'RecordIssues'
+  readonly issues: readonly Issue[]
+  constructor(issues: readonly Issue[]) {
+    super(issues.map((issue) => `${issue.path}: ${issue.message}`).join('; '))
+    this.issues = issues
+  }
+}
+
+/** What of a record contradicts itself or the document, though it fits. Facts, never a customer's data. */
+export interface RecordWarning {
+  /** Name of the check, e.g. `entry-date-disagrees`. */
+  readonly check: string
+  readonly detail: string
+}
+
+export type LoadOutcome = 'inserted' | 'updated' | 'unchanged'
+
+/** What an answer did to the warehouse. */
+export interface Loaded {
+  readonly outcome: LoadOutcome
+  readonly warnings: readonly RecordWarning[]
+}

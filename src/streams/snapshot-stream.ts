@@ -1,0 +1,45 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../db/tables.ts'
+import type { CallOptions } from '../sources/appraisal/client.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import type { Sources } from './reach.ts'
+import type { Issue } from './record.ts'
+
+export interface SnapshotPayload {
+  readonly naturalKey: string
+  readonly text: string
+  readonly fetchedAt: Date
+}
+
+export interface LoadCounts {
+  readonly listed: number
+  readonly inserted: number
+  readonly updated: number
+  readonly unchanged: number
+}
+
+export interface Rejected {
+  readonly naturalKey: string
+  readonly issues: readonly Issue[]
+  readonly payload: string
+}
+
+/** A stream that is one short list, read whole once a run for each dealer group. */
+export interface SnapshotStream {
+  readonly kind: 'snapshot'
+  readonly name: string
+  readonly endpoint: string
+  read(sources: Sources, rooftop: RooftopRow, options: CallOptions): Promise<SnapshotPayload[]>
+  /** Brings the tables to what the payloads say; writes what differs and nothing else. */
+  load(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    payloads: readonly SnapshotPayload[],
+    wire: AppraisalWire,
+  ): Promise<{ counts: LoadCounts; rejected: readonly Rejected[] }>
+}
+
+export function defineSnapshotStream(stream: Omit<SnapshotStream, 'kind'>): SnapshotStream {
+  return { kind: 'snapshot', ...stream }
+}

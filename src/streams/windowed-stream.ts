@@ -1,0 +1,140 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../db/tables.ts'
+import type { CallOptions, FetchedEvaluation } from '../sources/appraisal/client.ts'
+import type { EvaluationList } from '../sources/appraisal/evaluation-list.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { Window } from '../values/window.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import type { ListSources } from './reach.ts'
+import type { RecordWarning, Row, RowSet } from './record.ts'
+
+/** Where and when a payload was read. */
+export interface Origin {
+  readonly fetchedAt: Date
+  readonly runId: number
+  /** The window whose list named the record; null: it came by itself. */
+  readonly listedIn: Window | null
+  /** When its customer was erased; left out or null: they were not. */
+  readonly erasedAt?: Date | null
+}
+
+/** Whom a record names: personal data. */
+export interface Person {
+  readonly name: string | null
+  readonly phone: string | null
+  readonly email: string | null
+  readonly address: string | null
+  readonly suburb: string | null
+  readonly plate: string | null
+}
+
+/** How a person is taken out of a payload. */
+export interface Scrub {
+  /** A text, or a number that may be one, without the person. */
+  readonly redact: {
+    (text: string): string
+    (value: string | number): string | number
+  }
+  /** What stands in a field of the customer's from now on, by its place; undefined leaves it out. null: the fields stay, since
+   *  the customer is another one. */
+  readonly blank: ((place: string, value: unknown) => unknown) | null
+}
+
+export interface Merged {
+  /** stale: older than what is stored, which stays. */
+  readonly outcome: 'inserted' | 'updated' | 'unchanged' | 'stale'
+  /** Of every table named here, all rows of the record from now on; only with `inserted` and `updated`. */
+  readonly rows?: RowSet
+}
+
+/** What the warehouse knows of a listed record, enough to decide whether to read it again. */
+export interface Known {
+  readonly id: number
+  readonly rooftopId: number
+  readonly updatedAt: Date
+  /** Where it stands among the windows. */
+  readonly entryAt: Date
+  readonly createdAt: Date
+  /** The instant that ageing counts from. */
+  readonly bornAt: Date
+  readonly gone: boolean
+}
+
+/**
+ * A stream whose source lists what was created in a window and answers for one record at a time.
+ * `R` is a record as the stream has normalised it. Nothing here writes; the pipeline does.
+ */
+export interface WindowedStream<R = unknown> {
+  readonly kind: 'windowed'
+  readonly name: string
+  /** Key of the record's payloads in `raw.payload`. */
+  readonly endpoint: string
+  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. */
+  readonly tables: readonly (keyof Tables & string)[]
+  /** Tables of other streams with the same key: their rows follow the record to another rooftop, and nothing else. */
+  readonly followers: readonly (keyof Tables & string)[]
+  readonly idColumn: string
+  /** JSON paths that the document names, and those it says are always there: for the drift report. */
+  readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
+
+  list(
+    sources: ListSources,
+    rooftop: RooftopRow,
+    range: { from: number; until: number | null },
+    options: CallOptions,
+  ): Promise<EvaluationList>
+  hydrate(
+    sources: ListSources,
+    rooftop: RooftopRow,
+    id: number,
+    options: CallOptions,
+  ): Promise<FetchedEvaluation>
+  /** Pure. RecordIssues when it does not fit. `body` is the parsed payload. */
+  normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire): R
+  /** The numeric dealership that the payload names, where it names one. */
+  dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
+  /** Whom the payload names as its customer. */
+  personOf(body: unknown, id: number, wire: AppraisalWire): Person
+  /** Pure. The parsed payload without the person, so that it makes the same facts. */
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, scrub: Scrub): unknown
+  /** What of a record contradicts itself or the document, though it fits. */
+  warnings(record: R): readonly RecordWarning[]
+  /** The part of the parsed payload that the drift report walks. */
+  recordOf(body: unknown, id: number): unknown
+  /** When the record was created as the list sees it. */
+  entryAt(record: R): Date
+  /** Finds or makes what the records point at (salespeople), in the load's transaction. */
+  resolve(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    records: readonly R[],
+    wire: AppraisalWire,
+  ): Promise<(record: R) => Row>
+  /** Pure. What the stored rows and a record make together. */
+  merge(stored: RowSet | null, record: R, links: Row, rooftop: RooftopRow, origin: Origin): Merged
+  /** Pure. A replayed history on top of stored versions whose payloads are no longer kept. */
+  rebase(stored: RowSet | null, folded: RowSet): RowSet
+
+  known(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[]): Promise<Known[]>
+  /** Ids that are stored, not gone, and belong to the half-open window. */
+  knownWithin(db: Kysely<Tables>, rooftop: RooftopRow, from: Date, until: Date): Promise<number[]>
+  /** Ids that were stored, and not gone before `goneAfter`: for `verify`. */
+  storedWithin(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    within: {
+      readonly from: Date
+      readonly until: Date
+      readonly goneAfter: Date
+      readonly of: 'rooftop' | 'group'
+    },
+  ): Promise<number[]>
+  /** Moves records to the time at which the list shows them. */
+  place(db: Kysely<Tables>, rooftop: RooftopRow, times: ReadonlyMap<number, Date>): Promise<void>
+  markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>
+}
+
+/** Declares a windowed stream; the record's type stays inside the stream's own file. */
+export function defineWindowedStream<R>(stream: Omit<WindowedStream<R>, 'kind'>): WindowedStream {
+  return { kind: 'windowed', ...stream } as unknown as WindowedStream
+}
