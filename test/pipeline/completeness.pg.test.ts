@@ -25,7 +25,7 @@ test(
       ...(seed === undefined ? {} : { seed: Number(seed) }),
     })
   },
-  60_000 + numRuns * 20_000,
+  60_000 + numRuns * 40_000,
 )
 
 async function proves(scenario: Scenario): Promise<void> {
