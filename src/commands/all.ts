@@ -1,5 +1,6 @@
 import { api } from './api.ts'
 import { backfill } from './backfill.ts'
+import { bench } from './bench.ts'
 import { check } from './check.ts'
 import type { CommandDefinition } from './command.ts'
 import { demo } from './demo.ts'
@@ -50,4 +51,5 @@ export const allCommands: readonly CommandDefinition[] = [
   api,
   warehouse,
   sandbox,
+  bench,
 ]

@@ -1,0 +1,55 @@
+import { availableParallelism, cpus } from 'node:os'
+import type { BenchReport, BenchRequest } from '#src/commands/bench.ts'
+import { UsageError } from '#src/errors.ts'
+import { type BenchCase, type CaseResult, runCase } from './bench-case.ts'
+import { firstLoad } from './cases/first-load.ts'
+import { memory } from './cases/memory.ts'
+import { idleNight, largeNight } from './cases/nights.ts'
+import { farSource, quietNight } from './cases/requests.ts'
+import { storeBare, storeCopy, storeMultiRow, storeRowByRow } from './cases/store.ts'
+import { unchanged, unchangedWal } from './cases/unchanged.ts'
+import { fourWorkers, twoWorkers } from './cases/workers.ts'
+import { firstRequests, statements, unchangedRows } from './cases/counted.ts'
+import { csvTyped } from './cases/csv-typed.ts'
+import { csvCopy, csvWarehouse } from './cases/csv-warehouse.ts'
+import { marts } from './cases/marts.ts'
+import { storePeer } from './cases/peer.ts'
+import { sandboxGeteval } from './cases/sandbox-geteval.ts'
+import { resultChart } from './chart.ts'
+import { resultTable } from './table.ts'
+
+const cases: readonly BenchCase[] = [
+  ...[storeCopy, storeBare, storeMultiRow, storeRowByRow, storePeer, firstLoad, unchanged],
+  ...[unchangedWal, unchangedRows, firstRequests, quietNight, statements],
+  ...[farSource, twoWorkers, fourWorkers, idleNight, largeNight, memory],
+  ...[csvTyped, csvWarehouse, csvCopy, marts, sandboxGeteval],
+]
+
+const names = cases.map(({ name }) => name)
+
+/** Runs the cases that are asked for, one after the other. Rejects with UsageError for a name that is none. */
+export async function bench(
+  request: BenchRequest,
+  tell: (line: string) => void,
+): Promise<BenchReport> {
+  const unknown = request.cases.filter((name) => !names.includes(name))
+  if (unknown.length > 0)
+    throw new UsageError(`There is no case ${unknown.join(', ')}. Cases: ${names.join(', ')}.`)
+  const wanted = cases
+    .filter(({ name }) => request.cases.length === 0 || request.cases.includes(name))
+    .filter(({ counted = false }) => counted || !request.counted)
+
+  const results: CaseResult[] = []
+  for (const one of wanted) {
+    tell(`${one.name}: ${one.what}; reference: ${one.referenceWhat}`)
+    results.push(await runCase(one, { quick: request.quick }))
+  }
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
+  return {
+    document: { at: new Date().toISOString(), quick: request.quick, ...machine, cases: results },
+    table: resultTable(results),
+    svg: resultChart(results),
+    // Seconds tell of the machine too; what is counted does not.
+    exitCode: results.some(({ counted, met }) => counted && !met) ? 1 : 0,
+  }
+}
