@@ -120,7 +120,8 @@ function walk(value: unknown, place: Place): void {
 }
 
 function walkFields(record: object, place: Place): void {
-  for (const [key, value] of Object.entries(record)) walk(value, place.field(key))
+  for (const key of Object.keys(record))
+    walk((record as Record<string, unknown>)[key], place.field(key))
 }
 
 function typeOf(value: unknown): JsonType {

@@ -1,4 +1,5 @@
 import type { Dispatcher, FormData } from 'undici'
+import { onAbort } from '../values/on-abort.ts'
 import { type AnswerHeaders, BodyTooLarge } from './http-body.ts'
 import { TransportFault } from './http-fault.ts'
 
@@ -51,14 +52,13 @@ export async function exchange(
     () => collector.end(new DeadlineExceeded(limits.timeoutMs)),
     limits.timeoutMs,
   )
-  const onAbort = (event: Event) => collector.end((event.target as AbortSignal).reason)
-  for (const signal of limits.signals) signal?.addEventListener('abort', onAbort)
+  const leave = onAbort(limits.signals, (reason) => collector.end(reason))
   try {
     pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, collector)
     return await promise
   } finally {
     clearTimeout(timer)
-    for (const signal of limits.signals) signal?.removeEventListener('abort', onAbort)
+    leave()
   }
 }
 

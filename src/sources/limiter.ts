@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit'
+import { onAbort } from '../values/on-abort.ts'
 import { sleep } from '../values/sleep.ts'
 import { Pace, usedShare } from './pace.ts'
 import { Turns } from './turns.ts'
@@ -128,12 +129,11 @@ export class KeyLimiter implements LimitedKey {
   ): Promise<T> {
     for (const signal of signals) signal?.throwIfAborted()
     const cancelled = Promise.withResolvers<never>()
-    const onAbort = (event: Event) => cancelled.reject((event.target as AbortSignal).reason)
-    for (const signal of signals) signal?.addEventListener('abort', onAbort)
+    const leave = onAbort(signals, cancelled.reject)
     try {
       return await Promise.race([this.#limit(() => this.#start(fn, signals)), cancelled.promise])
     } finally {
-      for (const signal of signals) signal?.removeEventListener('abort', onAbort)
+      leave()
     }
   }
 

@@ -39,9 +39,10 @@ function splitPath(
   template: string,
   fields: FieldValues,
 ): { readonly path: string; readonly rest: FieldValues } {
-  const named = pathFields(template)
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(fields[name])),
+  const named = template.includes('{') ? pathFields(template) : []
+  const path = named.reduce(
+    (filled, name) => filled.replace(`{${name}}`, () => encodeURIComponent(String(fields[name]))),
+    template,
   )
   const rest = Object.entries(fields).filter(
     ([name, value]) => value !== undefined && !named.includes(name),

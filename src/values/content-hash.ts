@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Query strings of links: they are signed anew at every read and expire [A §2]. */
 const signedPart = /(https?:\\?\/\\?\/[^"?\s]+)\?[^"\s]*/g
 
 /** sha256 of a body without what changes at every read. Hashed before parsing: an unchanged body costs a hash and nothing else. */
 export function bodyHash(text: string): Buffer {
-  return createHash('sha256').update(text.replaceAll(signedPart, '$1')).digest()
+  return hash('sha256', text.replaceAll(signedPart, '$1'), 'buffer')
 }
 
 /** sha256 of normalised content. The caller builds the value with its keys always in the same order. */
 export function contentHash(content: unknown): Buffer {
-  return createHash('sha256').update(JSON.stringify(content)).digest()
+  return hash('sha256', JSON.stringify(content), 'buffer')
 }

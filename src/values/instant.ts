@@ -4,6 +4,11 @@ const zoneless = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?
 
 /** A date (midnight UTC) or an ISO instant with a zone designator; null when it is neither or does not exist (31 February). */
 export function parseInstant(text: string): Date | null {
+  if (text.length === 24) {
+    // As JavaScript writes it, which is how most services do: half the cost of the long way.
+    const date = new Date(text)
+    if (!Number.isNaN(date.getTime()) && date.toISOString() === text) return date
+  }
   const date = isoDate.exec(text)
   if (date) return utc(date.slice(1, 4).map(Number))
   if (!isoInstant.test(text) || utc(text.slice(0, 10).split('-').map(Number)) === null) return null

@@ -14,12 +14,18 @@ export function valueAt(body: unknown, path: JsonPath): unknown {
     return undefined
   }
   if (path === '') return body
+  if (!path.includes('.')) return ownValue(body, path)
   let value: unknown = body
   for (const key of path.split('.')) {
-    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
-    value = (value as Record<string, unknown>)[key]
+    value = ownValue(value, key)
+    if (value === undefined) return undefined
   }
   return value
+}
+
+function ownValue(value: unknown, key: string): unknown {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
+  return (value as Record<string, unknown>)[key]
 }
 
 /** The first candidate: the name that a writer of such a body uses. */

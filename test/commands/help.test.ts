@@ -104,6 +104,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       Postgres
       sandbox [options]               Both documented services on loopback, over a
                                       seeded world, until stopped
+      bench [options]                 Each figure beside a reference measured in the
+                                      same run (in the source tree)
       help [command]                  display help for command
     "
   `)

@@ -7,7 +7,7 @@ const optionalText = z.string().nullish()
 const optionalNumber = z.number().nullish()
 
 /** `type`, `source`, `cost`, `value` of a reconditioning line; a battery reading has type `info` and a percentage as value [A §2]. */
-export const reconditioningItem = z.looseObject({
+export const reconditioningItem = z.object({
   type: optionalText,
   source: optionalText,
   cost: optionalNumber,
@@ -15,7 +15,7 @@ export const reconditioningItem = z.looseObject({
 })
 
 /** A photo of `Photos` [A §2]. `url` is a signed link: never stored. */
-export const photo = z.looseObject({
+export const photo = z.object({
   id: z.int(),
   url: optionalText,
   order: z.int().nullish(),
