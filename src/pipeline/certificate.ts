@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { copyInto } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
-import { daySeconds, type Window } from '../values/window.ts'
+import { daySeconds, type Span } from '../values/window.ts'
 import type { DueScope } from './due.ts'
 import type { CapKnowledge, ProvenPart } from './prove.ts'
 
@@ -35,18 +35,25 @@ export function idsDigest(ids: readonly number[]): Buffer {
     .digest()
 }
 
+/** Those that overlap any of the spans; asked once, since a night has dozens of windows a rooftop. */
 export async function earlierCertificates(
   db: Db,
   scope: DueScope,
-  span: Omit<Window, 'open'>,
+  spans: readonly Span[],
 ): Promise<EarlierCertificate[]> {
+  if (spans.length === 0) return []
+  const starts = spans.map(({ from }) => fromUnixSeconds(from))
+  const stops = spans.map(({ until }) => fromUnixSeconds(until))
   const rows = await db
     .selectFrom('ops.window_certificate')
     .select(['window_from', 'window_until', 'ids_digest', 'proof', 'listed_at', 'reread_at'])
     .where('rooftop_id', '=', scope.rooftopId)
     .where('stream', '=', scope.stream)
-    .where('window_from', '<', fromUnixSeconds(span.until))
-    .where('window_until', '>', fromUnixSeconds(span.from))
+    .where(
+      sql<boolean>`tstzrange(window_from, window_until) && (
+        select range_agg(tstzrange(start, stop))
+        from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop))`,
+    )
     .execute()
   return rows.map((row) => ({
     from: row.window_from.getTime() / 1000,

@@ -1,12 +1,13 @@
 import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import { parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
-import { isWithin } from '../values/window.ts'
-import { type EarlierCertificate, earlierCertificates } from './certificate.ts'
+import { isWithin, overlap } from '../values/window.ts'
+import type { EarlierCertificate } from './certificate.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
 import type { ProvenPart } from './prove.ts'
 import { type AsideRecord, asideRecords } from './quarantine.ts'
+import type { ListedWindows } from './list-windows.ts'
 import { isRereadDue, saysUnchanged } from './reread.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
@@ -30,7 +31,7 @@ export interface Reading {
 export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
-  parts: readonly ProvenPart[],
+  { parts, earlier }: Pick<ListedWindows, 'parts' | 'earlier'>,
 ): Promise<Reading> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
@@ -42,13 +43,14 @@ export async function chooseRecords(
     .map(({ id }) => id)
   const entries = await stream.known(context.db, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
+  const stored = await storedOf(job, parts)
   let budget = context.config.sync.rereadBudget - (await rereadSoFar(job))
   const ids = new Set(lost)
   const lookedAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
   const moved = new Map<number, Date>()
   for (const part of parts) {
-    const since = earliestLook(part, await earlierCertificates(context.db, scope, part.window))
+    const since = earliestLook(part, earlier)
     const { first, again } = sortOut(job, part, { known, aside, since })
     // A part is read whole or not at all; the last one may overdraw, so that no part is too large for ever.
     const affordable = budget > 0 || again.length === 0
@@ -56,7 +58,7 @@ export async function chooseRecords(
     for (const id of affordable ? [...first, ...again] : first) ids.add(id)
     lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
     for (const [id, at] of misplaced(part, known, rooftop)) moved.set(id, at)
-    const missing = await missingFrom(job, part)
+    const missing = await missingFrom(job, part, stored.get(part)!)
     const elsewhere = await shownElsewhere(
       job,
       missing.filter((id) => !listed.has(id)),
@@ -140,9 +142,7 @@ function isDue(entry: Known, updatedAt: string | null, since: Date | null, now: 
 }
 
 function earliestLook(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {
-  const covered = earlier.filter(
-    (old) => old.from < part.window.until && old.until > part.window.from,
-  )
+  const covered = earlier.filter((old) => overlap(old, part.window))
   if (covered.length === 0) return null
   return new Date(Math.min(...covered.map((old) => old.rereadAt.getTime())))
 }
@@ -163,20 +163,31 @@ async function rereadSoFar({
   return row ? row.hydrated - row.inserted : 0
 }
 
+/** The records that are stored of each part's window. */
+async function storedOf(
+  { context, stream, rooftop }: SliceJob<WindowedStream>,
+  parts: readonly ProvenPart[],
+): Promise<Map<ProvenPart, number[]>> {
+  const spans = parts.map(({ window }) => window)
+  const entries = await stream.knownWithin(context.db, rooftop, spans)
+  const ids = entries.map(({ id, entryAt }) => [toUnixSeconds(entryAt), id] as const)
+  return new Map(
+    parts.map((part) => {
+      const { from, until } = part.window
+      return [part, ids.filter(([at]) => at >= from && at < until).map(([, id]) => id)]
+    }),
+  )
+}
+
 /** Only a certified window may say that a record is no longer listed, and only when a second listing says so too. */
 async function missingFrom(
   job: SliceJob<WindowedStream>,
   part: ProvenPart,
+  stored: readonly number[],
 ): Promise<readonly number[]> {
   const { context, stream, rooftop } = job
   if (part.proof === 'unprovable') return []
   const { from, until, open } = part.window
-  const stored = await stream.knownWithin(
-    context.db,
-    rooftop,
-    fromUnixSeconds(from),
-    fromUnixSeconds(until),
-  )
   const listed = new Set(part.items.map((item) => item.evalId))
   const missing = stored.filter((id) => !listed.has(id))
   if (missing.length === 0) return []

@@ -1,5 +1,5 @@
 import type { WindowedStream } from '../streams/windowed-stream.ts'
-import { earlierCertificates, idsDigest } from './certificate.ts'
+import { type EarlierCertificate, earlierCertificates, idsDigest } from './certificate.ts'
 import type { DueScope, DueWindow } from './due.ts'
 import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestTurn } from '../values/window.ts'
@@ -13,6 +13,8 @@ export const windowsPerSlice = 64
 
 export interface ListedWindows {
   readonly parts: readonly ProvenPart[]
+  /** What was known of the due windows before. */
+  readonly earlier: readonly EarlierCertificate[]
   readonly knowledge: CapKnowledge
   readonly more: boolean
 }
@@ -25,6 +27,7 @@ export async function listWindows(
   before: CapKnowledge,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
+  const earlier = await earlierCertificates(job.context.db, scope, due)
   let knowledge = before
   let next = 0
   let records = 0
@@ -35,7 +38,7 @@ export async function listWindows(
       Math.min(Math.ceil((recordsPerSlice - records) / average), 16, due.length - next),
     )
     const wave = due.slice(next, next + width)
-    const proofs = await Promise.all(wave.map((window) => listOne(job, scope, window, knowledge)))
+    const proofs = await Promise.all(wave.map((window) => listOne(job, window, earlier, knowledge)))
     for (const proof of proofs) {
       parts.push(...proof.parts)
       knowledge = combine(knowledge, proof.knowledge)
@@ -44,18 +47,17 @@ export async function listWindows(
     records = parts.reduce((sum, part) => sum + part.items.length, 0)
     job.context.crashPoint('window-listed')
   }
-  return { parts, knowledge, more: next < due.length || due.length >= windowsPerSlice }
+  return { parts, earlier, knowledge, more: next < due.length || due.length >= windowsPerSlice }
 }
 
 async function listOne(
   job: SliceJob<WindowedStream>,
-  scope: DueScope,
   window: DueWindow,
+  earlier: readonly EarlierCertificate[],
   knowledge: CapKnowledge,
 ) {
   const { context, stream, rooftop, run } = job
   const nights = context.config.sync.deepRelistNights
-  const earlier = await earlierCertificates(context.db, scope, window)
   const vouching = earlier.find(
     (old) =>
       old.from === window.from &&

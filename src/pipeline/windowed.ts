@@ -40,7 +40,7 @@ export async function windowedSlice(
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const before = await capKnowledge(context.db, scope)
   const listed = await listWindows(job, scope, due, before)
-  const reading = await chooseRecords(job, scope, listed.parts)
+  const reading = await chooseRecords(job, scope, listed)
   const records = await readRecords(job, reading)
   context.crashPoint('before-commit')
   const more = listed.more || (listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null)

@@ -3,7 +3,7 @@ import type { Tables } from '../db/tables.ts'
 import type { CallOptions, FetchedEvaluation } from '../sources/appraisal/client.ts'
 import type { EvaluationList } from '../sources/appraisal/evaluation-list.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { Window } from '../values/window.ts'
+import type { Span, Window } from '../values/window.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import type { ListSources } from './reach.ts'
 import type { RecordWarning, Row, RowSet } from './record.ts'
@@ -116,8 +116,12 @@ export interface WindowedStream<R = unknown> {
   rebase(stored: RowSet | null, folded: RowSet): RowSet
 
   known(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[]): Promise<Known[]>
-  /** Ids that are stored, not gone, and belong to the half-open window. */
-  knownWithin(db: Kysely<Tables>, rooftop: RooftopRow, from: Date, until: Date): Promise<number[]>
+  /** Those that are stored, not gone, and belong to any of the half-open spans, which do not overlap. */
+  knownWithin(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    spans: readonly Span[],
+  ): Promise<{ readonly id: number; readonly entryAt: Date }[]>
   /** Ids that were stored, and not gone before `goneAfter`: for `verify`. */
   storedWithin(
     db: Kysely<Tables>,

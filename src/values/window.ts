@@ -1,7 +1,11 @@
-/** A half-open window `[from, until)` of source time in whole Unix seconds. */
-export interface Window {
+/** Half-open, `[from, until)`, in whole Unix seconds. */
+export interface Span {
   readonly from: number
   readonly until: number
+}
+
+/** A half-open window of source time in whole Unix seconds. */
+export interface Window extends Span {
   /** The newest window: `enddate` is left out, `until` is the time of the listing. */
   readonly open: boolean
 }
@@ -13,7 +17,7 @@ export const daySeconds = 86_400
  * `openUntil`: a window that ends there is the newest one and stays open.
  */
 export function cutIntoWindows(
-  ranges: readonly { readonly from: number; readonly until: number }[],
+  ranges: readonly Span[],
   seconds: number,
   openUntil: number | null,
   limit = Number.POSITIVE_INFINITY,
@@ -28,6 +32,11 @@ export function cutIntoWindows(
     }
   }
   return windows
+}
+
+/** Whether they have a moment in common. */
+export function overlap(one: Span, other: Span): boolean {
+  return one.from < other.until && one.until > other.from
 }
 
 /** Does an instant lie in the window? The second in which the newest window was listed was not over: it counts as inside. */

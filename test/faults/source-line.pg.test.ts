@@ -33,9 +33,10 @@ async function faults({ sandbox, database }: House) {
   return { missing, others: differences(truth, held).filter((line) => !missing.includes(line)) }
 }
 
-/** Once so many requests have been answered. */
+/** Once so many requests have been answered, and long before the last. */
 async function answered({ sandbox }: House, count: number): Promise<void> {
   const { requests } = sandbox
+  sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 60 } })
   while (requests.count('/geteval') < count) await new Promise((done) => setTimeout(done, 5))
 }
 
@@ -55,6 +56,7 @@ for (const [what, mode] of modes)
     const report = await nightOver(house, line, async () => {
       await answered(house, 4)
       await line.be(mode)
+      house.sandbox.faults.clear()
     })
 
     expect(report.status).toBeOneOf(['partial', 'failed'])

@@ -4,6 +4,7 @@ import {
   requiredEvaluationPaths,
 } from '../../contract/appraisal/shapes.ts'
 import { valueAt } from '../../values/json-path.ts'
+import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { defineWindowedStream } from '../windowed-stream.ts'
 import { mergeEvaluation } from './merge.ts'
 import { type EvaluationRecord, evaluationOf, normaliseEvaluation } from './normalise.ts'
@@ -83,16 +84,15 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     }))
   },
 
-  async knownWithin(db, rooftop, from, until) {
-    const rows = await db
-      .selectFrom('core.evaluation')
-      .select('eval_id')
-      .where('rooftop_id', '=', rooftop.id)
-      .where('entry_at', '>=', from)
-      .where('entry_at', '<', until)
-      .where('gone_at', 'is', null)
-      .execute()
-    return rows.map((row) => row.eval_id)
+  async knownWithin(db, rooftop, spans) {
+    const starts = spans.map(({ from }) => fromUnixSeconds(from))
+    const stops = spans.map(({ until }) => fromUnixSeconds(until))
+    const { rows } = await sql<{ id: number; entryAt: Date }>`
+      select eval_id as id, entry_at as "entryAt"
+      from unnest(${starts}::timestamptz[], ${stops}::timestamptz[]) as span (start, stop)
+      join core.evaluation on rooftop_id = ${rooftop.id} and entry_at >= start and entry_at < stop
+      where gone_at is null`.execute(db)
+    return rows
   },
 
   async storedWithin(db, rooftop, { from, until, goneAfter, of }) {
