@@ -1,64 +1,24 @@
 import { z } from 'zod'
 import { accessSettings } from './config-access.ts'
+import {
+  amount,
+  archiveHost,
+  flag,
+  group,
+  headerName,
+  headerValue,
+  number,
+  optionalText,
+  region,
+  start,
+  url,
+  urlOfV1,
+  warehouseUrl,
+  whole,
+  zone,
+} from './config-values.ts'
 import { parseCron } from './values/cron.ts'
-import { parseInstant } from './values/instant.ts'
 import { wireSettings } from './values/wire.ts'
-
-/** Numbers and switches may come from the environment, where everything is text. */
-const number = (schema: z.ZodNumber) =>
-  z.preprocess(
-    (value) => (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value),
-    schema,
-  )
-const flag = z.preprocess(
-  (value) => (value === 'true' ? true : value === 'false' ? false : value),
-  z.boolean(),
-)
-const whole = (min: number, max: number) => number(z.int().min(min).max(max))
-const amount = (min: number, max: number) => number(z.number().min(min).max(max))
-/** Empty is left out: `${NAME:-}` gives it. */
-const optionalText = z.string().min(1, 'is empty').nullable().default(null)
-const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
-
-const url = z.string().refine((text) => /^https?:\/\/[^\s/]/.test(text) && URL.canParse(text), {
-  error: 'is not an http:// or https:// address',
-  abort: true,
-})
-const urlOfV1 = url
-  .refine(
-    (text) => /^[^?#]*\/v1\/*$/.test(text),
-    'does not end in /v1: write the address with it, e.g. https://host/v1',
-  )
-  .transform((text) => text.replace(/\/+$/, ''))
-const warehouseUrl = z
-  .string()
-  .refine(
-    (text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text),
-    'is not of the form postgres://user:password@host:5432/database (special characters of the password are %-encoded)',
-  )
-const zone = z.string().refine(isTimeZone, 'is not an IANA time zone, e.g. Australia/Sydney')
-const start = z.preprocess(
-  (value) => (value instanceof Date ? value.toISOString() : value),
-  z
-    .string()
-    .refine((text) => parseInstant(text) !== null, 'is not a date (2024-01-01) or an ISO instant')
-    .transform((text) => parseInstant(text)!),
-)
-const headerValue = z
-  .string()
-  .min(1, 'is empty')
-  .refine(
-    (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
-    'begins or ends with a space or has a line end or another character that no HTTP header carries',
-  )
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
-const archiveHost = z
-  .string()
-  .regex(
-    /^(https?:\/\/)?(\*\.)?[^\s/?#@*\\]+\/?$/i,
-    'is not a host: write files.example.com, files.example.com:8443, *.example.com or, without TLS, http://127.0.0.1:4010',
-  )
-const region = z.enum(['AU', 'US', 'GCC'])
 
 const key = z.strictObject({
   value: headerValue.describe('The API key; take it from the environment'),
@@ -289,14 +249,4 @@ function narrowed(schema: Record<string, unknown>): Record<string, unknown> {
   const own = Object.fromEntries(names.map((name) => [name, schema[name]]))
   for (const name of names) delete schema[name]
   return own
-}
-
-// An offset such as +10:00 is a zone to Intl, but Postgres reads its sign the other way round.
-function isTimeZone(text: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text })
-    return /^[A-Za-z]/.test(text)
-  } catch {
-    return false
-  }
 }

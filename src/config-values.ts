@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { parseInstant } from './values/instant.ts'
+
+// The kinds of values that settings have, each with what it says of a value that does not fit.
+
+/** Numbers and switches may come from the environment, where everything is text. */
+export const number = (schema: z.ZodNumber) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+    schema,
+  )
+export const flag = z.preprocess(
+  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  z.boolean(),
+)
+export const whole = (min: number, max: number) => number(z.int().min(min).max(max))
+export const amount = (min: number, max: number) => number(z.number().min(min).max(max))
+/** Empty is left out: `${NAME:-}` gives it. */
+export const optionalText = z.string().min(1, 'is empty').nullable().default(null)
+export const group = <S extends z.ZodRawShape>(shape: S) =>
+  z.strictObject(shape).prefault({} as never)
+
+export const url = z
+  .string()
+  .refine((text) => /^https?:\/\/[^\s/]/.test(text) && URL.canParse(text), {
+    error: 'is not an http:// or https:// address',
+    abort: true,
+  })
+export const urlOfV1 = url
+  .refine(
+    (text) => /^[^?#]*\/v1\/*$/.test(text),
+    'does not end in /v1: write the address with it, e.g. https://host/v1',
+  )
+  .transform((text) => text.replace(/\/+$/, ''))
+export const warehouseUrl = z
+  .string()
+  .refine(
+    (text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text),
+    'is not of the form postgres://user:password@host:5432/database (special characters of the password are %-encoded)',
+  )
+export const zone = z.string().refine(isTimeZone, 'is not an IANA time zone, e.g. Australia/Sydney')
+export const start = z.preprocess(
+  (value) => (value instanceof Date ? value.toISOString() : value),
+  z
+    .string()
+    .refine((text) => parseInstant(text) !== null, 'is not a date (2024-01-01) or an ISO instant')
+    .transform((text) => parseInstant(text)!),
+)
+export const headerValue = z
+  .string()
+  .min(1, 'is empty')
+  .refine(
+    (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
+    'begins or ends with a space or has a line end or another character that no HTTP header carries',
+  )
+export const headerName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+export const archiveHost = z
+  .string()
+  .regex(
+    /^(https?:\/\/)?(\*\.)?[^\s/?#@*\\]+\/?$/i,
+    'is not a host: write files.example.com, files.example.com:8443, *.example.com or, without TLS, http://127.0.0.1:4010',
+  )
+export const region = z.enum(['AU', 'US', 'GCC'])
+
+// An offset such as +10:00 is a zone to Intl, but Postgres reads its sign the other way round.
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text })
+    return /^[A-Za-z]/.test(text)
+  } catch {
+    return false
+  }
+}
