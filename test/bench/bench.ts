@@ -43,6 +43,8 @@ export async function bench(
   for (const one of wanted) {
     tell(`${one.name}: ${one.what}; reference: ${one.referenceWhat}`)
     results.push(await runCase(one, { quick: request.quick }))
+    // A later case may fail: what was measured is not lost.
+    tell(`  ${resultTable(results.slice(-1)).split('\n').at(-1)!}`)
   }
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
   return {

@@ -11,7 +11,7 @@ export interface PeerOrder {
 
 /** What is used of the package, which is installed in ../peers alone. */
 interface PeerClient {
-  readonly pool: { end(): Promise<void> }
+  readonly pool: { end(): Promise<void>; on(event: 'error', listener: () => void): unknown }
   upsertManyWithTimestampProtection(
     entries: readonly object[],
     table: string,
@@ -42,6 +42,8 @@ async function store({ warehouse, evaluations }: PeerOrder): Promise<number> {
     schema: 'peer',
     poolConfig: { connectionString: warehouse, max: 10 },
   })
+  // Its database is dropped a moment later; the engine itself does not listen.
+  client.pool.on('error', () => undefined)
   try {
     const begun = performance.now()
     for (let from = 0; from < objects.length; from += pageSize)
