@@ -60,8 +60,7 @@ export async function openYard(options: YardOptions): Promise<Yard> {
     await openPool(server.url, { applicationName: 'bench', max: 1 }),
     (pool) => pool.end(),
   )
-  const process = (script: string) => started.use(startProcess(script, anyCore))
-  const stub = process('source-process.ts')
+  const stub = started.use(startProcess('source-process.ts', anyCore))
   const until = Math.floor(Date.now() / 1000) - 3600
   const from = until - days * daySeconds
   const perRooftop = Math.ceil(evaluations / rooftops)
@@ -81,7 +80,7 @@ export async function openYard(options: YardOptions): Promise<Yard> {
     evaluations: perRooftop * rooftops,
     source,
     start,
-    process,
+    process: (script) => all.use(startProcess(script, anyCore)),
     warehouse: (name) => openBenchWarehouse(admin, server.url, name),
     ask: (question) => stub.ask(question),
     async sync({ url }, changes = {}) {
