@@ -10,12 +10,12 @@ import { worldOf } from './world.ts'
 const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? 12)
 const isLong = worlds >= 100
 const given = process.env['FORECOURT_SIM_NIGHTS']
-/** Many worlds for some weeks, and a tenth of them for two months: what the machine can play in a few minutes. */
+/** Many worlds for two weeks, and a twentieth of them for two months: what two cores can play in seven minutes. */
 const passes =
   isLong && given === undefined
     ? [
-        { worlds, nights: 20 },
-        { worlds: Math.ceil(worlds / 10), nights: 60 },
+        { worlds, nights: 15 },
+        { worlds: Math.ceil(worlds / 20), nights: 60 },
       ]
     : [{ worlds, nights: Number(given ?? 15) }]
 const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_000_000_000 : 1))
