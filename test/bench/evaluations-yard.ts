@@ -36,6 +36,7 @@ export interface Yard extends AsyncDisposable {
   ask(question: SourceQuestion): Promise<SourceCounts>
   readonly source: string
   readonly start: string
+  /** One that the caller ends. */
   process(script: string): BenchProcess
 }
 
@@ -80,7 +81,7 @@ export async function openYard(options: YardOptions): Promise<Yard> {
     evaluations: perRooftop * rooftops,
     source,
     start,
-    process: (script) => all.use(startProcess(script, anyCore)),
+    process: (script) => startProcess(script, anyCore),
     warehouse: (name) => openBenchWarehouse(admin, server.url, name),
     ask: (question) => stub.ask(question),
     async sync({ url }, changes = {}) {

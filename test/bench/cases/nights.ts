@@ -42,11 +42,13 @@ async function nightOf({
   const order: DownloadOrder = {
     ...{ warehouse: warehouse.url, source, rooftops, start, concurrency: 32, lists, evalIds: [] },
   }
-  const client = started.use(yard.process('download-process.ts'))
   const all = started.move()
   return {
     measure: async () => rooftops / (await yard.sync(warehouse)).seconds,
-    reference: async () => rooftops / (await client.ask<number>(order)),
+    async reference() {
+      await using client = yard.process('download-process.ts')
+      return rooftops / (await client.ask<number>(order))
+    },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
@@ -55,7 +57,6 @@ async function firstNightOf({ quick }: BenchOptions): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
   const rooftops = quick ? 250 : 5_000
   const yard = started.use(await openYard({ rooftops, evaluations: rooftops * 30, days: 1 }))
-  const client = started.use(yard.process('download-process.ts'))
   const { source, start } = yard
   const numbers = Array.from({ length: rooftops }, (_, at) => at + 1)
   const from = Date.parse(start) / 1000
@@ -78,7 +79,10 @@ async function firstNightOf({ quick }: BenchOptions): Promise<PreparedCase> {
       tellOf({ rooftops, lists, reads, seconds, wal })
       return rooftops / seconds
     },
-    reference: async () => rooftops / (await client.ask<number>({ ...order, warehouse: '' })),
+    async reference() {
+      await using client = yard.process('download-process.ts')
+      return rooftops / (await client.ask<number>({ ...order, warehouse: '' }))
+    },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
