@@ -249,7 +249,7 @@ test('a job waits for another run that holds its work, as long as it says', asyn
   const hourly = await hourlyOf(context)
   const slow = house.sandbox.faults.add({
     match: { path: '/geteval' },
-    fault: { kind: 'slow', ms: 500 },
+    fault: { kind: 'slow', ms: 3000 },
   })
   const holder = carryOut(context, hourly, await claimManually(context.pool, 'holder'))
   await until(() => house.sandbox.requests.count('/geteval') > 0)
