@@ -43,6 +43,7 @@ export async function hintsSlice(
   const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
   const read = await readRecords(asTold, { ids, known, aside })
   const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
+  const holders = holdersOf(read, job, known)
   const drift = new Drift(stream.documented)
   const nothing = new Map<ProvenPart, never>()
   context.crashPoint('before-commit')
@@ -54,7 +55,8 @@ export async function hintsSlice(
     const results = new Map<number, string>(answered.map(({ id, kind }) => [id, outcomeOf[kind]]))
     for (const { id, outcome } of outcomes)
       results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
-    await settle(tx, job, waiting, { results, written: new Set(records.map(({ id }) => id)) })
+    const ours = await handOn(tx, waiting, holders)
+    await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
     context.crashPoint('rows-written')
     const outcome = { counts, more: waiting.length >= deliveriesPerSlice, ...missing(read) }
     await finish(tx, outcome)
@@ -123,6 +125,39 @@ function heldBy(
     const holder = siblings.find(({ id }) => id === before!.rooftopId)
     return dealer === null && holder !== undefined ? { ...entry, owner: holder } : entry
   }
+}
+
+/** The rooftop of each evaluation that our key did not find and another of the group holds: only its own key tells whether it is gone. */
+function holdersOf(
+  read: readonly Hydrated[],
+  { rooftop, siblings }: SliceJob,
+  known: ReadonlyMap<number, Known>,
+): ReadonlyMap<number, number> {
+  const isOfConfig = (rooftopId: number) => siblings.some(({ id }) => id === rooftopId)
+  return new Map(
+    read.flatMap(({ kind, id }) => {
+      const held = known.get(id)
+      if (kind !== 'vanished' || !isHeldElsewhere(held, rooftop)) return []
+      return isOfConfig(held!.rooftopId) ? [[id, held!.rooftopId] as const] : []
+    }),
+  )
+}
+
+/** Gives deliveries to the rooftops that hold their evaluations, whose next slice reads them; the others remain ours. */
+async function handOn(
+  tx: Tx,
+  waiting: readonly Waiting[],
+  holders: ReadonlyMap<number, number>,
+): Promise<readonly Waiting[]> {
+  const [theirs, ours] = divide(waiting, ({ evalId }) => holders.has(evalId))
+  if (theirs.length === 0) return ours
+  await tx.client.query(
+    `update ops.webhook_delivery set rooftop_id = holder.rooftop_id, attempts = 0, due_at = now()
+     from unnest($1::bigint[], $2::int[]) as holder (delivery_id, rooftop_id)
+     where webhook_delivery.delivery_id = holder.delivery_id and state = 'waiting'`,
+    [theirs.map(({ id }) => id), theirs.map(({ evalId }) => holders.get(evalId)!)],
+  )
+  return ours
 }
 
 /** Marks the deliveries. One whose event the reads of the service do not show yet waits on, for some time. */

@@ -201,15 +201,14 @@ class Estate {
     { night, now }: { night: number; now: number },
   ): string | null {
     const { world } = entry
-    const isFiltered = world.filtered || world.rooftops === 1
     const circumstances = { night, now, settings: this.#settings, capped: world.cap !== null }
     const { absent, moments } = allowed(evaluation, {
       ...circumstances,
-      isShared: !isFiltered,
       hintedAt: this.#hinted.get(evaluation.evalId) ?? null,
     })
     if (!row) return absent ? null : 'is missing'
     if (moments.length === 0) return 'ought not to be there'
+    const isFiltered = world.filtered || world.rooftops === 1
     const fits = moments.some(
       (moment) =>
         (!isFiltered || row.rooftopUid === uidOf(world.index, moment.rooftop)) &&

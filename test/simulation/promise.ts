@@ -1,4 +1,4 @@
-import { type Evaluation, type Moment, momentAt } from './evaluation.ts'
+import type { Evaluation, Moment } from './evaluation.ts'
 import { dayMs, nightAt, type Settings } from './settings.ts'
 
 /** What may rightly be stored of an evaluation on a morning, by design.md section 2 alone: nothing here looks at the code. */
@@ -19,8 +19,6 @@ export interface Circumstances {
   readonly capped: boolean
   /** A webhook of this evaluation made it be read at this instant, the latest of all; null: none did. */
   readonly hintedAt: number | null
-  /** Either rooftop of the group may hold it, and a key that does not find what another rooftop holds proves nothing. */
-  readonly isShared: boolean
 }
 
 /** The latest night in which the second of its creation was listed for certain, -1 before the first. */
@@ -49,9 +47,7 @@ export function allowed(evaluation: Evaluation, circumstances: Circumstances): A
   const { night, now, settings, capped, hintedAt } = circumstances
   const look = lastSureLook(evaluation.createdAt, night, settings, capped)
   const hinted = hintedAt ?? Number.NEGATIVE_INFINITY
-  const isFound = momentAt(evaluation, hinted)?.visible === true
-  const seenByHint = isFound || !circumstances.isShared ? hinted : Number.NEGATIVE_INFINITY
-  const seen = Math.max(timeOf(look, circumstances), seenByHint)
+  const seen = Math.max(timeOf(look, circumstances), hinted)
   const read = Math.max(timeOf(look - daysUnread(evaluation, circumstances), circumstances), hinted)
   const handedOver = handOver(evaluation, look, circumstances)
   const presence = momentsBetween(evaluation, seen, now)

@@ -177,6 +177,32 @@ test('an event that the reads do not show yet is asked for again, and one of no 
   expect(await receiver.rows('select natural_key from ops.vanished')).toEqual([])
 })
 
+test('what another rooftop of the group holds, and the told one does not find, is asked of its holder', async () => {
+  const gone = {
+    evalId: 1001,
+    createdAt: day('08T00:00:00'),
+    completedAt: day('08T01:00:00'),
+    vanishedAt: day('10T00:30:00'),
+  }
+  const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
+  const world = worldOf({ rooftops, evaluations: [anEvaluation(gone)] })
+  await using receiver = await openWebhookHouse({ world })
+  await receiver.house.night()
+  receiver.house.sandbox.clock.advance(45 * minuteMs)
+  receiver.consume()
+
+  const told = { EvalID: 1001, UpdatedAt: gone.completedAt }
+  await receiver.post(told, { path: '/webhooks/ON_EXPORT/rooftop-2' })
+  await receiver.settled()
+
+  expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'vanished', count: 1 }])
+  expect(
+    await receiver.rows(
+      `select rooftop_uid, gone_at is null as is_there from core.evaluation join core.rooftop using (rooftop_id)`,
+    ),
+  ).toEqual([{ rooftop_uid: 'rooftop-1', is_there: false }])
+})
+
 test('while the source is down deliveries wait, and they are loaded once it is back', async () => {
   await using receiver = await openWebhookHouse({ world: lateWorld(8) })
   const { house } = receiver
