@@ -35,10 +35,10 @@ export async function answerRequest(
   let status = 0
   try {
     const evalId = evalIdIn(body.sent) ?? evalIdIn(request.params)
-    const fault = service.faults.strike({ path, rooftopUid, key, evalId })
+    const strike = service.faults.strike({ path, rooftopUid, key, evalId })
+    const fault = strike?.fault
     if (fault?.kind === 'reset') return cutConnection(reply)
-    // Not kept alive by a wait, so that `close` is quick.
-    if (fault?.kind === 'slow') await wait(fault.ms, undefined, { ref: false })
+    if (fault?.kind === 'slow') await waitUnlessLifted(fault.ms, strike!.lifted)
     await sendAnswer(reply, fault, () =>
       answerCall(service, endpoint, { request, body, claim }, fault),
     )
@@ -52,6 +52,11 @@ export async function answerRequest(
     const at = service.clock.now()
     service.requests.add({ path, key, rooftopUid, body: loggedBody(request, body), status, at })
   }
+}
+
+/** Nothing is kept alive by a wait, so that `close` is quick. */
+async function waitUnlessLifted(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { ref: false, signal }).catch(() => undefined)
 }
 
 /** A long body is not kept: 20,000 of them would fill the memory. */

@@ -16,7 +16,7 @@ export type Fault =
   | { readonly kind: 'tooMany'; readonly retryAfter?: number | Date | null }
   /** Cuts the connection without an answer. */
   | { readonly kind: 'reset' }
-  /** Waits (real milliseconds), then answers. */
+  /** Waits (real milliseconds, and no longer than the rule is in force), then answers. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** The first half of the answer, with its own content-length and status 200. */
   | { readonly kind: 'truncate' }
@@ -54,9 +54,17 @@ export interface FaultRule {
 
 /** A rule that is in force. */
 export interface FaultHandle {
-  /** How often it has struck. */
+  /** How often it has struck; a request that still waits for its answer counts. */
   readonly struck: number
+  /** Whom it holds up is answered at once. */
   remove(): void
+}
+
+/** What strikes a request. */
+export interface Strike {
+  readonly fault: Fault
+  /** Aborted when the rule is in force no more. */
+  readonly lifted: AbortSignal
 }
 
 /** What a rule is held against. */
@@ -70,6 +78,7 @@ export interface FaultTarget {
 interface ActiveRule {
   readonly rule: FaultRule
   readonly random: SeededRandom
+  readonly lift: AbortController
   matched: number
   struck: number
 }
@@ -88,7 +97,8 @@ export class FaultPlan {
   /** Puts a rule behind those in force. */
   add(rule: FaultRule): FaultHandle {
     const random = seededRandom(this.#seed, `fault ${this.#added++}`)
-    const active: ActiveRule = { rule, random, matched: 0, struck: 0 }
+    const lift = new AbortController()
+    const active: ActiveRule = { rule, random, lift, matched: 0, struck: 0 }
     this.#active.push(active)
     return {
       get struck() {
@@ -96,16 +106,19 @@ export class FaultPlan {
       },
       remove: () => {
         this.#active = this.#active.filter((other) => other !== active)
+        lift.abort()
       },
     }
   }
 
   clear(): void {
+    const lifted = this.#active
     this.#active = []
+    for (const { lift } of lifted) lift.abort()
   }
 
   /** The fault that strikes this request, if any; asking counts as a request. */
-  strike(target: FaultTarget): Fault | undefined {
+  strike(target: FaultTarget): Strike | undefined {
     for (const active of this.#active) {
       const { match = {}, times, probability = 1, fault } = active.rule
       if (!matches(match, fault, target)) continue
@@ -114,7 +127,7 @@ export class FaultPlan {
       if (times !== undefined && active.struck >= times) continue
       if (probability < 1 && !active.random.chance(probability)) continue
       active.struck++
-      return fault
+      return { fault, lifted: active.lift.signal }
     }
     return undefined
   }

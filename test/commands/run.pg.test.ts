@@ -151,7 +151,7 @@ test('run without a job lists the jobs, when they come next and how they ended',
 
 test('SIGTERM ends a run with 143 after a clean checkpoint', async () => {
   await using house = await openScheduleHouse({})
-  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 5_000 } })
+  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 600_000 } })
   const child = house.start(['run', 'hourly', '--json'])
   // A request counts once it is answered.
   await until(() => house.sandbox.requests.count('/getevallist') > 0)

@@ -16,7 +16,7 @@ for (const [signal, code] of [
 ] as const)
   test(`${signal} ends the scheduler with ${code}: no new fire, and the job at a clean checkpoint`, async () => {
     await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
-    const fault = { kind: 'slow', ms: 5_000 } as const
+    const fault = { kind: 'slow', ms: 600_000 } as const
     house.sandbox.faults.add({ match: { path: '/geteval' }, fault })
     const child = house.start(['schedule'])
     // A request counts once it is answered.

@@ -61,6 +61,20 @@ test('slow answers after the wait, and does not hold up close', async () => {
   expect(await pending).toBe('cut')
 })
 
+test('who is held up by slow is answered as soon as the rule is in force no more', async () => {
+  await using sandbox = await start()
+  for (const end of ['remove', 'clear'] as const) {
+    const slow = sandbox.faults.add({ fault: { kind: 'slow', ms: 600_000 } })
+    const pending = listIds(sandbox)
+    while (slow.struck < 1) await new Promise(setImmediate)
+
+    if (end === 'remove') slow.remove()
+    else sandbox.faults.clear()
+
+    expect(await pending).toHaveLength(5)
+  }
+})
+
 test('truncate sends a valid start with its own content-length', async () => {
   await using sandbox = await start({ match: { nth: [2] }, fault: { kind: 'truncate' } })
   const whole = await ask(sandbox, list)

@@ -249,10 +249,10 @@ test('a job waits for another run that holds its work, as long as it says', asyn
   const hourly = await hourlyOf(context)
   const slow = house.sandbox.faults.add({
     match: { path: '/geteval' },
-    fault: { kind: 'slow', ms: 3000 },
+    fault: { kind: 'slow', ms: 600_000 },
   })
   const holder = carryOut(context, hourly, await claimManually(context.pool, 'holder'))
-  await until(() => house.sandbox.requests.count('/geteval') > 0)
+  await until(() => slow.struck > 0)
 
   const impatient = await carryOut(context, hourly, await claimManually(context.pool, 'impatient'))
   const patient = { ...hourly, waitMinutes: 1 }

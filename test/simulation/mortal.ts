@@ -86,18 +86,28 @@ export class Mortal {
     this.#context ??= await openContext(this.#config, this.#log())
     const stop = new AbortController()
     const frozen = new Set<string>()
+    const zombies: Promise<void>[] = []
+    const over = new AbortController()
     const context = {
       ...this.#context,
       signal: stop.signal,
       crashPoint: this.#dyingAt(crash, this.#context, stop),
       queue: freezable(this.#context.queue, frozen),
     }
-    if (source) source.onHeld = (uid, release) => void this.#zombie(uid, frozen, release)
+    if (source)
+      source.onHeld = (uid, release) => {
+        frozen.add(uid)
+        zombies.push(this.#zombie(uid, over.signal).finally(release))
+      }
     const from = toUnixSeconds(this.#config.sync.start)
     const plan = { command: 'sync', mode: 'sync', from, until: null } as const
-    const report = await runStreams(context, { plan, streams: [evaluations], rooftops })
-    if (source) source.onHeld = null
-    return badOf(report)
+    try {
+      return badOf(await runStreams(context, { plan, streams: [evaluations], rooftops }))
+    } finally {
+      if (source) source.onHeld = null
+      over.abort()
+      await Promise.all(zombies)
+    }
   }
 
   /** The process dies where it stands: its pool gives no session any more, and those that it has end. */
@@ -125,15 +135,9 @@ export class Mortal {
   }
 
   /** Its worker waits for an answer, silent, until another has done its work; then the answer comes. */
-  async #zombie(uid: string, frozen: Set<string>, release: () => void): Promise<void> {
-    frozen.add(uid)
-    const key = `evaluations/${uid}`
-    try {
-      await this.#pool.query(silence, [key])
-      while (!this.#isDead && !(await this.#isDone(uid))) await sleep(50)
-    } finally {
-      release()
-    }
+  async #zombie(uid: string, over: AbortSignal): Promise<void> {
+    await this.#pool.query(silence, [`evaluations/${uid}`])
+    while (!over.aborted && !this.#isDead && !(await this.#isDone(uid))) await sleep(50)
   }
 
   async #isDone(uid: string): Promise<boolean> {
