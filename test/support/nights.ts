@@ -59,7 +59,6 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     night,
     nightAfter: async (days, changes) => {
       clock.advance(Math.round(days * dayMs))
-      await agePace(database, days)
       return await night(changes)
     },
     [Symbol.asyncDispose]: async () => {
@@ -82,16 +81,6 @@ export async function runNight(
     streams,
     rooftops: config.rooftops,
   })
-}
-
-/** The pace that a throttled source taught is kept by the real clock, which a test does not wait for. */
-async function agePace({ pool }: TestDatabase, days: number): Promise<void> {
-  await pool.query(
-    `update ops.rate_budget set blocked_until = blocked_until - passed, throttled_at = throttled_at - passed,
-       raised_at = raised_at - passed
-     from make_interval(secs => $1) as passed`,
-    [days * 86_400],
-  )
 }
 
 /** A second process on the same warehouse and source. */
