@@ -1448,6 +1448,7 @@ core.stock_unit table
   import_id bigint not null
   constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
+  CREATE INDEX stock_unit_missing ON core.stock_unit USING btree (rooftop_id, missing_since) WHERE ((missing_since IS NOT NULL) AND (off_stock_at IS NULL))
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
   -- One row per vehicle in stock, or once in stock: its current content by the newest list that names it.
 
@@ -1458,8 +1459,8 @@ core.stock_unit_change table
   change character varying(12) not null
   changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle's
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
-  constraint stock_unit_change_pkey PRIMARY KEY (import_id, stock_no)
-  CREATE INDEX stock_unit_change_unit ON core.stock_unit_change USING btree (rooftop_id, stock_no)
+  constraint stock_unit_change_pkey PRIMARY KEY (rooftop_id, stock_no, import_id)
+  CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)
   -- What each import did to which unit: the change report, kept.
 
 core.stream_standing view

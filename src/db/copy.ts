@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { storableJson } from '../values/text.ts'
+import type { CopyText } from './copy-text.ts'
 import { columns } from './tables.ts'
 
 export type CopyRow = Readonly<Record<string, unknown>>
@@ -82,9 +83,13 @@ function arrayElement(value: unknown): string {
 }
 
 /** COPYs lines that are in COPY's text format already; `target` is a table with the columns of the lines. */
-export async function copyText(client: pg.ClientBase, target: string, text: string): Promise<void> {
-  if (text === '') return
-  await pipeline([Buffer.from(text)], client.query(copyFrom(`copy ${target} from stdin`)))
+export async function copyText(
+  client: pg.ClientBase,
+  target: string,
+  { bytes }: CopyText,
+): Promise<void> {
+  if (bytes.length === 0) return
+  await pipeline([bytes], client.query(copyFrom(`copy ${target} from stdin`)))
 }
 
 /** A JSON value as one cell of COPY's text format, fit for jsonb. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { StockRow, TypedRow } from '../../csv/map/typing/stock-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import { encodeCell, encodeJson } from '../../db/copy.ts'
+import { CopyText } from '../../db/copy-text.ts'
 import { brief } from './issue-tally.ts'
 import { unitColumns } from './unit-columns.ts'
 
@@ -24,28 +25,31 @@ interface WaitingUnit {
   readonly line: number
   readonly stockNo: string
   readonly vin: string | null
-  /** Columns of the unit, with a tab before each. */
-  readonly content: string
+  /** Where its columns and their digest stand among those of the batch. */
+  readonly start: number
+  readonly end: number
+  readonly digest: string
 }
 
 /** Lines of COPY text of the tables that a batch of units goes to. */
 export interface UnitLines {
-  readonly stage: string
-  readonly units: string
-  readonly changes: string
+  readonly stage: CopyText
+  readonly units: CopyText
+  readonly changes: CopyText
 }
 
 /** Typed rows that wait to be sent together, as COPY's text. */
 export class Batch {
   /** For the table of rows. */
-  rows = ''
-  #length = 0
-  #rejected = ''
+  readonly rows = new CopyText()
+  readonly #stage = new CopyText()
+  /** Of each unit its columns with a tab before each, the digest of these, and the end of the line. */
+  readonly #contents = new CopyText()
   readonly #units: WaitingUnit[] = []
 
-  /** Characters, about. */
+  /** In bytes. */
   get length(): number {
-    return this.#length
+    return this.rows.length + this.#contents.length
   }
 
   get stockNumbers(): readonly string[] {
@@ -53,35 +57,37 @@ export class Batch {
   }
 
   add(importId: number, record: CsvRecord, row: TypedRow): void {
-    const line = rowLine(importId, record, row)
-    this.rows += line
-    this.#length += line.length
+    this.rows.append(rowLine(importId, record, row))
     const { unit } = row
     if (unit === null) {
-      if (row.status === 'rejected') this.#rejected += rejectedLine(record.line, row)
+      if (row.status === 'rejected') this.#stage.append(rejectedLine(record.line, row))
       return
     }
     const content = contentOf(unit)
-    this.#length += content.length
-    this.#units.push({ line: record.line, stockNo: unit.stock_no, vin: unit.vin, content })
+    const digest = hash('sha256', content, 'hex')
+    const start = this.#contents.length
+    this.#contents.append(`${content}\t\\\\x${digest}\n`)
+    const [end, { line }] = [this.#contents.length, record]
+    this.#units.push({ line, stockNo: unit.stock_no, vin: unit.vin, start, end, digest })
   }
 
   /** A unit that is not among the known ones is new, but for its second row. Of new units the stage holds the keys alone. */
   unitLines(known: ReadonlySet<string>, { importId, rooftopId, now }: Written): UnitLines {
     const at = now.toISOString()
     const seen = new Set(known)
-    let [stage, units, changes] = [this.#rejected, '', '']
-    for (const { line, stockNo, vin, content } of this.#units) {
-      const digest = `\\\\x${hash('sha256', content, 'hex')}`
+    const [stage, units, changes] = [this.#stage, new CopyText(), new CopyText()]
+    for (const { line, stockNo, vin, start, end, digest } of this.#units) {
       if (seen.has(stockNo)) {
-        stage += `${line}\tf\tf${content}\t${digest}\n`
+        stage.append(`${line}\tf\tf`)
+        stage.appendFrom(this.#contents, start, end)
         continue
       }
       seen.add(stockNo)
       const name = encodeCell(stockNo)
-      stage += `${line}\tf\tt\t${name}\t${encodeCell(vin)}${otherColumns}\t${digest}\n`
-      units += `${importId}\t${rooftopId}\t${at}\t${at}${content}\t${digest}\n`
-      changes += `${importId}\t${rooftopId}\t${name}\tadded\t{}\n`
+      stage.append(`${line}\tf\tt\t${name}\t${encodeCell(vin)}${otherColumns}\t\\\\x${digest}\n`)
+      units.append(`${importId}\t${rooftopId}\t${at}\t${at}`)
+      units.appendFrom(this.#contents, start, end)
+      changes.append(`${importId}\t${rooftopId}\t${name}\tadded\t{}\n`)
     }
     return { stage, units, changes }
   }

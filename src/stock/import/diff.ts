@@ -29,19 +29,22 @@ const document = (unit: string) =>
  */
 export async function compare(
   client: pg.ClientBase,
-  { rooftopId, importId }: Staging,
+  staging: Staging,
   mode: ImportRequest['mode'],
 ): Promise<Diff> {
+  const { rooftopId, importId } = staging
+  const onHand = await unitsOnHand(client, staging)
   await client.query({ text: diffQuery, values: [rooftopId] })
   // The same content under another hash: columns in another order.
   await client.query(
     "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
   )
-  await client.query({ text: goneQuery, values: [rooftopId, mode === 'snapshot', importId] })
-  const { rows } = await client.query<Diff>(
+  await client.query({
+    text: goneQuery,
+    values: [rooftopId, mode === 'snapshot' && onHand > 0, importId],
+  })
+  const { rows } = await client.query<Omit<Diff, 'onHand'>>(
     `select
-       (select count(*) from core.stock_unit
-        where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null)::int as "onHand",
        (count(*) filter (where change = 'added')
          + (select count(*) from stock_stage where is_new and not is_rejected))::int as added,
        count(*) filter (where change = 'updated')::int as updated,
@@ -49,9 +52,21 @@ export async function compare(
        count(*) filter (where is_reused and was_on_hand)::int as reused,
        (select count(*) from stock_gone)::int as missing
      from stock_diff`,
+  )
+  return { onHand, ...rows[0]! }
+}
+
+/** Units in stock before this import. */
+async function unitsOnHand(
+  client: pg.ClientBase,
+  { rooftopId, importId }: Staging,
+): Promise<number> {
+  const { rows } = await client.query<{ units: number }>(
+    `select count(*)::int as units from core.stock_unit
+     where rooftop_id = $1 and import_id <> $2 and missing_since is null and off_stock_at is null`,
     [rooftopId, importId],
   )
-  return rows[0]!
+  return rows[0]!.units
 }
 
 const diffQuery = `

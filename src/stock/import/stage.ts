@@ -6,10 +6,10 @@ import { copyText } from '../../db/copy.ts'
 import { Batch, changeColumns, newUnitColumns, rowColumns, stageColumns } from './batch.ts'
 import { unitColumns } from './unit-columns.ts'
 
-/** Text held back before it is sent. */
+/** Held back before they are sent, in bytes. */
 const batchLength = 2_000_000
-/** While the database works: a few milliseconds of reading and typing. */
-const hearEvery = 64
+/** While the database works: a millisecond of reading and typing. */
+const hearEvery = 16
 
 /** Where the rows of an import go: the warehouse, or for a dry run a table that is gone with its transaction. */
 export const dryRows = 'pg_temp.stock_row'
