@@ -13,6 +13,7 @@ import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
 import type { Queue } from './queue/queue.ts'
+import { ReadingOrder } from './pipeline/reading-order.ts'
 import { RateBudgets } from './rate/rate-budgets.ts'
 import type { RateReading } from './rate/shared-key.ts'
 import {
@@ -47,6 +48,8 @@ export interface Context extends Warehouse {
   readonly services: ServiceClient<'read'>
   /** How fast each key may be used now, over all processes, and what this one has under way. */
   readonly rates: () => RateReading[]
+  /** Which slice's records this process reads first. */
+  readonly readingOrder: ReadingOrder
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
   /** Called at the named points of a slice; tests kill the process there. */
@@ -176,6 +179,7 @@ export async function openContext(
     appraisal,
     services,
     rates: () => rates.readings(),
+    readingOrder: new ReadingOrder(config.http.concurrency),
     signal: options.signal ?? new AbortController().signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,

@@ -1,4 +1,3 @@
-import pLimit from 'p-limit'
 import { scrubPayload } from '../erasure/scrub.ts'
 import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
@@ -51,9 +50,10 @@ const refusalsTolerated = 3
 const tolerated = 10
 
 /**
- * Reads records one by one, as many at once as the key's limiter allows. A record that cannot be read or does not fit is
- * rejected alone; a fault of the source ends the slice. One that was aside already tells nothing new of the source, so
- * that a few that stay broken for ever hold up nothing. A 403 while the list and other records answer concerns that record. `storedHash` saves parsing what has not changed.
+ * Reads records one by one, as many at once as the key's limiter allows, after those of the slices that came before. A record
+ * that cannot be read or does not fit is rejected alone; a fault of the source ends the slice. One that was aside already tells
+ * nothing new of the source, so that a few that stay broken for ever hold up nothing. A 403 while the list and other records
+ * answer concerns that record. `storedHash` saves parsing what has not changed.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
@@ -64,8 +64,6 @@ export async function hydrate(
   const { context, stream, rooftop } = job
   const stop = new AbortController()
   const signal = AbortSignal.any([context.signal, stop.signal])
-  // The limiter of the key decides how many are under way; this bounds how many wait for it with a slot.
-  const limit = pLimit(context.config.http.concurrency)
   let faults = 0
   const refusals: { id: number; error: SyncError }[] = []
   let answers = 0
@@ -92,7 +90,7 @@ export async function hydrate(
       throw error
     }
   }
-  const results = await Promise.allSettled(ids.map((id) => limit(() => readOne(id))))
+  const results = await context.readingOrder.settle(turnOf(job), ids, readOne)
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
   if (answers === 0 && refusals.length >= refusalsTolerated) throw refusals[0]!.error
@@ -100,6 +98,10 @@ export async function hydrate(
     if (result.status === 'rejected') throw result.reason
     return result.value
   })
+}
+
+function turnOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {
+  return { key: config.rooftops.find(({ uid }) => uid === rooftop.uid)?.key ?? '', lane }
 }
 
 function digest(

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { ReadingOrder } from '#src/pipeline/reading-order.ts'
+
+const numbers = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => from + index)
+
+/** Reads that wait to be answered, in the order in which they were begun. */
+function openSource() {
+  const begun: number[] = []
+  const waiting: (() => void)[] = []
+  return {
+    begun,
+    read: async (id: number) => {
+      begun.push(id)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return id * 10
+    },
+    /** Answers everything, in waves. */
+    async answerAll() {
+      await new Promise(setImmediate)
+      for (let wave = waiting.splice(0); wave.length > 0; wave = waiting.splice(0)) {
+        for (const answer of wave) answer()
+        await new Promise(setImmediate)
+      }
+    },
+  }
+}
+
+test('slices of a key are read one after the other, and each knows its own results', async () => {
+  const order = new ReadingOrder(4)
+  const source = openSource()
+  const place = { key: 'partner', lane: 'foreground' } as const
+
+  const first = order.settle(place, numbers(0, 10), source.read)
+  const second = order.settle(place, numbers(100, 10), source.read)
+  await source.answerAll()
+
+  expect(source.begun).toEqual([...numbers(0, 10), ...numbers(100, 10)])
+  expect(await first).toEqual(numbers(0, 10).map((id) => ({ status: 'fulfilled', value: id * 10 })))
+  expect((await second).length).toBe(10)
+})
+
+test('another key, and another lane, does not wait', async () => {
+  const order = new ReadingOrder(1)
+  const source = openSource()
+
+  const all = [
+    order.settle({ key: 'partner', lane: 'background' }, numbers(0, 3), source.read),
+    order.settle({ key: 'partner', lane: 'event' }, numbers(100, 1), source.read),
+    order.settle({ key: 'other', lane: 'background' }, numbers(200, 1), source.read),
+  ]
+  await new Promise(setImmediate)
+
+  expect(source.begun).toEqual([0, 100, 200])
+  await source.answerAll()
+  await Promise.all(all)
+})
+
+test('a slice of thousands gives the others their turn', async () => {
+  const order = new ReadingOrder(100)
+  const source = openSource()
+  const place = { key: 'partner', lane: 'foreground' } as const
+
+  const huge = order.settle(place, numbers(0, 2_500), source.read)
+  const small = order.settle(place, numbers(10_000, 5), source.read)
+  await source.answerAll()
+
+  expect(source.begun.indexOf(10_000)).toBe(1000)
+  expect(source.begun.indexOf(10_004)).toBeLessThan(source.begun.indexOf(1000) + 100)
+  expect([(await huge).length, (await small).length]).toEqual([2_500, 5])
+})
+
+test('a read that fails is one result among the others', async () => {
+  const order = new ReadingOrder(2)
+  const read = async (id: number) => {
+    if (id === 1) throw new Error('gone')
+    return id
+  }
+
+  const results = await order.settle({ key: 'partner', lane: 'foreground' }, [0, 1, 2], read)
+
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
