@@ -44,7 +44,7 @@ export async function chooseRecords(
   const entries = await stream.known(context.db, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
   const stored = await storedOf(job, parts)
-  let budget = context.config.sync.rereadBudget - (await rereadSoFar(job))
+  let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
   const lookedAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
@@ -147,20 +147,21 @@ function earliestLook(part: ProvenPart, earlier: readonly EarlierCertificate[]):
   return new Date(Math.min(...covered.map((old) => old.rereadAt.getTime())))
 }
 
-async function rereadSoFar({
-  context,
+/** How many known records this run may still read again at the rooftop. */
+async function rereadBudget({
+  context: { db, config },
   run,
   rooftop,
   stream,
 }: SliceJob<WindowedStream>): Promise<number> {
-  const row = await context.db
+  const row = await db
     .selectFrom('ops.run_stream')
     .select(['hydrated', 'inserted'])
     .where('run_id', '=', run.runId)
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
     .executeTakeFirst()
-  return row ? row.hydrated - row.inserted : 0
+  return config.sync.rereadBudget - (row ? row.hydrated - row.inserted : 0)
 }
 
 /** The records that are stored of each part's window. */

@@ -181,9 +181,16 @@ async function placeOfItem({ client }: Tx, { data: { stream, rooftopUid } }: Wor
 
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
   const key = keyOf(job)
+  const unprovable = db
+    .selectFrom('ops.window_certificate')
+    .select('window_from')
+    .where('rooftop_id', '=', key.rooftopId)
+    .where('stream', '=', key.stream)
+    .where('proof', '=', 'unprovable')
   const before = await db
     .selectFrom('ops.run_stream')
     .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
+    .select(({ exists }) => exists(unprovable).as('isUnprovable'))
     .where('run_id', '=', key.runId)
     .where('rooftop_id', '=', key.rooftopId)
     .where('stream', '=', key.stream)
@@ -192,15 +199,8 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
     const sum = addCounts(result.counts, before ?? {})
     return sum.inserted + sum.updated + sum.unchanged + sum.vanished > 0 ? 'partial' : 'failed'
   }
-  const unprovable = await db
-    .selectFrom('ops.window_certificate')
-    .select('window_from')
-    .where('rooftop_id', '=', key.rooftopId)
-    .where('stream', '=', key.stream)
-    .where('proof', '=', 'unprovable')
-    .executeTakeFirst()
-  const clean = (before?.quarantined ?? 0) + result.counts.quarantined === 0 && !unprovable
-  return clean ? 'ok' : 'partial'
+  const isPutAside = (before?.quarantined ?? 0) + result.counts.quarantined > 0
+  return !isPutAside && !before?.isUnprovable ? 'ok' : 'partial'
 }
 
 function keyOf({ run, rooftop, stream }: SliceJob) {

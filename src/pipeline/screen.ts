@@ -23,9 +23,9 @@ export interface Screened {
  * `awaitErasures`. A record that carries an erased contact joins the suppression list here.
  */
 export async function screen(tx: Tx, job: Job, records: readonly Hydrated[]): Promise<Screened> {
-  const secret = await readSecret(tx.db)
   const received = records.filter(isReceived)
-  if (secret === null || received.length === 0) return { records, suppressed: new Map() }
+  const secret = received.length === 0 ? null : await readSecret(tx.db)
+  if (secret === null) return { records, suppressed: new Map() }
   const { stream, rooftop } = job
   const wire = job.context.config.wire.appraisal
   const ids = received.map(({ id }) => id)

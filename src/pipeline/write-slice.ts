@@ -38,7 +38,10 @@ export async function writeSlice(
   job: SliceJob<WindowedStream>,
   read: SliceContent,
 ): Promise<Written> {
-  await awaitErasures(tx)
+  const isEmpty =
+    read.records.length === 0 && read.parts.every((part) => part.malformed.length === 0)
+  // Nothing was received that could tell of anybody.
+  if (!isEmpty) await awaitErasures(tx)
   const { records, suppressed } = await screen(tx, job, read.records)
   return await writeScreened(tx, job, { ...read, records }, suppressed)
 }

@@ -58,6 +58,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
   rebase: rebaseEvaluation,
 
   async known(db, rooftop, ids) {
+    if (ids.length === 0) return []
     // By group: an evaluation belongs to one rooftop, however many rooftops of the group are listed.
     const rows = await db
       .selectFrom('core.evaluation')
