@@ -179,7 +179,8 @@ export async function openContext(
     appraisal,
     services,
     rates: () => rates.readings(),
-    readingOrder: new ReadingOrder(config.http.concurrency),
+    // So many wait at the limiter that a slot is taken again before the answer that left it has been looked into.
+    readingOrder: new ReadingOrder(2 * config.http.concurrency),
     signal: options.signal ?? new AbortController().signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,
