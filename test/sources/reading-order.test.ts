@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReadingOrder } from '#src/pipeline/reading-order.ts'
+import { ReadingOrder } from '#src/sources/reading-order.ts'
 
 const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => from + index)

@@ -1,5 +1,4 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import type { Lane } from './ledger.ts'
 
 /** So many records of a slice are read before the slices that came after it have their turn: one of a single huge window must
  *  not keep them waiting. */
@@ -20,7 +19,7 @@ export class ReadingOrder {
 
   /** What became of each item, in the order of `items`; never rejects. */
   async settle<Item, Result>(
-    { key, lane }: { readonly key: string; readonly lane: Lane },
+    { key, lane }: { readonly key: string; readonly lane: string },
     items: readonly Item[],
     read: (item: Item) => Promise<Result>,
   ): Promise<PromiseSettledResult<Result>[]> {
