@@ -225,6 +225,8 @@ class Estate {
 function crashOf({ seed, estate, worlds, ...plan }: EstatePlan, night: number): Crash | null {
   if (plan.dies) return plan.dies
   const { dies, point, nth } = drawn(crash, seed, 'crash', estate, night)
+  // However the dice fall, one night dies: at the first of its points, which every night passes.
+  if (night === Math.ceil(plan.nights / 2)) return { point, nth: 1 }
   // A world that is alone passes each point about once.
   return dies ? { point, nth: 1 + (nth % Math.max(1, worlds.length)) } : null
 }
