@@ -38,12 +38,19 @@ export async function writeSlice(
   job: SliceJob<WindowedStream>,
   read: SliceContent,
 ): Promise<Written> {
-  const isEmpty =
-    read.records.length === 0 && read.parts.every((part) => part.malformed.length === 0)
-  // Nothing was received that could tell of anybody.
-  if (!isEmpty) await awaitErasures(tx)
+  // A slice that writes of no record has nothing that an erasure could miss, or wait for.
+  if (!isIdle(read)) await awaitErasures(tx)
   const { records, suppressed } = await screen(tx, job, read.records)
   return await writeScreened(tx, job, { ...read, records }, suppressed)
+}
+
+/** Nothing was received, nothing is marked and nothing moves: its windows are certified anew, no more. */
+function isIdle({ records, parts, unlisted, moved, landed }: SliceContent): boolean {
+  return (
+    records.length + moved.size + landed.length === 0 &&
+    parts.every(({ malformed }) => malformed.length === 0) &&
+    [...unlisted.values()].every((ids) => ids.length === 0)
+  )
 }
 
 async function writeScreened(

@@ -181,6 +181,27 @@ test('a load that read the customer before an erase committed writes them no mor
   expect(rows).toEqual([{ price: 100 }])
 })
 
+test('what only marks a record waits for an erasure as well; a night that brings and changes nothing does not', async () => {
+  const gone = anEvaluation({ evalId: 1, createdAt, vanishedAt: '2026-03-11T00:00:00Z' })
+  await using house = await openHouse({
+    sandbox: { world: worldOf({ evaluations: [gone] }), now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = house.database
+  await house.night()
+  const erasing = await pool.connect()
+  await erasing.query('select pg_advisory_lock($1::int, 0)', [erasureLock])
+
+  const idle = await house.nightAfter(0.1)
+  const marking = house.nightAfter(1)
+  await waiting(pool, 1)
+  await erasing.query('select pg_advisory_unlock_all()')
+  erasing.release()
+
+  expect(idle.streams['evaluations']).toMatchObject({ hydrated: 0, vanished: 0 })
+  expect((await marking).streams['evaluations']).toMatchObject({ hydrated: 0, vanished: 1 })
+})
+
 /** Until so many wait for the lock of erasures. */
 async function waiting(pool: pg.Pool, count: number): Promise<void> {
   for (;;) {
