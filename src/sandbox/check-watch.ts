@@ -1,7 +1,7 @@
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import type { CheckCounts, VehicleCheck, WatchPlan } from './check-types.ts'
 import { samples } from './samples.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 // What becomes of a search. Everything here is a function of the VIN and the time.
 

@@ -1,6 +1,6 @@
 import type { CheckDraft, CheckKind, VehicleCheck } from './check-types.ts'
 import { countsFor, watchPlanFor } from './check-watch.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** Every check that succeeded, and the Car History reports that are running. */
 export class Checks {

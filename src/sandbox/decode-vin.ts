@@ -1,6 +1,6 @@
 import { catalogue, type CatalogueVehicle, vehicleByCode } from './catalogue.ts'
 import { type Sample, samples } from './samples.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 import type { Region } from './world-types.ts'
 
 /** What a VIN stands for; ambiguous ones are variants of one model. */

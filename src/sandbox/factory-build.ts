@@ -1,6 +1,6 @@
 import type { CatalogueVehicle } from './catalogue.ts'
 import { plainVin } from './decode-vin.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** What left the factory under a VIN, beyond what the catalogue says of every such vehicle. */
 export interface FactoryBuild {

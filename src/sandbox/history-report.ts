@@ -1,7 +1,7 @@
 import { countsFor } from './check-watch.ts'
 import type { KnownVehicle } from './appraised-as.ts'
 import { averageKm } from './price-model.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** What sources of the EU and the US have on a VIN; an empty list = nothing recorded [V §2]. */
 export interface HistoryReport {

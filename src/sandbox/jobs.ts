@@ -1,7 +1,7 @@
 import type { KnownVehicle } from './appraised-as.ts'
 import type { ModelPrices } from './price-model.ts'
 import { type ReasoningStatus, statusOf } from './reasoning.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** A vehicle of a batch: prices, or why there are none. */
 export interface PricedVehicle {

@@ -4,7 +4,7 @@ import { type InsightSubject, insightsFor } from './insights.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
 import type { JsonObject } from './render.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
 

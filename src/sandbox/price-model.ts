@@ -1,6 +1,6 @@
 import type { CatalogueVehicle } from './catalogue.ts'
 import { convert, regionCurrency } from './currencies.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** What is to be priced, and as of when. */
 export interface PriceAsk {

@@ -1,6 +1,6 @@
 import { sampleOf } from './decode-vin.ts'
 import { samples } from './samples.ts'
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** [A §3] */
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'

@@ -1,3 +1,5 @@
+import { scramble } from '../values/scramble.ts'
+
 /** A repeatable stream of draws: the same seed and label give the same values on any machine. */
 export interface SeededRandom {
   /** In [0, 1). */
@@ -8,23 +10,6 @@ export interface SeededRandom {
   pick<T>(choices: readonly T[]): T
   /** Lower-case hexadecimal digits. */
   hex(digits: number): string
-}
-
-/** FNV-1a with a final avalanche: 32 bits that look unrelated to the input's order. */
-export function scramble(text: string, seed = 0): number {
-  let hash = 0x811c9dc5 ^ seed
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  }
-  return avalanche(hash)
-}
-
-/** Spreads a number over 32 bits. */
-export function avalanche(value: number): number {
-  let hash = value | 0
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 /** A stream of its own for each label, so that one more draw in one place moves nothing elsewhere. */

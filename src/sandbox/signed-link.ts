@@ -1,4 +1,4 @@
-import { scramble } from './seeded-random.ts'
+import { scramble } from '../values/scramble.ts'
 
 /** How long a signed photo link lives; the document gives no length for photos, so a day. */
 export const photoLinkLifeMs = 86_400_000

@@ -1,6 +1,6 @@
 import { ConfiguredFields } from './configured-fields.ts'
 import { entrySecond, fieldsAt, isListed, isReadable } from './lifecycle.ts'
-import { avalanche } from './seeded-random.ts'
+import { avalanche } from '../values/scramble.ts'
 import { type TruthEvaluation, truthOf } from './truth.ts'
 import type {
   ApiKey,

@@ -1,6 +1,6 @@
 import { isCheckDigitLaw } from '#src/csv/map/typing/vin.ts'
 import { vehicleByCode } from '#src/sandbox/catalogue.ts'
-import { scramble } from '#src/sandbox/seeded-random.ts'
+import { scramble } from '#src/values/scramble.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { Evaluation, Rooftop } from '#src/sandbox/world-types.ts'
 import { localDay } from '#src/values/instant.ts'

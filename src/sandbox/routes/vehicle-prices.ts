@@ -12,7 +12,7 @@ import { renderGuide } from '../price-guide.ts'
 import { priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
 import { type JsonObject, place } from '../render.ts'
-import { avalanche } from '../seeded-random.ts'
+import { avalanche } from '../../values/scramble.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 
 type GuideFields = z.infer<typeof getPriceGuide.fields>
