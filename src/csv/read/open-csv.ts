@@ -34,6 +34,7 @@ export class OpenCsv implements CsvFile {
   readonly width: number
   readonly head: string
   readonly records: AsyncIterable<CsvRecord>
+  readonly batches: AsyncIterable<readonly CsvRecord[]>
   readonly warnings: CsvWarning[] = []
   readonly #decoding: Decoding
   readonly #chunks: AsyncIterable<Buffer>
@@ -52,7 +53,8 @@ export class OpenCsv implements CsvFile {
     this.#release = release
     this.#layout = layout
     this.#limits = limits
-    this.records = this.#read()
+    this.batches = this.#read()
+    this.records = eachOf(this.batches)
     if (layout.header?.ragged) this.#warnOfHeader(layout.header)
   }
 
@@ -64,7 +66,7 @@ export class OpenCsv implements CsvFile {
     await this.#release()
   }
 
-  async *#read(): AsyncGenerator<CsvRecord> {
+  async *#read(): AsyncGenerator<readonly CsvRecord[]> {
     const { profile, firstLine, width } = this.#layout
     const columns: Columns = { dialect: this.dialect, width, profile }
     const options = {
@@ -76,8 +78,7 @@ export class OpenCsv implements CsvFile {
     // A quote that a title leaves open is not to swallow records.
     const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
     for await (const batch of splitRecords(body, this.dialect, options))
-      for (const raw of batch)
-        for (const record of readRecord(raw, columns)) yield this.#checked(record)
+      yield batch.flatMap((raw) => readRecord(raw, columns).map((record) => this.#checked(record)))
   }
 
   #checked(record: CsvRecord): CsvRecord {
@@ -114,6 +115,10 @@ export class OpenCsv implements CsvFile {
       message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may stand over the wrong columns`,
     })
   }
+}
+
+async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch
 }
 
 /** UTF-8 chunks from their line `firstLine` on. */

@@ -44,9 +44,9 @@ async function parseAlone({ file }: { readonly file: string }): Promise<number> 
 
 async function typeRows({ file }: { readonly file: string }): Promise<number> {
   const csv = await readCsv(file, { market: 'AU', isKnownName: isKnownHeader })
-  const records = csv.records[Symbol.asyncIterator]()
+  const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
-  while (sample.length < sampleSize) sample.push((await records.next()).value)
+  while (sample.length < sampleSize) sample.push(...(await batches.next()).value)
   const mapping = proposeMapping(
     csv.header!.names,
     sample.map(({ cells }) => cells),
@@ -55,10 +55,11 @@ async function typeRows({ file }: { readonly file: string }): Promise<number> {
   for (const { cells } of sample) styles.observe(cells)
   const type = rowTyper(mapping, styles.styles())
   let accepted = sample.filter((record) => type(record).status === 'accepted').length
-  for (let next = await records.next(); !next.done; next = await records.next()) {
-    styles.observe(next.value.cells)
-    if (type(next.value).status === 'accepted') accepted += 1
-  }
+  for (let next = await batches.next(); !next.done; next = await batches.next())
+    for (const record of next.value) {
+      styles.observe(record.cells)
+      if (type(record).status === 'accepted') accepted += 1
+    }
   return accepted
 }
 

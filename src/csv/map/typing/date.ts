@@ -72,8 +72,10 @@ export function looksLikeDate(text: string): boolean {
 export function typeDate(text: string, style: DateStyle, today: string): Typed<string> {
   const fit = text.length > 40 ? null : text
   if (fit === null) return unreadable(text, 'a date')
-  if (serial.test(fit)) return fromSerial(fit, today)
-  const parts = ownParts(fit, Number(today.slice(0, 4))) ?? numericParts(fit, style, today)
+  // No text is a date in two of these forms: the commonest is tried first.
+  const numeric = numericParts(fit, style, today)
+  if (numeric === null && serial.test(fit)) return fromSerial(fit, today)
+  const parts = numeric ?? ownParts(fit, Number(today.slice(0, 4)))
   if (parts === null) return unreadable(text, 'a date')
   if (parts === 'either')
     return typed<string>(null, {

@@ -52,11 +52,19 @@ export function separatorEvidence(): SeparatorEvidence {
   return { decimal: { '.': 0, ',': 0 }, group: { '.': 0, ',': 0 }, either: { '.': 0, ',': 0 } }
 }
 
-/** Reads digits with separators (no sign, no currency). Null when they follow no style. */
-export function readNumber(text: string): Reading | null {
+/** `12990` and `12990.00`, as most programmes write a number; null for any other way. */
+export function readPlainNumber(text: string): Reading | null {
   if (plainDigits.test(text)) return certain(text, '', null)
   const point = plainPoint.exec(text)
-  if (point) return certain(point[1]!, point[2]!, showsPoint)
+  return point ? certain(point[1]!, point[2]!, showsPoint) : null
+}
+
+/** Reads digits with separators (no sign, no currency). Null when they follow no style. */
+export function readNumber(text: string): Reading | null {
+  return readPlainNumber(text) ?? readSeparated(text)
+}
+
+function readSeparated(text: string): Reading | null {
   const core = withoutSureGroups(text)
   if (core === null) return null
   if (core.includes('\u066b')) return readArabicDecimal(core)

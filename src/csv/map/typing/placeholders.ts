@@ -23,17 +23,21 @@ function words(list: string): ReadonlySet<string> {
 }
 
 const longest = 20
-/** First characters of all of them, in both cases: most cells are told apart by one look. */
-const firsts = new Set(
+/** First character and length of all of them, in both cases: most cells are told apart by one look. */
+const shapes = new Set(
   [everywhere, ...Object.values(byField)]
     .flatMap((list) => [...list])
-    .flatMap((word) => [word.charCodeAt(0), word.toUpperCase().charCodeAt(0)]),
+    .flatMap((word) => [shapeOf(word), shapeOf(word.toUpperCase())]),
 )
+
+function shapeOf(text: string): number {
+  return text.charCodeAt(0) * 32 + text.length
+}
 
 /** Does a cell (plain text) hold nothing, by the words that stand for nothing in a column of that field? */
 export function isPlaceholder(text: string, field: Field | null): boolean {
   if (text === '') return true
-  if (text.length > longest || !firsts.has(text.charCodeAt(0))) return false
+  if (text.length > longest || !shapes.has(shapeOf(text))) return false
   const word = text.toLowerCase()
   return everywhere.has(word) || (field !== null && (byField[field]?.has(word) ?? false))
 }

@@ -1,4 +1,4 @@
-const ascii = /^[\x20-\x7e]*$/
+const [blank, apostrophe, equals] = [0x20, 0x27, 0x3d]
 const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const controls = /[\u0000-\u001f\u007f-\u009f]/g
@@ -11,10 +11,20 @@ const quotedFormula = /^="((?:[^"]|"")*)"$/
  * Excel's `="00123"`, `=HYPERLINK(…)` and the `'` before a formula sign are taken off.
  */
 export function plainText(cell: string): string {
-  const text = ascii.test(cell) ? cell.trim() : westernText(cell)
+  const text = isPlain(cell) ? cell : westernText(cell)
   const first = text.charCodeAt(0)
-  if (first !== 0x3d && first !== 0x27) return text.includes('  ') ? text.replace(/ +/g, ' ') : text
-  return withoutExcelWrapping(text)
+  return first === equals || first === apostrophe ? withoutExcelWrapping(text) : text
+}
+
+/** Printable ASCII with single blanks between the words, as most cells are: a loop tells it sooner than expressions do. */
+function isPlain(cell: string): boolean {
+  let before = blank
+  for (let index = 0; index < cell.length; index++) {
+    const code = cell.charCodeAt(index)
+    if (code < blank || code > 0x7e || (code === blank && before === blank)) return false
+    before = code
+  }
+  return before !== blank || cell === ''
 }
 
 function westernText(cell: string): string {

@@ -1,4 +1,4 @@
-import { type Reading, readNumber } from './number.ts'
+import { type Reading, readNumber, readPlainNumber } from './number.ts'
 
 /** A number and the words around it: `R 619 900`, `150,000km`, `$39,998 drive away`. */
 export interface Quantity {
@@ -15,7 +15,10 @@ const noWords: readonly string[] = []
 
 /** Takes a cell's plain text apart; null when it holds no number, or more than one. */
 export function readQuantity(text: string): Quantity | null {
-  const found = text.length > longest ? null : parts.exec(text)
+  if (text.length > longest) return null
+  const plain = readPlainNumber(text)
+  if (plain) return { reading: plain, isNegative: false, words: noWords }
+  const found = parts.exec(text)
   if (!found) return null
   const [before, core, after] = [found[1]!, found[2]!, found[3]!]
   const reading = readNumber(before === '' ? core : withoutStop(before, core))

@@ -28,6 +28,7 @@ const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789'
 
 /** A VIN from a cell's plain text. The check digit is law in North America alone (first character 1 to 5). */
 export function typeVin(text: string): Typed<VinCell> {
+  if (allowed.test(text)) return checked(text)
   if (scientific.test(text)) return typed<VinCell>(null, vinLost)
   const vin = text.toUpperCase().replace(clutter, '')
   if (allowed.test(vin)) return checked(vin)
@@ -38,7 +39,7 @@ export function typeVin(text: string): Typed<VinCell> {
 
 function checked(vin: string): Typed<VinCell> {
   const value = { vin, chassis: null }
-  if (oneCharacter.test(vin) || textbook.has(vin))
+  if ((vin[0] === vin[1] && oneCharacter.test(vin)) || (vin[0] === '1' && textbook.has(vin)))
     return typed<VinCell>(value, {
       code: 'VIN_TEST',
       severity: 'warning',
