@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { ImportRequest } from './request.ts'
-import type { Staging } from './stage.ts'
+import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** What the list would do to the stock. */
@@ -24,16 +24,17 @@ const document = (unit: string) =>
     .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`
 
 /**
- * Compares stock_stage with the stock of a rooftop, and writes to tables of the transaction alone: stock_diff has a row
+ * Compares stock_stage with the stock of a rooftop, to which units were `added`, and writes to tables of the transaction alone: stock_diff has a row
  * for each known unit that is not as the list says, stock_gone one for each that the snapshot does not name.
  */
 export async function compare(
   client: pg.ClientBase,
   staging: Staging,
   mode: ImportRequest['mode'],
+  { added, hadStock }: Pick<StagedUnits, 'added' | 'hadStock'>,
 ): Promise<Diff> {
   const { rooftopId, importId } = staging
-  const onHand = await unitsOnHand(client, staging)
+  const onHand = hadStock ? await unitsOnHand(client, staging) : 0
   await client.query({ text: diffQuery, values: [rooftopId] })
   // The same content under another hash: columns in another order.
   await client.query(
@@ -45,13 +46,13 @@ export async function compare(
   })
   const { rows } = await client.query<Omit<Diff, 'onHand'>>(
     `select
-       (count(*) filter (where change = 'added')
-         + (select count(*) from stock_stage where is_new and not is_rejected))::int as added,
+       count(*) filter (where change = 'added')::int + $1::int as added,
        count(*) filter (where change = 'updated')::int as updated,
        count(*) filter (where change = 'reappeared')::int as reappeared,
        count(*) filter (where is_reused and was_on_hand)::int as reused,
        (select count(*) from stock_gone)::int as missing
      from stock_diff`,
+    [added],
   )
   return { onHand, ...rows[0]! }
 }
@@ -78,7 +79,7 @@ with known as (
     case when unit.content_hash <> stage.content_hash then ${document('stage')} end as new
   from stock_stage as stage
   join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
-  where not stage.is_rejected and not stage.is_new
+  where not stage.is_rejected
     and (unit.content_hash <> stage.content_hash or unit.missing_since is not null or unit.off_stock_at is not null)
 )
 select line_no, stock_no, was_on_hand, is_reused,

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
-import type { Staging } from './stage.ts'
+import type { StagedUnits, Staging } from './stage.ts'
+import { unitColumns } from './unit-columns.ts'
 
 /** Fetched for the report, at most. */
 const shown = 100
@@ -9,6 +10,8 @@ const shown = 100
 export interface Duplicates {
   readonly collapsed: number
   readonly rejected: number
+  /** Units that were added, and whose rows contradict each other. */
+  readonly takenBack: number
   /** Rows whose VIN another stock number has too. */
   readonly sameVin: number
   readonly rejectedFirst: readonly CellIssue[]
@@ -21,25 +24,16 @@ export interface Duplicates {
  */
 export async function settleDuplicates(
   client: pg.ClientBase,
-  { rowsTable, importId, rooftopId }: Staging,
+  staging: Staging,
+  staged: StagedUnits,
 ): Promise<Duplicates> {
-  await client.query(
-    `create temp table stock_twice on commit drop as
-     select stock_no, array_agg(line_no order by line_no) as lines, count(distinct content_hash) = 1 as is_same
-     from stock_stage where stock_no in (
-       select stock_no from stock_stage where not is_rejected group by stock_no having count(*) > 1
-     ) and not is_rejected group by stock_no`,
-  )
-  const collapsed = await collapse(client, rowsTable, importId)
-  const rejected = await rejectContradictions(client)
-  if (rejected.count > 0) {
-    await takeBack(client, rooftopId, importId)
-    await mark(client, rowsTable, importId, 'rejected')
-  }
-  const sameVin = await findSameVin(client)
-  if (sameVin.count > 0) await mark(client, rowsTable, importId, null)
+  const { collapsed, rejected, takenBack } =
+    staged.known === 0 ? none : await settleStockNumbers(client, staging, staged)
+  const sameVin = await findSameVin(client, staging, staged.vinsTwice)
+  if (sameVin.count > 0) await mark(client, staging, null)
   return {
     collapsed,
+    takenBack,
     rejected: rejected.count,
     rejectedFirst: rejected.first,
     sameVin: sameVin.count,
@@ -47,12 +41,68 @@ export async function settleDuplicates(
   }
 }
 
-/** Rows that repeat an earlier one leave the stage. */
-async function collapse(
+interface Found {
+  readonly count: number
+  readonly first: readonly CellIssue[]
+}
+
+const nothing: Found = { count: 0, first: [] }
+const none = { collapsed: 0, rejected: nothing, takenBack: 0 }
+
+/** Only a unit of which the stage holds a row may have two. */
+async function settleStockNumbers(
   client: pg.ClientBase,
-  rowsTable: string,
-  importId: number,
-): Promise<number> {
+  staging: Staging,
+  { added }: StagedUnits,
+): Promise<typeof none> {
+  if (added > 0) await stageFirstRows(client, staging)
+  await client.query(
+    `create temp table stock_twice on commit drop as
+     select stock_no, array_agg(line_no order by line_no) as lines, count(distinct content_hash) = 1 as is_same
+     from stock_stage where stock_no in (
+       select stock_no from stock_stage where not is_rejected group by stock_no having count(*) > 1
+     ) and not is_rejected group by stock_no`,
+  )
+  const collapsed = await collapse(client, staging)
+  const rejected = await rejectContradictions(client)
+  const takenBack = rejected.count > 0 ? await takeBack(client, staging) : 0
+  if (rejected.count > 0) await mark(client, staging, 'rejected')
+  if (added > 0) await unstageFirstRows(client, staging)
+  return { collapsed, rejected, takenBack }
+}
+
+/** Puts the row that added a unit beside the rows that name it again. */
+async function stageFirstRows(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+): Promise<void> {
+  const content = [...unitColumns, 'content_hash']
+  await client.query(
+    `insert into stock_stage (line_no, is_rejected, ${content.join(', ')})
+     select kept.line_no, false, ${content.map((name) => `unit.${name}`).join(', ')}
+     from ${tables.units} as unit
+     join ${tables.rows} as kept on kept.import_id = $2 and kept.stock_no = unit.stock_no and kept.status = 'accepted'
+     where unit.rooftop_id = $1 and unit.import_id = $2
+       and unit.stock_no in (select stock_no from stock_stage where not is_rejected)
+       and not exists (select from stock_stage as stage where stage.line_no = kept.line_no)`,
+    [rooftopId, importId],
+  )
+}
+
+/** Rows that repeat an earlier one leave the stage. */
+/** There is nothing to compare them with. */
+async function unstageFirstRows(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+): Promise<void> {
+  await client.query(
+    `delete from stock_stage as stage using ${tables.units} as unit
+     where not stage.is_rejected and unit.rooftop_id = $1 and unit.import_id = $2 and unit.stock_no = stage.stock_no`,
+    [rooftopId, importId],
+  )
+}
+
+async function collapse(client: pg.ClientBase, { tables, importId }: Staging): Promise<number> {
   const { rows } = await client.query<{ lines: number[] | null }>(
     `with gone as (
        delete from stock_stage as own using stock_twice as twice
@@ -60,18 +110,13 @@ async function collapse(
          and own.line_no <> twice.lines[1]
        returning own.line_no
      ), marked as (
-       update ${rowsTable} as kept set status = 'collapsed' from gone
+       update ${tables.rows} as kept set status = 'collapsed' from gone
        where kept.import_id = $1 and kept.line_no = gone.line_no
      )
      select array_agg(line_no) as lines from gone`,
     [importId],
   )
   return rows[0]!.lines?.length ?? 0
-}
-
-interface Found {
-  readonly count: number
-  readonly first: readonly CellIssue[]
 }
 
 async function rejectContradictions(client: pg.ClientBase): Promise<Found> {
@@ -87,27 +132,54 @@ async function rejectContradictions(client: pg.ClientBase): Promise<Found> {
   )
 }
 
-/** Units that were new, and whose rows contradict each other. */
-async function takeBack(client: pg.ClientBase, rooftopId: number, importId: number): Promise<void> {
-  for (const table of ['core.stock_unit', 'core.stock_unit_change'])
-    await client.query(
+/** Takes back units that were added, and whose rows contradict each other: how many. */
+async function takeBack(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+): Promise<number> {
+  let count = 0
+  for (const table of [tables.units, tables.changes]) {
+    const { rowCount } = await client.query(
       `delete from ${table} as added using stock_twice as twice
        where not twice.is_same and added.rooftop_id = $1 and added.import_id = $2
          and added.stock_no = twice.stock_no`,
       [rooftopId, importId],
     )
+    count = rowCount ?? 0
+  }
+  return count
 }
 
-async function findSameVin(client: pg.ClientBase): Promise<Found> {
+async function findSameVin(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+  among: readonly string[] | null,
+): Promise<Found> {
+  if (among?.length === 0) return nothing
+  // Fenced off: without statistics nothing tells Postgres that a VIN finds fewer units than the rooftop.
+  const units = among
+    ? `unnest($3::text[]) as asked cross join lateral (select * from ${tables.units} where vin = asked offset 0)`
+    : tables.units
+  const { rowCount } = await client.query({
+    text: `create temp table stock_vin_twice on commit drop as
+      select vin from (
+        select vin from stock_stage where not is_rejected and vin is not null
+        union all select vin from ${units} as unit where rooftop_id = $1 and import_id = $2 and vin is not null
+      ) as named group by vin having count(*) > 1`,
+    values: [rooftopId, importId, ...(among ? [among] : [])],
+  })
+  if (rowCount === 0) return nothing
   return await find(
     client,
-    `with twice as (
-       select vin, array_agg(line_no order by line_no) as lines from stock_stage where not is_rejected and vin in (
-         select vin from stock_stage where not is_rejected group by vin having count(*) > 1
-       ) group by vin
+    `with named as (
+       select line_no, vin from stock_stage join stock_vin_twice using (vin) where not is_rejected
+       union all select kept.line_no, unit.vin from ${tables.units} as unit join stock_vin_twice using (vin)
+       join ${tables.rows} as kept on kept.import_id = ${importId} and kept.stock_no = unit.stock_no and kept.status = 'accepted'
+       where unit.rooftop_id = ${rooftopId} and unit.import_id = ${importId}
+     ), twice as (
+       select vin, array_agg(line_no order by line_no) as lines from named group by vin
      )
-     select own.line_no, own.vin as text, twice.lines
-     from stock_stage as own join twice using (vin) where not own.is_rejected`,
+     select named.line_no, named.vin as text, twice.lines from named join twice using (vin)`,
     'DUPLICATE_VIN',
     'warning',
     (lines) => `the rows at lines ${lines} have this VIN under different stock numbers`,
@@ -144,12 +216,11 @@ async function find(
 /** Tells the kept rows what stock_said holds. */
 async function mark(
   client: pg.ClientBase,
-  rowsTable: string,
-  importId: number,
+  { tables, importId }: Staging,
   status: 'rejected' | null,
 ): Promise<void> {
   await client.query(
-    `update ${rowsTable} as kept
+    `update ${tables.rows} as kept
      set issues = kept.issues || said.issue, status = coalesce($2, kept.status)
      from stock_said as said where kept.import_id = $1 and kept.line_no = said.line_no`,
     [importId, status],

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { RooftopConfig } from '../../config.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { Staging } from './stage.ts'
 
 /** Stock numbers that a warning names. */
 const named = 5
@@ -23,6 +24,7 @@ export async function elsewhere(
   client: pg.ClientBase,
   rooftops: readonly RooftopConfig[],
   rooftop: RooftopConfig,
+  staging: Staging,
   accepted: number,
 ): Promise<readonly CellIssue[]> {
   const others = rooftops.map(({ uid }) => uid).filter((uid) => uid !== rooftop.uid)
@@ -36,7 +38,10 @@ export async function elsewhere(
   )
   const warnings: CellIssue[] = []
   for (const { rooftop_id, name } of rows) {
-    const { rows: found } = await client.query<Omit<Found, 'name'>>(foundQuery, [rooftop_id])
+    const { rows: found } = await client.query<Omit<Found, 'name'>>(
+      foundQuery(staging.tables.units),
+      [rooftop_id, staging.rooftopId, staging.importId],
+    )
     const warning = warningOf({ ...found[0]!, name }, accepted)
     if (warning) warnings.push(warning)
   }
@@ -44,9 +49,9 @@ export async function elsewhere(
 }
 
 // Two vehicles may well have one stock number at two rooftops: it tells nothing beside two VINs.
-const foundQuery = `
+const foundQuery = (units: string) => `
 with arrived as (
-  select stock_no, vin from stock_stage where is_new and not is_rejected
+  select stock_no, vin from ${units} where rooftop_id = $2 and import_id = $3
   union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
   where diff.change <> 'updated' and not stage.is_rejected
 ), other as (

@@ -14,9 +14,9 @@ import { finishImport, startImport } from './record-import.ts'
 import { type WaitingFile, writeRejects } from './rejects.ts'
 import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
-import { firstChanges } from './shown-changes.ts'
+import { firstChanges, stillAdded } from './shown-changes.ts'
 import { type RowScreen, rowScreen } from './screen-rows.ts'
-import { createStage, dryRows, keptRows, Stage, type Staging } from './stage.ts'
+import { createStage, dryTables, keptTables, Stage, type Staging } from './stage.ts'
 import { type TypedList, typeRows } from './type-rows.ts'
 
 /** A list that is about to be loaded, in the transaction that it is loaded in. */
@@ -39,24 +39,28 @@ export interface Loaded {
 export async function load(loading: Loading): Promise<Loaded> {
   const { tx, services, request, rooftopId, list, mapping } = loading
   const { client } = tx
-  const rowsTable = request.dryRun ? dryRows : keptRows
   const screen = rowScreen(await erasedContacts(tx.db))
   await createStage(client, request.dryRun)
   const importId = request.dryRun
     ? 0
     : await startImport(client, rooftopId, list, mapping, { ...loading, screen })
-  const { dryRun, now } = request
-  const staging: Staging = { rowsTable, importId, rooftopId, dryRun, now }
+  const tables = request.dryRun ? dryTables : keptTables
+  const staging: Staging = { tables, importId, rooftopId, now: request.now }
   const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
-  const twice = await settleDuplicates(client, staging)
+  const { hadStock, firstAdded } = staged.units
+  const twice = await settleDuplicates(client, staging, staged.units)
   const rows = countRows(staged.counts, twice)
   staged.tally.addMany(twice.rejected, twice.rejectedFirst)
   staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
-  const diff = await compare(client, staging, request.mode)
+  const added = staged.units.added - twice.takenBack
+  const diff = await compare(client, staging, request.mode, { added, hadStock })
   await guard(client, request, rows, staged.tally.first(), diff)
-  const typed = await withElsewhere(loading, staged, rows)
+  const typed = await withElsewhere(loading, staging, staged, rows)
   const units = countUnits(rows, diff)
+  const isSure = twice.takenBack === 0
+  const shown = isSure ? firstAdded : await stillAdded(client, staging, firstAdded)
+  const changes = await firstChanges(client, shown)
   if (!request.dryRun) {
     await applyDiff(client, staging)
     await rememberMapping(client, rooftopId, mapping)
@@ -64,8 +68,7 @@ export async function load(loading: Loading): Promise<Loaded> {
   }
   const { graceDays } = services.warehouse.config.stock
   const offStock = await endGrace(client, rooftopId, graceDays, request)
-  const changes = await firstChanges(client)
-  const rejects = await rejectsOf(client, loading, { rowsTable, importId }, rows)
+  const rejects = await rejectsOf(client, loading, { rowsTable: tables.rows, importId }, rows)
   const report = reportOf(loading, typed, rows, units, offStock)
   const rejectsFile = rejects ? request.rejects : null
   return {
@@ -80,10 +83,10 @@ async function stageRows(
   screen: RowScreen,
 ): Promise<TypedList> {
   await client.query('savepoint staging')
-  const newStage = () => new Stage(client, staging, services.signal)
-  const typed = await typeRows(list, mapping, { request, screen }, newStage(), async () => {
+  const newStage = () => Stage.open(client, staging, services.signal)
+  const typed = await typeRows(list, mapping, { request, screen }, await newStage(), async () => {
     await client.query('rollback to savepoint staging')
-    return newStage()
+    return await newStage()
   })
   if (typed.isCut && request.mode === 'snapshot') throw new UsageError(cutText(request, typed))
   return typed
@@ -91,11 +94,12 @@ async function stageRows(
 
 async function withElsewhere(
   { tx: { client }, services, request: { rooftop } }: Loading,
+  staging: Staging,
   typed: TypedList,
   { accepted }: RowCounts,
 ): Promise<TypedList> {
   const { rooftops } = services.warehouse.config
-  const found = await elsewhere(client, rooftops, rooftop, accepted)
+  const found = await elsewhere(client, rooftops, rooftop, staging, accepted)
   return found.length === 0 ? typed : { ...typed, warnings: [...typed.warnings, ...found] }
 }
 

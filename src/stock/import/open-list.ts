@@ -16,7 +16,7 @@ import { mappingOfList } from '../export/own-mapping.ts'
 import { ownColumnsOf } from './own-columns.ts'
 import type { ImportRequest } from './request.ts'
 
-/** Records that show what the columns hold. */
+/** Records that show what the columns hold, at least. */
 const sampleSize = 500
 
 /** A file by its bytes. */
@@ -28,9 +28,9 @@ export interface Fingerprinted {
 /** A list whose beginning is understood. */
 export interface OpenList {
   readonly csv: CsvFile
-  /** The first records; `rest` goes on behind them. */
+  /** The first records; `rest` goes on behind them, in batches. */
   readonly sample: readonly CsvRecord[]
-  readonly rest: AsyncIterator<CsvRecord>
+  readonly rest: AsyncIterator<readonly CsvRecord[]>
   /** Names of the columns that are the dealer's; null: the file has no header. */
   readonly names: readonly string[] | null
   readonly width: number
@@ -63,12 +63,12 @@ export async function fingerprintFile(file: string): Promise<Fingerprinted> {
 /** Finds encoding, dialect and header, and reads a sample. */
 export async function openList({ file, rooftop }: ImportRequest): Promise<OpenList> {
   const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
-  const rest = csv.records[Symbol.asyncIterator]()
+  const rest = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
   while (sample.length < sampleSize) {
     const next = await rest.next()
     if (next.done) break
-    sample.push(next.value)
+    sample.push(...next.value)
   }
   const all = csv.header?.names ?? null
   const width = csv.width - ownColumnsOf(all ?? [])

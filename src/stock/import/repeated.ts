@@ -4,7 +4,7 @@ import type { Loaded } from './load.ts'
 import type { NewestImport } from './known.ts'
 import { writeRejects } from './rejects.ts'
 import type { ImportRequest } from './request.ts'
-import { keptRows } from './stage.ts'
+import { keptTables } from './stage.ts'
 
 /** What there is to say of a list that is in the warehouse already; its rejected rows can be had once more. */
 export async function alreadyImported(
@@ -17,7 +17,7 @@ export async function alreadyImported(
   const mapping = newest.mapping as readonly ColumnMapping[]
   const header = newest.header as { readonly names: readonly string[] } | null
   const source = {
-    ...{ rowsTable: keptRows, importId: newest.import_id, delimiter, columns: mapping },
+    ...{ rowsTable: keptTables.rows, importId: newest.import_id, delimiter, columns: mapping },
     names: header?.names ?? null,
   }
   const isWanted = rejectsFile !== null && rejected > 0

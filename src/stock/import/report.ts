@@ -11,6 +11,9 @@ export interface UnitChange {
   readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>
 }
 
+/** Changes that a report shows of each kind, at most. */
+export const shownChanges = 1000
+
 /** records = accepted + rejected + collapsed + skipped. */
 export interface RowCounts {
   readonly records: number

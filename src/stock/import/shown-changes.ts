@@ -1,25 +1,43 @@
 import type pg from 'pg'
-import type { UnitChange } from './report.ts'
-
-/** Of each kind, at most. */
-const shown = 1000
+import type { AddedUnit } from './batch.ts'
+import { shownChanges, type UnitChange } from './report.ts'
+import type { Staging } from './stage.ts'
 
 /** The first changes of each kind, in the order of the list; removed units by stock number. */
-export async function firstChanges(client: pg.ClientBase): Promise<readonly UnitChange[]> {
+export async function firstChanges(
+  client: pg.ClientBase,
+  added: readonly AddedUnit[],
+): Promise<readonly UnitChange[]> {
   const first = (from: string, order = 'line_no') =>
-    `(select * from (${from}) as one order by ${order} limit ${shown})`
+    `(select * from (${from}) as one order by ${order} limit ${shownChanges})`
   const known = (change: string) =>
     `select line_no, stock_no, change, changes from stock_diff where change = '${change}'`
-  const added = `select line_no, stock_no, 'added', '{}'::jsonb from stock_stage where is_new and not is_rejected`
   const { rows } = await client.query<UnitChange>(
     `select stock_no as "stockNo", change, changes
      from (${[
-       first(`${known('added')} union all ${added}`),
+       first(
+         `${known('added')} union all select *, 'added', '{}'::jsonb from unnest($1::int[], $2::text[]) as unit (line_no, stock_no)`,
+       ),
        first(known('updated')),
        first(known('reappeared')),
        first(`select null::int, stock_no, 'removed', '{}'::jsonb from stock_gone`, 'stock_no'),
      ].join(' union all ')}) as shown (line_no, stock_no, change, changes)
      order by array_position(array['added', 'updated', 'reappeared', 'removed'], change), line_no, stock_no`,
+    [added.map(({ line }) => line), added.map(({ stockNo }) => stockNo)],
   )
   return rows
+}
+
+/** Those of the added units that no other row contradicts. */
+export async function stillAdded(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+  added: readonly AddedUnit[],
+): Promise<readonly AddedUnit[]> {
+  const { rows } = await client.query<{ stock_no: string }>(
+    `select stock_no from ${tables.changes} where rooftop_id = $1 and import_id = $2 and stock_no = any ($3::text[])`,
+    [rooftopId, importId, added.map(({ stockNo }) => stockNo)],
+  )
+  const kept = new Set(rows.map(({ stock_no }) => stock_no))
+  return added.filter(({ stockNo }) => kept.has(stockNo))
 }

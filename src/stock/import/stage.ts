@@ -3,24 +3,50 @@ import type pg from 'pg'
 import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import { copyText } from '../../db/copy.ts'
-import { Batch, changeColumns, newUnitColumns, rowColumns, stageColumns } from './batch.ts'
+import {
+  addedColumns,
+  type AddedUnit,
+  type AddedUnits,
+  Batch,
+  changeColumns,
+  rowColumns,
+  stageColumns,
+} from './batch.ts'
+import { NamedBefore } from './named-before.ts'
+import { shownChanges } from './report.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** Held back before they are sent, in bytes. */
 const batchLength = 2_000_000
 /** While the database works: a millisecond of reading and typing. */
 const hearEvery = 16
+/** Held to be asked for one by one. */
+const mostVins = 10_000
 
-/** Where the rows of an import go: the warehouse, or for a dry run a table that is gone with its transaction. */
-export const dryRows = 'pg_temp.stock_row'
-export const keptRows = 'core.stock_import_row'
+/** Where what an import adds goes. */
+interface ImportTables {
+  readonly rows: string
+  readonly units: string
+  readonly changes: string
+}
+
+export const keptTables: ImportTables = {
+  rows: 'core.stock_import_row',
+  units: 'core.stock_unit',
+  changes: 'core.stock_unit_change',
+}
+/** Of a dry run: gone with its transaction. */
+export const dryTables: ImportTables = {
+  rows: 'pg_temp.stock_import_row',
+  units: 'pg_temp.stock_unit',
+  changes: 'pg_temp.stock_unit_change',
+}
 
 /** The import that is being staged. */
 export interface Staging {
-  readonly rowsTable: string
+  readonly tables: ImportTables
   readonly importId: number
   readonly rooftopId: number
-  readonly dryRun: boolean
   readonly now: Date
 }
 
@@ -33,51 +59,102 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
   await client.query('set local enable_nestloop = off')
   await client.query(
     `create temp table stock_stage on commit drop as
-     select 0 as line_no, false as is_rejected, false as is_new, ${unitColumns.join(', ')}, content_hash
+     select 0 as line_no, false as is_rejected, ${unitColumns.join(', ')}, content_hash
      from core.stock_unit with no data`,
   )
-  if (isDry)
+  if (!isDry) return
+  for (const [name, kept] of Object.entries(keptTables))
     await client.query(
-      'create temp table stock_row (like core.stock_import_row including indexes) on commit drop',
+      `create temp table ${dryTables[name as keyof ImportTables].split('.')[1]}
+         (like ${kept} including indexes) on commit drop`,
     )
 }
 
+/** What has gone to the tables. */
+export interface StagedUnits {
+  /** Had the rooftop any unit before? */
+  readonly hadStock: boolean
+  /** Units that the stock has not known. */
+  readonly added: number
+  /** The first of them. */
+  readonly firstAdded: readonly AddedUnit[]
+  /** Rows in stock_stage that were accepted. */
+  readonly known: number
+  /** VINs that several rows may have; null: too many to tell. */
+  readonly vinsTwice: readonly string[] | null
+}
+
 /**
- * Sends typed rows to the database while the next ones are read. Units go to stock_stage, and so do the keys of rejected
- * rows; units that the stock has not known are added at once, for the transaction can still be undone, and leave no more
- * than their keys in the stage.
+ * Sends typed rows to the database while the next ones are read. Units that the stock has not known are added at once, for the
+ * transaction can still be undone; units that it knows go to stock_stage to be compared, and so do second rows of one unit and
+ * the keys of rejected rows.
  */
 export class Stage {
   readonly #client: pg.ClientBase
   readonly #staging: Staging
   readonly #signal: AbortSignal
-  #batch = new Batch()
+  /** null: the rooftop has stock, and each unit is asked for. */
+  readonly #before: NamedBefore | null
+  #batch: Batch
   #sending: Promise<void> | null = null
+  readonly #vins = new NamedBefore()
+  readonly #vinsTwice = new Set<string>()
+  readonly #firstAdded: AddedUnit[] = []
+  #added = 0
+  #known = 0
 
-  constructor(client: pg.ClientBase, staging: Staging, signal: AbortSignal) {
+  private constructor(
+    client: pg.ClientBase,
+    staging: Staging,
+    signal: AbortSignal,
+    before: NamedBefore | null,
+  ) {
     this.#client = client
     this.#staging = staging
     this.#signal = signal
+    this.#before = before
+    this.#batch = new Batch(staging)
+  }
+
+  static async open(client: pg.ClientBase, staging: Staging, signal: AbortSignal): Promise<Stage> {
+    const { rows } = await client.query<{ has_stock: boolean }>(
+      'select exists (select from core.stock_unit where rooftop_id = $1) as has_stock',
+      [staging.rooftopId],
+    )
+    return new Stage(client, staging, signal, rows[0]!.has_stock ? null : new NamedBefore())
   }
 
   /** Waits when the database is slower than the reading, and now and then for its answers to be heard. */
   add(record: CsvRecord, row: TypedRow): Promise<void> | undefined {
-    this.#batch.add(this.#staging.importId, record, row)
+    const { unit } = row
+    const mayBeKnown = unit !== null && (this.#before?.mayHave(unit.stock_no) ?? true)
+    if (typeof unit?.vin === 'string' && this.#vins.mayHave(unit.vin)) this.#noteVin(unit.vin)
+    this.#batch.add(record, row, mayBeKnown)
     if (this.#batch.length > batchLength) return this.#send()
     return this.#sending !== null && record.line % hearEvery === 0 ? setImmediate() : undefined
   }
 
-  async end(): Promise<void> {
+  async end(): Promise<StagedUnits> {
     await this.#send()
     await this.#sending
-    await this.#client.query('analyze stock_stage (line_no, is_rejected, is_new, stock_no, vin)')
+    await this.#client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
+    return {
+      ...{ hadStock: this.#before === null, known: this.#known },
+      ...{ added: this.#added, firstAdded: this.#firstAdded },
+      vinsTwice: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
+    }
+  }
+
+  #noteVin(vin: string): void {
+    // A copy: what was cut out of the text of the file would keep all of it.
+    if (this.#vinsTwice.size <= mostVins) this.#vinsTwice.add(Buffer.from(vin).toString())
   }
 
   async #send(): Promise<void> {
     await this.#sending
     this.#signal.throwIfAborted()
     const sending = this.#copy(this.#batch)
-    this.#batch = new Batch()
+    this.#batch = new Batch(this.#staging)
     this.#sending = sending
     // Told to whoever waits for it next.
     sending.then(
@@ -90,20 +167,35 @@ export class Stage {
 
   async #copy(batch: Batch): Promise<void> {
     const client = this.#client
-    const { rowsTable, dryRun } = this.#staging
-    await copyText(client, `${rowsTable} (${rowColumns})`, batch.rows)
-    const { stage, units, changes } = batch.unitLines(await this.#known(batch), this.#staging)
-    await copyText(client, `pg_temp.stock_stage (${stageColumns})`, stage)
-    if (dryRun) return
-    await copyText(client, `core.stock_unit (${newUnitColumns})`, units)
-    await copyText(client, `core.stock_unit_change (${changeColumns})`, changes)
+    const { rows } = this.#staging.tables
+    await copyText(client, `${rows} (${rowColumns})`, batch.rows)
+    await this.#addUnits(batch.takeAdded())
+    const asked = batch.mayBeKnown
+    if (asked.length > 0) this.#known += batch.settle(await this.#knownOf(asked))
+    await copyText(client, `pg_temp.stock_stage (${stageColumns})`, batch.stage)
+    await this.#addUnits(batch.takeAdded())
   }
 
-  /** Stock numbers of the batch that the stock has, be it from the batches before. */
-  async #known({ stockNumbers }: Batch): Promise<ReadonlySet<string>> {
+  async #addUnits({ units, changes, count, first }: AddedUnits): Promise<void> {
+    const { tables } = this.#staging
+    await copyText(this.#client, `${tables.units} (${addedColumns})`, units)
+    await copyText(this.#client, `${tables.changes} (${changeColumns})`, changes)
+    this.#added += count
+    this.#firstAdded.push(...first.slice(0, shownChanges - this.#firstAdded.length))
+  }
+
+  /** Stock numbers that the stock has, be it from the rows before. */
+  async #knownOf(stockNumbers: readonly string[]): Promise<ReadonlySet<string>> {
+    const { tables, rooftopId } = this.#staging
+    const places = new Set([keptTables.units, tables.units])
     const { rows } = await this.#client.query<{ stock_no: string }>(
-      'select stock_no from core.stock_unit where rooftop_id = $1 and stock_no = any ($2::text[])',
-      [this.#staging.rooftopId, stockNumbers],
+      [...places]
+        .map(
+          (table) =>
+            `select stock_no from ${table} where rooftop_id = $1 and stock_no = any ($2::text[])`,
+        )
+        .join(' union all '),
+      [rooftopId, stockNumbers],
     )
     return new Set(rows.map(({ stock_no }) => stock_no))
   }

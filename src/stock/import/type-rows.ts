@@ -17,11 +17,12 @@ import { type OwnVerdict, ownVerdict } from './own-verdict.ts'
 import type { RowCounts } from './report.ts'
 import { type ImportRequest, todayAt } from './request.ts'
 import type { RowScreen } from './screen-rows.ts'
-import type { Stage } from './stage.ts'
+import type { Stage, StagedUnits } from './stage.ts'
 import { fitted } from './unit-columns.ts'
 
 export interface TypedList {
   readonly counts: RowCounts
+  readonly units: StagedUnits
   readonly tally: IssueTally
   readonly encoding: CsvEncoding
   readonly warnings: readonly CellIssue[]
@@ -54,15 +55,16 @@ export async function typeRows(
     width: mapping.columns.length,
   })
   for (const record of sample) await run.take(record)
-  for (let next = await list.rest.next(); !next.done; next = await list.rest.next()) {
-    const record = recalled(next.value)
-    observe(record)
-    const wait = run.take(record)
-    if (wait) await wait
-  }
-  await stage.end()
+  for (let next = await list.rest.next(); !next.done; next = await list.rest.next())
+    for (const read of next.value) {
+      const record = recalled(read)
+      observe(record)
+      const wait = run.take(record)
+      if (wait) await wait
+    }
+  const units = await stage.end()
   const last = evidence.styles()
-  if (readAlike(first, last)) return run.result(list.csv, last)
+  if (readAlike(first, last)) return run.result(list.csv, last, units)
   return await again(mapping, last, { request, screen }, await restage())
 }
 
@@ -79,12 +81,12 @@ async function again(
     own,
     width: mapping.columns.length,
   })
-  for await (const record of csv.records) {
-    const wait = run.take(own?.recalled(record) ?? record)
-    if (wait) await wait
-  }
-  await stage.end()
-  return run.result(csv, styles)
+  for await (const batch of csv.batches)
+    for (const record of batch) {
+      const wait = run.take(own?.recalled(record) ?? record)
+      if (wait) await wait
+    }
+  return run.result(csv, styles, await stage.end())
 }
 
 function verdictOf({ header }: CsvFile, { columns }: Mapping): OwnVerdict | null {
@@ -134,11 +136,13 @@ class Run {
   result(
     csv: { readonly encoding: CsvEncoding; readonly warnings: readonly CsvWarning[] },
     styles: ColumnStyles,
+    units: StagedUnits,
   ): TypedList {
     const { accepted, rejected, skipped } = this.#counts
     const records = accepted + rejected + skipped
     return {
       counts: { records, accepted, rejected, collapsed: 0, skipped },
+      units,
       tally: this.#tally,
       encoding: csv.encoding,
       warnings: this.#screen.json([...csv.warnings.map(asIssue), ...styles.issues]),

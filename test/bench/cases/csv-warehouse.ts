@@ -91,7 +91,7 @@ interface Yard extends AsyncDisposable {
 }
 
 async function openYard(folder: string): Promise<Yard> {
-  const server = await startServer()
+  const server = await startServer({ durable: true })
   const admin = await openPool(server.url, { applicationName: 'bench', max: 1 })
   await admin.query(`create database ${template}`)
   await inPool(databaseUrl(server.url, template), migrate)

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
+import { aVehicle, listOf, openImportHouse, type Vehicle, vinOf } from './import-house.ts'
+
+interface Unit {
+  readonly vin: string
+  readonly price: string
+  readonly isOnHand: boolean
+}
+
+type Yard = ReadonlyMap<string, Unit>
+
+const broken = '1x2'
+
+// Few stock numbers, VINs and prices: rows repeat each other, contradict each other, share a VIN and take over a stock number.
+function randomList(random: SeededRandom): Vehicle[] {
+  return Array.from({ length: random.int(1, 14) }, () => {
+    const index = random.int(0, 11)
+    const vin = vinOf(random.chance(0.9) ? index : random.int(0, 11))
+    return aVehicle(index, {
+      vin,
+      price: random.chance(0.08) ? broken : String(random.int(20_000, 20_001)),
+      km: '50000',
+    })
+  })
+}
+
+function countVins(rows: readonly Vehicle[]): number {
+  const counts = Object.groupBy(rows, ({ vin }) => vin)
+  return Object.values(counts).reduce((sum, of) => sum + (of!.length > 1 ? of!.length : 0), 0)
+}
+
+/** What a list does to a yard, told without a database. */
+function applied(yard: Yard, list: readonly Vehicle[]) {
+  const sound = list.filter(({ price }) => price !== broken)
+  const groups = Object.values(Object.groupBy(sound, ({ stockNo }) => stockNo)).map((of) => of!)
+  const same = groups.filter((of) => of.every((row) => saysTheSame(row, of[0]!)))
+  const accepted = same.map((of) => of[0]!)
+  const rejected = list.filter((row) => !same.some((of) => of.includes(row)))
+  const after = new Map(yard)
+  const counts = { added: 0, updated: 0, unchanged: 0, removed: 0, reappeared: 0 }
+  for (const { stockNo, vin, price } of accepted) {
+    const known = yard.get(stockNo)
+    after.set(stockNo, { vin, price, isOnHand: true })
+    if (!known) counts.added += 1
+    else if (known.vin !== vin) {
+      counts.added += 1
+      if (known.isOnHand) counts.removed += 1
+    } else if (!known.isOnHand) counts.reappeared += 1
+    else counts[known.price === price ? 'unchanged' : 'updated'] += 1
+  }
+  for (const [stockNo, unit] of yard) {
+    const isNamed = list.some((row) => row.stockNo === stockNo)
+    if (!unit.isOnHand || isNamed || rejected.some(({ vin }) => vin === unit.vin)) continue
+    after.set(stockNo, { ...unit, isOnHand: false })
+    counts.removed += 1
+  }
+  const rows = { accepted: accepted.length, rejected: rejected.length }
+  const collapsed = sound.length - groups.flat().filter((row) => rejected.includes(row)).length
+  return {
+    after,
+    twoVins: countVins(accepted),
+    report: { ...rows, ...counts, collapsed: collapsed - accepted.length },
+  }
+}
+
+function saysTheSame(one: Vehicle, other: Vehicle): boolean {
+  return one.vin === other.vin && one.price === other.price
+}
+
+test.each([1, 2, 3])(
+  'whatever lists say, a yard is what they add up to (seed %i)',
+  async (seed) => {
+    await using house = await openImportHouse(365)
+    const random = seededRandom(seed, 'lists')
+    let yard: Yard = new Map()
+    for (let turn = 0; turn < 40; turn += 1) {
+      const list = randomList(random)
+      const { after, report, twoVins } = applied(yard, list)
+      const text = listOf(list)
+      const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], allowMassRemoval: true }
+
+      const asFirst = await house.import(text, { ...options, rooftop: 'south', dryRun: true })
+      const dry = await house.import(text, { ...options, dryRun: true })
+      const real = await house.import(text, options)
+
+      const said = `seed ${seed}, list ${turn}:\n${text}`
+      expect(asFirst, said).toMatchObject(applied(new Map(), list).report)
+      expect(real, said).toMatchObject({ records: list.length, ...report })
+      expect(real.issueCounts['DUPLICATE_VIN'] ?? 0, said).toBe(twoVins)
+      const { file: _, ...rest } = real
+      expect(dry, said).toMatchObject({ ...rest, status: 'dry-run', importId: null })
+      yard = after
+      expect(await yardOf(house), said).toEqual(yard)
+    }
+  },
+)
+
+async function yardOf(house: { rows: Awaited<ReturnType<typeof openImportHouse>>['rows'] }) {
+  const units = await house.rows<{ stock_no: string; vin: string; price: string; here: boolean }>(
+    'select stock_no, vin, asking_price::int::text as price, missing_since is null as here from core.stock_unit',
+  )
+  return new Map(
+    units.map(({ stock_no, vin, price, here }) => [stock_no, { vin, price, isOnHand: here }]),
+  )
+}
