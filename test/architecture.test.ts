@@ -15,6 +15,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   config: ['values', 'errors'],
   version: [],
   telemetry: [],
+  heap: [],
   csv: ground,
   contract: ['values'],
   db: ground,
@@ -54,7 +55,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   cli: ['commands', 'errors', 'log', 'version'],
-  main: ['cli', 'config'],
+  main: ['cli', 'config', 'heap'],
   jobs: ['src/scheduler/job.ts'],
 }
 

@@ -19,7 +19,7 @@ function workersCase(processes: number, least: number): BenchCase {
     target: { of: 'ratio', least },
     async prepare({ quick }) {
       await using started = new AsyncDisposableStack()
-      const evaluations = rooftops * (quick ? 20 : 60)
+      const evaluations = rooftops * (quick ? 8 : 24)
       const yard = started.use(await openYard({ rooftops, evaluations, latencyMs }))
       const sync = async (workers: number): Promise<number> => {
         await using hands = new AsyncDisposableStack()

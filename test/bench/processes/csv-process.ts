@@ -10,6 +10,7 @@ import { startStyles } from '#src/csv/map/typing/styles.ts'
 import type { CsvRecord } from '#src/csv/read/csv-file.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { openPool } from '#src/db/connect.ts'
+import { growInSmallSteps } from '#src/heap.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { answerMessages } from './bench-process.ts'
 
@@ -43,6 +44,7 @@ async function parseAlone({ file }: { readonly file: string }): Promise<number> 
 }
 
 async function typeRows({ file }: { readonly file: string }): Promise<number> {
+  growInSmallSteps()
   const csv = await readCsv(file, { market: 'AU', isKnownName: isKnownHeader })
   const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
@@ -64,6 +66,7 @@ async function typeRows({ file }: { readonly file: string }): Promise<number> {
 }
 
 async function importList({ file, url }: { readonly file: string; readonly url: string }) {
+  growInSmallSteps()
   const pool = await openPool(url, { applicationName: 'bench', max: 2 })
   const config = makeConfig(
     {

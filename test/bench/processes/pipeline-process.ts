@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { openContext } from '#src/context.ts'
+import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
 import { runStreams } from '#src/pipeline/run.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
@@ -27,6 +28,7 @@ export interface PipelineResult {
   readonly peakMb: number
 }
 
+growInSmallSteps()
 const silent = openLog({
   level: 'warn',
   human: false,

@@ -1,10 +1,12 @@
 import { openContext } from '#src/context.ts'
+import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
 import { keepWorking } from '#src/pipeline/keep-working.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
 import { answerMessages } from './bench-process.ts'
 
+growInSmallSteps()
 const write = (line: string) => process.stderr.write(line)
 
 /** A worker, as "forecourt worker" is one; answers when it is at work, and ends with whoever asked. */
