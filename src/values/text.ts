@@ -4,6 +4,11 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
+/** A string of its own: one that was cut out of a long text keeps all of it in memory. */
+export function copied(text: string): string {
+  return Buffer.from(text).toString()
+}
+
 /** The same for every string of a JSON value, keys included. */
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value)

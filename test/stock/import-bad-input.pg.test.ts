@@ -88,3 +88,14 @@ test('what Postgres cannot hold does not stop a list', async () => {
   )
   expect(first!.cells[2]).toBe('Toy\uFFFDota')
 })
+
+test('a quote that swallows most of a list stops neither the mapping nor the import', async () => {
+  await using house = await openImportHouse()
+  const rest = Array.from({ length: 200_000 }, (_, index) => `S${100_000 + index},Hilux,2019,12990`)
+  const lines = ['Stock Number,Model,Year,Price', 'S1,"5dr Hilux,2019,12990', ...rest, '']
+
+  const report = await house.import(lines.join('\r\n'))
+
+  expect(report).toMatchObject({ records: 200_001, added: report.accepted })
+  expect(report.accepted).toBeGreaterThanOrEqual(200_000)
+})

@@ -107,3 +107,13 @@ test('a stock number that stands far apart in a long list is settled as one clos
   expect(again).toMatchObject({ accepted: 3000, added: 1, unchanged: 2999 })
   expect(again.changes).toEqual([{ stockNo: 'S0004', change: 'added', changes: {} }])
 })
+
+test('the report shows as many added vehicles as it may, also where some contradict each other', async () => {
+  await using house = await openImportHouse()
+
+  const report = await house.import(listOf([...vehicles(1500), aVehicle(2, { price: '1' })]))
+
+  expect(report).toMatchObject({ added: 1499, rejected: 2 })
+  expect(report.changes).toHaveLength(1000)
+  expect(report.changes.slice(0, 2).map(({ stockNo }) => stockNo)).toEqual(['S0001', 'S0003'])
+})

@@ -94,9 +94,9 @@ export interface CsvFile {
   readonly head: string
   /** Once, in file order, blank rows included. Stopping early closes the file. */
   readonly records: AsyncIterable<CsvRecord>
-  /** The same in batches, one for each chunk of the file: for whoever counts microseconds. One of the two can be read. */
+  /** The same in batches of any length, for whoever counts microseconds. Only one of the two can be read. */
   readonly batches: AsyncIterable<readonly CsvRecord[]>
-  /** Complete once `records` has been read to its end. */
+  /** Complete once the records have been read to their end. */
   readonly warnings: readonly CsvWarning[]
   /** Lets go of the file. Only needed where `records` is never read. */
   close(): Promise<void>

@@ -3,6 +3,7 @@ import type { StockRow, TypedRow } from '../../csv/map/typing/stock-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import { encodeCell, encodeJson } from '../../db/copy.ts'
 import { CopyText } from '../../db/copy-text.ts'
+import { copied } from '../../values/text.ts'
 import { brief } from './issue-tally.ts'
 import { shownChanges } from './report.ts'
 import { unitColumns } from './unit-columns.ts'
@@ -126,7 +127,7 @@ export class Batch {
   #addChange(line: number, stockNo: string): void {
     const added = this.#added
     added.changes.append(`${this.#changeHead}\t${encodeCell(stockNo)}\tadded\t{}\n`)
-    if (added.count < shownChanges) added.first.push({ line, stockNo })
+    if (added.count < shownChanges) added.first.push({ line, stockNo: copied(stockNo) })
     added.count += 1
   }
 }

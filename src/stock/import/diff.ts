@@ -24,8 +24,9 @@ const document = (unit: string) =>
     .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`
 
 /**
- * Compares stock_stage with the stock of a rooftop, to which units were `added`, and writes to tables of the transaction alone: stock_diff has a row
- * for each known unit that is not as the list says, stock_gone one for each that the snapshot does not name.
+ * Compares stock_stage with the stock of a rooftop, to which new units have been added by now, and writes to tables of the
+ * transaction alone: stock_diff has a row for each known unit that is not as the list says, stock_gone one for each that the
+ * snapshot does not name.
  */
 export async function compare(
   client: pg.ClientBase,

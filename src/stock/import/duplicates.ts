@@ -28,7 +28,7 @@ export async function settleDuplicates(
   staged: StagedUnits,
 ): Promise<Duplicates> {
   const { collapsed, rejected, takenBack } =
-    staged.known === 0 ? none : await settleStockNumbers(client, staging, staged)
+    staged.staged === 0 ? none : await settleStockNumbers(client, staging, staged)
   const sameVin = await findSameVin(client, staging, staged.vinsTwice)
   if (sameVin.count > 0) await mark(client, staging, null)
   return {
@@ -89,8 +89,7 @@ async function stageFirstRows(
   )
 }
 
-/** Rows that repeat an earlier one leave the stage. */
-/** There is nothing to compare them with. */
+/** Takes them out again: nothing is stored that they could be compared with. */
 async function unstageFirstRows(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
@@ -102,6 +101,7 @@ async function unstageFirstRows(
   )
 }
 
+/** Rows that repeat an earlier one leave the stage. */
 async function collapse(client: pg.ClientBase, { tables, importId }: Staging): Promise<number> {
   const { rows } = await client.query<{ lines: number[] | null }>(
     `with gone as (
@@ -137,7 +137,7 @@ async function takeBack(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
 ): Promise<number> {
-  let count = 0
+  const counts: number[] = []
   for (const table of [tables.units, tables.changes]) {
     const { rowCount } = await client.query(
       `delete from ${table} as added using stock_twice as twice
@@ -145,9 +145,9 @@ async function takeBack(
          and added.stock_no = twice.stock_no`,
       [rooftopId, importId],
     )
-    count = rowCount ?? 0
+    counts.push(rowCount ?? 0)
   }
-  return count
+  return counts[0]!
 }
 
 async function findSameVin(

@@ -32,28 +32,33 @@ export async function elsewhere(
   const { rows } = await client.query<{ rooftop_id: number; name: string }>(
     `select rooftop_id, format('%s (%s)', rooftop_name, rooftop_uid) as name from core.rooftop as rooftop
      where rooftop_uid = any ($1::text[])
-       and exists (select from core.stock_unit as unit where unit.rooftop_id = rooftop.rooftop_id)
+       and exists (select from core.stock_unit as unit where unit.rooftop_id = rooftop.rooftop_id offset 0)
      order by rooftop_name, rooftop_id`,
     [others],
   )
+  if (rows.length === 0) return []
+  const { tables, rooftopId, importId } = staging
+  const { rowCount } = await client.query(arrivedQuery(tables.units), [rooftopId, importId])
+  if (rowCount === 0) return []
   const warnings: CellIssue[] = []
   for (const { rooftop_id, name } of rows) {
-    const { rows: found } = await client.query<Omit<Found, 'name'>>(
-      foundQuery(staging.tables.units),
-      [rooftop_id, staging.rooftopId, staging.importId],
-    )
+    const { rows: found } = await client.query<Omit<Found, 'name'>>(foundQuery, [rooftop_id])
     const warning = warningOf({ ...found[0]!, name }, accepted)
     if (warning) warnings.push(warning)
   }
   return warnings
 }
 
+const arrivedQuery = (units: string) => `
+create temp table stock_arrived on commit drop as
+select stock_no, vin from ${units} where rooftop_id = $1 and import_id = $2
+union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
+where diff.change <> 'updated' and not stage.is_rejected`
+
 // Two vehicles may well have one stock number at two rooftops: it tells nothing beside two VINs.
-const foundQuery = (units: string) => `
+const foundQuery = `
 with arrived as (
-  select stock_no, vin from ${units} where rooftop_id = $2 and import_id = $3
-  union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
-  where diff.change <> 'updated' and not stage.is_rejected
+  select stock_no, vin from stock_arrived
 ), other as (
   select stock_no, vin from core.stock_unit
   where rooftop_id = $1 and missing_since is null and off_stock_at is null

@@ -1,4 +1,5 @@
 import type { CellIssue, Severity } from '../../csv/map/typing/issue.ts'
+import { copied } from '../../values/text.ts'
 
 /** Shown of each code, at most. */
 const shown = 100
@@ -46,7 +47,7 @@ export class IssueTally {
 /** A text cut out of a file holds on to the whole chunk that it was read in; its copy does not. */
 function kept(issue: CellIssue): CellIssue {
   const short = brief(issue)
-  return { ...short, text: Buffer.from(short.text).toString() }
+  return { ...short, text: copied(short.text) }
 }
 
 /** An issue without the rest of a cell that goes on for pages: the cell itself is kept. */

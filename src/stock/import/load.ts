@@ -14,7 +14,7 @@ import { finishImport, startImport } from './record-import.ts'
 import { type WaitingFile, writeRejects } from './rejects.ts'
 import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
-import { firstChanges, stillAdded } from './shown-changes.ts'
+import { firstAddedUnits, firstChanges } from './shown-changes.ts'
 import { type RowScreen, rowScreen } from './screen-rows.ts'
 import { createStage, dryTables, keptTables, Stage, type Staging } from './stage.ts'
 import { type TypedList, typeRows } from './type-rows.ts'
@@ -58,8 +58,7 @@ export async function load(loading: Loading): Promise<Loaded> {
   await guard(client, request, rows, staged.tally.first(), diff)
   const typed = await withElsewhere(loading, staging, staged, rows)
   const units = countUnits(rows, diff)
-  const isSure = twice.takenBack === 0
-  const shown = isSure ? firstAdded : await stillAdded(client, staging, firstAdded)
+  const shown = twice.takenBack === 0 ? firstAdded : await firstAddedUnits(client, staging)
   const changes = await firstChanges(client, shown)
   if (!request.dryRun) {
     await applyDiff(client, staging)

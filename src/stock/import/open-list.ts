@@ -16,7 +16,7 @@ import { mappingOfList } from '../export/own-mapping.ts'
 import { ownColumnsOf } from './own-columns.ts'
 import type { ImportRequest } from './request.ts'
 
-/** Records that show what the columns hold, at least. */
+/** Records that show what the columns hold. */
 const sampleSize = 500
 
 /** A file by its bytes. */
@@ -63,16 +63,25 @@ export async function fingerprintFile(file: string): Promise<Fingerprinted> {
 /** Finds encoding, dialect and header, and reads a sample. */
 export async function openList({ file, rooftop }: ImportRequest): Promise<OpenList> {
   const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
-  const rest = csv.batches[Symbol.asyncIterator]()
+  const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
+  let left: readonly CsvRecord[] = []
   while (sample.length < sampleSize) {
-    const next = await rest.next()
+    const next = await batches.next()
     if (next.done) break
-    sample.push(...next.value)
+    const wanted = sampleSize - sample.length
+    sample.push(...next.value.slice(0, wanted))
+    left = next.value.slice(wanted)
   }
+  const rest = followedBy(left, batches)
   const all = csv.header?.names ?? null
   const width = csv.width - ownColumnsOf(all ?? [])
   return { csv, sample, rest, names: all?.slice(0, width) ?? null, width }
+}
+
+async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): AsyncGenerator<Batch> {
+  yield first
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }
 
 export function fingerprintOf({ names, width }: OpenList): string {

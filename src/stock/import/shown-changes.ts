@@ -28,16 +28,17 @@ export async function firstChanges(
   return rows
 }
 
-/** Those of the added units that no other row contradicts. */
-export async function stillAdded(
+/** The first units that were added, after some were taken back. */
+export async function firstAddedUnits(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
-  added: readonly AddedUnit[],
 ): Promise<readonly AddedUnit[]> {
-  const { rows } = await client.query<{ stock_no: string }>(
-    `select stock_no from ${tables.changes} where rooftop_id = $1 and import_id = $2 and stock_no = any ($3::text[])`,
-    [rooftopId, importId, added.map(({ stockNo }) => stockNo)],
+  const { rows } = await client.query<AddedUnit>(
+    `select kept.line_no as line, unit.stock_no as "stockNo"
+     from ${tables.units} as unit join ${tables.rows} as kept using (import_id, stock_no)
+     where unit.rooftop_id = $1 and unit.import_id = $2 and kept.status = 'accepted'
+     order by kept.line_no limit ${shownChanges}`,
+    [rooftopId, importId],
   )
-  const kept = new Set(rows.map(({ stock_no }) => stock_no))
-  return added.filter(({ stockNo }) => kept.has(stockNo))
+  return rows
 }

@@ -12,6 +12,7 @@ import {
   rowColumns,
   stageColumns,
 } from './batch.ts'
+import { copied } from '../../values/text.ts'
 import { NamedBefore } from './named-before.ts'
 import { shownChanges } from './report.ts'
 import { unitColumns } from './unit-columns.ts'
@@ -66,7 +67,7 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
   for (const [name, kept] of Object.entries(keptTables))
     await client.query(
       `create temp table ${dryTables[name as keyof ImportTables].split('.')[1]}
-         (like ${kept} including indexes) on commit drop`,
+         (like ${kept} including indexes including constraints) on commit drop`,
     )
 }
 
@@ -78,8 +79,8 @@ export interface StagedUnits {
   readonly added: number
   /** The first of them. */
   readonly firstAdded: readonly AddedUnit[]
-  /** Rows in stock_stage that were accepted. */
-  readonly known: number
+  /** Rows in stock_stage that were accepted: of units that the stock knows, and second rows of new ones. */
+  readonly staged: number
   /** VINs that several rows may have; null: too many to tell. */
   readonly vinsTwice: readonly string[] | null
 }
@@ -101,7 +102,7 @@ export class Stage {
   readonly #vinsTwice = new Set<string>()
   readonly #firstAdded: AddedUnit[] = []
   #added = 0
-  #known = 0
+  #staged = 0
 
   private constructor(
     client: pg.ClientBase,
@@ -139,15 +140,14 @@ export class Stage {
     await this.#sending
     await this.#client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
     return {
-      ...{ hadStock: this.#before === null, known: this.#known },
+      ...{ hadStock: this.#before === null, staged: this.#staged },
       ...{ added: this.#added, firstAdded: this.#firstAdded },
       vinsTwice: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
     }
   }
 
   #noteVin(vin: string): void {
-    // A copy: what was cut out of the text of the file would keep all of it.
-    if (this.#vinsTwice.size <= mostVins) this.#vinsTwice.add(Buffer.from(vin).toString())
+    if (this.#vinsTwice.size <= mostVins) this.#vinsTwice.add(copied(vin))
   }
 
   async #send(): Promise<void> {
@@ -171,7 +171,7 @@ export class Stage {
     await copyText(client, `${rows} (${rowColumns})`, batch.rows)
     await this.#addUnits(batch.takeAdded())
     const asked = batch.mayBeKnown
-    if (asked.length > 0) this.#known += batch.settle(await this.#knownOf(asked))
+    if (asked.length > 0) this.#staged += batch.settle(await this.#knownOf(asked))
     await copyText(client, `pg_temp.stock_stage (${stageColumns})`, batch.stage)
     await this.#addUnits(batch.takeAdded())
   }

@@ -73,9 +73,9 @@ export function typeDate(text: string, style: DateStyle, today: string): Typed<s
   const fit = text.length > 40 ? null : text
   if (fit === null) return unreadable(text, 'a date')
   // No text is a date in two of these forms: the commonest is tried first.
-  const numeric = numericParts(fit, style, today)
-  if (numeric === null && serial.test(fit)) return fromSerial(fit, today)
-  const parts = numeric ?? ownParts(fit, Number(today.slice(0, 4)))
+  const common = numericParts(fit, style, today)
+  if (common === null && serial.test(fit)) return fromSerial(fit, today)
+  const parts = common ?? ownParts(fit, Number(today.slice(0, 4)))
   if (parts === null) return unreadable(text, 'a date')
   if (parts === 'either')
     return typed<string>(null, {

@@ -1,3 +1,4 @@
+const ascii = /^[\x20-\x7e]*$/
 const [blank, apostrophe, equals] = [0x20, 0x27, 0x3d]
 const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
@@ -11,9 +12,14 @@ const quotedFormula = /^="((?:[^"]|"")*)"$/
  * Excel's `="00123"`, `=HYPERLINK(…)` and the `'` before a formula sign are taken off.
  */
 export function plainText(cell: string): string {
-  const text = isPlain(cell) ? cell : westernText(cell)
+  if (isPlain(cell)) return isWrapped(cell) ? withoutExcelWrapping(cell) : cell
+  const text = ascii.test(cell) ? cell.trim() : westernText(cell)
+  return isWrapped(text) ? withoutExcelWrapping(text) : text.replace(/ +/g, ' ')
+}
+
+function isWrapped(text: string): boolean {
   const first = text.charCodeAt(0)
-  return first === equals || first === apostrophe ? withoutExcelWrapping(text) : text
+  return first === equals || first === apostrophe
 }
 
 /** Printable ASCII with single blanks between the words, as most cells are: a loop tells it sooner than expressions do. */

@@ -13,7 +13,8 @@ const allowed = /^[A-HJ-NPR-Z0-9]{17}$/
 const seventeen = /^[A-Z0-9]{17}$/
 const longest = 40
 const clutter = /[\s\-‐‑–*._']/g
-const scientific = /^\d([.,]\d+)?E\+?\d+$/i
+/** An exponent has three digits at most: a VIN may begin with a digit and an E too. */
+const scientific = /^\d([.,]\d+)?E\+?\d{1,3}$/i
 const oneCharacter = /^(.)\1{16}$/
 const textbook = new Set(['1HGBH41JXMN109186', '1M8GDM9AXKP042788', '1HGCM82633A004352'])
 const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]

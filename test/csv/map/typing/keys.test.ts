@@ -74,6 +74,15 @@ test('a VIN may come in lower case, with blanks, hyphens, asterisks or Arabic di
   expect(typeVins(forms).flatMap(({ issues }) => issues)).toEqual([])
 })
 
+test('a VIN that begins like a shortened number is one, in either case', () => {
+  const rows = typeVins(['1E912345678901234', '1e912345678901234', '1.23E+16'])
+
+  const codes = rows.map(({ issues }) => issues.map(({ code }) => code))
+  expect(codes[0]).toEqual(codes[1])
+  expect(codes[0]).not.toContain('SCI_NOTATION')
+  expect(codes[2]).toEqual(['SCI_NOTATION'])
+})
+
 test('what has no 17 characters is a chassis number', () => {
   const rows = typeVins(['HJ75-1234567', '1Q87T3N166389', 'CH123456', `${sound}1`, 'see file'])
 
