@@ -81,14 +81,20 @@ test('with --again a search is paid for although an earlier one went through', a
   expect([code, searches(office)]).toEqual([0, 2])
 })
 
-test('a search that was not done before its process was killed is released, and the budget is free again', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
-  await syncFirst(office)
-  office.sandbox.faults.add({
+/** The source has the request and does nothing about it: killed sooner, the process would leave the fault to the next one. */
+async function killBeforeSearch(office: Office) {
+  const slow = office.sandbox.faults.add({
     ...{ match: { path: '/ppsrsearch' }, times: 1 },
     fault: { kind: 'slow', ms: 600_000 },
   })
-  await killWhen(office, office.bills, [['ppsrsearch', '1001', 'reserved', null]])
+  await killWhen(office, () => slow.struck, 1)
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
+}
+
+test('a search that was not done before its process was killed is released, and the budget is free again', async () => {
+  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await syncFirst(office)
+  await killBeforeSearch(office)
 
   // Later than our own patience; then at the source alone, whose clock may have jumped.
   await office.pass(5 * 60_000)
@@ -112,11 +118,7 @@ test('a search that was not done before its process was killed is released, and 
 test('with budget left, a repeat of what may be running still is refused, and --again pays knowingly', async () => {
   await using office = await openOffice({ budget: { ppsrSearch: 2 } })
   await syncFirst(office)
-  office.sandbox.faults.add({
-    ...{ match: { path: '/ppsrsearch' }, times: 1 },
-    fault: { kind: 'slow', ms: 600_000 },
-  })
-  await killWhen(office, office.bills, [['ppsrsearch', '1001', 'reserved', null]])
+  await killBeforeSearch(office)
 
   const refused = await runInProcess(search(), office)
   const again = await runInProcess([...search(), '--again'], office)
