@@ -18,7 +18,7 @@ import { shownChanges } from './report.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** Held back before they are sent, in bytes. */
-const batchLength = 2_000_000
+const batchLength = 4_000_000
 /** While the database works: a millisecond of reading and typing. */
 const hearEvery = 16
 /** Held to be asked for one by one. */
