@@ -98,7 +98,7 @@ export class Batch {
     this.#waiting.push({ line, stockNo: unit.stock_no, start, end })
   }
 
-  /** Of the units that wait, the known ones and second rows of one unit go to the stage, and the others are added. How many went to the stage. */
+  /** Of the units that wait, known ones and second rows of one unit go to the stage, the others are added. How many were staged. */
   settle(known: ReadonlySet<string>): number {
     const seen = new Set(known)
     let staged = 0
