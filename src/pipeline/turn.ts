@@ -12,14 +12,16 @@ export type Turn =
 const lookedAtASecond = 20
 
 /**
- * Whether the streams that the run names earlier have ended for the rooftop; where lists are not filtered, for the whole
- * group, whose lists bring in the rooftop's evaluations too. The more work waits, the later each piece is looked at again.
+ * Whether the streams that the run names earlier have ended for the rooftop, and those that the stream follows in its group
+ * for the whole group; where lists are not filtered all of them, for any list brings in the rooftop's evaluations. The more work waits, the later each piece is looked at again.
  */
 export async function turnOf(
   db: Db,
   { run, stream, rooftop, siblings }: Pick<SliceJob, 'run' | 'stream' | 'rooftop' | 'siblings'>,
 ): Promise<Turn> {
-  const concerned = rooftop.dealerId === null ? siblings.map(({ id }) => id) : [rooftop.id]
+  const group = siblings.map(({ id }) => id)
+  const concerned = rooftop.dealerId === null ? group : [rooftop.id]
+  const followed = stream.kind === 'enrichment' ? stream.followsInGroup : []
   const { rows } = await sql<{ isRunning: boolean; before: number; waiting: number }>`
     with planned as (
       select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
@@ -30,7 +32,8 @@ export async function turnOf(
     )
     select (select status = 'running' from ops.run where run_id = ${run.runId}) as "isRunning",
       (select count(*)::int from open join planned using (stream)
-        where rooftop_id = any(${concerned}::int[])
+        where (rooftop_id = any(${concerned}::int[])
+            or rooftop_id = any(${group}::int[]) and stream = any(${[...followed]}::text[]))
           and rank < (select rank from planned where stream = ${stream.name})) as before,
       (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
   const { isRunning, before, waiting } = rows[0]!

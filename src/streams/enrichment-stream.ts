@@ -67,6 +67,9 @@ export interface EnrichmentStream<R = unknown> {
   readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
   /** 403: `abort` is about the key or the evaluation; `skip`: the key's region has no such thing, which is no error. */
   readonly forbidden: 'abort' | 'skip'
+  /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. Where an answer is
+   *  about a vehicle of the group, who asks for it, and whose it is, depend on what all of its rooftops bring in. */
+  readonly followsInGroup: readonly string[]
   /** Whether the source answers for the rooftop at all; where it does not, there is nothing to do. */
   serves(rooftop: RooftopRow): boolean
   /** Asked for one rooftop in one run, at most. */

@@ -13,6 +13,7 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
   asks: [getPricing.name],
   polling: getPricing.follow!,
   forbidden: 'abort',
+  followsInGroup: [],
 
   // Every region has the pricing AI.
   serves: () => true,

@@ -3,6 +3,7 @@ import type { evalid } from '../../contract/fields.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { defineEnrichmentStream } from '../enrichment-stream.ts'
+import { evaluations } from '../evaluations/evaluations.ts'
 import { askedPast, daysUntilAgain, dueChecks } from './due.ts'
 import { vehicleChecksName as name } from './follow-moves.ts'
 import { type CheckRecord, loadAnswers } from './load.ts'
@@ -23,6 +24,7 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   // Every answer is complete.
   polling: { everySeconds: 15, patienceSeconds: 0 },
   forbidden: 'skip',
+  followsInGroup: [evaluations.name],
 
   serves: ({ region }) => region === 'AU',
   // The schedule bounds it: an evaluation without checks is not asked about for ever.

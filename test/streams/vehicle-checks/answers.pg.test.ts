@@ -45,6 +45,24 @@ test('a certificate that answers under evaluations of two rooftops is one row, o
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
 })
 
+test('whose a certificate is does not depend on which rooftop of the group is read first', async () => {
+  await using house = await checkedHouse(
+    [
+      { evalId: 1001, createdAt: at(-3) },
+      { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-2' },
+    ],
+    { rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })] },
+  )
+  check(house, -2)
+  const isLate = { evalId: 1001, path: '/geteval' }
+  house.sandbox.faults.add({ match: isLate, fault: { kind: 'slow', ms: 1500 } })
+
+  const run = await house.night()
+
+  expect(await checkRows(house)).toMatchObject([{ eval_id: 1001 }])
+  expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
+})
+
 test('a US rooftop is not asked about at all', async () => {
   const us = {
     uid: 'chicago',
