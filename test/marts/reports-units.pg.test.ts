@@ -13,8 +13,8 @@ test('a unit is aged from its 45th day on, by the day in its rooftop; without ac
     'core.stock_unit',
     { stock_no: 'A', acquired_on: world.day(45) },
     { stock_no: 'B', acquired_on: world.day(44) },
-    { stock_no: 'C', acquired_on: null, first_seen_at: world.ago(60 * 24) },
-    { stock_no: 'D', acquired_on: null, first_seen_at: world.ago(40 * 24) },
+    { stock_no: 'C', acquired_on: null, first_seen_at: `${world.day(60)} 23:59 Australia/Sydney` },
+    { stock_no: 'D', acquired_on: null, first_seen_at: `${world.day(44)} 00:01 Australia/Sydney` },
     { stock_no: 'E', acquired_on: world.day(90), off_stock_at: world.ago(1) },
     { stock_no: 'F', acquired_on: world.day(90), missing_since: world.ago(1) },
   )
