@@ -1,7 +1,6 @@
-import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
 import { storableJson } from '../values/text.ts'
+import { copyIn, type CopySource } from './copy-in.ts'
 import type { CopyText } from './copy-text.ts'
 import { columns } from './tables.ts'
 
@@ -15,14 +14,25 @@ const encoders = new Map<string, { names: string; encode: EncodeRow }>()
  * Rows are objects by column name; a column that the row lacks is null. Throws as Postgres does: a key that exists already is an error.
  */
 export async function copyInto(
-  client: pg.PoolClient,
+  client: pg.ClientBase,
   table: string,
   rows: readonly CopyRow[],
 ): Promise<void> {
-  if (rows.length === 0) return
-  const { names, encode } = encoderOf(table)
-  const target = client.query(copyFrom(`copy ${table} (${names}) from stdin`))
-  await pipeline(chunks(rows, encode), target)
+  await copyTables(client, [[table, rows]])
+}
+
+/** As `copyInto`, for several tables in this order and one exchange. */
+export async function copyTables(
+  client: pg.ClientBase,
+  tables: readonly (readonly [table: string, rows: readonly CopyRow[]])[],
+): Promise<void> {
+  const sources = tables
+    .filter(([, rows]) => rows.length > 0)
+    .map(([table, rows]): CopySource => {
+      const { names, encode } = encoderOf(table)
+      return { into: `${table} (${names})`, lines: chunks(rows, encode) }
+    })
+  await copyIn(client, sources)
 }
 
 /** Lines in chunks of about 64 KB, so that a large batch never stands in memory twice. */
@@ -82,14 +92,16 @@ function arrayElement(value: unknown): string {
   return value === null ? 'null' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** COPYs lines that are in COPY's text format already; `target` is a table with the columns of the lines. */
-export async function copyText(
+/** COPYs lines that are in COPY's text format already, in this order and one exchange; a target is a table with the columns of its lines. */
+export async function copyTexts(
   client: pg.ClientBase,
-  target: string,
-  { bytes }: CopyText,
+  texts: readonly (readonly [target: string, text: CopyText])[],
 ): Promise<void> {
-  if (bytes.length === 0) return
-  await pipeline([bytes], client.query(copyFrom(`copy ${target} from stdin`)))
+  const filled = texts.filter(([, { bytes }]) => bytes.length > 0)
+  await copyIn(
+    client,
+    filled.map(([into, { bytes }]) => ({ into, lines: [bytes] })),
+  )
 }
 
 /** A JSON value as one cell of COPY's text format, fit for jsonb. */

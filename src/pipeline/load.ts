@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { copyInto } from '../db/copy.ts'
+import { copyInto, copyTables } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Row, RowSet } from '../streams/record.ts'
 import type { Merged, Origin, WindowedStream } from '../streams/windowed-stream.ts'
@@ -48,21 +48,17 @@ export async function loadRecords(
   const written = merged.flatMap(({ id, outcome, rows }) =>
     rows ? [{ id, rows, replaces: outcome === 'updated' }] : [],
   )
-  for (const table of stream.tables) {
-    const touched = written.filter(({ rows }) => rows[table] !== undefined)
-    await deleteRows(
-      tx,
-      stream,
-      rooftop,
-      table,
-      touched.filter(({ replaces }) => replaces).map(({ id }) => id),
-    )
-    await copyInto(
-      tx.client,
-      table,
-      touched.flatMap(({ rows }) => rows[table]!),
-    )
+  const touched = stream.tables.map(
+    (table) => [table, written.filter(({ rows }) => rows[table] !== undefined)] as const,
+  )
+  for (const [table, records] of touched) {
+    const replaced = records.filter(({ replaces }) => replaces).map(({ id }) => id)
+    await deleteRows(tx, stream, rooftop, table, replaced)
   }
+  await copyTables(
+    tx.client,
+    touched.map(([table, records]) => [table, records.flatMap(({ rows }) => rows[table]!)]),
+  )
   return merged.map(({ id, outcome }) => ({ id, outcome }))
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { copyInto } from '../db/copy.ts'
+import { copyTables } from '../db/copy.ts'
 import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
 import { awaitErasures, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
 import type { Row, RowSet } from '../streams/record.ts'
@@ -36,14 +36,12 @@ export async function replayWindowed(
     const payloads = await nextPayloads(tx.db, job, after)
     const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
     const { sets, rejected } = await rebuild(tx, job, ids, payloads)
-    for (const table of stream.tables) {
+    for (const table of stream.tables)
       await deleteRows(tx, stream, rooftop, table, [...sets.keys()])
-      await copyInto(
-        tx.client,
-        table,
-        [...sets.values()].flatMap((set) => set[table] ?? []),
-      )
-    }
+    await copyTables(
+      tx.client,
+      stream.tables.map((table) => [table, [...sets.values()].flatMap((set) => set[table] ?? [])]),
+    )
     await restoreGone(tx, job, [...sets.keys()])
     await putAside(tx, { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }, rejected)
     await markReplayed(tx, job, ids.at(-1) ?? after)

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
 import type { CsvRecord } from '../../csv/read/csv-file.ts'
-import { copyText } from '../../db/copy.ts'
+import type { CopyText } from '../../db/copy-text.ts'
+import { copyTexts } from '../../db/copy.ts'
 import {
   addedColumns,
   type AddedUnit,
@@ -166,20 +167,24 @@ export class Stage {
   }
 
   async #copy(batch: Batch): Promise<void> {
-    const client = this.#client
     const { rows } = this.#staging.tables
-    await copyText(client, `${rows} (${rowColumns})`, batch.rows)
-    await this.#addUnits(batch.takeAdded())
+    await this.#copyWith([`${rows} (${rowColumns})`, batch.rows], batch.takeAdded())
     const asked = batch.mayBeKnown
     if (asked.length > 0) this.#staged += batch.settle(await this.#knownOf(asked))
-    await copyText(client, `pg_temp.stock_stage (${stageColumns})`, batch.stage)
-    await this.#addUnits(batch.takeAdded())
+    await this.#copyWith([`pg_temp.stock_stage (${stageColumns})`, batch.stage], batch.takeAdded())
   }
 
-  async #addUnits({ units, changes, count, first }: AddedUnits): Promise<void> {
+  /** A text, and the units that are new with their reports. */
+  async #copyWith(
+    other: readonly [target: string, text: CopyText],
+    { units, changes, count, first }: AddedUnits,
+  ): Promise<void> {
     const { tables } = this.#staging
-    await copyText(this.#client, `${tables.units} (${addedColumns})`, units)
-    await copyText(this.#client, `${tables.changes} (${changeColumns})`, changes)
+    await copyTexts(this.#client, [
+      other,
+      [`${tables.units} (${addedColumns})`, units],
+      [`${tables.changes} (${changeColumns})`, changes],
+    ])
     this.#added += count
     this.#firstAdded.push(...first.slice(0, shownChanges - this.#firstAdded.length))
   }

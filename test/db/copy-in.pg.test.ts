@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { copyIn } from '#src/db/copy-in.ts'
+import { messageOf } from '#src/errors.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const line = (number: number) => Buffer.from(`${number}\t${'x'.repeat(200)}\n`)
+
+function* lines(count: number, from = 0): Generator<Buffer> {
+  for (let number = from; number < from + count; number++) yield line(number)
+}
+
+interface Tables extends AsyncDisposable {
+  readonly client: pg.PoolClient
+  readonly pool: pg.Pool
+  counts(): Promise<number[]>
+}
+
+/** Two empty tables with a key, and a connection that may be lost. */
+async function openTables(): Promise<Tables> {
+  const database = await createTestDatabase()
+  const { pool } = database
+  await pool.query('create table one (id int primary key, text text)')
+  await pool.query('create table two (like one including all)')
+  const client = await pool.connect()
+  return {
+    client,
+    pool,
+    counts: async () => {
+      const { rows } = await pool.query(
+        'select (select count(*)::int from one) as one, (select count(*)::int from two) as two',
+      )
+      return [rows[0].one, rows[0].two]
+    },
+    [Symbol.asyncDispose]: async () => {
+      client.release(true)
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('several tables land in one exchange, however many lines they have', async () => {
+  await using tables = await openTables()
+
+  await copyIn(tables.client, [
+    { into: 'one (id, text)', lines: lines(100_000) },
+    { into: 'two (id, text)', lines: [] },
+    { into: 'two (text, id)', lines: [Buffer.from('a\t1\nb\t2\n'), Buffer.from('c\t3\n')] },
+  ])
+
+  expect(await tables.counts()).toEqual([100_000, 3])
+  const { rows } = await tables.client.query('select text from two order by id')
+  expect(rows).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
+})
+
+test('while Postgres takes nothing, no more lines are made than are on their way', async () => {
+  await using tables = await openTables()
+  const holder = await tables.pool.connect()
+  await holder.query('begin; lock table one')
+  let made = 0
+  function* counted() {
+    for (const each of lines(400_000)) {
+      made += 1
+      yield each
+    }
+  }
+
+  const copied = copyIn(tables.client, [{ into: 'one', lines: counted() }])
+  await sleep(300)
+  const atOnce = made
+  await holder.query('commit')
+  holder.release()
+  await copied
+
+  expect(atOnce).toBeGreaterThan(0)
+  expect(atOnce).toBeLessThan(200_000)
+  expect(made).toBe(400_000)
+})
+
+test.each([
+  ['at once', [{ into: 'nowhere', lines: lines(50_000) }], /relation "nowhere" does not exist/],
+  [
+    'in the second table',
+    [
+      { into: 'one', lines: lines(50_000) },
+      { into: 'two', lines: [...lines(10), ...lines(50_000)] },
+      { into: 'one', lines: lines(50_000, 50_000) },
+    ],
+    /duplicate key value violates unique constraint "two_pkey"/,
+  ],
+  ['in a cell', [{ into: 'one', lines: [Buffer.from('no number\tx\n')] }], /invalid input syntax/],
+] as const)(
+  'what Postgres refuses %s leaves nothing behind, and the connection goes on',
+  async (_, sources, said) => {
+    await using tables = await openTables()
+    const { client } = tables
+    await client.query('begin')
+
+    await expect(copyIn(client, sources)).rejects.toThrow(said)
+    await client.query('rollback')
+
+    expect(await tables.counts()).toEqual([0, 0])
+    await copyIn(client, [{ into: 'one', lines: lines(3) }])
+    expect(await tables.counts()).toEqual([3, 0])
+  },
+)
+
+test('an error of the lines is told as it was, and the connection goes on', async () => {
+  await using tables = await openTables()
+  function* broken() {
+    yield* lines(20_000)
+    throw new Error('a cell that nobody can encode')
+  }
+
+  await expect(
+    copyIn(tables.client, [
+      { into: 'two', lines: lines(5) },
+      { into: 'one', lines: broken() },
+    ]),
+  ).rejects.toThrow('a cell that nobody can encode')
+
+  expect(await tables.counts()).toEqual([0, 0])
+  await copyIn(tables.client, [{ into: 'one', lines: lines(3) }])
+  expect(await tables.counts()).toEqual([3, 0])
+})
+
+test('a connection that ends meanwhile ends the copy', async () => {
+  await using tables = await openTables()
+  const { rows } = await tables.client.query('select pg_backend_pid() as pid')
+  function* slain() {
+    for (let number = 0; ; number++) {
+      if (number === 100_000)
+        void tables.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+      yield line(number)
+    }
+  }
+
+  const error = await copyIn(tables.client, [{ into: 'one', lines: slain() }]).catch(messageOf)
+
+  expect(error).toMatch(/terminat|ECONNRESET|EPIPE/)
+  expect(await tables.counts()).toEqual([0, 0])
+})
+
+test('nothing to copy asks nothing', async () => {
+  await using tables = await openTables()
+  await tables.client.query('begin')
+  await expect(tables.client.query('select 1 / 0')).rejects.toThrow()
+
+  await copyIn(tables.client, [])
+})
