@@ -30,8 +30,8 @@ export const mutants = {
   },
   'children not replaced': {
     file: 'pipeline/load.ts',
-    text: 'touched.filter(({ replaces }) => replaces).map(({ id }) => id),',
-    instead: `touched.filter(({ replaces }) => replaces && table === stream.tables[0]).map(({ id }) => id),`,
+    text: 'records.filter(({ replaces }) => replaces).map',
+    instead: 'records.filter(({ replaces }) => replaces && table === stream.tables[0]).map',
   },
   'nothing changed': {
     file: 'pipeline/windowed.ts',
