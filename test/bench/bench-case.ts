@@ -20,7 +20,8 @@ export interface BenchCase {
   readonly what: string
   readonly referenceWhat: string
   readonly target: Target
-  /** Measured so often, after one turn that does not count; default 5. Once: what takes long, in processes of its own. */
+  /** Measured so often, after one turn that does not count: by default 5 times, for a look at what is timed once. 1: what takes
+   *  long, in processes of its own, without such a turn. */
   readonly turns?: 1
   /** Counted, not timed: the same on every machine. Only such a figure fails a run. */
   readonly counted?: boolean
@@ -52,7 +53,9 @@ const usualTurns = 5
 export async function runCase(bench: BenchCase, options: BenchOptions): Promise<CaseResult> {
   await using prepared = await bench.prepare(options)
   const found: { readonly figure: number; readonly reference: number }[] = []
-  for (let turn = bench.turns ?? 0; turn <= (bench.turns ?? usualTurns); turn += 1) {
+  const isLook = options.quick && bench.counted !== true
+  const turns = bench.turns ?? (isLook ? 1 : usualTurns)
+  for (let turn = bench.turns ?? 0; turn <= turns; turn += 1) {
     const reference = await prepared.reference()
     const figure = await prepared.measure()
     if (turn > 0) found.push({ figure, reference })
