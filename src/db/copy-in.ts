@@ -58,12 +58,12 @@ class CopyIn implements pg.Submittable {
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
-    this.#end()
+    this.#isOver = true
     this.#done.resolve()
   }
 
   handleError(error: unknown): void {
-    this.#end()
+    this.#isOver = true
     this.#done.reject(this.#thrown === undefined ? error : this.#thrown.error)
   }
 
@@ -97,10 +97,6 @@ class CopyIn implements pg.Submittable {
       stream.write(value)
     }
     return true
-  }
-
-  #end(): void {
-    this.#isOver = true
   }
 }
 

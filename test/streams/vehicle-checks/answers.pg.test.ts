@@ -28,14 +28,19 @@ const changes = (house: House) =>
     'select from_status, to_status, observed_at from core.watch_status_change order by observed_at',
   )
 
-test('a certificate that answers under evaluations of two rooftops is one row, of the evaluation that it was made on', async () => {
-  await using house = await checkedHouse(
+/** The vehicle was appraised at one rooftop of the group, and two days later at the other. */
+async function vehicleOfTwoRooftops(): Promise<House> {
+  return await checkedHouse(
     [
       { evalId: 1001, createdAt: at(-3) },
       { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-2' },
     ],
     { rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })] },
   )
+}
+
+test('a certificate that answers under evaluations of two rooftops is one row, of the evaluation that it was made on', async () => {
+  await using house = await vehicleOfTwoRooftops()
   check(house, -2)
   check(house, -0.5, { rooftopUid: 'rooftop-2', evalId: 1002 })
 
@@ -46,13 +51,7 @@ test('a certificate that answers under evaluations of two rooftops is one row, o
 })
 
 test('whose a certificate is does not depend on which rooftop of the group is read first', async () => {
-  await using house = await checkedHouse(
-    [
-      { evalId: 1001, createdAt: at(-3) },
-      { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-2' },
-    ],
-    { rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })] },
-  )
+  await using house = await vehicleOfTwoRooftops()
   check(house, -2)
   const isLate = { evalId: 1001, path: '/geteval' }
   house.sandbox.faults.add({ match: isLate, fault: { kind: 'slow', ms: 1500 } })
