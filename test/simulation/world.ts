@@ -143,7 +143,7 @@ function worldOfNights(nights: number): fc.Arbitrary<World> {
     cap: sometimes(
       15,
       fc.record({
-        // No second holds so many: what does not fit into a second cannot be proved (prove.test.ts).
+        // Few enough for windows to be cut; a world with a fuller second has a larger one (estate.ts).
         cap: fc.integer({ min: 9, max: 12 }),
         order: fc.constantFrom('newest' as const, 'oldest' as const, 'arbitrary' as const),
       }),
