@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { scrubPayload } from '../erasure/scrub.ts'
 import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
@@ -76,6 +77,8 @@ export async function hydrate(
       })
       context.crashPoint('record-read')
       answers++
+      // Answers come in bursts: each of them makes room for the next request before any is worked on.
+      await setImmediate()
       return digest(job, id, fetched, before)
     } catch (error) {
       if (isRefusal(error) && (answers > 0 || refusals.length < refusalsTolerated)) {
