@@ -20,9 +20,12 @@ export interface BenchCase {
   readonly what: string
   readonly referenceWhat: string
   readonly target: Target
-  /** Measured so often, after one turn that does not count: by default 5 times, for a look at what is timed once. 1: what takes
-   *  long, in processes of its own, without such a turn. */
+  /** Measured so often, after one turn that does not count: by default 5 times, for a look once. 1: what takes long, in
+   *  processes of its own, without such a turn. */
   readonly turns?: 1
+  /** A look has it only where it is named: it takes more than some seconds however little is measured, or tells near to what
+   *  another case does. */
+  readonly thorough?: true
   /** Counted, not timed: the same on every machine. Only such a figure fails a run. */
   readonly counted?: boolean
   prepare(options: BenchOptions): Promise<PreparedCase>
@@ -53,8 +56,7 @@ const usualTurns = 5
 export async function runCase(bench: BenchCase, options: BenchOptions): Promise<CaseResult> {
   await using prepared = await bench.prepare(options)
   const found: { readonly figure: number; readonly reference: number }[] = []
-  const isLook = options.quick && bench.counted !== true
-  const turns = bench.turns ?? (isLook ? 1 : usualTurns)
+  const turns = bench.turns ?? (options.quick ? 1 : usualTurns)
   for (let turn = bench.turns ?? 0; turn <= turns; turn += 1) {
     const reference = await prepared.reference()
     const figure = await prepared.measure()

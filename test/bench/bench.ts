@@ -26,6 +26,7 @@ const cases: readonly BenchCase[] = [
 ]
 
 const names = cases.map(({ name }) => name)
+const thoroughCases = cases.filter(({ thorough }) => thorough).map(({ name }) => name)
 
 /** Runs the cases that are asked for, one after the other. Rejects with UsageError for a name that is none. */
 export async function bench(
@@ -35,9 +36,11 @@ export async function bench(
   const unknown = request.cases.filter((name) => !names.includes(name))
   if (unknown.length > 0)
     throw new UsageError(`There is no case ${unknown.join(', ')}. Cases: ${names.join(', ')}.`)
-  const wanted = cases
-    .filter(({ name }) => request.cases.length === 0 || request.cases.includes(name))
-    .filter(({ counted = false }) => counted || !request.counted)
+  const wanted = wantedOf(request)
+  if (request.quick && request.cases.length === 0)
+    tell(
+      `A look, at less of everything than is said below. Only in a whole run, or by --case: ${thoroughCases.join(', ')}.`,
+    )
 
   const results: CaseResult[] = []
   for (const one of wanted) {
@@ -54,4 +57,12 @@ export async function bench(
     // Seconds tell of the machine too; what is counted does not.
     exitCode: results.some(({ counted, met }) => counted && !met) ? 1 : 0,
   }
+}
+
+function wantedOf({ cases: named, quick, counted: isCounted }: BenchRequest): readonly BenchCase[] {
+  return cases
+    .filter(({ name, thorough }) =>
+      named.length > 0 ? named.includes(name) : !(quick && thorough),
+    )
+    .filter(({ counted }) => counted || !isCounted)
 }

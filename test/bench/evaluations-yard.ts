@@ -51,6 +51,7 @@ export interface BenchWarehouse extends AsyncDisposable {
 // Where the system puts it: the source, the pipeline and Postgres share the machine.
 const anyCore = Number.MAX_SAFE_INTEGER
 const daySeconds = 86_400
+const template = 'forecourt_bench_template'
 
 /** Starts Postgres (which survives a power cut, as at home) and the source. */
 export async function openYard(options: YardOptions): Promise<Yard> {
@@ -61,6 +62,8 @@ export async function openYard(options: YardOptions): Promise<Yard> {
     await openPool(server.url, { applicationName: 'bench', max: 1 }),
     (pool) => pool.end(),
   )
+  await makeTemplate(admin, server.url)
+  started.defer(() => dropDatabase(admin, template))
   const stub = started.use(startProcess('source-process.ts', anyCore))
   const until = Math.floor(Date.now() / 1000) - 3600
   const from = until - days * daySeconds
@@ -108,11 +111,9 @@ async function openBenchWarehouse(
   name: string,
 ): Promise<BenchWarehouse> {
   const database = `forecourt_bench_${name}`
-  const drop = () => admin.query(`drop database if exists ${database} with (force)`)
-  await drop()
-  await admin.query(`create database ${database} template template0 encoding 'UTF8'`)
+  await dropDatabase(admin, database)
+  await admin.query(`create database ${database} template ${template}`)
   const url = databaseUrl(server, database)
-  await migrate(url)
   const pool = await openPool(url, { applicationName: 'bench', max: 4 })
   await admin.query('checkpoint')
   return {
@@ -125,19 +126,27 @@ async function openBenchWarehouse(
     },
     [Symbol.asyncDispose]: async () => {
       await pool.end()
-      await drop()
+      await dropDatabase(admin, database)
     },
   }
 }
 
-/** In sessions that end: an idle one tells only ten seconds later what it has written, and that would count as a run's. */
-async function migrate(url: string): Promise<void> {
+/** What warehouses are copied from: migrated once, and what that wrote counts as no run's. */
+async function makeTemplate(admin: pg.Pool, server: string): Promise<void> {
+  await dropDatabase(admin, template)
+  await admin.query(`create database ${template} template template0 encoding 'UTF8'`)
+  const url = databaseUrl(server, template)
   const pool = await openPool(url, { applicationName: 'bench', max: 4 })
   try {
     await prepareWarehouse(pool)
   } finally {
+    // Nobody may be connected to what is copied.
     await pool.end()
   }
+}
+
+async function dropDatabase(admin: pg.Pool, name: string): Promise<void> {
+  await admin.query(`drop database if exists ${name} with (force)`)
 }
 
 async function walPosition(pool: pg.Pool): Promise<number> {

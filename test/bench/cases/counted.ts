@@ -1,6 +1,5 @@
 import type { BenchCase, PreparedCase } from '../bench-case.ts'
 import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
-import type { PipelineResult } from '../processes/pipeline-process.ts'
 
 const evaluations = 2_000
 const rooftops = 4
@@ -46,8 +45,10 @@ export const unchangedRows: BenchCase = {
   target: { of: 'figure', most: 0 },
   prepare: () =>
     onEmpty(async ({ yard, warehouse }) => {
-      const reference = await rowsOf(warehouse, () => yard.sync(warehouse))
-      return { figure: await rowsOf(warehouse, () => yard.sync(warehouse)), reference }
+      await yard.sync(warehouse)
+      const reference = await written(warehouse)
+      await yard.sync(warehouse)
+      return { figure: (await written(warehouse)) - reference, reference }
     }),
 }
 
@@ -67,16 +68,8 @@ async function onEmpty(
   }
 }
 
-async function rowsOf(
-  { pool }: BenchWarehouse,
-  work: () => Promise<PipelineResult>,
-): Promise<number> {
-  const before = await written(pool)
-  await work()
-  return (await written(pool)) - before
-}
-
-async function written(pool: BenchWarehouse['pool']): Promise<number> {
+/** In this warehouse so far. */
+async function written({ pool }: BenchWarehouse): Promise<number> {
   // What a session has counted is told when it has been idle for a moment, or has ended.
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   const { rows } = await pool.query(

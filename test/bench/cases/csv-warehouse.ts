@@ -42,6 +42,7 @@ export const csvCopy: BenchCase = {
   ...shared,
   referenceWhat: `${hasPsql() ? 'psql \\copy' : 'COPY'} of the rows that the import wrote, into the same three tables`,
   target: { of: 'ratio', least: 0.5 },
+  thorough: true,
   prepare: async (options) =>
     await prepared(options, async ({ yard, worker, rows, ours, file }) => {
       const tables = await yard.inTurn(async (url) => {

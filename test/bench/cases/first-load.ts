@@ -19,7 +19,7 @@ export const firstLoad: BenchCase = {
   target: { of: 'ratio', least: 0.45 },
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 4_000 : 20_000 }))
+    const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 2_000 : 20_000 }))
     const folder = started.use(await temporaryFolder()).path
     {
       await using first = await yard.warehouse('first')

@@ -19,6 +19,7 @@ export const marts: BenchCase = {
   what: `every view of the marts over ${evaluations.toLocaleString('en')} evaluations, the report that is nearest to its limit`,
   referenceWhat: 'the photos of a year counted without the aggregates, allowed 2 s',
   target: { of: 'figure', most: 1 },
+  thorough: true,
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
     const server = await startServer()

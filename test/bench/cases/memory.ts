@@ -12,6 +12,7 @@ export const memory: BenchCase = {
   referenceWhat: 'one of 20,000',
   target: { of: 'ratio', most: 1.05 },
   turns: 1,
+  thorough: true,
   async prepare({ quick }) {
     const [large, small] = quick ? [20_000, 4_000] : [200_000, 20_000]
     return {

@@ -20,6 +20,7 @@ export const largeNight: BenchCase = {
   referenceWhat: 'the same lists and reads by the same client, thrown away',
   target: { of: 'ratio', least: 0.2 },
   turns: 1,
+  thorough: true,
   prepare: (options) => firstNightOf(options),
 }
 

@@ -18,6 +18,7 @@ export const storePeer: BenchCase = {
   referenceWhat:
     '@supabase/stripe-sync-engine 0.48.5: its upsert of the same objects, one row each, lists left as jsonb; no rows of children, no raw body, no checkpoint, no history',
   target: { of: 'ratio', least: 1 },
+  thorough: true,
   async prepare({ quick }) {
     install()
     await using started = new AsyncDisposableStack()

@@ -12,6 +12,7 @@ export const farSource: BenchCase = {
   referenceWhat: `what ${inFlight} in flight can give: ${inFlight / (latencyMs / 1000)} a second`,
   target: { of: 'ratio', least: 0.97 },
   turns: 1,
+  thorough: true,
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
     const evaluations = quick ? 3_000 : 24_000

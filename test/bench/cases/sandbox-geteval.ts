@@ -10,6 +10,7 @@ export const sandboxGeteval: BenchCase = {
   what: 'POST /geteval of random evaluations out of 2,000, 32 in flight, the sandbox on one core',
   referenceWhat: 'a server of node:http that answers the same bytes out of its memory',
   target: { of: 'figure', least: 3000 },
+  thorough: true,
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
     const loader = started.use(startProcess('load-process.ts', 0))

@@ -21,6 +21,7 @@ export const storeBare = storeCase({
     'COPY of the same rows into the same keyed tables, without the triggers that keep the aggregates',
   reference: 'bare-copy',
   target: { of: 'ratio', least: 0.5 },
+  thorough: true,
 })
 
 export const storeMultiRow = storeCase({
@@ -29,6 +30,7 @@ export const storeMultiRow = storeCase({
     'Kysely: insert … values of 1,000 rows … on conflict do update, without the triggers',
   reference: 'multi-row',
   target: { of: 'ratio', least: 3 },
+  thorough: true,
 })
 
 export const storeRowByRow = storeCase({
@@ -39,6 +41,7 @@ export const storeRowByRow = storeCase({
   // A tenth of the evaluations is enough of it.
   share: 0.1,
   target: { of: 'ratio', least: 25 },
+  thorough: true,
 })
 
 interface StoreCase {
@@ -47,6 +50,7 @@ interface StoreCase {
   readonly reference: StoreWay
   readonly share?: number
   readonly target: Target
+  readonly thorough?: true
 }
 
 function storeCase({ reference, share = 1, ...about }: StoreCase): BenchCase {

@@ -13,9 +13,9 @@ export const unchanged: BenchCase = {
   referenceWhat:
     'the same requests by the same client in a process as new, the answers thrown away',
   target: { of: 'ratio', least: 0.8 },
-  async prepare() {
+  async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const { yard, warehouse } = await loaded(started)
+    const { yard, warehouse } = await loaded(started, quick ? 3_000 : 20_000)
     const order = await requestsOf(yard, warehouse)
     const all = started.move()
     return {
@@ -42,9 +42,10 @@ export const unchangedWal: BenchCase = {
   referenceWhat:
     'insert … on conflict do update … where it differs, of the same keys: locks every row, changes none',
   target: { of: 'figure', most: 8 },
-  async prepare() {
+  async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const { yard, warehouse } = await loaded(started)
+    // Not fewer: what a run writes in any case would decide what an evaluation does.
+    const { yard, warehouse } = await loaded(started, quick ? 8_000 : 20_000)
     const all = started.move()
     return {
       measure: async () => (await warehouse.walOf(() => yard.sync(warehouse))) / yard.evaluations,
@@ -56,8 +57,9 @@ export const unchangedWal: BenchCase = {
 
 async function loaded(
   started: AsyncDisposableStack,
+  evaluations: number,
 ): Promise<{ yard: Yard; warehouse: BenchWarehouse }> {
-  const yard = started.use(await openYard({ rooftops: 8, evaluations: 20_000 }))
+  const yard = started.use(await openYard({ rooftops: 8, evaluations }))
   const warehouse = started.use(await yard.warehouse('unchanged'))
   await yard.sync(warehouse)
   return { yard, warehouse }

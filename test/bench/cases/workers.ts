@@ -17,6 +17,7 @@ function workersCase(processes: number, least: number): BenchCase {
     what: `a first sync of ${rooftops} rooftops from a source that takes ${latencyMs} ms, by ${processes} processes: a sync and ${processes - 1} workers`,
     referenceWhat: 'the sync alone',
     target: { of: 'ratio', least },
+    thorough: true,
     async prepare({ quick }) {
       await using started = new AsyncDisposableStack()
       const evaluations = rooftops * (quick ? 8 : 24)
