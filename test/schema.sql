@@ -1913,14 +1913,13 @@ ops.quarantine table
 
 ops.rate_budget table with (fillfactor=50)
   key_name text not null -- appraisal/<name under keys:>, or vehicleData
-  rate double precision -- Requests a second that were learnt from a throttle; null: none known, http.requestsPerSecond alone holds
-  learnt_from double precision -- Requests a second that were under way, or allowed, when rate was cut
+  rate double precision -- Requests a second right after the last cut; the allowed rate grows from there by the time since. Null: no cut yet
+  learnt_from double precision -- Requests a second that the source answered before the last cut: the curve flattens there before it goes beyond
   generation integer not null default 0 -- Counts the cuts: calls that were sent before one tell nothing new, so that a burst of throttles cuts once
-  strikes integer not null default 0 -- Cuts without a clean minute between them; the blocks that nobody gave a length grow with it
+  strikes integer not null default 0 -- Cuts with less than a minute between them; the blocks to which the source gave no length grow with it
   next_at timestamp with time zone -- The first send time that no process has reserved
   blocked_until timestamp with time zone -- No process sends before it; set by Retry-After, at most a day ahead. Null it, and start the processes anew, to try sooner
-  throttled_at timestamp with time zone
-  raised_at timestamp with time zone -- From here on the next clean minute is counted
+  throttled_at timestamp with time zone -- When the rate was cut last
   constraint rate_budget_pkey PRIMARY KEY (key_name)
   constraint rate_budget_rate_check CHECK ((rate > (0)::double precision))
   -- One row per API key by its name in the config, never its value. Times are those of the database. It may be emptied at any time: what it says is learnt anew.
@@ -1932,8 +1931,8 @@ ops.rate_member table unlogged with (fillfactor=50)
   process_id integer not null
   demand integer not null -- Calls in flight or waiting, at most http.concurrency
   in_flight integer not null
-  peak integer not null -- Requests in its busiest second of the last ten
   seen_at timestamp with time zone not null
+  clean_per_second integer not null default 0 -- Clean answers to this process in the last second
   constraint rate_member_pkey PRIMARY KEY (key_name, member_id)
   -- Processes that use a key now, and how much of its http.concurrency each wants; one that is silent for 5 seconds has left.
 

@@ -674,7 +674,6 @@ export interface OpsRateBudgetTable {
   next_at: Date | null
   blocked_until: Date | null
   throttled_at: Date | null
-  raised_at: Date | null
 }
 
 /** ops.rate_member */
@@ -685,8 +684,8 @@ export interface OpsRateMemberTable {
   process_id: number
   demand: number
   in_flight: number
-  peak: number
   seen_at: Date
+  clean_per_second: Generated<number>
 }
 
 /** ops.run */
@@ -1593,7 +1592,6 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'next_at', type: 'timestamp with time zone' },
     { name: 'blocked_until', type: 'timestamp with time zone' },
     { name: 'throttled_at', type: 'timestamp with time zone' },
-    { name: 'raised_at', type: 'timestamp with time zone' },
   ],
   'ops.rate_member': [
     { name: 'key_name', type: 'text' },
@@ -1602,8 +1600,8 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'process_id', type: 'integer' },
     { name: 'demand', type: 'integer' },
     { name: 'in_flight', type: 'integer' },
-    { name: 'peak', type: 'integer' },
     { name: 'seen_at', type: 'timestamp with time zone' },
+    { name: 'clean_per_second', type: 'integer' },
   ],
   'ops.run': [
     { name: 'run_id', type: 'bigint', generated: true },

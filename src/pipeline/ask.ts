@@ -1,5 +1,7 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
+import type { WhileWaiting } from '../sources/http-request.ts'
+import { lendSlot } from '../sources/reading-order.ts'
 import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
 import { type Issue, RecordIssues } from '../streams/record.ts'
 import { hasAnswered } from './askable.ts'
@@ -55,6 +57,7 @@ export async function ask(
   // What was answered before is refused for another reason than its region.
   const wasAnswered = await hasAnswered(job)
   const limit = pLimit(concurrency)
+  const whileWaiting = lendSlot(limit)
   const answers: Answer[] = []
   let failures = 0
   let forbidden = 0
@@ -62,7 +65,7 @@ export async function ask(
   const one = async (task: EnrichmentTask): Promise<void> => {
     if (ending !== null) return
     try {
-      answers.push(await askOne(job, task))
+      answers.push(await askOne(job, task, whileWaiting))
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       const { verdict, status, message: reason } = error
@@ -95,9 +98,13 @@ function isAnswered(answers: readonly Answer[]): boolean {
   return answers.some(({ kind }) => kind === 'answered')
 }
 
-async function askOne(job: SliceJob<EnrichmentStream>, task: EnrichmentTask): Promise<Answer> {
+async function askOne(
+  job: SliceJob<EnrichmentStream>,
+  task: EnrichmentTask,
+  whileWaiting: WhileWaiting,
+): Promise<Answer> {
   const { context, stream, rooftop, traffic } = job
-  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt, whileWaiting }
   const { body, text, at } = await stream.read(
     sourcesOf(context),
     rooftop,

@@ -4,6 +4,7 @@ import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
 import { UnreadableBody } from '../sources/appraisal/evaluation-body.ts'
+import type { WhileWaiting } from '../sources/http-request.ts'
 import { type Issue, RecordIssues } from '../streams/record.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
@@ -68,12 +69,13 @@ export async function hydrate(
   let faults = 0
   const refusals: { id: number; error: SyncError }[] = []
   let answers = 0
-  const readOne = async (id: number): Promise<Hydrated> => {
+  const readOne = async (id: number, whileWaiting: WhileWaiting): Promise<Hydrated> => {
     signal.throwIfAborted()
     try {
       const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
         signal,
         onAttempt: job.traffic.onAttempt,
+        whileWaiting,
       })
       context.crashPoint('record-read')
       answers++

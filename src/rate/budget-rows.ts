@@ -5,20 +5,19 @@ export interface OwnUse {
   readonly keyName: string
   readonly demand: number
   readonly inFlight: number
-  readonly peak: number
+  /** Clean answers of the last second. */
+  readonly cleanPerSecond: number
 }
 
 /** What the warehouse knows of a key. */
 export interface BudgetRow {
   readonly keyName: string
-  /** Requests a second that were learnt; null: none. */
+  /** Requests a second that are allowed now by what was learnt; null: nothing was learnt that still matters. */
   readonly rate: number | null
   readonly generation: number
   readonly strikes: number
   /** Ms from now; 0: not blocked. */
   readonly blockedMs: number
-  /** A clean minute has passed that has not been counted. */
-  readonly isRaiseDue: boolean
   /** ms since 1970. */
   readonly databaseNow: number
 }
@@ -61,10 +60,10 @@ export class BudgetRows {
   ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUse[] }> {
     const { memberId, host, processId } = this.#self
     const names = own.map(({ keyName }) => keyName)
-    const of = (field: 'demand' | 'inFlight' | 'peak') => own.map((use) => use[field])
+    const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => own.map((use) => use[field])
     const others = await this.#ask<OtherUse>(exchangeUse, [
       ...[memberId, host, processId, names],
-      ...[of('demand'), of('inFlight'), of('peak'), silentSeconds],
+      ...[of('demand'), of('inFlight'), of('cleanPerSecond'), silentSeconds],
     ])
     const budgets = await this.#ask<BudgetRow>(readBudgets, [names])
     const missing = names.filter((name) => !budgets.some(({ keyName }) => keyName === name))
@@ -88,23 +87,17 @@ export class BudgetRows {
     return row
   }
 
-  /** Blocks the key, and cuts its rate by half unless another process has since `generation` (null: it has been). `measured` is
-   *  what was sent a second; `isThin`: too little to learn a rate from, unless the last throttle was within a minute. */
+  /** Blocks the key, and cuts its rate unless another process has since `generation` (null: it has been). `cleanPerSecond`: what
+   *  the source answers to all processes. */
   async throttle(cut: {
     readonly keyName: string
     readonly generation: number | null
     readonly blockMs: number
     readonly ceiling: number | null
-    readonly measured: number
-    readonly isThin: boolean
+    readonly cleanPerSecond: number
   }): Promise<void> {
-    const { keyName, generation, blockMs, ceiling, measured, isThin } = cut
-    await this.#ask(throttle, [keyName, generation, blockMs, ceiling, measured, isThin])
-  }
-
-  /** Raises the rate by a step for each clean minute; once, whoever asks. */
-  async raise(keyName: string, ceiling: number | null): Promise<void> {
-    await this.#ask(raise, [keyName, ceiling])
+    const { keyName, generation, blockMs, ceiling, cleanPerSecond } = cut
+    await this.#ask(throttle, [keyName, generation, blockMs, ceiling, cleanPerSecond])
   }
 
   async #ask<Row>(text: string, values: unknown[]): Promise<Row[]> {
@@ -142,25 +135,33 @@ export interface Reservation {
 const quick = `(select set_config('synchronous_commit', 'off', true)) as quick (setting)`
 const nowMs = `(extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"`
 
+// A cubic curve (TCP CUBIC, and the client rate limit of AWS SDKs): from `rate` back to `learnt_from`, flat there, then ever faster.
+// Far beyond what the source is known to take, the learnt rate holds nothing up any more.
+const grown = `
+select case when grown.rate < 10 * greatest(learnt_from, 100) then grown.rate end as rate
+from (
+  select learnt_from + 0.4 * power(least(3600, greatest(0, extract(epoch from
+      clock_timestamp() - greatest(throttled_at, blocked_until))))::float8 - cbrt((learnt_from - rate) / 0.4), 3) as rate
+) as grown`
+
 // ops.rate_member is unlogged: its commits wait for no disk anyhow.
 const exchangeUse = `
 with told as (
-  insert into ops.rate_member as m (key_name, member_id, host, process_id, demand, in_flight, peak, seen_at)
-  select use.key_name, $1::uuid, left($2::text, 120), $3::int, use.demand, use.in_flight, use.peak, clock_timestamp()
-  from unnest($4::text[], $5::int[], $6::int[], $7::int[]) as use (key_name, demand, in_flight, peak)
+  insert into ops.rate_member as m (key_name, member_id, host, process_id, demand, in_flight, clean_per_second, seen_at)
+  select use.key_name, $1::uuid, left($2::text, 120), $3::int, use.demand, use.in_flight, use.clean_per_second, clock_timestamp()
+  from unnest($4::text[], $5::int[], $6::int[], $7::int[]) as use (key_name, demand, in_flight, clean_per_second)
   on conflict (key_name, member_id) do update set
-    demand = excluded.demand, in_flight = excluded.in_flight, peak = excluded.peak, seen_at = excluded.seen_at
+    demand = excluded.demand, in_flight = excluded.in_flight, clean_per_second = excluded.clean_per_second, seen_at = excluded.seen_at
 )
-select key_name as "keyName", member_id as "memberId", demand, in_flight as "inFlight", peak
+select key_name as "keyName", member_id as "memberId", demand, in_flight as "inFlight", clean_per_second as "cleanPerSecond"
 from ops.rate_member
 where key_name = any ($4::text[]) and member_id <> $1::uuid
   and seen_at > clock_timestamp() - $8::int * interval '1 second'`
 
 const readBudgets = `
-select key_name as "keyName", rate, generation, strikes, ${nowMs},
-  greatest(0, extract(epoch from blocked_until - clock_timestamp()) * 1000)::float8 as "blockedMs",
-  coalesce(raised_at + interval '1 minute' <= clock_timestamp(), false) as "isRaiseDue"
-from ops.rate_budget
+select key_name as "keyName", grown.rate, generation, strikes, ${nowMs},
+  greatest(0, extract(epoch from blocked_until - clock_timestamp()) * 1000)::float8 as "blockedMs"
+from ops.rate_budget, lateral (${grown}) as grown
 where key_name = any ($1::text[])`
 
 const addBudgets = `
@@ -172,54 +173,41 @@ const leave = `
 delete from ops.rate_member
 where (member_id = $1::uuid and key_name = any ($2::text[])) or seen_at < clock_timestamp() - interval '1 minute'`
 
-// A clock that was set back must not leave the key standing until it has caught up; so far ahead are no fifty processes in turn.
+// A clock that was set back must not hold the key up until it has caught up; so far ahead are no fifty processes in turn.
 const reserve = `
-update ops.rate_budget set
+with allowed as (
+  select key_name, least(grown.rate, $3::float8) as rate, grown.rate as learnt
+  from ops.rate_budget, lateral (${grown}) as grown
+  where key_name = $1::text
+)
+update ops.rate_budget as b set
   next_at = greatest(clock_timestamp(), case
-      when next_at < clock_timestamp() + interval '1 minute' + 50 * $2::int * interval '1 second' / least(rate, $3::float8) then next_at end)
-    + $2::int * interval '1 second' / least(rate, $3::float8)
-from ${quick}
-where key_name = $1::text and least(rate, $3::float8) is not null
+      when next_at < clock_timestamp() + interval '1 minute' + 50 * $2::int * interval '1 second' / allowed.rate then next_at end)
+    + $2::int * interval '1 second' / allowed.rate
+from allowed, ${quick}
+where b.key_name = allowed.key_name and allowed.rate is not null
   and (blocked_until is null or blocked_until <= clock_timestamp())
-returning rate, ${nowMs}, 1000 / least(rate, $3::float8) as "intervalMs",
-  (extract(epoch from next_at) * 1000)::float8 - $2::int * 1000 / least(rate, $3::float8) as "firstAt"`
+returning allowed.learnt as rate, ${nowMs}, 1000 / allowed.rate as "intervalMs",
+  (extract(epoch from next_at) * 1000)::float8 - $2::int * 1000 / allowed.rate as "firstAt"`
 
+// The source shows its limit by what it answers: the rate goes a little below that, and by three tenths at most.
 const throttle = `
 with was as (
-  select key_name, coalesce(generation = $2::int, false) as is_new, coalesce(throttled_at > clock_timestamp() - interval '1 minute', false) as is_again,
-    least(rate, $4::float8) as paced, clock_timestamp() + $3::float8 * interval '1 millisecond' as until
-  from ops.rate_budget
+  select b.key_name, coalesce(generation = $2::int, false) as is_new, coalesce(throttled_at > clock_timestamp() - interval '1 minute', false) as is_again,
+    least(grown.rate, $4::float8) as allowed, clock_timestamp() + $3::float8 * interval '1 millisecond' as until
+  from ops.rate_budget as b, lateral (${grown}) as grown
   where key_name = $1::text
-  for update
-)
-update ops.rate_budget as b set
-  blocked_until = greatest(b.blocked_until, was.until),
-  rate = case when not was.is_new or (was.paced is null and $6::boolean and not was.is_again) then b.rate
-    else greatest(0.5, coalesce(was.paced, greatest(4, $5::float8)) / 2) end,
-  learnt_from = case when was.is_new then greatest(b.learnt_from, coalesce(was.paced, $5::float8)) else b.learnt_from end,
-  generation = b.generation + was.is_new::int,
-  strikes = b.strikes + was.is_new::int,
-  throttled_at = case when was.is_new then clock_timestamp() else b.throttled_at end,
-  raised_at = case when was.is_new then greatest(b.blocked_until, was.until) else greatest(b.raised_at, was.until) end
-from was, ${quick}
-where b.key_name = was.key_name`
-
-// A step is a tenth of the ceiling, or of what was under way when the rate was learnt, then at least 1. A rate that was learnt
-// without a ceiling holds until it has grown to twice of that.
-const raise = `
-with grown as (
-  select key_name, b.raised_at + minutes * interval '1 minute' as raised_at,
-    b.rate + minutes * coalesce($2::float8 / 10, greatest(1, b.learnt_from / 10)) as rate,
-    coalesce($2::float8, greatest(4, 2 * b.learnt_from)) as most
-  from ops.rate_budget as b
-  cross join lateral (select floor(extract(epoch from clock_timestamp() - b.raised_at) / 60)::int as minutes) as clean
-  where key_name = $1::text and minutes > 0
   for update of b
+), cut as (
+  select *, greatest(0.5, least(0.95 * allowed, greatest(0.95 * $5::float8, 0.7 * coalesce(allowed, 0)))) as rate
+  from was
 )
 update ops.rate_budget as b set
-  rate = case when grown.rate < grown.most then grown.rate end,
-  learnt_from = case when grown.rate < grown.most then b.learnt_from end,
-  raised_at = case when grown.rate < grown.most then grown.raised_at end,
-  strikes = 0
-from grown, ${quick}
-where b.key_name = grown.key_name`
+  blocked_until = greatest(b.blocked_until, cut.until),
+  rate = case when cut.is_new then cut.rate else b.rate end,
+  learnt_from = case when cut.is_new then greatest(cut.rate, least($5::float8, cut.allowed)) else b.learnt_from end,
+  generation = b.generation + cut.is_new::int,
+  strikes = case when not cut.is_new then b.strikes when cut.is_again then b.strikes + 1 else 1 end,
+  throttled_at = case when cut.is_new then clock_timestamp() else b.throttled_at end
+from cut, ${quick}
+where b.key_name = cut.key_name`

@@ -1,10 +1,9 @@
 import { usedShare, Pace } from '../sources/pace.ts'
-import type { KeyBudget, LimitedKey } from '../sources/limiter.ts'
+import type { KeyBudget, LimitedKey, Throttle } from '../sources/limiter.ts'
 import { Turns } from '../sources/turns.ts'
 import { backoffMs, throttleBackoff } from '../values/backoff.ts'
 import type { BudgetRow, BudgetRows, OtherUse, OwnUse } from './budget-rows.ts'
 import { DatabaseClock } from './database-clock.ts'
-import { Peak } from './peak.ts'
 import { sharesOf } from './share.ts'
 
 /** What a process knows of a key: for metrics. */
@@ -46,8 +45,6 @@ const idleMs = 2000
 const aheadSeconds = 0.2
 /** Beyond it a source's Retry-After is asked again. */
 const longestSharedBlockMs = 24 * 3_600_000
-/** A throttle of less than this a second tells little of the rate. */
-const thinPerSecond = 10
 
 /** The budget of one key in this process: what the warehouse said last, and the send times that were reserved there. */
 export class SharedKey implements KeyBudget {
@@ -60,13 +57,12 @@ export class SharedKey implements KeyBudget {
   readonly #turns: Turns
   readonly #pace = new Pace()
   readonly #clock = new DatabaseClock()
-  readonly #peak = new Peak()
   #learnt: number | null = null
   #generation = 0
   #strikes = 0
   #share: number
   #processes = 1
-  #peakOfOthers = 0
+  #cleanOfOthers = 0
   #blockedUntil = 0
   #heardAt = -Infinity
   #usedAt = -Infinity
@@ -95,9 +91,9 @@ export class SharedKey implements KeyBudget {
 
   /** What this process tells the others. */
   get use(): OwnUse {
-    const { inFlight, waiting, max } = this.#limiter
+    const { inFlight, waiting, max, cleanPerSecond } = this.#limiter
     const demand = Math.min(inFlight + waiting, max)
-    return { keyName: this.name, demand, inFlight, peak: this.#peak.read(performance.now()) }
+    return { keyName: this.name, demand, inFlight, cleanPerSecond }
   }
 
   get reading(): RateReading {
@@ -118,28 +114,24 @@ export class SharedKey implements KeyBudget {
     if (this.#office.isClosed) return null
     if (!this.#office.isLost && now - this.#heardAt > staleMs)
       return this.#office.hear().then(() => false)
-    if (this.#perSecond !== null) return this.#inTurn(signals)
-    this.#peak.count(now)
-    return null
+    return this.#perSecond === null ? null : this.#turns.wait(signals)
   }
 
-  throttled(isNew: boolean, retryAfterMs: number | undefined): void {
+  throttled(isNew: boolean, { blockMs: asked, cleanPerSecond }: Throttle): void {
     const { rows, isLost } = this.#office
-    const blockMs = retryAfterMs ?? (isNew ? this.#jitterMs() : 0)
+    const blockMs = asked ?? (isNew ? this.#jitterMs() : 0)
     if (!isNew && performance.now() + blockMs <= this.#blockedUntil) return
     this.#block(blockMs)
-    const measured = this.#peak.read(performance.now()) + this.#peakOfOthers
     const statement = rows.throttle({
       keyName: this.name,
       generation: isNew ? this.#generation : null,
       blockMs: Math.min(blockMs, longestSharedBlockMs),
       ceiling: this.#ceiling,
-      measured,
-      isThin: measured < thinPerSecond,
+      cleanPerSecond: cleanPerSecond + this.#cleanOfOthers,
     })
     this.#office.track(statement)
     if (!isNew) return
-    if (isLost && this.#perSecond !== null) this.#learnt = this.#perSecond / 2
+    if (isLost && this.#perSecond !== null) this.#learnt = this.#perSecond * 0.7
     // Ours or another's: it was cut since.
     this.#generation += 1
     this.#strikes += 1
@@ -153,14 +145,13 @@ export class SharedKey implements KeyBudget {
     this.#strikes = row.strikes
     this.#learnt = row.rate
     this.#processes = others.length + 1
-    this.#peakOfOthers = others.reduce((sum, { peak }) => sum + peak, 0)
+    this.#cleanOfOthers = others.reduce((sum, { cleanPerSecond }) => sum + cleanPerSecond, 0)
     const ids = others.map(({ memberId, demand }) => ({ id: memberId, demand }))
     const self = { id: this.#office.rows.memberId, demand: own.demand }
     this.#share = sharesOf(this.#limiter.max, [self, ...ids])[0]!
     this.#limiter.allow(this.#share)
     if (row.blockedMs > 0) this.#block(row.blockedMs)
     if (this.#perSecond === null) this.#turns.clear()
-    if (row.isRaiseDue) this.#office.track(this.#office.rows.raise(this.name, this.#ceiling))
   }
 
   /** Lets everything that waits look again. */
@@ -171,12 +162,6 @@ export class SharedKey implements KeyBudget {
   get #perSecond(): number | null {
     if (this.#learnt === null || this.#ceiling === null) return this.#learnt ?? this.#ceiling
     return Math.min(this.#learnt, this.#ceiling)
-  }
-
-  async #inTurn(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
-    const isSent = await this.#turns.wait(signals)
-    if (isSent) this.#peak.count(performance.now())
-    return isSent
   }
 
   async #reserve(calls: number): Promise<readonly number[]> {

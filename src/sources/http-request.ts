@@ -23,6 +23,9 @@ export interface SentRequest {
   readonly details: ErrorDetails
 }
 
+/** Is given the wait before a retry, so that the caller can lend the call's place to another meanwhile. */
+export type WhileWaiting = <T>(wait: Promise<T>) => Promise<T>
+
 /** One call of a source; `path` may hold a query, which no message repeats. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -36,6 +39,7 @@ export interface HttpRequest {
   readonly retryable: boolean
   readonly signal?: AbortSignal | undefined
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
+  readonly whileWaiting?: WhileWaiting | undefined
   /** Statuses beside 2xx that are an answer, not an error. */
   readonly accept?: readonly number[] | 'any'
   /** Looks at a 2xx body before the retries end: BodyFault asks again, any other error is final. Default: requireJson. */

@@ -22,10 +22,16 @@ import {
   unanswered,
   unknownOutcome,
 } from './http-fault.ts'
-import type { AttemptReport, HttpAnswer, HttpRequest, SentRequest } from './http-request.ts'
+import type {
+  AttemptReport,
+  HttpAnswer,
+  HttpRequest,
+  SentRequest,
+  WhileWaiting,
+} from './http-request.ts'
 import { KeyBlocked, longestBlockMs } from './limiter.ts'
 
-export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest }
+export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest, WhileWaiting }
 
 /** What a source needs: its address, and how far its calls may go. */
 export interface HttpSourceOptions {
@@ -106,7 +112,10 @@ export class HttpSource {
       const waitMs = this.#waitMs(request, outcome, attempt)
       const sent = outcome.cause instanceof KeyBlocked ? attempt - 1 : attempt
       if (waitMs === null) throw errorOf(request, outcome, sent)
-      await sleep(waitMs, signals)
+      const wait = sleep(waitMs, signals)
+      // A source that is down gets no more calls for that.
+      const lends = outcome.status === 429 ? request.whileWaiting : undefined
+      await (lends?.(wait) ?? wait)
     }
   }
 

@@ -2,10 +2,14 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import { onAbort } from '../values/on-abort.ts'
 import { sleep } from '../values/sleep.ts'
 import { Pace, usedShare } from './pace.ts'
+import { RecentAnswers } from './recent-answers.ts'
 import { Turns } from './turns.ts'
 
 /** The longest that a call waits for a blocked key. Beyond it the work goes back to the pipeline instead of holding a slot. */
 export const longestBlockMs = 15 * 60_000
+
+/** A wait of at least this is no stray answer: the source means the key, and says so once. */
+const longWaitMs = 60_000
 
 /** The key is blocked for longer than a call may wait. `until` is our clock. */
 export class KeyBlocked extends Error {
@@ -33,6 +37,8 @@ export interface LimitedKey {
   readonly blockedUntil: Date | null
   /** Calls that wait for a slot or for their send time. */
   readonly waiting: number
+  /** Clean answers of the last second. */
+  readonly cleanPerSecond: number
   /** At most so many calls in flight from now on, whatever this process has learnt: its share of the key. */
   allow(share: number): void
   /** No new call starts before so many ms have passed. */
@@ -46,8 +52,16 @@ export interface KeyBudget {
   /** Null: a call may go now. Else true at its send time, false when the key's blocks have to be looked at again first.
    *  Never rejects. */
   turn(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
-  /** The source said "too many" to a call; `isNew`: to one that was sent since the last throttle. */
-  throttled(isNew: boolean, retryAfterMs: number | undefined): void
+  /** The key is used too fast. `isNew`: a call says so that was sent since the last cut. */
+  throttled(isNew: boolean, throttle: Throttle): void
+}
+
+/** What a limiter knows of a throttle. */
+export interface Throttle {
+  /** Until when the key waits; 0: it goes on, slower; undefined: it waits, and the source did not say how long. */
+  readonly blockMs: number | undefined
+  /** Clean answers of the last second in this process. */
+  readonly cleanPerSecond: number
 }
 
 /** Makes the budget of a limiter; `keyName` as in the config, `null` for the key of the vehicle-data APIs. */
@@ -65,7 +79,7 @@ export function localBudgets(requestsPerSecond: number | null): OpenBudget | und
 }
 
 /** Adaptive concurrency of one API key (AIMD): limits are not published [A §8], so it starts low, rises by 1 per `concurrency`
- *  clean answers up to `max`, and halves on a throttle or a fault. All rooftops of a key share one. */
+ *  clean answers up to `max`, and halves on a fault, or when the source throttles the key. All rooftops of a key share one. */
 export class KeyLimiter implements LimitedKey {
   readonly max: number
   readonly #limit: LimitFunction
@@ -76,6 +90,7 @@ export class KeyLimiter implements LimitedKey {
   #inFlight = 0
   #clean = 0
   #generation = 0
+  readonly #answers = new RecentAnswers()
   /** Monotonic (performance.now), so that a step of the wall clock blocks nothing. */
   #blockedUntil = 0
 
@@ -110,9 +125,14 @@ export class KeyLimiter implements LimitedKey {
     this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms)
   }
 
+  get cleanPerSecond(): number {
+    return this.#answers.cleanPerSecond(performance.now())
+  }
+
   forget(): void {
     this.#generation += 1
     this.#clean = 0
+    this.#answers.forgetRefusals()
   }
 
   /** Before this instant (our clock) no new call starts; null when the key is not blocked. */
@@ -139,6 +159,7 @@ export class KeyLimiter implements LimitedKey {
 
   /** A clean answer of a call. */
   onSuccess(generation: number = this.#generation): void {
+    this.#answers.clean(performance.now())
     // Clean answers to a small share say nothing of what more calls would meet.
     if (generation !== this.#generation || this.#level >= this.#share) return
     this.#clean += 1
@@ -148,12 +169,19 @@ export class KeyLimiter implements LimitedKey {
     this.#fit()
   }
 
-  /** The source said "too many": halves, and with `retryAfterMs` starts no new call of the key before it has passed. */
+  /** The source said "too many" to a call, which waits for `retryAfterMs` by itself. The key waits too where the source refuses
+   *  everything or asks for a long wait, and slows down where it refuses more than stray calls. */
   onThrottle(retryAfterMs?: number, generation: number = this.#generation): void {
-    if (retryAfterMs !== undefined) this.block(retryAfterMs)
+    const now = performance.now()
     const isNew = generation === this.#generation
+    const isLong = retryAfterMs !== undefined && retryAfterMs >= longWaitMs
+    if (isNew) this.#answers.refused(now)
+    if (!isLong && !(isNew && this.#answers.isTooFast(now))) return
+    const blockMs = isLong || this.#answers.isRefusingAll ? retryAfterMs : 0
+    const { cleanPerSecond } = this
+    if (blockMs !== undefined) this.block(blockMs)
     this.#halve(generation)
-    this.#budget?.throttled(isNew, retryAfterMs)
+    this.#budget?.throttled(isNew, { blockMs, cleanPerSecond })
   }
 
   /** A timeout, a reset or a 5xx: halves. */

@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit'
+import type { WhileWaiting } from './http-request.ts'
 
 /** So many records of a slice are read before the slices that came after it have their turn: one of a single huge window must
  *  not keep them waiting. */
@@ -21,13 +22,16 @@ export class ReadingOrder {
   async settle<Item, Result>(
     { key, lane }: { readonly key: string; readonly lane: string },
     items: readonly Item[],
-    read: (item: Item) => Promise<Result>,
+    read: (item: Item, whileWaiting: WhileWaiting) => Promise<Result>,
   ): Promise<PromiseSettledResult<Result>[]> {
     const limit = this.#limitOf(`${lane}/${key}`)
+    const whileWaiting = lendSlot(limit)
     const results: PromiseSettledResult<Result>[] = []
     for (let at = 0; at < items.length; at += turnLength) {
       const turn = items.slice(at, at + turnLength)
-      results.push(...(await Promise.allSettled(turn.map((item) => limit(() => read(item))))))
+      results.push(
+        ...(await Promise.allSettled(turn.map((item) => limit(() => read(item, whileWaiting))))),
+      )
     }
     return results
   }
@@ -38,5 +42,17 @@ export class ReadingOrder {
     const made = pLimit(this.#concurrency)
     this.#limits.set(name, made)
     return made
+  }
+}
+
+/** A call that waits for its retry lends its slot, so that a few refused calls do not hold up all others. */
+export function lendSlot(limit: LimitFunction): WhileWaiting {
+  return async (wait) => {
+    limit.concurrency += 1
+    try {
+      return await wait
+    } finally {
+      limit.concurrency -= 1
+    }
   }
 }

@@ -19,8 +19,9 @@ const csv = 'test/csv/read'
 /** What the source, a dealer or a stranger sends. */
 export const sourceFaults: Readonly<Record<number, Row>> = {
   8: {
-    fault: '429 with and without Retry-After, and in storms',
-    holds: 'the key rests on all hosts, its rate halves, no storm of repeats',
+    fault: '429 with and without Retry-After, in storms and stray, and a hard limit',
+    holds:
+      'a refused key rests on all hosts, its rate is cut and recovers within seconds, no storm of repeats; a stray one delays its own call alone',
     tests: [
       [rate, 'a 429 with Retry-After %s holds back every host until then'],
       [
@@ -30,7 +31,16 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [rate, 'a 429 without Retry-After is waited out by every host, and the night lands'],
       [
         'test/sources/http.rulings.test.ts',
-        'Retry-After as %s is waited for, by every call of the key',
+        'Retry-After as %s is waited for, by every call of a key that is refused',
+      ],
+      ['test/sources/http.rulings.test.ts', 'a stray 429 holds up its own call alone'],
+      [
+        'test/faults/full/rate-law.test.ts',
+        'a share of %d of stray 429s leaves at least %d of the throughput',
+      ],
+      [
+        'test/faults/full/rate-law.test.ts',
+        'a hard limit is found, used and kept, and left behind once it is lifted',
       ],
     ],
   },

@@ -27,7 +27,7 @@ interface Row {
   readonly rate: number | null
   readonly generation: number
   readonly strikes: number
-  readonly blocked: boolean
+  readonly blocked: boolean | null
 }
 
 async function rowOf(pool: pg.Pool): Promise<Row> {
@@ -39,41 +39,56 @@ async function rowOf(pool: pg.Pool): Promise<Row> {
 }
 
 /** Puts the last throttle and its block so far into the past. */
-async function pass(pool: pg.Pool, minutes: number): Promise<void> {
+async function pass(pool: pg.Pool, seconds: number): Promise<void> {
   await pool.query(
-    `update ops.rate_budget set
-       raised_at = clock_timestamp() - $1 * interval '1 minute' - interval '1 second',
-       throttled_at = throttled_at - $1 * interval '1 minute',
-       blocked_until = null`,
-    [minutes],
+    `update ops.rate_budget set throttled_at = clock_timestamp() - $1 * interval '1 second', blocked_until = null`,
+    [seconds],
   )
 }
 
-test('a burst of throttles on two hosts cuts the rate by half once, and the next burst again', async () => {
+/** What this process may send a second, once it has asked the warehouse again. */
+async function allowed({ budgets, limiter }: ReturnType<typeof host>): Promise<number | null> {
+  await limiter.run(async () => undefined)
+  await budgets.hear()
+  return budgets.readings()[0]!.perSecond
+}
+
+/** The source refuses a key: so many calls in a row that it cannot be a stray answer. */
+async function refuse({ limiter }: ReturnType<typeof host>, retryAfterMs?: number): Promise<void> {
+  await Promise.all(
+    [1, 2, 3].map(() =>
+      limiter.run(async (generation) => limiter.onThrottle(retryAfterMs, generation)),
+    ),
+  )
+}
+
+/** So many clean answers at once. */
+async function answer({ limiter }: ReturnType<typeof host>, calls: number): Promise<void> {
+  const call = () => limiter.run(async (generation) => limiter.onSuccess(generation))
+  await Promise.all(Array.from({ length: calls }, call))
+}
+
+test('a burst of throttles on two hosts cuts the rate once, and the next burst again', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool, { perSecond: 100 })
   await using two = host(pool, { perSecond: 100 })
   const burst = async () => {
-    const hosts = [one, one, one, two, two].map(({ limiter }) => limiter)
+    const hosts = [one, one, one, two, two, two].map(({ limiter }) => limiter)
     const sent = await Promise.all(hosts.map((limiter) => limiter.run(async (at) => at)))
     for (const [at, limiter] of hosts.entries()) limiter.onThrottle(0, sent[at]!)
   }
-  const bothHear = async (perSecond: number) => {
-    const hears = ({ budgets }: typeof one) => budgets.readings()[0]!.perSecond === perSecond
-    await until(async () => {
-      await Promise.all([one, two].map(({ limiter }) => limiter.run(async () => undefined)))
-      return [one, two].every(hears)
-    })
-  }
+  const generation = async () => (await rowOf(pool))?.generation
 
   await burst()
-  await bothHear(47.5)
-  expect(await rowOf(pool)).toMatchObject({ rate: 47.5, generation: 1 })
+  await until(async () => (await generation()) === 1)
+  // Nothing was answered: it is cut by as much as one cut may be.
+  expect(await rowOf(pool)).toMatchObject({ rate: 66.5, generation: 1 })
 
+  await Promise.all([allowed(one), allowed(two)])
   await burst()
-  await bothHear(23.75)
-  expect(await rowOf(pool)).toMatchObject({ rate: 23.75, generation: 2 })
+  await until(async () => (await generation()) === 2)
+  expect((await rowOf(pool)).generation).toBe(2)
 })
 
 test('a Retry-After of one host stops the other within a second, for calls that wait too', async () => {
@@ -90,7 +105,7 @@ test('a Retry-After of one host stops the other within a second, for calls that 
         await sleep(5)
       }, stop.signal)
   })().catch(() => undefined)
-  await one.limiter.run(async (generation) => one.limiter.onThrottle(4000, generation))
+  await refuse(one, 4000)
   const toldAt = performance.now() - began
 
   await sleep(3000)
@@ -133,69 +148,80 @@ test('a throttle without Retry-After blocks every host for a random while, longe
   await using database = await createTestDatabase()
   await using one = host(database.pool, { perSecond: 100 })
   for (let strike = 1; strike <= 3; strike += 1) {
-    await one.limiter.run(async (generation) => one.limiter.onThrottle(undefined, generation))
+    await refuse(one)
     await until(async () => (await rowOf(database.pool)).strikes === strike)
     await database.pool.query('update ops.rate_budget set blocked_until = null')
   }
 
-  expect(await rowOf(database.pool)).toMatchObject({ strikes: 3, rate: 11.875 })
+  expect(await rowOf(database.pool)).toMatchObject({ strikes: 3 })
 })
 
-test('clean minutes raise the rate by a tenth of the ceiling each, up to it', async () => {
+test('a cut rate is back at what was answered within seconds, and then grows beyond, up to the ceiling', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await using one = host(pool, { perSecond: 100 })
-  await one.limiter.run(async (generation) => one.limiter.onThrottle(0, generation))
-  await until(async () => (await rowOf(pool))?.rate === 47.5)
+  await using one = host(pool, { perSecond: 200 })
+  await answer(one, 60)
+  await refuse(one, 0)
+  await until(async () => (await rowOf(pool))?.rate !== null && (await rowOf(pool)) !== undefined)
+  const { rate } = await rowOf(pool)
+  const { rows } = await pool.query<{ known: number }>(
+    'select learnt_from as known from ops.rate_budget',
+  )
+  const { known } = rows[0]!
 
-  await pass(pool, 2)
-  await one.limiter.run(async () => undefined)
-  await until(async () => (await rowOf(pool)).rate !== 47.5)
-  expect((await rowOf(pool)).rate).toBeCloseTo(47.5 + 2 * 9.5)
-  expect((await rowOf(pool)).strikes).toBe(0)
-
-  await pass(pool, 10)
-  await one.limiter.run(async () => undefined)
-  await until(async () => (await rowOf(pool)).rate === null)
-  await until(async () => {
-    await one.limiter.run(async () => undefined)
-    return one.budgets.readings()[0]!.perSecond === 95
-  })
+  // It goes a little below what the source answers, or by three tenths where that is less.
+  expect(rate).toBeGreaterThanOrEqual(0.7 * 190)
+  expect(known).toBeGreaterThanOrEqual(rate!)
+  const flatAfter = Math.cbrt((known - rate!) / 0.4)
+  await pass(pool, flatAfter)
+  expect(Math.abs((await allowed(one))! - known)).toBeLessThan(1 + known / 20)
+  await pass(pool, flatAfter + 4)
+  expect(await allowed(one)).toBeGreaterThanOrEqual(Math.min(190, known + 0.4 * 4 ** 3))
+  await pass(pool, 60)
+  expect(await allowed(one)).toBe(190)
 })
 
-test('without a ceiling the rate under way is learnt from a throttle, and let go once it has doubled', async () => {
+test('without a ceiling what the source answers is learnt from its throttles, and matters no more after a minute', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool)
-  await Promise.all(Array.from({ length: 40 }, () => one.limiter.run(async () => undefined)))
-  await one.limiter.run(async (generation) => one.limiter.onThrottle(0, generation))
-  await until(async () => (await rowOf(pool)).rate !== null)
+  await answer(one, 40)
+  await refuse(one, 0)
+  await until(async () => (await rowOf(pool))?.generation === 1)
 
   const { rate } = await rowOf(pool)
-  expect(rate).toBeGreaterThanOrEqual(10)
-  expect(rate).toBeLessThanOrEqual(20.5)
-
-  await pass(pool, 40)
-  await until(async () => {
-    await one.limiter.run(async () => undefined)
-    return (await rowOf(pool)).rate === null
-  })
+  expect(rate).toBeGreaterThan(0)
+  expect(rate).toBeLessThanOrEqual(38)
+  await pass(pool, 60)
+  expect(await allowed(one)).toBeNull()
 })
 
-test('a lone throttle of a key that was hardly used blocks it, and teaches no rate; a second one does', async () => {
+test('a rate that was learnt an hour ago holds nothing up', async () => {
+  await using database = await createTestDatabase()
+  const { pool } = database
+  {
+    await using gone = host(pool)
+    await refuse(gone, 0)
+    await until(async () => (await rowOf(pool))?.rate === 0.5)
+  }
+  await pass(pool, 3600)
+  await using later = host(pool)
+
+  expect(await allowed(later)).toBeNull()
+})
+
+test('stray throttles teach no rate and block nobody', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool)
-  const throttle = () =>
-    one.limiter.run(async (generation) => one.limiter.onThrottle(100, generation))
+  for (let call = 1; call <= 200; call += 1)
+    await one.limiter.run(async (generation) => {
+      if (call % 25 === 0) one.limiter.onThrottle(1000, generation)
+      else one.limiter.onSuccess(generation)
+    })
 
-  await throttle()
-  await until(async () => (await rowOf(pool))?.generation === 1)
-  expect(await rowOf(pool)).toMatchObject({ rate: null, blocked: true })
-
-  await throttle()
-  await until(async () => (await rowOf(pool)).generation === 2)
-  expect((await rowOf(pool)).rate).toBe(2)
+  expect(await allowed(one)).toBeNull()
+  expect(await rowOf(pool)).toMatchObject({ generation: 0, rate: null, blocked: null })
 })
 
 test('hosts share the calls in flight, and who leaves gives its share back', async () => {
@@ -237,7 +263,7 @@ test('when Postgres goes away, calls go on at the pace that was known, and the l
   const began = performance.now()
   await Promise.all(Array.from({ length: 20 }, () => one.limiter.run(async () => undefined)))
   const took = performance.now() - began
-  one.limiter.onThrottle(10)
+  await refuse(one, 10)
   await one.limiter.run(async () => undefined)
 
   expect(took).toBeGreaterThanOrEqual(150)

@@ -16,16 +16,20 @@ export interface LimitedSource extends AsyncDisposable {
   /** Most requests of a process that were in its hands at once, since the last reset. */
   mostInFlightOf(process: string): number
   resetInFlight(): void
-  /** Answers the next request with this instead; once. */
-  answerNext(answer: (response: ServerResponse) => void): void
+  /** Refuses everything for so long; `onFirst` is called with the first refusal. */
+  refuseFor(seconds: number, onFirst: () => void): void
+  /** May be changed at any time. */
+  readonly limits: SourceLimits
 }
 
 export interface SourceLimits {
   /** In every sliding second. */
-  readonly perSecond: number
-  readonly retryAfterSeconds?: number
+  perSecond: number
+  /** This share of the requests is refused whatever the rate. */
+  strayShare?: number
+  retryAfterSeconds?: number
   /** How long an answer takes. */
-  readonly latencyMs?: number
+  latencyMs?: number
 }
 
 /** The rooftop uid names the process: `<process>.<anything>`. */
@@ -34,7 +38,7 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
   const recent = new Map<string, number[]>()
   const inFlight = new Map<string, number>()
   const mostInFlight = new Map<string, number>()
-  let next: ((response: ServerResponse) => void) | undefined
+  let refusal: { readonly until: number; readonly onFirst: () => void; isTold: boolean } | undefined
   const server = createServer((request, response) => {
     const at = performance.now()
     request.resume()
@@ -47,13 +51,16 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
     response.on('close', () => inFlight.set(process, inFlight.get(process)! - 1))
     const times = (recent.get(key) ?? []).filter((time) => at - time < 1000)
     recent.set(key, times)
-    const isRefused = times.length >= limits.perSecond
+    const isOff = refusal !== undefined && at < refusal.until
+    const isRefused =
+      isOff || times.length >= limits.perSecond || Math.random() < (limits.strayShare ?? 0)
     if (!isRefused) times.push(at)
     arrivals.push({ at, key, process, isRefused })
-    if (next !== undefined) {
-      const answer = next
-      next = undefined
-      return answer(response)
+    if (isOff && refusal !== undefined) {
+      if (!refusal.isTold) refusal.onFirst()
+      refusal.isTold = true
+      const retryAfterSeconds = Math.ceil((refusal.until - at) / 1000)
+      return answerTo(response, true, { ...limits, retryAfterSeconds })
     }
     setTimeout(() => answerTo(response, isRefused, limits), limits.latencyMs ?? 1)
   })
@@ -65,9 +72,10 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
     arrivals,
     mostInFlightOf: (process) => mostInFlight.get(process) ?? 0,
     resetInFlight: () => mostInFlight.clear(),
-    answerNext: (answer) => {
-      next = answer
+    refuseFor: (seconds, onFirst) => {
+      refusal = { until: performance.now() + seconds * 1000, onFirst, isTold: false }
     },
+    limits,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

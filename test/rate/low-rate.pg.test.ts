@@ -6,7 +6,7 @@ test('however low the rate, many processes wait in one line', async () => {
   await using database = await createTestDatabase()
   const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
   const rows = new BudgetRows(database.pool, self)
-  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, peak: 0 }])
+  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, cleanPerSecond: 0 }])
   const times: number[] = []
 
   for (let process = 0; process < 14; process += 1)
@@ -20,7 +20,7 @@ test('a clock of the database that was set back by hours holds nothing up', asyn
   await using database = await createTestDatabase()
   const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
   const rows = new BudgetRows(database.pool, self)
-  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, peak: 0 }])
+  await rows.exchange([{ keyName: 'north', demand: 1, inFlight: 0, cleanPerSecond: 0 }])
   await database.pool.query(`update ops.rate_budget set next_at = now() + interval '3 hours'`)
 
   const { firstAt, databaseNow } = (await rows.reserve('north', 1, 10))!

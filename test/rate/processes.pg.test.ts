@@ -47,16 +47,15 @@ test('four processes use what each of three keys allows, and no more in any seco
   }
 })
 
-test('a Retry-After that one process is given stops the others within a second', async () => {
+test('a Retry-After of a key that is refused stops every process within a second', async () => {
   await using source = await startLimitedSource({ perSecond: Infinity, latencyMs: 20 })
   await using callers = await openCallers(source.baseUrl, ['north'], { concurrency: 4 })
   await Promise.all(names.slice(0, 3).map((name) => callers.start(name, 2)))
   await until(() => new Set(source.arrivals.map((arrival) => arrival.process)).size === 3)
 
   let toldAt = Infinity
-  source.answerNext((response) => {
+  source.refuseFor(5, () => {
     toldAt = performance.now()
-    response.writeHead(429, { 'retry-after': '5' }).end('{}')
   })
   await until(() => performance.now() > toldAt + 4900)
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DatabaseClock } from '#src/rate/database-clock.ts'
-import { Peak } from '#src/rate/peak.ts'
 import { sharesOf } from '#src/rate/share.ts'
 import { Pace } from '#src/sources/pace.ts'
 
@@ -108,13 +107,4 @@ test('a database whose clock was set is believed at once', () => {
   clock.learn(1000, 1010, 91_001_005)
 
   expect(clock.toLocal(91_001_005)).toBeCloseTo(1005)
-})
-
-test('the busiest of the last ten seconds counts, and older ones are forgotten', () => {
-  const peak = new Peak()
-  for (const at of [1000, 1500, 1999, 2000, 9000]) peak.count(at)
-
-  expect(peak.read(10_999)).toBe(3)
-  expect(peak.read(11_000)).toBe(1)
-  expect(peak.read(60_000)).toBe(0)
 })

@@ -16,25 +16,49 @@ test.each([
       }
     },
   ],
-])('Retry-After as %s is waited for, by every call of the key', async (_form, headers) => {
+])(
+  'Retry-After as %s is waited for, by every call of a key that is refused',
+  async (_form, headers) => {
+    await withSource(
+      (response, _request, n) =>
+        n <= 3 ? json(response, {}, 429, headers()) : json(response, { n }),
+      async (http) => {
+        const limiter = new KeyLimiter({ max: 4 })
+        const began = performance.now()
+        const elapsed = () => performance.now() - began
+
+        const refused = [1, 2, 3].map(() => http.request(post(limiter)).then(elapsed))
+        while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
+        const halved = limiter.concurrency
+        const later = http.request(post(limiter)).then(elapsed)
+
+        for (const waited of await Promise.all([...refused, later])) {
+          expect(waited).toBeGreaterThanOrEqual(990)
+          expect(waited).toBeLessThan(2500)
+        }
+        expect(halved).toBe(2)
+      },
+    )
+  },
+)
+
+test('a stray 429 holds up its own call alone', async () => {
   await withSource(
     (response, _request, n) =>
-      n === 1 ? json(response, {}, 429, headers()) : json(response, { n }),
+      n === 2 ? json(response, {}, 429, { 'retry-after': '1' }) : json(response, { n }),
     async (http) => {
       const limiter = new KeyLimiter({ max: 4 })
-      const began = performance.now()
-      const elapsed = () => performance.now() - began
+      const ends: string[] = []
+      await http.request(post(limiter))
 
-      const first = http.request(post(limiter)).then(elapsed)
-      while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
-      const halved = limiter.concurrency
-      const second = http.request(post(limiter)).then(elapsed)
+      const stray = http.request(post(limiter)).then(() => ends.push('stray'))
+      await http.request(post(limiter))
+      for (let call = 0; call < 5; call += 1) await http.request(post(limiter))
+      ends.push('others')
 
-      for (const waited of await Promise.all([first, second])) {
-        expect(waited).toBeGreaterThanOrEqual(990)
-        expect(waited).toBeLessThan(2500)
-      }
-      expect(halved).toBe(2)
+      expect(limiter.concurrency).toBe(4)
+      await stray
+      expect(ends).toEqual(['others', 'stray'])
     },
   )
 })

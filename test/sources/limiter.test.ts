@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyBlocked, KeyLimiter } from '#src/sources/limiter.ts'
+import { KeyBlocked, KeyLimiter, type Throttle } from '#src/sources/limiter.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -76,13 +76,41 @@ test('faults halve as throttles do, and clean answers of before do not count', a
 test('no call starts before the block of the key has passed', async () => {
   const limiter = new KeyLimiter({ max: 4 })
   const began = performance.now()
-  limiter.onThrottle(120)
+  for (let refusal = 0; refusal < 3; refusal += 1) limiter.onThrottle(120)
 
   const starts = await Promise.all(
     Array.from({ length: 3 }, () => limiter.run(async () => performance.now() - began)),
   )
 
   expect(Math.min(...starts)).toBeGreaterThanOrEqual(120)
+  expect(limiter.blockedUntil).toBeNull()
+})
+
+test('a stray throttle among clean answers cuts nothing and blocks nothing', () => {
+  const limiter = new KeyLimiter({ max: 8, initial: 8 })
+
+  for (let answer = 0; answer < 400; answer += 1)
+    if (answer % 20 === 19) limiter.onThrottle(1000)
+    else limiter.onSuccess()
+
+  expect(limiter.concurrency).toBe(8)
+  expect(limiter.blockedUntil).toBeNull()
+})
+
+test('more throttles than stray ones slow the key down, and do not block it while it is answered', () => {
+  const told: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
+  const budget = () => ({
+    turn: () => null,
+    throttled: (isNew: boolean, throttle: Throttle) => void told.push({ isNew, ...throttle }),
+  })
+  const limiter = new KeyLimiter({ max: 8, initial: 8, budget })
+
+  for (let answer = 1; answer <= 30; answer += 1)
+    if (answer % 10 === 0) limiter.onThrottle(1000)
+    else limiter.onSuccess()
+
+  expect(told).toEqual([{ isNew: true, blockMs: 0, cleanPerSecond: 27 }])
+  expect(limiter.concurrency).toBe(4)
   expect(limiter.blockedUntil).toBeNull()
 })
 

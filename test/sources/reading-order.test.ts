@@ -81,3 +81,24 @@ test('a read that fails is one result among the others', async () => {
 
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
+
+test('a call that waits for its retry lends its slot to the next', async () => {
+  const order = new ReadingOrder(1)
+  const begun: number[] = []
+  const retry = Promise.withResolvers<void>()
+
+  const settled = order.settle(
+    { key: 'partner', lane: 'foreground' },
+    [1, 2, 3],
+    async (id, whileWaiting) => {
+      begun.push(id)
+      if (id === 1) await whileWaiting(retry.promise)
+      return id
+    },
+  )
+  await new Promise(setImmediate)
+
+  expect(begun).toEqual([1, 2, 3])
+  retry.resolve()
+  expect((await settled).every(({ status }) => status === 'fulfilled')).toBe(true)
+})

@@ -1,7 +1,7 @@
 import { SyncError } from '../../errors.ts'
 import type { Effect, Operation } from '../../contract/operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
-import type { AttemptReport, HttpAnswer, HttpRequest, HttpSource } from '../http.ts'
+import type { AttemptReport, HttpAnswer, HttpRequest, HttpSource, WhileWaiting } from '../http.ts'
 import type { AnswerContext, Ruling } from '../http-fault.ts'
 import { KeyLimiter, type OpenBudget } from '../limiter.ts'
 import { Refusals } from '../refusals.ts'
@@ -15,10 +15,12 @@ import {
   subjectOf,
 } from './access.ts'
 
-/** `signal` ends a call at once (it rejects with the signal's reason); `onAttempt` is told of every request that was sent. */
+/** `signal` ends a call at once (it rejects with the signal's reason); `onAttempt` is told of every request that was sent;
+ *  `whileWaiting` of every wait before a retry. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
+  readonly whileWaiting?: WhileWaiting | undefined
 }
 
 /** A call on behalf of a rooftop. `naturalKey` is the EvalID where there is one. */
