@@ -31,7 +31,7 @@ select
 from core.evaluation as e;
 
 comment on view mart.fact_evaluation is 'Appraisals, as they stand now. | grain: one row per evaluation | key: evaluation_key | history: current state; earlier ones in fact_evaluation_change | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_evaluation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id';
+comment on column mart.fact_evaluation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id';
 comment on column mart.fact_evaluation.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_evaluation.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
 comment on column mart.fact_evaluation.vehicle_key is 'Vehicle; null where the VIN has not 17 characters | unit: id | source: core.evaluation.group_id and vin | joins: dim_vehicle.vehicle_key';

@@ -20,7 +20,7 @@ from core.evaluation_version as v
 join core.rooftop as r using (rooftop_id);
 
 comment on view mart.fact_evaluation_change is 'Every content of an evaluation that was seen. Sampled: edits between two reads appear as one, and the first row is the content as first read. | grain: one row per evaluation and content that was seen | key: evaluation_key, version_no | history: complete since loading began, as far as it was sampled | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_evaluation_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_evaluation_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_evaluation_change.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_evaluation_change.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation_version.eval_id';
 comment on column mart.fact_evaluation_change.version_no is '1 is the first content that was seen | unit: number | source: core.evaluation_version.version_no';

@@ -19,7 +19,7 @@ from core.reconditioning_item as i
 join core.rooftop as r using (rooftop_id);
 
 comment on view mart.fact_reconditioning is 'Reconditioning lines, present and past. The service gives them no id: a changed list is kept as a new set. | grain: one row per reconditioning line and content of the evaluation that it first stood in | key: evaluation_key, first_version, line_no | history: complete since loading began, as far as it was sampled | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_reconditioning.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_reconditioning.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_reconditioning.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_reconditioning.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.reconditioning_item.eval_id';
 comment on column mart.fact_reconditioning.first_version is 'version_no of the evaluation in which the line first stood | unit: number | source: core.reconditioning_item.first_version';

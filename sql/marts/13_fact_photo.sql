@@ -15,7 +15,7 @@ select
 from core.photo as p;
 
 comment on view mart.fact_photo is 'Photos: identity, order and hero, not the pictures. A picture opens through the permalink GET /links/photo/<photo_id> of "forecourt serve". | grain: one row per photo of an evaluation | key: evaluation_key, photo_id | history: removed ones stay, marked | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_photo.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_photo.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_photo.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_photo.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.photo.eval_id';
 comment on column mart.fact_photo.photo_id is 'Photo, as the service numbers it | unit: id | source: core.photo.photo_id [A §2 Photos]';

@@ -22,7 +22,7 @@ select
 from core.price_observation as p;
 
 comment on view mart.fact_price_observation is 'What price sources said of an evaluation: a row only when the answer differed from the one before. The first row is what was known at the appraisal. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_price_observation.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_price_observation.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.price_observation.eval_id';
 comment on column mart.fact_price_observation.price_source is 'pricing_ai: the pricing AI of the appraisal service | unit: text | source: core.price_observation.price_source';

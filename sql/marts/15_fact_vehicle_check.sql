@@ -21,7 +21,7 @@ select
 from core.vehicle_check as c;
 
 comment on view mart.fact_vehicle_check is 'Searches and reports of the appraisal service, one row each however many evaluations of the dealer group they answer under. The certificate opens through the permalink GET /links/<check_kind>_pdf/<check_ref> of "forecourt serve". | grain: one row per PPSR search or Car History report | key: rooftop_id, check_kind, check_ref | history: current state; statuses of its watch in fact_watch_status_change | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_vehicle_check.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_vehicle_check.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_vehicle_check.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_vehicle_check.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.vehicle_check.eval_id';
 comment on column mart.fact_vehicle_check.check_kind is 'ppsr or car_history | unit: text | source: core.vehicle_check.check_kind';

@@ -12,7 +12,7 @@ select
 from core.watch_status_change as w;
 
 comment on view mart.fact_watch_status_change is 'Every status that a PPSR watch was seen to take, the first one included. | grain: one row per change of the status of a watch | key: rooftop_id, check_kind, check_ref, observed_at | history: complete since loading began, as far as it was sampled | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_watch_status_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_watch_status_change.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_watch_status_change.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_watch_status_change.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.watch_status_change.eval_id';
 comment on column mart.fact_watch_status_change.check_kind is 'ppsr or car_history | unit: text | source: core.watch_status_change.check_kind';

@@ -25,7 +25,9 @@ select
   s.missing_since,
   s.off_stock_at,
   s.first_seen_at,
-  s.last_seen_at
+  s.last_seen_at,
+  o.eval_rooftop_id,
+  o.eval_id
 from core.stock_unit as s
 join core.rooftop as r using (rooftop_id)
 left join core.stock_asking_price as a using (rooftop_id, stock_no)
@@ -57,3 +59,5 @@ comment on column mart.fact_stock_unit.missing_since is 'First list that did not
 comment on column mart.fact_stock_unit.off_stock_at is 'When it left the stock | unit: instant in UTC | source: core.stock_unit.off_stock_at';
 comment on column mart.fact_stock_unit.first_seen_at is 'First list that named it | unit: instant in UTC | source: core.stock_unit.first_seen_at';
 comment on column mart.fact_stock_unit.last_seen_at is 'Last import that changed it | unit: instant in UTC | source: core.stock_unit.last_seen_at';
+comment on column mart.fact_stock_unit.eval_rooftop_id is 'Rooftop of the evaluation that it was bought on, maybe another one of the group; null: none | unit: id | source: core.stock_outcome';
+comment on column mart.fact_stock_unit.eval_id is 'Evaluation that it was bought on, as the appraisal service numbers it; null: none | unit: id | source: core.stock_outcome';

@@ -44,7 +44,7 @@ select
   n.last_confirmed_at as priced_last_at,
   n.retail as retail_now,
   n.wholesale as wholesale_now,
-  coalesce(c.searches, 0) as ppsr_searches,
+  c.searches as ppsr_searches,
   c.last_searched_at as ppsr_last_searched_at,
   coalesce(c.is_interest_changed, false) as is_ppsr_interest_changed,
   b.eval_id is not null as is_bought,
@@ -53,27 +53,29 @@ from core.evaluation as e
 join core.rooftop as r using (rooftop_id)
 join core.rooftop_group as g on g.group_id = r.group_id
 left join core.app_user as u using (user_id)
-left join (
-  select distinct on (rooftop_id, eval_id) rooftop_id, eval_id, observed_at, retail, wholesale
-  from core.price_observation
-  where price_source = 'pricing_ai' and not is_current
-  order by rooftop_id, eval_id, observed_at
-) as f using (rooftop_id, eval_id)
+left join lateral (
+  select p.eval_id, p.observed_at, p.retail, p.wholesale
+  from core.price_observation as p
+  where p.rooftop_id = e.rooftop_id and p.eval_id = e.eval_id and p.price_source = 'pricing_ai' and not p.is_current
+  order by p.observed_at
+  limit 1
+) as f on true
 left join core.price_observation as n on n.rooftop_id = e.rooftop_id and n.eval_id = e.eval_id and n.price_source = 'pricing_ai' and n.is_current
-left join (
-  select group_id, upper(vin) as vin, count(*)::int as searches, max(searched_at) as last_searched_at, bool_or(watch_status = 'changed') as is_interest_changed
-  from core.vehicle_check
-  where check_kind = 'ppsr' and gone_at is null and length(vin) = 17
-  group by group_id, upper(vin)
-) as c on c.group_id = e.group_id and c.vin = upper(e.vin)
-left join (
-  select eval_rooftop_id, eval_id, min(acquired_on) as acquired_on
-  from core.stock_outcome
-  group by eval_rooftop_id, eval_id
-) as b on b.eval_rooftop_id = e.rooftop_id and b.eval_id = e.eval_id;
+left join lateral (
+  select count(*)::int as searches, max(k.searched_at) as last_searched_at, bool_or(k.watch_status = 'changed') as is_interest_changed
+  from core.vehicle_check as k
+  where k.group_id = e.group_id and k.vin = e.vehicle_vin and k.check_kind = 'ppsr' and k.gone_at is null
+) as c on true
+left join lateral (
+  select o.eval_id, min(o.acquired_on) as acquired_on
+  from core.stock_unit as s
+  join core.stock_outcome as o on o.rooftop_id = s.rooftop_id and o.stock_no = s.stock_no
+  where s.vin = e.vehicle_vin and o.eval_rooftop_id = e.rooftop_id and o.eval_id = e.eval_id
+  group by o.eval_id
+) as b on true;
 
 comment on view mart.evaluation_wide is 'Appraisals with what is most asked for beside them: rooftop, salesperson, vehicle, first and present guide prices, PPSR searches, and whether it was bought. | grain: one row per evaluation | key: evaluation_key | history: current state | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.evaluation_wide.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id';
+comment on column mart.evaluation_wide.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id';
 comment on column mart.evaluation_wide.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.evaluation_wide.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.evaluation_wide.group_name is 'Dealer group, as the config names it | unit: text | source: core.rooftop_group.group_code';

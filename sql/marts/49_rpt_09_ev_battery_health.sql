@@ -31,7 +31,7 @@ where e.completed_date_local is not null and e.gone_at is null;
 comment on view mart.rpt_09_ev_battery_health is 'State of health of batteries as vehicle makers report it, and the readings that are missing. | grain: one row per evaluation with a current reconditioning line of type info | key: evaluation_key | history: current state | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_09_ev_battery_health.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_09_ev_battery_health.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_09_ev_battery_health.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.rpt_09_ev_battery_health.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.rpt_09_ev_battery_health.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
 comment on column mart.rpt_09_ev_battery_health.completed_date is 'Day of completion in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.rpt_09_ev_battery_health.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';

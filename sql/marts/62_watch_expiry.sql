@@ -37,7 +37,7 @@ where c.check_kind = 'ppsr' and c.gone_at is null and c.watch_ends_at > now()
 comment on view mart.watch_expiry is 'PPSR searches whose 14 days of watching run out: which cars to search again before they do. Watches that have ended, changed or are switched off are left out. | grain: one row per PPSR search whose watch runs | key: rooftop_id, eval_id, check_ref | history: none | freshness: as of the last good run of vehicle-checks: see data_freshness';
 comment on column mart.watch_expiry.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.watch_expiry.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart.watch_expiry.eval_id is 'Evaluation that the search belongs to | unit: id | source: core.vehicle_check.eval_id';
 comment on column mart.watch_expiry.check_ref is 'The search, as the service names it | unit: id | source: core.vehicle_check.check_ref';
 comment on column mart.watch_expiry.vin is 'VIN that was searched | unit: text | source: core.vehicle_check.vin';

@@ -20,7 +20,7 @@ where c.erased_at is null
   and coalesce(c.customer_name, c.phone, c.email, c.address, c.suburb) is not null;
 
 comment on view mart_pii.customer is 'Who the customer of an evaluation is: for bi_pii_reader alone. Without customers who were erased, and evaluations that name none. | grain: one row per evaluation with a customer | key: evaluation_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
 comment on column mart_pii.customer.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart_pii.customer.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name (config)';
 comment on column mart_pii.customer.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';

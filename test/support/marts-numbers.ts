@@ -67,6 +67,18 @@ const minuteMs = 60_000
 /** Upper bounds in minutes, inclusive; what takes longer counts as 43,200 where a percentile falls among it. */
 const buckets = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, 43_200] as const
 
+/** The percentile of durations (ms), linear between the two nearest, in minutes. */
+export function exactPercentileMinutes(
+  durations: readonly number[],
+  percent: number,
+): string | null {
+  const sorted = durations.toSorted((a, b) => a - b)
+  const place = percent * (sorted.length - 1)
+  const below = sorted[Math.floor(place / 100)]!
+  const above = sorted[Math.ceil(place / 100)]!
+  return quotient(BigInt(below * 100 + (place % 100) * (above - below)), BigInt(100 * minuteMs), 2)
+}
+
 /** The percentile of durations (ms) as the time buckets tell it, linear inside the bucket, in minutes; null of none. */
 export function percentileMinutes(durations: readonly number[], percent: number): string | null {
   const counts = buckets.map(() => 0)

@@ -5,7 +5,7 @@ import {
   milli,
   moneyText,
   monthOf,
-  percentileMinutes,
+  exactPercentileMinutes,
   quotient,
   ratio,
   share,
@@ -93,8 +93,8 @@ export function timeToComplete(truth: MartTruth): ReportRow[] {
       const overADay = count(took, (ms) => ms > dayMs)
       return {
         evaluations: took.length,
-        median_minutes: percentileMinutes(took, 50),
-        p90_minutes: percentileMinutes(took, 90),
+        median_minutes: exactPercentileMinutes(took, 50),
+        p90_minutes: exactPercentileMinutes(took, 90),
         over_a_day: overADay,
         over_a_day_share: share(overADay, took.length),
       }
