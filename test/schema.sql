@@ -1578,6 +1578,8 @@ core.vehicle_decode table
   adcode character varying(40)
   outcome character varying(12) not null
   decoded_at timestamp with time zone not null
+  make character varying(120) -- As the service decodes the VIN; model too. null: it says none, or was asked before they were stored
+  model character varying(120)
   constraint vehicle_decode_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['decoded'::character varying, 'unknown'::character varying])::text[])))
   constraint vehicle_decode_pkey PRIMARY KEY (vin, operation)
   -- Factory builds that were looked up, once a VIN; unknown: the service does not know it.

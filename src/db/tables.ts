@@ -463,6 +463,8 @@ export interface CoreVehicleDecodeTable {
   adcode: string | null
   outcome: string
   decoded_at: Date
+  make: string | null
+  model: string | null
 }
 
 /** core.watch_status_change */
@@ -1419,6 +1421,8 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'adcode', type: 'character varying(40)' },
     { name: 'outcome', type: 'character varying(12)' },
     { name: 'decoded_at', type: 'timestamp with time zone' },
+    { name: 'make', type: 'character varying(120)' },
+    { name: 'model', type: 'character varying(120)' },
   ],
   'core.watch_status_change': [
     { name: 'rooftop_id', type: 'integer' },

@@ -15,13 +15,10 @@ export function appraisedAs(vin: string, world: World, now: Date): KnownVehicle 
   for (const evaluation of world.withVin(vin, now)) {
     const { make, model, variant, year } = fieldsAt(evaluation, now)
     const region = world.rooftop(evaluation.rooftopUid)?.region
-    const vehicle = catalogue.find(
-      (one) =>
-        one.region === region &&
-        one.make === make &&
-        one.model === model &&
-        one.variant === variant,
+    const alike = catalogue.filter(
+      (one) => one.region === region && one.make === make && one.model === model,
     )
+    const vehicle = alike.find((one) => one.variant === variant) ?? alike[0]
     if (vehicle !== undefined) return { vehicle, year: year ?? lastSoldYear(vehicle, now) }
   }
   return undefined

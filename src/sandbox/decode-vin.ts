@@ -13,6 +13,15 @@ export type Decoded =
     }
   | { readonly kind: 'unknown' }
 
+/** The first characters of a VIN name its maker (ISO 3780); the longest that fits counts. */
+const makerCodes: Readonly<Record<string, string>> = {
+  ...{ JT: 'Toyota', MR0: 'Toyota', '6T1': 'Toyota', JTH: 'Lexus', JTJ: 'Lexus' },
+  ...{ JM: 'Mazda', MM0: 'Mazda', '1F': 'Ford', '6FP': 'Ford', MNA: 'Ford', MPB: 'Ford' },
+  ...{ KM: 'Hyundai', '5YJ': 'Tesla', '7SA': 'Tesla', LRW: 'Tesla', LSJ: 'MG', JN: 'Nissan' },
+  ...{ JHM: 'Honda', '1HG': 'Honda', '2HG': 'Honda', '19X': 'Honda', LGX: 'BYD', LC0: 'BYD' },
+  ...{ '1G': 'Chevrolet', '3GC': 'Chevrolet' },
+}
+
 const unknown: Decoded = { kind: 'unknown' }
 const vinCharacters = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
 const ambiguousSamples: readonly string[] = [
@@ -34,9 +43,17 @@ export function decodeVin(vin: string, region: Region): Decoded {
   if (!/^[A-HJ-NPR-Z0-9]{17}$/.test(text)) return unknown
   const sample = sampleOf(text)
   if (sample !== undefined) return decodeSample(sample, region)
-  const known = catalogue.filter((vehicle) => vehicle.region === region)
+  const sold = catalogue.filter((vehicle) => vehicle.region === region)
+  const make = makeOf(text)
+  const ofMake = sold.filter((vehicle) => vehicle.make === make)
+  const known = ofMake.length > 0 ? ofMake : sold
   const vehicle = known[scramble(`vehicle of ${text}`) % known.length]!
   return decodedAs(vehicle, text, scramble(`ambiguity of ${text}`) % 4 === 0)
+}
+
+/** Undefined for makers that the catalogue has nothing of. */
+function makeOf(vin: string): string | undefined {
+  return makerCodes[vin.slice(0, 3)] ?? makerCodes[vin.slice(0, 2)]
 }
 
 /** The sample that the VIN is, in any case. */

@@ -1,6 +1,7 @@
 import type { Dealers } from './generate-dealers.ts'
 import type { Moment } from './generate-moments.ts'
-import { vehicleAt } from './generate-vehicle.ts'
+import { type VehicleFields, vehicleAt } from './generate-vehicle.ts'
+import { priceVehicle } from './price-evaluation.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import { angles, awkwardTexts, longNote, notes, regionTexts } from './texts.ts'
 import type {
@@ -45,9 +46,9 @@ interface Draft {
 
 function evaluationAt({ rooftop, atMs }: Moment, draft: Draft): Evaluation {
   const { index, evalId, userId, random } = draft
-  const vehicle = vehicleAt(rooftop, random)
+  const vehicle = vehicleAt(rooftop, new Date(atMs), random)
   const completedAt = completionOf(atMs, index, random)
-  const price = priceAt(rooftop, random)
+  const price = priceAt(rooftop, vehicle, new Date(atMs), random)
   return {
     evalId,
     rooftopUid: rooftop.uid,
@@ -83,10 +84,11 @@ function completionOf(atMs: number, index: number, random: SeededRandom): Date |
   return new Date(atMs + delayMs + random.int(0, 59) * 1000)
 }
 
-/** In the rooftop's currency; dinars to three decimals, other money to the unit. */
-function priceAt({ currency }: Rooftop, random: SeededRandom): number {
-  if (currency === 'KWD') return random.int(900_000, 25_000_000) / 1000
-  return currency === 'AED' ? random.int(12_000, 320_000) : random.int(2_000, 90_000)
+/** Near the wholesale price of the vehicle, in the rooftop's currency; dinars to three decimals, other money to the unit. */
+function priceAt(rooftop: Rooftop, vehicle: VehicleFields, at: Date, random: SeededRandom): number {
+  const { wholesale } = priceVehicle(vehicle, rooftop, at).prices
+  const price = (wholesale * random.int(820, 1120)) / 1000
+  return rooftop.currency === 'KWD' ? Math.round(price * 1000) / 1000 : Math.round(price)
 }
 
 function noteOf(index: number, random: SeededRandom): OptionalText {

@@ -1,3 +1,6 @@
+import { catalogue } from './catalogue.ts'
+import { ageAt, averageKm } from './price-model.ts'
+import { kmPer } from './regions.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { awkwardTexts, colours, type ModelChoice, regionTexts } from './texts.ts'
 import type { EvaluationFields, ReconLine, Rooftop } from './world-types.ts'
@@ -22,26 +25,57 @@ export type VehicleFields = Pick<
 const vinCharacters = [...'ABCDEFGHJKLMNPRSTUVWXYZ0123456789']
 const plateLetters = [...'ABCDEFGHKLMNPRSTWXYZ']
 
-/** A vehicle as that region sells it; now and then one that has been appraised before, or without a VIN. */
-export function vehicleAt(rooftop: Rooftop, random: SeededRandom): VehicleFields {
+/** A vehicle as that region sells it, of a year in which it was sold, with the mileage of its age; now and then one that has been
+ *  appraised before, or without a VIN. */
+export function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFields {
   const texts = regionTexts[rooftop.region]
   const choice = random.pick(texts.models)
   const lines = random.chance(0.04) ? null : reconLines(rooftop, choice, random)
+  const vin = vinAt(rooftop, random)
+  const variant = random.chance(0.02) ? random.pick(awkwardTexts) : random.pick(choice.variants)
+  const year = random.chance(0.02) ? null : yearOf(rooftop, choice, variant, at, random)
   return {
-    vin: vinAt(rooftop, random),
+    vin,
     make: choice.make,
     model: choice.model,
-    variant: random.chance(0.02) ? random.pick(awkwardTexts) : random.pick(choice.variants),
-    year: random.chance(0.02) ? null : random.int(2004, 2026),
+    variant,
+    year,
     registration: random.chance(0.06) ? null : plateAt(random),
     registrationState: random.pick(texts.states),
-    odometer: random.chance(0.01) ? 0 : random.int(12, 320_000),
+    odometer: random.chance(0.01) ? 0 : odometerOf(rooftop, year, at, random),
     colour: random.pick([...colours, null, undefined]),
     condition: random.chance(0.1) ? null : random.int(0, 10),
     reconditioning: lines,
     // A total that someone typed over need not be the sum of the lines.
     reconTotal: random.chance(0.03) ? random.int(0, 9000) : random.chance(0.02) ? null : 'sum',
   }
+}
+
+/** In which that variant was sold, and not after the appraisal. */
+function yearOf(
+  { region }: Rooftop,
+  { make, model }: ModelChoice,
+  variant: string,
+  at: Date,
+  random: SeededRandom,
+): number {
+  const alike = catalogue.filter(
+    (one) => one.region === region && one.make === make && one.model === model,
+  )
+  const { firstYear, lastYear } = alike.find((one) => one.variant === variant) ?? alike[0]!
+  return random.int(firstYear, Math.max(firstYear, Math.min(lastYear, at.getUTCFullYear())))
+}
+
+/** A quarter to one and three quarters of what is usual at its age, in the unit of the region. */
+function odometerOf(
+  { region }: Rooftop,
+  year: number | null,
+  at: Date,
+  random: SeededRandom,
+): number {
+  const age = year === null ? 5 : ageAt({ year, at })
+  const share = random.int(25, 175) / 100
+  return Math.round(12 + (averageKm(age + 0.3) * share) / kmPer(region))
 }
 
 function vinAt({ dealerId }: Rooftop, random: SeededRandom): string | null {

@@ -3,6 +3,7 @@ import { decodeVin } from './decode-vin.ts'
 import { type InsightSubject, insightsFor } from './insights.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
+import { kmPer } from './regions.ts'
 import type { JsonObject } from './render.ts'
 import { scramble } from '../values/scramble.ts'
 import type { SandboxState } from './sandbox-state.ts'
@@ -18,8 +19,6 @@ export interface PricedEvaluation {
   readonly prices: ModelPrices
 }
 
-const kmInMile = 1.609_344
-
 /** The prices of an evaluation as it stands now. */
 export function priceEvaluation(
   { world }: Pick<SandboxState, 'world'>,
@@ -28,12 +27,25 @@ export function priceEvaluation(
 ): PricedEvaluation {
   const rooftop = world.rooftop(evaluation.rooftopUid)!
   const fields = fieldsAt(evaluation, now)
-  const vehicle = vehicleOf(fields, rooftop.region)
+  return { evaluation, rooftop, fields, ...priceVehicle(fields, rooftop, now) }
+}
+
+type DescribedVehicle = Pick<
+  EvaluationFields,
+  'vin' | 'make' | 'model' | 'variant' | 'year' | 'odometer'
+>
+
+/** The prices of a vehicle as an evaluation describes it. */
+export function priceVehicle(
+  fields: DescribedVehicle,
+  { region, currency }: Pick<Rooftop, 'region' | 'currency'>,
+  at: Date,
+): Pick<PricedEvaluation, 'vehicle' | 'year' | 'prices'> {
+  const vehicle = vehicleOf(fields, region)
   const year = fields.year ?? Math.round((vehicle.firstYear + vehicle.lastYear) / 2)
   const odometer = fields.odometer ?? null
-  const km = odometer === null ? null : odometer * kmPer(rooftop.region)
-  const prices = priceOf({ vehicle, year, km, at: now, currency: rooftop.currency })
-  return { evaluation, rooftop, fields, vehicle, year, prices }
+  const km = odometer === null ? null : odometer * kmPer(region)
+  return { vehicle, year, prices: priceOf({ vehicle, year, km, at, currency }) }
 }
 
 /** PricingAiPayload, field names verbatim [A §2]; asking for the reasoning begins it. */
@@ -67,7 +79,7 @@ export function pricingPayload(
 }
 
 /** By make, model and variant, else by make and model, else by VIN; any other vehicle is priced like one of the region. */
-function vehicleOf({ vin, make, model, variant }: EvaluationFields, region: Region) {
+function vehicleOf({ vin, make, model, variant }: DescribedVehicle, region: Region) {
   const known = catalogue.filter((vehicle) => vehicle.region === region)
   const alike = known.filter((vehicle) => vehicle.make === make && vehicle.model === model)
   const named = alike.find((vehicle) => vehicle.variant === variant) ?? alike[0]
@@ -89,9 +101,4 @@ function subjectOf(priced: PricedEvaluation, now: Date): InsightSubject {
     currency: rooftop.currency,
     prices,
   }
-}
-
-/** Odometers of the US read miles. */
-function kmPer(region: Region): number {
-  return region === 'US' ? kmInMile : 1
 }

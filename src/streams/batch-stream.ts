@@ -34,6 +34,9 @@ export interface LookUp {
   readonly vin: string
   readonly outcome: 'decoded' | 'unknown'
   readonly adcode: string | null
+  /** What the vehicle is, as far as the service says. */
+  readonly make: string | null
+  readonly model: string | null
   /** The source's time of the answer, where it told. */
   readonly at: Date | null
 }

@@ -4,6 +4,7 @@ import type { Tables } from '../../db/tables.ts'
 import { SyncError } from '../../errors.ts'
 import type { CallOptions } from '../../sources/appraisal/calls.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
+import { storable } from '../../values/text.ts'
 import type { LookUp } from '../batch-stream.ts'
 import type { Sources } from '../reach.ts'
 
@@ -44,13 +45,14 @@ export async function decodeVin(
   options: CallOptions,
 ): Promise<LookUp> {
   try {
-    const { adcode, at } = await decode(sources, rooftop, vin, options)
+    const { adcode, make, model, at } = await decode(sources, rooftop, vin, options)
     // A code that is longer than any is none.
     const isCode = adcode !== null && adcode.trim() !== '' && adcode.trim().length <= 40
-    return { vin, outcome: 'decoded', adcode: isCode ? adcode.trim() : null, at }
+    const build = { make: storedName(make), model: storedName(model) }
+    return { vin, outcome: 'decoded', adcode: isCode ? adcode.trim() : null, ...build, at }
   } catch (error) {
     if (!(error instanceof SyncError) || error.status !== 404) throw error
-    return { vin, outcome: 'unknown', adcode: null, at: null }
+    return { vin, outcome: 'unknown', adcode: null, make: null, model: null, at: null }
   }
 }
 
@@ -59,14 +61,21 @@ async function decode(
   { region }: Region,
   vin: string,
   options: CallOptions,
-): Promise<{ readonly adcode: string | null; readonly at: Date | null }> {
+): Promise<Pick<LookUp, 'adcode' | 'make' | 'model' | 'at'>> {
   const call = { ...options, naturalKey: vin, fields: { vin } }
   if (region === 'AU') {
     const { answer, date } = await services.call(decodeAu, call)
-    return { adcode: answer().adcode, at: date }
+    const { adcode, make, model } = answer()
+    return { adcode, make, model, at: date }
   }
   const { answer, date } = await services.call(decodeGcc, call)
-  return { adcode: answer().VehicleData.ADCode ?? null, at: date }
+  const { ADCode = null, Make = null, Model = null } = answer().VehicleData
+  return { adcode: ADCode, make: Make, model: Model, at: date }
+}
+
+function storedName(name: string | null): string | null {
+  const text = name === null ? '' : storable(name).trim().slice(0, 120)
+  return text === '' ? null : text
 }
 
 /** A code that is known stays: another rooftop may have looked the same VIN up meanwhile. What was in vain has our `now`, by which it is due. */
@@ -78,8 +87,8 @@ export async function keepDecoded(
 ): Promise<void> {
   if (lookUps.length === 0) return
   const rows = lookUps
-    .map(({ vin, outcome, adcode, at }) => ({
-      ...{ vin, operation: decoderOf(rooftop)!, adcode, outcome },
+    .map(({ vin, outcome, adcode, make, model, at }) => ({
+      ...{ vin, operation: decoderOf(rooftop)!, adcode, make, model, outcome },
       decoded_at: adcode === null ? now : (at ?? now),
     }))
     .sort((a, b) => (a.vin < b.vin ? -1 : 1))
@@ -91,6 +100,8 @@ export async function keepDecoded(
         .columns(['vin', 'operation'])
         .doUpdateSet(({ ref }) => ({
           adcode: ref('excluded.adcode'),
+          make: ref('excluded.make'),
+          model: ref('excluded.model'),
           outcome: ref('excluded.outcome'),
           decoded_at: ref('excluded.decoded_at'),
         }))

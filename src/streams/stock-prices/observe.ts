@@ -5,6 +5,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { type ObservationTable, observeAll } from '../observation.ts'
 import type { BatchAnswer, BatchLoaded } from '../batch-stream.ts'
 import type { RecordWarning } from '../record.ts'
+import { decoderOf } from './look-ups.ts'
 import type { StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {
@@ -27,12 +28,13 @@ export async function observeStockPrices(
   runId: number,
 ): Promise<BatchLoaded[]> {
   const given = await givenAway(db, rooftop, answers)
+  const others = await otherModels(db, rooftop, answers)
   const observations = answers.map((answer) => observationOf(answer, rooftop))
   const seen = await observeAll(db, rooftop, stockPrices, observations, runId)
   return seen.map(({ key, outcome, record }) => ({
     outcome: given.has(key) ? 'inserted' : outcome,
     priced: record.error === null ? 'priced' : 'failed',
-    warnings: currencyWarnings(record, rooftop),
+    warnings: [...currencyWarnings(record, rooftop), ...(others.get(key) ?? [])],
   }))
 }
 
@@ -62,6 +64,48 @@ async function givenAway(
     where price.rooftop_id = ${rooftop.id} and price.price_source = ${stockPrices.source} and price.is_current
       and price.vin is distinct from asked.vin`.execute(db)
   return new Set(rows.map(({ stockNo }) => stockNo))
+}
+
+/** Of units that were priced by what their VIN decodes to, those that the list calls another vehicle. */
+async function otherModels(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  answers: readonly Answer[],
+): Promise<ReadonlyMap<string, readonly RecordWarning[]>> {
+  const { rows } = await sql<OtherModel>`
+    select unit.stock_no as "stockNo", unit.make as "listMake", unit.model as "listModel", known.make, known.model
+    from core.stock_unit as unit
+    join core.vehicle_decode as known on known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
+    where unit.rooftop_id = ${rooftop.id} and unit.stock_no = any(${answers.map(({ unit }) => unit.stockNo)}::text[])
+      and unit.adcode is null and length(unit.vin) = 17`.execute(db)
+  return new Map(
+    rows.filter(isOther).map((row) => {
+      const said = [row.listMake, row.listModel].filter(Boolean).join(' ')
+      const decoded = [row.make, row.model].filter(Boolean).join(' ')
+      const detail = `the VIN decodes to ${decoded}, the list says ${said}: check the VIN, the prices are those of ${decoded}`
+      return [row.stockNo, [{ check: 'vin-of-another-model', detail }]]
+    }),
+  )
+}
+
+interface OtherModel {
+  readonly stockNo: string
+  readonly listMake: string | null
+  readonly listModel: string | null
+  readonly make: string | null
+  readonly model: string | null
+}
+
+function isOther({ listMake, listModel, make, model }: OtherModel): boolean {
+  return !isAlike(listMake, make) || !isAlike(listModel, model)
+}
+
+/** One holds the other, as "HiLux SR5" and "Hilux" do; a name that is missing says nothing. */
+function isAlike(one: string | null, other: string | null): boolean {
+  const [a, b] = [one, other].map((name) =>
+    (name ?? '').toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, ''),
+  )
+  return a!.includes(b!) || b!.includes(a!)
 }
 
 function currencyWarnings(
