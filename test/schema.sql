@@ -615,6 +615,12 @@ CREATE OR REPLACE FUNCTION core.keep_zone()
  LANGUAGE plpgsql
 AS $function$
 begin
+  update core.evaluation as e
+  set created_date_local = (e.created_at at time zone new.time_zone)::date,
+    completed_date_local = (e.completed_at at time zone new.time_zone)::date
+  where e.rooftop_id = new.rooftop_id
+    and (e.created_date_local, e.completed_date_local) is distinct from
+      ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
   perform core.lock_days(array[new.rooftop_id]);
   perform core.refresh_pricing_days(array_agg(day.rooftop_id), array_agg(day.completed_date_local))
   from core.agg_pricing_day as day where day.rooftop_id = new.rooftop_id;

@@ -112,7 +112,7 @@ async function runOperation(
   }
   const again = options['again'] === true
   const { pool, db } = await session.warehouse('write')
-  const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop])
+  const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], session.log)
   const desk: Desk = { session, client, pool, db }
   const { body, finish } = await pay(desk, { operation, rooftop: row, naturalKey, again }, send)
   return await finish(await answerTo(session, client, { operation, call, body }, waiting))

@@ -5,6 +5,7 @@ import { connectWarehouse, embeddedFolder, openAppraisal, openServices } from '.
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
+import { refusedChanges } from '../pipeline/rooftops.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import { loadJobs } from '../scheduler/catalogue.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
@@ -106,7 +107,10 @@ async function checkWarehouse(session: Session): Promise<Check[]> {
     )
     const where = status ? `embedded, runs on 127.0.0.1:${status.port}` : placeOf(config)
     const server = ok('warehouse', `Postgres ${rows[0]?.version}, ${where}`)
-    return [server, await checkSchema(warehouse.pool)]
+    const schema = await checkSchema(warehouse.pool)
+    if (schema.status !== 'ok') return [server, schema]
+    const refused = await refusedChanges(warehouse.db, config.rooftops)
+    return [server, schema, ...refused.map((detail) => fail('rooftops', detail))]
   } catch (error) {
     return [fail('warehouse', messageOf(error))]
   }

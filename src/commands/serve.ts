@@ -133,7 +133,7 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
   const { config, db, log, appraisal, signal } = context
   const { authHeaderName, authHeaderValue, previousAuthHeaderValue } = config.webhooks
   if (authHeaderValue === null) return false
-  const rooftops = await registerRooftops(db, config.rooftops)
+  const rooftops = await registerRooftops(db, config.rooftops, log)
   // Latencies go by the source's clock; each run that loads what arrived measures it anew.
   const patience = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
   await appraisal.measureClock({ signal: patience }).catch(() => undefined)

@@ -162,7 +162,7 @@ async function eachRooftop<T>(
   const { pool, db } = await session.warehouse('write')
   const desk = { client: services.client, config, pool, signal: io.signal }
   const results: Record<string, T | Failed> = {}
-  for (const rooftop of await registerRooftops(db, chosen)) {
+  for (const rooftop of await registerRooftops(db, chosen, log)) {
     try {
       results[rooftop.uid] = await act(desk, rooftop)
     } catch (error) {

@@ -24,7 +24,7 @@ export interface Working {
 export async function keepWorking(context: Context, working: Working): Promise<boolean> {
   const patience = new Patience(context.log, context.signal, null)
   const rooftops = await patience.whenBack(() =>
-    registerRooftops(context.db, context.config.rooftops),
+    registerRooftops(context.db, context.config.rooftops, context.log),
   )
   const clocks = new Clocks(context)
   const told = new Set<number>()

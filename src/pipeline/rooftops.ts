@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
-import { UsageError } from '../errors.ts'
+import { BusyError, UsageError } from '../errors.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
+import type { Log } from '../log.ts'
+import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** The rooftops of the config that a command is about; UsageError names one that is unknown. */
@@ -37,12 +39,17 @@ export async function findRooftops(
   })
 }
 
-/** Brings core.rooftop to what the config says and returns the rooftops with their keys; writes only what differs. */
+/** Brings core.rooftop to what the config says and returns the rooftops with their keys; writes only what differs. A new time
+ *  zone recalculates local days and sums in the same statement. UsageError when a change would relabel rows that are loaded,
+ *  BusyError when a run is at work that reads days in the old zone. */
 export async function registerRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
+  log?: Log,
 ): Promise<RooftopRow[]> {
   const standing = await readStanding(db, rooftops)
+  const refused = await refusedChanges(db, rooftops, standing)
+  if (refused.length > 0) throw new UsageError(refused.join('\n'))
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
     const found = standing.get(rooftop.uid)
@@ -50,10 +57,76 @@ export async function registerRooftops(
       rows.push({ ...described(rooftop), id: found.rooftop_id, groupId: found.group_id })
       continue
     }
+    const isMoved = found !== undefined && found.time_zone !== rooftop.timezone
+    if (isMoved) await requireNoRun(db, found.rooftop_id, rooftop)
     const groupId = await groupIdOf(db, rooftop.group)
     rows.push({ ...described(rooftop), id: await rooftopIdOf(db, rooftop, groupId), groupId })
+    if (isMoved)
+      log?.warn(
+        { rooftop: rooftop.uid, from: found.time_zone, to: rooftop.timezone },
+        'time zone changed: local days and sums recalculated; restart workers, scheduler and serve that run with the old one',
+      )
   }
   return rows
+}
+
+/** Settings that give loaded values their meaning, by their columns. */
+const fixedSettings = {
+  currency_code: 'currency',
+  odometer_unit: 'odometerUnit',
+  region: 'region',
+} as const
+
+/** Changes of the config that would relabel evaluations or stock that are loaded: a sentence each. */
+export async function refusedChanges(
+  db: Db,
+  rooftops: readonly RooftopConfig[],
+  known?: ReadonlyMap<string, Standing>,
+): Promise<string[]> {
+  const standing = known ?? (await readStanding(db, rooftops))
+  const changes = rooftops.flatMap((rooftop) => {
+    const found = standing.get(rooftop.uid)
+    if (found === undefined) return []
+    const values = rowOf(rooftop, found.group_id)
+    const columns = Object.keys(fixedSettings) as (keyof typeof fixedSettings)[]
+    return columns
+      .filter((column) => values[column] !== found[column])
+      .map((column) => ({
+        id: found.rooftop_id,
+        text:
+          `Rooftop ${rooftop.uid} (${rooftop.name}) has rows loaded with ${fixedSettings[column]} ${found[column]}, ` +
+          `and the config says ${values[column]}: set it back to ${found[column]}. Where ${found[column]} was wrong ` +
+          'from the start, load the rooftop into a new warehouse (warehouse.url).',
+      }))
+  })
+  if (changes.length === 0) return []
+  const loaded = await idsWithRows(
+    db,
+    changes.map(({ id }) => id),
+  )
+  return changes.filter(({ id }) => loaded.has(id)).map(({ text }) => text)
+}
+
+async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await sql<{ id: number }>`
+    select id from unnest(${ids}::int[]) as id
+    where exists (select from core.evaluation as e where e.rooftop_id = id)
+      or exists (select from core.stock_unit as s where s.rooftop_id = id)`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** A process that is at work loads days in the zone that it began with. */
+async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): Promise<void> {
+  const { rows } = await sql<{ runId: number }>`
+    select run_id as "runId" from ops.run join ops.run_stream as line using (run_id)
+    where run.status = 'running' and line.rooftop_id = ${rooftopId} and line.status in ('waiting', 'running')
+      and (is_detached or not pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int))
+    limit 1`.execute(db)
+  if (rows[0] !== undefined)
+    throw new BusyError(
+      `Run ${rows[0].runId} is at work on rooftop ${uid}, whose time zone has changed in the config; nothing was started. ` +
+        'Wait for it to end ("forecourt status" shows it), or stop or pause it.',
+    )
 }
 
 /** All at once: each run asks, of thousands of rooftops that nobody has changed. */

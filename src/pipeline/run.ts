@@ -77,7 +77,7 @@ async function prepareRun(context: Context, request: RunRequest) {
     warnOfSkew(context)
   }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
-  const known = await registerRooftops(context.db, context.config.rooftops)
+  const known = await registerRooftops(context.db, context.config.rooftops, context.log)
   // Also here: a short run is over before its process looks for what the dead have left.
   await endOver(context.db)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))

@@ -170,3 +170,22 @@ async function checkWith(config: object): Promise<Checked> {
   const { code, stdout } = await runInProcess(['check', '--json'], { cwd: folder.path })
   return { code, ...JSON.parse(stdout) }
 }
+
+test('a currency that changed under loaded rows fails the check', async () => {
+  await using sandbox = await startSandbox({ evaluations: 20, rooftops: 1 })
+  await using database = await createTestDatabase()
+  await using folder = await temporaryFolder()
+  const config = { ...sandbox.clientConfig(), warehouse: { url: database.url } }
+  const write = (rooftops: object[]) =>
+    writeFile(join(folder.path, 'forecourt.yaml'), stringify({ ...config, rooftops }))
+  await write([...config.rooftops])
+  await runInProcess(['sync', 'evaluations'], { cwd: folder.path })
+  await write(config.rooftops.map((rooftop) => ({ ...rooftop, currency: 'NZD' })))
+
+  const checked = await runInProcess(['check'], { cwd: folder.path })
+  const synced = await runInProcess(['sync', 'evaluations'], { cwd: folder.path })
+
+  expect([checked.code, synced.code]).toEqual([1, 2])
+  expect(checked.stdout).toMatch(/fail +rooftops +.*currency AUD, and the config says NZD/)
+  expect(synced.stderr).toContain('set it back to AUD')
+})

@@ -72,7 +72,11 @@ function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
 
 /** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */
 function touched(before: Row, updatedAt: Date): RowSet {
-  return { 'core.evaluation': [{ ...before, source_updated_at: updatedAt, gone_at: null }] }
+  return { 'core.evaluation': [touchedRow(before, updatedAt)] }
+}
+
+function touchedRow(before: Row, updatedAt: Date): Row {
+  return { ...before, source_updated_at: updatedAt, gone_at: null }
 }
 
 function changed(
@@ -102,6 +106,11 @@ function changed(
     ...plainChildren(record, rooftop, origin),
   }
   const fields = changedFields(stored, next)
+  // The hash covers what the config adds, e.g. the days in the rooftop's time zone: those are stored already.
+  if (fields.length === 0)
+    return {
+      'core.evaluation': [{ ...touchedRow(before, record.updatedAt), content_hash: record.hash }],
+    }
   const version = versionRow(record, links, rooftop, origin, versionNo, fields, from)
   const ended = versions.map((old) => (old === last ? { ...old, valid_to: from } : old))
   return { ...next, 'core.evaluation_version': [...ended, version] }
