@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
 import { type Db, openDb } from '../db/transaction.ts'
 import { BusyError, UsageError } from '../errors.ts'
-import { listedKindOf, type PastList } from './past-calls.ts'
+import { listedKindOf, listingOf, type PastList } from './past-calls.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
 /** A billable call that somebody asks for. */
@@ -19,10 +19,8 @@ export interface BillableCall {
   readonly requestedBy: string
   /** The past checks as they were just before; null: not read, or nothing lists them. */
   readonly before: PastList | null
-  /** Pay although an earlier call for the same subject has an unknown outcome. */
+  /** Pay although an earlier call for the same subject is still valid, or has an unknown outcome. */
   readonly again: boolean
-  /** Ids of calls for the same subject that other processes had in hand when this one was asked for. */
-  readonly held: readonly number[]
 }
 
 /** How a call ended. `unknown` keeps the reservation: it counts, since it may have been billed. */
@@ -50,8 +48,8 @@ export function requireBudget({ operation, budget, allowed }: BillableCall): voi
 }
 
 /** Takes one of today's calls (UTC, by the database's clock) before it is sent. However many processes ask at once, no more
- *  than `allowed` get one. Nothing was sent when it rejects: UsageError when none is left or an earlier call for the same
- *  subject may have been billed, BusyError while another process makes the same call. */
+ *  than `allowed` get one. Nothing was sent when it rejects: UsageError when none is left, or an earlier call for the same
+ *  subject is still valid or may have been billed; BusyError while another process makes the same call. */
 export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Reservation> {
   requireBudget(call)
   const holder = await pool.connect()
@@ -61,7 +59,7 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
     await holder.query('select pg_advisory_xact_lock($1, hashtext($2))', [budgetLocks, call.budget])
     await requireRoom(holder, call)
     await requireNoDoubt(holder, call)
-    if (!call.again) await requireNoneMade(holder, call)
+    if (!call.again) await requireNoneValid(holder, call)
     const callId = await insertCall(holder, call)
     // Before anybody can see the row: of the session, so that it goes with the process.
     await holder.query('select pg_advisory_lock($1, $2::int)', [ownerLocks, callId])
@@ -102,10 +100,13 @@ async function requireRoom(client: pg.ClientBase, call: BillableCall): Promise<v
   if (used >= call.allowed) throw spent(call, used)
 }
 
-interface Doubtful {
+interface PaidCall {
   readonly call_id: number
   readonly at: Date
   readonly requested_by: string
+}
+
+interface Doubtful extends PaidCall {
   readonly is_dead: boolean
 }
 
@@ -125,14 +126,24 @@ async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promis
   if (rows[0] !== undefined && !call.again) throw doubted(call, rows[0])
 }
 
-/** Whoever asked while another process was at the same must see what that one has brought before paying for more. */
-async function requireNoneMade(client: pg.ClientBase, call: BillableCall): Promise<void> {
-  const { rows } = await client.query<Pick<Doubtful, 'call_id' | 'at' | 'requested_by'>>(
+/** How many days the answer of a paid call is good for. A PPSR search is watched for 14 days [A §8]; the documents state no
+ *  time for the others: a report is taken to hold as long, and a price for a day. */
+const validDays: Readonly<Record<Budget, number>> = {
+  ppsrSearch: 14,
+  carHistory: 14,
+  historyCheck: 14,
+  prediction: 1,
+}
+
+async function requireNoneValid(client: pg.ClientBase, call: BillableCall): Promise<void> {
+  const { rows } = await client.query<PaidCall>(
     `select call_id, at, requested_by from ops.billable_call
-     where call_id = any($1) and state = 'committed' order by call_id`,
-    [call.held],
+     where operation = $1 and natural_key is not distinct from $2 and state = 'committed'
+       and at > now() - make_interval(days => $3)
+     order by call_id desc limit 1`,
+    [call.operation, call.naturalKey, validDays[call.budget]],
   )
-  if (rows[0] !== undefined) throw madeMeanwhile(call, rows[0])
+  if (rows[0] !== undefined) throw stillValid(call, rows[0])
 }
 
 async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<number> {
@@ -197,13 +208,18 @@ function underWay({ operation, naturalKey }: BillableCall, other: Doubtful): Bus
   )
 }
 
-function madeMeanwhile(
-  { operation, naturalKey }: BillableCall,
-  other: Pick<Doubtful, 'call_id' | 'at' | 'requested_by'>,
-): BusyError {
-  return new BusyError(
-    `${operation} for ${naturalKey} has gone through in another process meanwhile ` +
-      `(call ${other.call_id}, ${named(other)}): nothing was sent. Run it again to pay for another one.`,
+function stillValid(
+  { operation, budget, naturalKey }: BillableCall,
+  earlier: PaidCall,
+): UsageError {
+  const listing = listingOf(operation)
+  const shown =
+    listing === null
+      ? 'Its answer is in raw.payload, where --rooftop was given'
+      : `See it for free: forecourt api ${listing} --evalid ${naturalKey}`
+  return new UsageError(
+    `${operation} for ${naturalKey} was paid for ${named(earlier)} (call ${earlier.call_id}) and is valid for ` +
+      `${validDays[budget]} days: nothing was sent. ${shown}. --again pays for another one.`,
   )
 }
 
@@ -218,6 +234,6 @@ function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): Us
   )
 }
 
-function named({ at, requested_by }: Pick<Doubtful, 'at' | 'requested_by'>): string {
+function named({ at, requested_by }: PaidCall): string {
   return `by ${requested_by} at ${at.toISOString().slice(0, 19)}Z`
 }

@@ -22,18 +22,14 @@ export interface CallSubject {
   readonly rooftopId: number
 }
 
-export interface HeldCall extends CallSubject {
-  readonly callId: number
-}
-
-/** The calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
+/** Ids of the calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
 export async function openCalls(
   db: Db,
   { budget, rooftopId }: { readonly budget: Budget; readonly rooftopId: number | null },
-): Promise<HeldCall[]> {
+): Promise<number[]> {
   const rows = await db
     .selectFrom('ops.billable_call')
-    .select(['call_id', 'operation', 'natural_key', 'rooftop_id'])
+    .select(['call_id', 'operation'])
     .where('state', '=', 'reserved')
     .where('rooftop_id', 'is not', null)
     .where(({ eb, or }) =>
@@ -46,10 +42,7 @@ export async function openCalls(
     .execute()
   return rows
     .filter(({ operation }) => listedKindOf(operation) !== null)
-    .map(({ call_id, operation, natural_key, rooftop_id }) => ({
-      ...{ callId: Number(call_id), operation },
-      ...{ naturalKey: natural_key ?? '', rooftopId: rooftop_id! },
-    }))
+    .map(({ call_id }) => Number(call_id))
 }
 
 interface Row {
@@ -187,7 +180,7 @@ export async function unseenCall(db: Db, subject: CallSubject): Promise<UnseenCa
   return { callId: newest.callId, ref: newest.ref }
 }
 
-/** The next repeat is a new call. */
+/** The next repeat needs --again. */
 export async function markSeen(db: Db, { callId }: UnseenCall): Promise<void> {
   await sql`
     update ops.billable_call set note = replace(note, ${unseen}, ${seen}) where call_id = ${callId}`.execute(

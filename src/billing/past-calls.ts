@@ -1,4 +1,9 @@
-import { runCarHistory, searchPpsr } from '../contract/appraisal/checks.ts'
+import {
+  listPastCarHistory,
+  listPastPpsr,
+  runCarHistory,
+  searchPpsr,
+} from '../contract/appraisal/checks.ts'
 
 /** What a billable operation makes, where the source lists what was made before. */
 export type ListedKind = 'ppsr' | 'car_history'
@@ -7,6 +12,13 @@ export type ListedKind = 'ppsr' | 'car_history'
 export function listedKindOf(operation: string): ListedKind | null {
   if (operation === searchPpsr.name) return 'ppsr'
   return operation === runCarHistory.name ? 'car_history' : null
+}
+
+/** The operation that lists what a billable one made; null: none does. */
+export function listingOf(operation: string): string | null {
+  const kind = listedKindOf(operation)
+  if (kind === null) return null
+  return kind === 'ppsr' ? listPastPpsr.name : listPastCarHistory.name
 }
 
 /** How long a call may be running at the source, in ms. */

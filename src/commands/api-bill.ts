@@ -33,14 +33,13 @@ export async function pay(
   const rooftopId = rooftop?.id ?? null
   const [allowed, requestedBy] = [config.budget[budget], requester()]
   const name = operation.name
-  const open = await settleOpenCalls(desk, { budget, rooftopId })
+  await settleOpenCalls(desk, { budget, rooftopId })
   const listed = listedSubject(subject)
   const unseen = again || listed === null ? null : await showUnseen(desk, subject, listed)
   if (unseen !== null) return unseen
-  const held = open.filter((one) => one.operation === name && one.naturalKey === naturalKey)
   const asked: BillableCall = {
     ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
-    ...{ held: held.map(({ callId }) => callId), before: null },
+    before: null,
   }
   requireBudget(asked)
   const before = listed === null ? null : await readBefore(desk, listed)
@@ -83,7 +82,7 @@ async function showUnseen(
   )
   const finish = async (last: unknown) => {
     await markSeen(db, earlier)
-    return await paid.finish(last)
+    await paid.finish(last)
   }
   return { body: paid.body, finish }
 }
@@ -129,10 +128,9 @@ async function sendReserved(
   const paid = { operation, rooftop, naturalKey, at }
   const runId = await keepAnswer(desk, { ...paid, text })
   const finish = async (last: unknown) => {
-    if (listed !== null) return await land(desk, { ...call, listed }, { body, checkRef, runId })
-    if (last !== body && rooftop !== null)
+    if (listed !== null) await land(desk, { ...call, listed }, { body, checkRef, runId })
+    else if (last !== body && rooftop !== null)
       await keepAnswer(desk, { ...paid, text: JSON.stringify(last) })
-    return 0
   }
   return { body, finish }
 }
@@ -156,12 +154,12 @@ interface Answered {
   readonly runId: number | null
 }
 
-/** Brings the check that was paid for into the warehouse; never rejects. */
+/** Brings the check that was paid for into the warehouse, or says when it is loaded; never rejects. */
 async function land(
   desk: Desk,
   call: Sending & { readonly listed: PastSubject },
   { body, checkRef, runId }: Answered,
-): Promise<number> {
+): Promise<void> {
   const { operation, listed, before, callId } = call
   try {
     const past = await readPast(desk, listed)
@@ -175,10 +173,8 @@ async function land(
     const ref = checkRefOf(made, vin)
     if (ref !== made.ref) await noteCheck(desk.db, callId, ref)
     if (listed.kind === 'ppsr') await keepCounts(desk, listed.rooftop, ref, body)
-    return 0
   } catch (error) {
     tellNotLanded(desk, operation.name, error)
-    return 1
   }
 }
 

@@ -35,7 +35,7 @@ export interface BillableSubject {
   readonly operation: Operation
   readonly rooftop: RooftopRow | null
   readonly naturalKey: string | null
-  /** Pay although an earlier call for the same subject may have been billed. */
+  /** Pay although an earlier call for the same subject is still valid or may have been billed. */
   readonly again: boolean
 }
 
@@ -55,6 +55,6 @@ export interface Sending extends BillableSubject {
 export interface Paid {
   /** The answer as received; where it was lost, the check as the past checks show it. */
   readonly body: unknown
-  /** Brings what was paid for into the warehouse, and gives the exit code: 1 when it did not land. `last` is what was shown. */
-  finish(last: unknown): Promise<number>
+  /** Brings what was paid for into the warehouse, or says when it is loaded. `last` is what was shown. */
+  finish(last: unknown): Promise<void>
 }

@@ -1,6 +1,5 @@
 import {
   ageOfCall,
-  type HeldCall,
   nothingFound,
   openCalls,
   type OpenCall,
@@ -94,21 +93,18 @@ export function isUnlistable(error: unknown, kind: ListedKind): boolean {
 }
 
 /** Finds out, by reading alone, how calls ended that a crash, an interruption or a failure has left open: those that count in
- *  the budget, and all of the rooftop. What a living process holds is left to it: these are given. */
+ *  the budget, and all of the rooftop. What a living process holds is left to it. */
 export async function settleOpenCalls(
   desk: Desk,
   about: { readonly budget: Budget; readonly rooftopId: number | null },
-): Promise<HeldCall[]> {
+): Promise<void> {
   const open = await openCalls(desk.db, about)
-  if (open.length === 0) return []
+  if (open.length === 0) return
   const rooftops = await findRooftops(desk.db, desk.session.config.rooftops)
-  const held: HeldCall[] = []
-  for (const one of open) {
-    await using call = await takeOpenCall(desk.pool, one.callId)
-    if (call === null) held.push(one)
-    else await settleOpen(desk, call, rooftops)
+  for (const callId of open) {
+    await using call = await takeOpenCall(desk.pool, callId)
+    if (call !== null) await settleOpen(desk, call, rooftops)
   }
-  return held
 }
 
 async function settleOpen(desk: Desk, call: OpenCall, rooftops: readonly RooftopRow[]) {

@@ -73,13 +73,18 @@ async function insertEndedRun(db: Db, { operation, naturalKey, at }: PaidAnswer)
   return run_id
 }
 
+/** The evaluation of a check is not in the warehouse. */
+class NotLoaded extends Error {
+  override readonly name = 'NotLoaded'
+}
+
 /** Brings the past checks of a paid call into the warehouse, and gives the VIN that they are of. Rejects with what stands in
  *  the way: nothing was written then. */
 export async function landPast(desk: Desk, past: Past, runId: number | null): Promise<string> {
   const { evalId, kind, checks, at } = past
   const { groupId } = past.rooftop
   const vin = await vinOf(desk.db, past)
-  if (vin === null) throw new Error(`the warehouse does not have evaluation ${evalId}`)
+  if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
   if ((await vinAtSource(desk, past)) !== vin)
     throw new Error(`the VIN of evaluation ${evalId} is another one at the source by now`)
   const warnings = await inTransaction(desk.pool, async ({ db }) => {
@@ -94,14 +99,12 @@ export async function landPast(desk: Desk, past: Past, runId: number | null): Pr
   return vin
 }
 
-/** The same for a command that goes on whatever happens: gives its exit code. */
-export async function landOrTell(desk: Desk, past: Past, operation: string): Promise<number> {
+/** The same for a command that goes on whatever happens. */
+export async function landOrTell(desk: Desk, past: Past, operation: string): Promise<void> {
   try {
     await landPast(desk, past, null)
-    return 0
   } catch (error) {
     tellNotLanded(desk, operation, error)
-    return 1
   }
 }
 
@@ -155,10 +158,15 @@ export async function keepCounts(
   await writeCounts(db, groupId, ref, countsOf(body, session.config.wire.appraisal))
 }
 
-/** Says that something paid for is not in the warehouse, and what brings it there. */
+/** Says that something paid for is not in the warehouse, and when it is loaded. */
 export function tellNotLanded({ session }: Desk, operation: string, error: unknown): void {
+  const when =
+    error instanceof NotLoaded
+      ? 'the first "forecourt sync" after the evaluation is complete loads its row; for an evaluation from before sync.start, ' +
+        '"forecourt backfill evaluations" and then a sync'
+      : 'the next "forecourt sync" loads its row'
   session.log.warn(
     { operation, reason: messageOf(error) },
-    'it was paid for, but is not in the warehouse yet: "forecourt sync" brings it, once the evaluation is complete',
+    `it was paid for, but is not in the warehouse yet: ${when}`,
   )
 }

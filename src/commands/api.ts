@@ -55,7 +55,10 @@ function addOptions(command: Command, operation: Operation): void {
     command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
   if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
   if (effect === 'bill')
-    command.option('--again', 'although an earlier call on the same may have been billed')
+    command.option(
+      '--again',
+      'although an earlier call for the same is still valid or may have been billed',
+    )
   if (follow !== null) {
     command.option('--wait', 'ask again until it is done')
     command.option('--every <seconds>', `with --wait, default ${follow.everySeconds}`)
@@ -115,7 +118,8 @@ async function runOperation(
   const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], session.log)
   const desk: Desk = { session, client, pool, db }
   const { body, finish } = await pay(desk, { operation, rooftop: row, naturalKey, again }, send)
-  return await finish(await answerTo(session, client, { operation, call, body }, waiting))
+  await finish(await answerTo(session, client, { operation, call, body }, waiting))
+  return 0
 }
 
 /** Shows the answer, with --wait the last one, and gives what it has shown. */

@@ -4,7 +4,7 @@ import { type BillableCall, reserveCall, settleCall } from '#src/billing/ledger.
 import { openCalls, settleOpenCall, takeOpenCall } from '#src/billing/open-calls.ts'
 import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
-import { BusyError } from '#src/errors.ts'
+import { BusyError, UsageError } from '#src/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 
 const call: BillableCall = {
@@ -16,7 +16,6 @@ const call: BillableCall = {
   requestedBy: 'tester@here',
   before: null,
   again: false,
-  held: [],
 }
 /** The same for another evaluation each time. */
 let evalId = 2000
@@ -110,10 +109,38 @@ test('a repeat of what may have been billed takes --again, and is asked no more 
   await expect(leave(pool, { ...predict, naturalKey: '1002' })).resolves.toBeDefined()
   await using paid = await reserveCall(pool, { ...predict, again: true })
   await settleCall(pool, paid.callId, 'committed', { status: 200, note: null })
-  await pool.query('update ops.billable_call set day = day - 1')
+  await pool.query("update ops.billable_call set day = day - 2, at = at - interval '2 days'")
 
   await expect(leave(pool, predict)).resolves.toBeDefined()
 })
+
+test.each([
+  ['ppsrsearch', 'ppsrSearch', 14],
+  ['ppsrNewSearch', 'ppsrSearch', 14],
+  ['carhistory', 'carHistory', 14],
+  ['historyCheck', 'historyCheck', 14],
+  ['prediction', 'prediction', 1],
+] as const)(
+  'a repeat of %s takes --again while the first one is valid',
+  async (name, budget, days) => {
+    await using database = await createTestDatabase()
+    const { pool } = database
+    const asked = { ...call, operation: name, budget }
+    const paid = await leave(pool, asked)
+    await settleCall(pool, paid, 'committed', { status: 200, note: null })
+
+    const repeat = leave(pool, asked)
+    await expect(repeat).rejects.toThrow(UsageError)
+    await expect(repeat).rejects.toThrow(
+      `(call ${paid}) and is valid for ${days} days: nothing was sent`,
+    )
+    await expect(leave(pool, { ...asked, naturalKey: '1002' })).resolves.toBeDefined()
+    await pool.query(
+      `update ops.billable_call set day = day - ${days}, at = at - interval '${days} days' where call_id = ${paid}`,
+    )
+    await expect(leave(pool, asked)).resolves.toBeDefined()
+  },
+)
 
 test('a call that its process has left is taken by one other at a time, with what was there before it', async () => {
   await using database = await createTestDatabase()
@@ -127,9 +154,7 @@ test('a call that its process has left is taken by one other at a time, with wha
   const taken = await takeOpenCall(pool, dead)
   const second = await takeOpenCall(pool, dead)
 
-  expect(open).toEqual([
-    { callId: dead, operation: 'ppsrsearch', naturalKey: '1001', rooftopId: 5 },
-  ])
+  expect(open).toEqual([dead])
   expect(taken).toMatchObject({ kind: 'ppsr', evalId: 1001, knownRefs: ['7'], sourceAt: at })
   expect(second).toBeNull()
   await taken![Symbol.asyncDispose]()
@@ -154,9 +179,8 @@ test('what went through in other hands meanwhile is not paid for again, unless i
   const other = await leave(pool, call)
   await settleOpenCall(openDb(pool), other, '7')
 
-  const repeat = leave(pool, { ...call, held: [other] })
+  const repeat = leave(pool, call)
 
-  await expect(repeat).rejects.toThrow(BusyError)
-  await expect(repeat).rejects.toThrow('has gone through in another process meanwhile')
-  await expect(leave(pool, { ...call, held: [other], again: true })).resolves.toBeDefined()
+  await expect(repeat).rejects.toThrow('was paid for by tester@here')
+  await expect(leave(pool, { ...call, again: true })).resolves.toBeDefined()
 })

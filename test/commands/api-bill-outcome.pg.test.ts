@@ -60,9 +60,10 @@ test.each([
 
     const repeat = await runInProcess(search(), office)
     const after = searches(office)
-    const another = await runInProcess(search(), office)
+    const refused = await runInProcess(search(), office)
+    const another = await runInProcess([...search(), '--again'], office)
 
-    expect([finder.code, repeat.code, another.code]).toEqual([left, 0, 0])
+    expect([finder.code, repeat.code, refused.code, another.code]).toEqual([left, 0, 2, 0])
     expect(repeat.stderr).toContain('nothing was sent')
     expect([after - before, searches(office) - after]).toEqual([0, 1])
     expect([...office.sandbox.checks.all()].filter(({ kind }) => kind === 'ppsr')).toHaveLength(2)
@@ -240,7 +241,7 @@ test('what nothing lists stays unknown and counts; a repeat takes --again', asyn
   const again = await runInProcess([...check, '--again'], office)
   const next = await runInProcess(check, office)
 
-  expect([cut.code, refused.code, again.code, next.code]).toEqual([1, 2, 0, 0])
+  expect([cut.code, refused.code, again.code, next.code]).toEqual([1, 2, 0, 2])
   expect(cut.stderr).toContain('cannot be found out')
   expect(refused.stderr).toContain('nothing lists the past ones')
   expect((await office.bills())[0]).toEqual(['historyCheck', vin, 'reserved', null])

@@ -30,8 +30,9 @@ type Rooftop = Pick<RooftopRow, 'id' | 'groupId'>
 /**
  * What to ask, links first in the order of their expiry. One evaluation of a vehicle asks for the whole dealer group. Past
  * checks are listed again when the evaluation's turn has come, when it was edited, when a link would not live through the
- * next day, once when a watch has ended, and when a watch named a search that is not known. A listing tells the watch too,
- * so `/ppsrwatch` is asked only where none is due, and only while a search is watched that can still change.
+ * next day, once when a watch has ended, when a watch named a search that is not known, and until a paid check is loaded.
+ * A listing tells the watch too, so `/ppsrwatch` is asked only where none is due, and only while a search is watched that
+ * can still change.
  */
 export async function dueChecks(
   db: Kysely<Tables>,
@@ -43,6 +44,7 @@ export async function dueChecks(
   const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
     with known as materialized (${knownOf(rooftop, ask, settings)}),
+      paid as materialized (${paidNotLoaded(rooftop)}),
       evaluation as materialized (${evaluationsOf(rooftop, ask, settings)}),
       listing as materialized (${listingsOf(rooftop, ask, settings)}),
       chosen as (${chosen})
@@ -79,7 +81,29 @@ function knownOf(
     group by found.vin, check_kind`
 }
 
-/** The rooftop's evaluations that are young, or whose vehicle has checks. */
+/** For how long a paid check that no answer lists yet is asked for in every run. */
+const paidDays = 30
+
+/** Vehicles and kinds of checks that were paid for from here and are not loaded. */
+function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
+  return sql`
+    select own.vehicle_vin as vin, kind.check_kind
+    from ops.billable_call as call
+    join core.rooftop using (rooftop_id)
+    join (values ('ppsrSearch', 'ppsr'), ('carHistory', 'car_history')) as kind (budget, check_kind)
+      on kind.budget = call.budget
+    join core.evaluation as own on own.group_id = rooftop.group_id and own.vehicle_vin is not null
+      and own.eval_id = case when call.natural_key ~ '^\\d{1,15}$' then call.natural_key::bigint end
+    where rooftop.group_id = ${groupId} and call.state = 'committed' and call.at > now() - make_interval(days => ${paidDays})
+      and coalesce(call.check_ref, call.source_at::text) is not null
+      and not exists (
+        select from core.vehicle_check as found
+        where found.group_id = rooftop.group_id and found.check_kind = kind.check_kind
+          and (found.check_ref in (call.check_ref, own.vehicle_vin || '-' || call.check_ref)
+            or call.check_ref is null and found.vin = own.vehicle_vin and found.first_seen_at >= call.source_at))`
+}
+
+/** The rooftop's evaluations that are young, or whose vehicle has checks or a paid one that is to come. */
 function evaluationsOf(
   { id }: Rooftop,
   { runStart }: DueAsk,
@@ -90,7 +114,7 @@ function evaluationsOf(
     select eval_id, upper(vin) as vin, born_at, source_updated_at, born_at >= ${youngSince} as is_young
     from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
     where rooftop_id = ${id} and length(vin) = 17 and gone_at is null
-      and (born_at >= ${youngSince} or upper(vin) in (select vin from known))`
+      and (born_at >= ${youngSince} or upper(vin) in (select vin from known union all select vin from paid))`
 }
 
 /** Each of them with each listing, and whether it is due. One that failed is due whatever its age. */
@@ -107,7 +131,8 @@ function listingsOf(
       coalesce(known.expires_at < ${linkBefore}, false) as has_dying_link,
       coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
         or coalesce((state.next_due_at = '-infinity' or state.failures > 0) and state.next_due_at <= ${runStart}, false)
-        or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false) as is_due
+        or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
+        or (own.vin, kind.kind) in (select vin, check_kind from paid) as is_due
     from evaluation as own
     cross join (values ('ppsr', ${askedPast.ppsr}), ('car_history', ${askedPast.car_history})) as kind (kind, ask)
     left join known on known.vin = own.vin and known.check_kind = kind.kind
