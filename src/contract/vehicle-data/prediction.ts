@@ -1,33 +1,31 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
 import { type Follow, MissingAnswer, operation } from '../operation.ts'
-import { type JsonPath, valueAt } from '../../values/json-path.ts'
+import { valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { numberAt, textAt } from './reading.ts'
 
 const keyErrors = { 401: 'no API key', 403: 'wrong API key' }
 
-function statusOf(body: unknown, path: JsonPath): string {
-  const status = textAt(body, path)
-  if (status === null) throw new MissingAnswer('vehicleData.prediction.status')
-  return status
+/** Whether the insights are still to come. Where no status is shown, by whether they are there. */
+function isAwaited(body: unknown, { vehicleData: { prediction } }: WireSettings): boolean {
+  const status = textAt(body, prediction.status)
+  if (status !== null) return status === 'processing'
+  const insights = [valueAt(body, prediction.dealer), valueAt(body, prediction.customer)]
+  return insights.every((one) => one === undefined || one === null)
 }
 
 /** Typically 10-90 s, polled with a request ID [V §3, §8]. */
 const untilPredicted: Follow = {
   operation: 'prediction-status',
-  fields: (body, sent, { vehicleData: { prediction } }) => {
+  fields: (body, sent, wire) => {
     // Without reasoning the prices come at once [V §3].
-    if (sent['reasoning'] !== true || statusOf(body, prediction.status) !== 'processing')
-      return null
-    const requestId = textAt(body, prediction.requestId)
+    if (sent['reasoning'] !== true || !isAwaited(body, wire)) return null
+    const requestId = textAt(body, wire.vehicleData.prediction.requestId)
     if (requestId === null) throw new MissingAnswer('vehicleData.prediction.requestId')
     return { requestId }
   },
-  progress: (body, { vehicleData: { prediction } }) => ({
-    done: statusOf(body, prediction.status) !== 'processing',
-    percent: null,
-  }),
+  progress: (body, wire) => ({ done: !isAwaited(body, wire), percent: null }),
   everySeconds: 12,
   patienceSeconds: 180,
 }

@@ -1,0 +1,49 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { runInProcess } from '../support/cli.ts'
+import { type Office, openOffice } from './api-bill-office.ts'
+
+const predict = [
+  'api',
+  'prediction',
+  '--vin',
+  'SAMPLEAU000000001',
+  '--reasoning',
+  '--yes',
+  '--wait',
+]
+
+/** As if the source called these parts of its answers by other names than it does. */
+async function renameParts({ cwd }: Office, prediction: Readonly<Record<string, string>>) {
+  const file = join(cwd, 'forecourt.yaml')
+  const config = parse(await readFile(file, 'utf8')) as object
+  await writeFile(file, stringify({ ...config, wire: { vehicleData: { prediction } } }))
+}
+
+test('a prediction that is answered with an id and no status is waited for', async () => {
+  await using office = await openOffice({ budget: { prediction: 1 } })
+  await renameParts(office, { status: 'not.shown' })
+
+  const waiting = runInProcess([...predict, '--every', '0.2'], office)
+  await expect
+    .poll(() => office.sandbox.requests.count('/prediction/{requestId}'), { timeout: 20_000 })
+    .toBeGreaterThan(1)
+  office.sandbox.clock.advance(120_000)
+  const { code, stdout } = await waiting
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ dealer: expect.anything() })
+})
+
+test('a prediction without an id or a status names the setting of the id, and shows what was paid for', async () => {
+  await using office = await openOffice({ budget: { prediction: 1 } })
+  await renameParts(office, { status: 'not.shown', requestId: 'nor.this' })
+
+  const { code, stdout, stderr } = await runInProcess(predict, office)
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('wire.vehicleData.prediction.requestId')
+  expect(JSON.parse(stdout)).toMatchObject({ requestId: expect.anything() })
+})
