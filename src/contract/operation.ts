@@ -11,7 +11,7 @@ export type Encoding = 'query' | 'json' | 'form'
 /** The daily allowance of the config that a billable call is taken from. */
 export type Budget = 'ppsrSearch' | 'carHistory' | 'historyCheck' | 'prediction'
 
-/** How a call travels. `{field}` in the path, which is below the base URL, stands for a field. */
+/** How a call travels. `{field}` in the path, which is below the base URL and may hold a query, stands for a field. */
 export interface Transport {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
@@ -151,12 +151,20 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
 /** The fields of a request by our names, out of what arrived: text becomes what the fields hold, where text is all that travels. */
 export function receivedFields(
   { fields, fromWire, transport }: Operation,
-  sent: { readonly path: FieldValues; readonly rest: FieldValues },
+  sent: { readonly path: FieldValues; readonly query: FieldValues; readonly rest: FieldValues },
   wire: WireSettings,
 ): Record<string, unknown> {
-  const rest = fromWire(sent.rest, wire)
-  const isText = transport(wire).encoding !== 'json'
-  return { ...(isText ? fromText(fields, rest) : rest), ...fromText(fields, sent.path) }
+  const { path, encoding } = transport(wire)
+  const held = pathQuery(path)
+  const inQuery = Object.entries(held).flatMap(([name, value]) =>
+    pathFields(value).map((field) => [field, sent.query[name]] as const),
+  )
+  const body = Object.entries(sent.rest).filter(
+    ([name]) => encoding !== 'query' || !Object.hasOwn(held, name),
+  )
+  const rest = fromWire(Object.fromEntries(body), wire)
+  const placed = fromText(fields, { ...sent.path, ...Object.fromEntries(inQuery) })
+  return { ...(encoding === 'json' ? rest : fromText(fields, rest)), ...placed }
 }
 
 /** The answer as it came, where nothing of its shape is documented. */
@@ -176,6 +184,22 @@ export function shaped<T>(shape: z.ZodType<T>): Shaped<T> {
 /** Names of the fields that stand in a path, in order. */
 export function pathFields(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+}
+
+/** The path without its query. */
+export function barePath(path: string): string {
+  return path.split('?', 1)[0]!
+}
+
+/** The query that a path holds: by name a text, or the `{field}` that it stands for. */
+export function pathQuery(path: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(path.slice(barePath(path).length)))
+}
+
+/** The path with more of a query, behind the one that it may hold. */
+export function withQuery(path: string, query: string): string {
+  if (query === '') return path
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
 /** Back to our names; one of ours that goes by another name on the wire means nothing there. */

@@ -1,3 +1,4 @@
+import { barePath } from '../contract/operation.ts'
 import { allOperations } from '../contract/operations.ts'
 import type { RequestEnded } from '../telemetry.ts'
 import type { WireSettings } from '../values/wire.ts'
@@ -8,7 +9,9 @@ import type { WireSettings } from '../values/wire.ts'
  */
 export function endpointNames(wire: WireSettings): (request: RequestEnded) => string {
   const templates = allOperations.map((one) => {
-    const { path, method } = one.transport(wire)
+    const transport = one.transport(wire)
+    const { method } = transport
+    const path = barePath(transport.path)
     const service = one.service === 'appraisal' ? 'appraisal' : 'vehicle-data'
     return { path, method, service, fits: patternOf(path) }
   })

@@ -139,8 +139,10 @@ function callOf(
   if (body.error !== null) throw new Refusal(400, body.error)
   const sent = body.sent ?? {}
   const path = request.params as Record<string, unknown>
-  const rest = isObject(sent) ? sent : {}
-  const fields = isObject(sent) ? receivedFields(operation, { path, rest }, wire) : sent
+  const query = request.query as Record<string, unknown>
+  const fields = isObject(sent)
+    ? receivedFields(operation, { path, query, rest: sent }, wire)
+    : sent
   return {
     fields: fittingFields(endpoint, fields),
     sent,

@@ -1,4 +1,4 @@
-import type { FieldValues, Operation, Region } from '../contract/operation.ts'
+import { type FieldValues, type Operation, type Region, withQuery } from '../contract/operation.ts'
 import { fieldsAt, isReadable } from './lifecycle.ts'
 import { wireValues } from './openapi-fields.ts'
 import type { SandboxState } from './sandbox-state.ts'
@@ -136,7 +136,7 @@ function requestOf(
   )
   return {
     method,
-    url: baseUrlOf(service, operation) + filled + (query === '' ? '' : `?${query}`),
+    url: baseUrlOf(service, operation) + withQuery(filled, query),
     headers: headersOf(service, operation, scene),
     json: encoding === 'json' ? rest : null,
     form: encoding === 'form' ? texts : null,

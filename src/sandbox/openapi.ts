@@ -1,4 +1,10 @@
-import type { FieldValues, Operation, ServiceName } from '../contract/operation.ts'
+import {
+  barePath,
+  type FieldValues,
+  type Operation,
+  pathQuery,
+  type ServiceName,
+} from '../contract/operation.ts'
 import type { AppraisalWire, WireSettings } from '../values/wire.ts'
 import { type JsonSchema, objectOf, refTo } from './json-schema.ts'
 import { answerSchemas } from './openapi-answers.ts'
@@ -25,7 +31,8 @@ export function openApiDocument(input: OpenApiInput): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const { name, operations } of operationGroups)
     for (const operation of operations) {
-      const { method, path } = operation.transport(wire)
+      const { method, path: template } = operation.transport(wire)
+      const path = barePath(template)
       const entry = operationEntry(operation, input, answers.answerOf(operation))
       paths[path] = { ...paths[path], [method.toLowerCase()]: { tags: [name], ...entry } }
     }
@@ -138,17 +145,24 @@ function description({ source, effect, region, follow }: Operation): string {
 
 function requestParts(operation: Operation, { wire, exampleOf }: OpenApiInput): Json {
   const { service, transport } = operation
-  const { encoding } = transport(wire)
+  const { encoding, path } = transport(wire)
   const fields = wireFields(operation, wire)
   const example = wireValues(operation, exampleOf?.(operation) ?? operation.example, wire)
   const query = encoding === 'query' ? fields.rest : []
   const parameters = [
-    ...fields.path.map((field) => parameter('path', field, example.path[field.name])),
+    ...fields.path.map((field) => pathParameter(path, field, example.path[field.name])),
     ...query.map((field) => parameter('query', field, example.rest[field.name])),
     ...(service === 'appraisal' ? [{ $ref: '#/components/parameters/dealerId' }] : []),
   ]
   const body = encoding === 'query' ? {} : bodyOf(operation, fields.rest, { example, wire })
   return { ...(parameters.length === 0 ? {} : { parameters }), ...body }
+}
+
+/** A field that the path names, in it or in its query. */
+function pathParameter(path: string, field: WireField, example: unknown): Json {
+  const held = Object.entries(pathQuery(path)).find(([, value]) => value === `{${field.name}}`)
+  if (held === undefined) return parameter('path', field, example)
+  return parameter('query', { ...field, name: held[0] }, example)
 }
 
 function parameter(place: 'path' | 'query', field: WireField, example: unknown): Json {

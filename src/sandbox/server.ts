@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { pathFields, type ServiceName } from '../contract/operation.ts'
+import { barePath, pathFields, type ServiceName } from '../contract/operation.ts'
 import { defaultWire, type WireSettings } from '../values/wire.ts'
 import { readClaim } from './access.ts'
 import { answerRequest, loggedPath } from './answer.ts'
@@ -208,9 +208,10 @@ async function readOff(request: IncomingMessage): Promise<void> {
 
 /** Paths of the appraisal service are below {base_url}, which ends in /v1; those of the other begin with it. */
 function routeOf(name: ServiceName, path: string): string {
-  const named = pathFields(path).reduce(
+  const bare = barePath(path)
+  const named = pathFields(bare).reduce(
     (url, field) => url.replace(`{${field}}`, `:${field}`),
-    path,
+    bare,
   )
   return name === 'appraisal' ? `/v1${named}` : named
 }

@@ -1,7 +1,7 @@
 import { openAsBlob } from 'node:fs'
 import { basename } from 'node:path'
 import { FormData } from 'undici'
-import { type FieldValues, type Operation, pathFields } from '../contract/operation.ts'
+import { type FieldValues, type Operation, pathFields, withQuery } from '../contract/operation.ts'
 import type { WireSettings } from '../values/wire.ts'
 import type { HttpRequest } from './http-request.ts'
 
@@ -25,7 +25,7 @@ export async function requestOf(
   const sent = operation.toWire(rest, wire)
   switch (encoding) {
     case 'query':
-      return { method, path: withQuery(path, sent), contentType: null }
+      return { method, path: withQuery(path, queryOf(sent)), contentType: null }
     case 'json':
       return { method, path, body: JSON.stringify(sent), contentType: 'application/json' }
     case 'form':
@@ -50,11 +50,10 @@ function splitPath(
   return { path, rest: Object.fromEntries(rest) }
 }
 
-function withQuery(path: string, sent: FieldValues): string {
-  const query = new URLSearchParams(
+function queryOf(sent: FieldValues): string {
+  return new URLSearchParams(
     Object.entries(sent).map(([name, value]) => [name, textOf(value)]),
   ).toString()
-  return query === '' ? path : `${path}?${query}`
 }
 
 async function formOf(

@@ -8,11 +8,11 @@ const headerName = (fallback: string) =>
     .string()
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
     .default(fallback)
-/** A path below the base URL; `{name}` stands for a field. */
+/** A path below the base URL, with a query where it needs one; `{name}` stands for a field. */
 const urlPath = (fallback: string) =>
   z
     .string()
-    .regex(/^\/[^\s?#]*$/, `is not a path: it begins with /, e.g. ${fallback}`)
+    .regex(/^\/[^\s#]*$/, `is not a path: it begins with /, e.g. ${fallback}`)
     .refine(
       (path) => [...path.matchAll(/\{[^}]*\}/g)].every(([part]) => fallback.includes(part)),
       `names a field that is not there: only that of ${fallback}`,
@@ -143,6 +143,7 @@ const vehicleData = group({
     poll: group({
       method: z.enum(['GET', 'POST']).default('GET'),
       path: urlPath('/v1/price-batch/{batchId}'),
+      batchId: name('batchId'),
       percentComplete: path('percentComplete'),
       results: path('results'),
       reference: path('reference'),

@@ -6,6 +6,7 @@ import type { ConfigInput } from '#src/config.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { startForecourt } from '../support/child.ts'
+import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { runInProcess } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -15,8 +16,9 @@ interface Desk extends AsyncDisposable {
 }
 
 /** A sandbox with evaluation 1001, and a config whose wire section may differ from what it speaks. */
-async function openDesk(wire: ConfigInput['wire'] = {}): Promise<Desk> {
-  const sandbox = await startSandbox({ world: worldOf({ evaluations: [anEvaluation()] }) })
+async function openDesk(wire: ConfigInput['wire'] = {}, spoken = defaultWire): Promise<Desk> {
+  const world = worldOf({ evaluations: [anEvaluation()] })
+  const sandbox = await startSandbox({ world, wire: spoken })
   const folder = await temporaryFolder()
   const config = { ...sandbox.clientConfig(), wire }
   await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
@@ -44,6 +46,22 @@ test('a batch is waited for until its prices are there', async () => {
     results: [{ reference: 'S-1' }],
   })
   expect(stderr).toContain('"batchId":"B-1')
+})
+
+test.each([
+  { path: '/v1/price-batch?batch={batchId}' },
+  { path: '/v1/price-batch?view=full&batch={batchId}' },
+  { path: '/v1/price-batch/status', batchId: 'batch' },
+  { method: 'POST', path: '/v1/price-batch-status', batchId: 'batch' },
+  { method: 'POST', path: '/v1/price-batch-status?batch={batchId}' },
+] as const)('a batch is polled as %o says', async (poll) => {
+  const wire = { vehicleData: { priceBatch: { poll } } }
+  await using desk = await openDesk(wire, wireSettings.parse(wire))
+
+  const { code, stdout } = await runInProcess([...submit, '--wait', '--every', '0.1'], desk)
+
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ results: [{ reference: 'S-1' }] })
 })
 
 test('without --wait the first answer is the result', async () => {

@@ -71,7 +71,7 @@ ${oneRooftop.replace('timezone', 'timeZone')}wire:
     9: rooftops[0].timeZone is not a setting (did you mean timezone?): mend its name or remove it.
     14: wire.appraisal.evaluation.Make is not a setting (did you mean make?): mend its name or remove it.
     15: wire.vehicleData.priceBatch.poll.prcentComplete is not a setting (did you mean percentComplete?): mend its name or remove it.
-    15: wire.vehicleData.priceBatch.poll.zzz is not a setting: remove it; known here are method, path, percentComplete, results, reference, retail, retailLow, retailHigh, wholesale, wholesaleLow, wholesaleHigh, currency, error."
+    15: wire.vehicleData.priceBatch.poll.zzz is not a setting: remove it; known here are method, path, batchId, percentComplete, results, reference, retail, retailLow, retailHigh, wholesale, wholesaleLow, wholesaleHigh, currency, error."
   `)
 })
 

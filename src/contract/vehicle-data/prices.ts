@@ -122,6 +122,7 @@ export const pollPriceBatch = operation({
   summary: 'How far a price batch is, and its prices when it is complete',
   source: '[V §3, §4 /v1/price-batch]',
   fields: { batchId: z.string().min(1).describe('from the answer of price-batch') },
+  names: ({ vehicleData: { priceBatch } }) => ({ batchId: priceBatch.poll.batchId }),
   statuses: { ...keyErrors, 404: 'batch not found' },
   example: { batchId: 'B-1' },
   read: readBatch,
