@@ -183,7 +183,7 @@ export const fileSchema = z.strictObject({
     port: whole(0, 65_535)
       .nullable()
       .default(null)
-      .describe('/healthz, /readyz and /metrics of worker, schedule and serve; null: serve alone'),
+      .describe('/healthz, /readyz and /metrics of worker, schedule and serve; null: no metrics'),
     perRooftop: flag
       .default(false)
       .describe('Metrics of every rooftop too: three series for each rooftop and stream'),

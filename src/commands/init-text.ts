@@ -161,7 +161,7 @@ serve:                       # permalinks over HTTP; let a TLS proxy stand befor
 const operationsSection = `
 operations:                  # /healthz, /readyz and /metrics (Prometheus) of worker, schedule and serve
   host: 127.0.0.1
-  port: null                 # null: serve answers them on its own port, and the others nowhere
+  port: null                 # null: no metrics; serve answers the first two on its own port
   perRooftop: false          # true: metrics of every rooftop too`
 
 const webhookSection = `

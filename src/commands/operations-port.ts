@@ -15,8 +15,6 @@ export function operationsOption(command: Command): Command {
 /** Health and metrics of a command that runs until it is stopped; they end when they are disposed. */
 export interface KeptOperations extends AsyncDisposable {
   readonly operations: Operations
-  /** Whether they have a port of their own. */
-  readonly hasPort: boolean
 }
 
 /** Opens the operations, and serves them on a port of their own where one is given. UsageError when it cannot be had. */
@@ -35,7 +33,6 @@ export async function openKeptOperations(
   }
   return {
     operations,
-    hasPort: server !== null,
     [Symbol.asyncDispose]: async () => {
       await server?.[Symbol.asyncDispose]()
       await operations[Symbol.asyncDispose]()

@@ -4,6 +4,7 @@ import { type Context, noProgress } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { LinkOpener } from '../links/opener.ts'
 import { serveLinks } from '../links/routes.ts'
+import type { Operations } from '../operations/operations.ts'
 import { serveOperations } from '../operations/routes.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { consumeHints } from '../webhook/consume.ts'
@@ -12,7 +13,7 @@ import { serveWebhooks } from '../webhook/receiver.ts'
 import { secretCheck } from '../webhook/secret.ts'
 import { wholeNumberOption } from './choose.ts'
 import type { CommandDefinition } from './command.ts'
-import { type KeptOperations, openKeptOperations, operationsOption } from './operations-port.ts'
+import { openKeptOperations, operationsOption } from './operations-port.ts'
 import { type Address, listen, openServer } from './server.ts'
 import type { Session } from './session.ts'
 
@@ -32,7 +33,8 @@ export const serve: CommandDefinition = {
     const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
     const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
     const context = await session.context({ progress: noProgress })
-    await using operations = await openKeptOperations(context, options)
+    await using kept = await openKeptOperations(context, options)
+    const { operations } = kept
     const { token } = config.links
     const server = await startServer(context, { host, port, token, operations })
     log.debug(`listening on ${server.url}`)
@@ -97,8 +99,8 @@ function requireParts({ config, log }: Session): void {
 export interface ServerOptions extends Address {
   /** null: no links. */
   readonly token: string | null
-  /** Health and metrics; metrics only where they have no port of their own. Left out: none. */
-  readonly operations?: KeptOperations
+  /** Health; metrics are served on the operations port alone. Left out: none. */
+  readonly operations?: Operations
 }
 
 /** A running server. */
@@ -114,8 +116,8 @@ export interface Server extends AsyncDisposable {
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
   const app = openServer(log)
-  const { token, operations: kept } = options
-  if (kept !== undefined) serveOperations(app, kept.operations, { metrics: !kept.hasPort })
+  const { token, operations } = options
+  if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
   const receives = await receiveWebhooks(context, app)
   const url = await listen(app, options)

@@ -20,6 +20,8 @@ export function openServer(log: Log): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
+    // A proxy on this host or in a private network names the client.
+    trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
     http: { headersTimeout: headTimeoutMs, connectionsCheckingInterval: 1_000 },
     frameworkErrors: (_error, _request, reply) => {
       const answer = reply as FastifyReply
@@ -31,7 +33,13 @@ export function openServer(log: Log): FastifyInstance {
     reply.headers(safeHeaders)
   })
   app.setNotFoundHandler((request, reply) => sendPage(request, reply, notFoundPage))
-  app.setErrorHandler(async (error, request, reply) => {
+  app.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+    const { statusCode = 500 } = error
+    // What the caller did wrong is neither our failure nor worth a line of the log.
+    if (statusCode < 500) {
+      reply.header('connection', 'close')
+      return await sendPage(request, reply, { ...notFoundPage, status: statusCode })
+    }
     log.error(`a request failed: ${messageOf(error)}`)
     return await sendPage(request, reply, brokenPage)
   })

@@ -35,6 +35,14 @@ export const refusedPage: Page = {
   headers: { 'www-authenticate': 'Bearer' },
 }
 
+export const tooManyPage: Page = {
+  status: 429,
+  name: 'too-many',
+  title: 'Too many links without a valid access token',
+  lines: ['Wait a minute, then open the link from your dashboard again.'],
+  headers: { 'retry-after': '60' },
+}
+
 export const notFoundPage: Page = {
   status: 404,
   name: 'not-found',

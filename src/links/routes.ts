@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
 import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from './link.ts'
 import type { LinkOpener } from './opener.ts'
-import { outcomePage, refusedPage } from './pages.ts'
+import { Refusals } from '../values/refusals.ts'
+import { outcomePage, refusedPage, tooManyPage } from './pages.ts'
 import { sendPage } from './reply.ts'
 import { tokenCheck, tokenOf } from './token.ts'
 
@@ -20,20 +21,27 @@ interface Click {
   Querystring: { token?: unknown; rooftop?: unknown }
 }
 
-/** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. One log line a click, without a secret. */
+/** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. One log line a click, without a secret; wrong
+ *  tokens are counted in one line now and then, and answered 429 beyond their limits. The right token always opens: else a
+ *  stranger behind the same proxy could shut everyone out. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
   const isRight = tokenCheck(token)
+  const refusals = new Refusals()
   // An id may hold a slash, which proxies like to decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
     const begun = performance.now()
-    const { params, query, headers } = request
+    const { params, query, headers, ip } = request
     const id = params['*']
     const kind = linkKinds.find((one) => one === params.kind) ?? null
     const tell = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
     if (!isRight(tokenOf(headers.authorization, query.token))) {
-      tell('refused')
-      return await sendPage(request, reply, refusedPage)
+      const isAnswered = refusals.isAnswered(ip)
+      const count = refusals.toLog()
+      if (count > 0) log.warn({ count }, 'links refused: no valid token')
+      if (isAnswered) return await sendPage(request, reply, refusedPage)
+      reply.header('connection', 'close')
+      return await sendPage(request, reply, tooManyPage)
     }
     const outcome = await open(links, kind, id, query.rooftop)
     const reason = 'reason' in outcome ? { reason: outcome.reason } : {}

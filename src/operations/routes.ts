@@ -3,7 +3,7 @@ import type { Operations } from './operations.ts'
 
 /**
  * `/healthz` answers as long as the process lives, `/readyz` 503 with a reason while it should get no work, `/metrics` in the
- * text format of Prometheus. `metrics` false leaves that out, for a server that strangers reach.
+ * text format of Prometheus. `metrics` false leaves that out, for the public port of `serve`.
  */
 export function serveOperations(
   app: FastifyInstance,

@@ -25,6 +25,9 @@ export interface InboxOptions {
   readonly debounceMs: number
 }
 
+/** A body is what `/geteval` answers [A §6]: an evaluation, or those of one vehicle. Each is a statement of one transaction. */
+export const evaluationLimit = 100
+
 /** Where deliveries wait. Nothing of a body is believed: it says which evaluation to read again. */
 export class Inbox {
   readonly #options: InboxOptions
@@ -33,13 +36,15 @@ export class Inbox {
     this.#options = options
   }
 
-  /** Keeps a delivery; resolves once it is committed. `duplicate`: all of it had arrived before, and is counted. */
-  async keep(arrival: Arrival): Promise<'new' | 'duplicate'> {
+  /** Keeps a delivery; resolves once it is committed. `duplicate`: all of it had arrived before, and is counted; `too many`:
+   *  it names more evaluations than `evaluationLimit`, and nothing of it is kept. */
+  async keep(arrival: Arrival): Promise<'new' | 'duplicate' | 'too many'> {
     const { context } = this.#options
+    const hints = readHints(arrival.body, arrival.event, context.config.wire.appraisal)
+    if (hints.length > evaluationLimit) return 'too many'
     const hash = keyedHash(this.#options.secret, arrival.bytes)
     const { clock } = context.appraisal
     const sourceNow = clock.measured ? clock.now() : await readSourceNow(context.db)
-    const hints = readHints(arrival.body, arrival.event, context.config.wire.appraisal)
     const added = await inTransaction(context.pool, async (tx) => {
       let count = 0
       for (const hint of hints)

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { Refusals } from '../values/refusals.ts'
 import { parseBody } from './body.ts'
 import { eventNamed } from './hint.ts'
-import type { Inbox } from './inbox.ts'
-import { Refusals } from './refusals.ts'
+import { evaluationLimit, type Inbox } from './inbox.ts'
 
 /** A body has at most so many bytes. */
 export const bodyLimit = 1024 * 1024
@@ -50,9 +50,10 @@ export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): v
 }
 
 const tooLarge = `a body has at most ${bodyLimit} bytes`
+const tooMany = `a body names at most ${evaluationLimit} evaluations`
 
 async function check(
-  { method, headers }: FastifyRequest,
+  { method, headers, ip }: FastifyRequest,
   reply: FastifyReply,
   { headerName, isRight, log }: ReceiverOptions,
   refusals: Refusals,
@@ -63,8 +64,8 @@ async function check(
   if (!isPlainJson(headers['content-type'], headers['content-encoding']))
     return reply.code(415).send({ error: 'webhooks are application/json, not compressed' })
   if (!isRight(headers[headerName.toLowerCase()])) {
-    const isAnswered = refusals.isAnswered()
-    const count = refusals.toTell()
+    const isAnswered = refusals.isAnswered(ip)
+    const count = refusals.toLog()
     if (count > 0) log.warn({ count }, `webhooks refused: no valid ${headerName}`)
     // The rest of its body is not waited for.
     reply.header('connection', 'close')
@@ -93,6 +94,7 @@ async function receive(
   const arrival = { event: eventNamed(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
   try {
     const kept = await withinPatience(inbox.keep(arrival))
+    if (kept === 'too many') return reply.code(413).send({ error: tooMany })
     return reply.send({ status: kept === 'new' ? 'accepted' : 'duplicate' })
   } catch (error) {
     // Never the error itself: it may quote the row.

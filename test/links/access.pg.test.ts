@@ -127,6 +127,47 @@ test('/health needs no token', async () => {
   })
 })
 
+test('a flood of wrong tokens is answered 429 and counted in one line; the right one opens all the same', async () => {
+  const { house: opened, id } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  const click = (path: string, from = '203.0.113.7') =>
+    server.click(path, { headers: { 'x-forwarded-for': from } })
+
+  const wrong = await Promise.all(
+    Array.from({ length: 300 }, (_, index) => click(`/links/ppsr_pdf/${id}?token=wrong${index}`)),
+  )
+  const right = await click(permalink('ppsr_pdf', id))
+
+  const answered = wrong.filter(({ status }) => status === 401)
+  const limited = wrong.find(({ status }) => status === 429)
+  expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([401, 429]))
+  expect(answered.length).toBeLessThanOrEqual(30)
+  expect(limited!.headers.get('retry-after')).toBe('60')
+  expect(right.status).toBe(302)
+  const lines = server.logged.filter((line) => line.includes('refused'))
+  expect(lines.length).toBeLessThan(5)
+  expect(server.logged.join()).not.toContain('wrong7')
+})
+
+test('what a caller sends wrongly is no failure of ours, and leaves no line', async () => {
+  const { house: opened } = await openOne()
+  await using house = opened
+  await using server = await serveHouse(house)
+  const post = (type: string, body: string) =>
+    server.click('/links/ppsr_pdf/1', { method: 'POST', headers: { 'content-type': type }, body })
+
+  const answers = [
+    await post('text/strange', 'x'),
+    await post('application/json', '{"broken'),
+    await post('application/json', JSON.stringify('x'.repeat(2 * 1024 * 1024))).catch(() => null),
+  ]
+
+  for (const answer of answers)
+    if (answer !== null) expect([400, 404, 413, 415]).toContain(answer.status)
+  expect(server.logged).toEqual([])
+})
+
 test('a click leaves one line with kind, outcome and time, and no line holds the token, a signature or a key', async () => {
   const { house: opened, id } = await openOne()
   await using house = opened
@@ -151,7 +192,6 @@ test('a click leaves one line with kind, outcome and time, and no line holds the
     expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'live', ms, id }),
     expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'live', ms, id }),
     expect.objectContaining({ kind: 'photo', outcome: 'live', ms, id: '501' }),
-    expect.objectContaining({ kind: null, outcome: 'refused', ms }),
     expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'unknown', ms }),
     expect.objectContaining({ kind: 'ppsr_pdf', outcome: 'unavailable', ms, id }),
   ])

@@ -39,7 +39,7 @@ for (const command of ['schedule', 'worker'])
     expect(seriesOf(metrics).get('forecourt_rooftops')).toBe(1)
   })
 
-test('serve answers for its health on its own port, and there for its metrics only while they have none', async () => {
+test('serve answers for its health on its own port, and for its metrics on the operations port alone', async () => {
   await using house = await openOffice()
   const serve = ['serve', '--port', '0', '--log-level', 'debug']
   const [open, apart] = [house.start(serve), house.start([...serve, '--operations-port', '0'])]
@@ -60,7 +60,7 @@ test('serve answers for its health on its own port, and there for its metrics on
   const ends = await Promise.all([open.ended, apart.ended])
 
   expect(answers).toEqual({
-    open: [200, 200, 200, 200],
+    open: [200, 200, 200, 404],
     apart: [200, 200, 200, 404],
     operations: [404, 200, 200, 200],
   })

@@ -121,6 +121,23 @@ test.each<
   expect(await inbox(receiver)).toEqual([])
 })
 
+test('a body with more evaluations than the limit is refused with the limit, and asks the warehouse nothing', async () => {
+  await using receiver = await open()
+  const ids = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ EvalID: index + 1 }))
+  await receiver.context.pool.query('alter table ops.webhook_delivery rename to away')
+
+  const flood = await receiver.post(ids(50_000))
+  const above = await receiver.post(ids(101))
+  await receiver.context.pool.query('alter table ops.away rename to webhook_delivery')
+  const most = await receiver.post(ids(100))
+  const same = await receiver.post(Array.from({ length: 50_000 }, () => ({ EvalID: 7 })))
+
+  expect([flood, above, most, same].map(({ status }) => status)).toEqual([413, 413, 200, 200])
+  expect(await flood.json()).toEqual({ error: 'a body names at most 100 evaluations' })
+  expect(await inbox(receiver)).toHaveLength(101)
+})
+
 test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('%s is a 405', async (method) => {
   await using receiver = await open()
   const answer = await fetch(`${receiver.url}/webhooks`, { method })
