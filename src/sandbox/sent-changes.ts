@@ -29,7 +29,7 @@ export function changesSent(sent: SentFields, changed: ChangedEvaluation): Evalu
   const { km, notes, condition, vin, price, finalprice, FinalPrice } = sent
   const amount = price ?? finalprice ?? FinalPrice
   return {
-    odometer: km,
+    ...(km === undefined ? {} : { odometer: km }),
     ...(notes === undefined ? {} : { notes }),
     ...(condition === undefined ? {} : { condition }),
     ...(vin === undefined ? {} : { vin: vin.trim().toUpperCase() }),

@@ -61,7 +61,7 @@ test.each([
   [['geteval', '--evalid', 'x', '--rooftop', 'rooftop-1'], '--evalid has to be a number'],
   [
     ['dcupdateeval', '--condition', '11'],
-    '--evalid is missing; --km is missing; --condition has to be at most 10',
+    '--evalid is missing; --condition has to be at most 10',
   ],
   [['nothing'], 'Unknown command \'nothing\': see "forecourt api --help"'],
   [['geteval', '--evalId', '1'], 'see "forecourt api geteval --help"'],

@@ -59,9 +59,10 @@ export const updateEvaluationRows = [
       status: 400,
     },
     {
-      says: '`km`: required also by a later call (reading: the field table, not "any" of §3)',
-      send: post(path, { evalid: evals.done }),
-      status: 400,
+      says: '`km`: needed the first time alone: a later call without it leaves it as it is [A §3]',
+      send: post(path, { evalid: evals.done, notes: 'Later' }),
+      status: 200,
+      body: { Notes: 'Later', Odometer: number },
     },
     { says: '`km`: integer', send: update({ km: 12.5 }), status: 400 },
     ...typed.map(([name, value]) => ({

@@ -160,6 +160,12 @@ export const uploadRows = [
       status: 201,
       check: ({ body }) => expect(listAt(body, 'CarPics')).toHaveLength(2),
     },
+    {
+      says: '`hero: 0` is set too: several files with it are a 400 (reading: "neither is set")',
+      send: upload({ ...done, hero: '0' }, [jpeg, png]),
+      status: 400,
+      body: failure,
+    },
     ...['order', 'hero', 'firstPic'].map((name) => ({
       says: `several files with \`${name}\`: 400`,
       send: upload({ ...bare, [name]: '1' }, [jpeg, png], two),

@@ -257,6 +257,18 @@ test.each([
   expect(await listIds(sandbox)).toEqual([])
 })
 
+test('a later call without km leaves the odometer as it is', async () => {
+  await using sandbox = await start()
+  await update(sandbox, { km: 51_000 })
+
+  const { status, json } = await update(sandbox, { price: 9000 })
+
+  expect([status, json]).toEqual([
+    200,
+    expect.objectContaining({ Odometer: 51_000, FinalPrice: 9000 }),
+  ])
+})
+
 test.each([
   [{}, 'km'],
   [{ km: 1.5 }, 'km'],

@@ -64,7 +64,7 @@ export const updateEvaluation = operation({
   source: '[A §4 /dcupdateeval]',
   fields: {
     evalid,
-    km: z.int().min(0).describe('odometer; needed the first time'),
+    km: z.int().min(0).optional().describe('odometer; needed the first time, which completes it'),
     notes: text.optional().describe('notes on the evaluation'),
     condition: z.int().min(0).max(10).optional().describe('0 unroadworthy to 10 showroom'),
     vin: text.optional().describe('another VIN than it was begun with'),

@@ -15,6 +15,8 @@ export const evaluationUpdate = serve(updateEvaluation, (call) => {
   const { evalid } = fields
   const evaluation = writableEvaluation(call, evalid)
   const completes = !isCompleted(evaluation, now)
+  if (completes && fields.km === undefined)
+    throw new Refusal(400, 'km: is missing: the call that completes an evaluation needs it')
   const before = fieldsAt(evaluation, now)
   const { currency, groupId } = world.rooftop(evaluation.rooftopUid)!
   const userId = salespersonAfter(call, before, completes)
