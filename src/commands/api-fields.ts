@@ -3,7 +3,13 @@ import type { Command } from 'commander'
 import type { z } from 'zod'
 import { issueText } from '../contract/issue-text.ts'
 import type { Operation } from '../contract/operation.ts'
-import { choicesOf, fromText, kindOf, type TextKind } from '../contract/text-fields.ts'
+import {
+  choicesOf,
+  fromText,
+  holdsObjects,
+  kindOf,
+  type TextKind,
+} from '../contract/text-fields.ts'
 import { messageOf, UsageError } from '../errors.ts'
 
 // The fields of an operation as flags of the command line, made from its schema.
@@ -44,13 +50,16 @@ export function fieldsFromFlags(
   throw new UsageError(`${issues.join('; ')}: see "forecourt api ${name} --help".`)
 }
 
-/** A list or an object may stand in a file. */
+/** A list or an object may be in a file. */
 function ownText(flag: string, field: z.core.$ZodType, text: string): string {
   const kind = kindOf(field)
-  if (!text.startsWith('@') || (kind !== 'list' && kind !== 'object')) return text
-  const found = readOrRefuse(flag, text)
-  // A list may be as short as 1,2,3; whatever else is in a file is JSON.
-  if (kind === 'object' || /^\s*[[{"]/.test(found)) requireJsonOf(kind, `--${flag} ${text}`, found)
+  if (kind !== 'list' && kind !== 'object') return text
+  const isFile = text.startsWith('@')
+  const found = isFile ? readOrRefuse(flag, text) : text
+  // A list of ids may be as short as 1,2,3, in a file also one a line.
+  const isPlain = kind === 'list' && !holdsObjects(field) && !/^\s*[[{"]/.test(found)
+  if (isPlain) return isFile ? found.split(/[\s,]+/).join(',') : found
+  requireJsonOf(kind, { place: isFile ? `--${flag} ${text}` : `--${flag}`, field }, found)
   return found
 }
 
@@ -62,16 +71,28 @@ function readOrRefuse(flag: string, text: string): string {
   }
 }
 
-function requireJsonOf(kind: 'list' | 'object', place: string, text: string): void {
+/** UsageError that says what is wanted; nothing of the text, which may name a customer. */
+function requireJsonOf(
+  kind: 'list' | 'object',
+  { place, field }: { readonly place: string; readonly field: z.core.$ZodType },
+  text: string,
+): void {
+  const wanted = kind === 'list' ? 'a JSON list' : 'a JSON object, e.g. {"name": "value"}'
+  const what = `${wanted} is wanted (${descriptionOf(field)})`
   let found: unknown
   try {
     found = JSON.parse(text)
   } catch (cause) {
-    throw new UsageError(`${place} is not JSON: ${messageOf(cause)}.`, { cause })
+    throw new UsageError(`${place} is not JSON: ${what}.`, { cause })
   }
-  const isFitting = kind === 'list' ? Array.isArray(found) : !Array.isArray(found)
+  const isFitting =
+    kind === 'list'
+      ? Array.isArray(found)
+      : typeof found === 'object' && found !== null && !Array.isArray(found)
   if (!isFitting)
-    throw new UsageError(`${place} does not hold ${kind === 'list' ? 'a list' : 'an object'}.`)
+    throw new UsageError(
+      `${place} does not hold ${kind === 'list' ? 'a list' : 'an object'}: ${what}.`,
+    )
 }
 
 function describeIssue(issue: z.core.$ZodIssue, flags: Readonly<Record<string, unknown>>): string {

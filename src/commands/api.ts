@@ -92,6 +92,11 @@ async function runOperation(
   const every = everyOf(options)
   const waiting = options['wait'] === true ? { every } : null
   const rooftop = rooftopFor(session, operation, options)
+  const problem = operation.problem(fields, files.length)
+  if (problem !== null)
+    throw new UsageError(
+      `${operation.name} ${problem}: see "forecourt api ${operation.name} --help".`,
+    )
   requireYes(operation, options)
   requireApiKey(session, operation)
   const naturalKey = subjectOf(fields)

@@ -77,6 +77,8 @@ export interface Operation<
   /** Document and section, e.g. `[A §4]`. */
   readonly source: string
   readonly fields: z.ZodObject<S>
+  /** What is missing or does not go together by the document, so that the call could only be refused; null: nothing. */
+  readonly problem: (fields: FieldValues, fileCount: number) => string | null
   readonly file: FileField | null
   /** Whether a success may come without a body: nothing of it is shown. */
   readonly mayBeEmpty: boolean
@@ -128,6 +130,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     service: 'appraisal',
     repeatable: draft.effect === 'read',
     timeoutSeconds: null,
+    problem: () => null,
     file: null,
     mayBeEmpty: false,
     status: 200,
@@ -165,6 +168,13 @@ export function receivedFields(
   const rest = fromWire(Object.fromEntries(body), wire)
   const placed = fromText(fields, { ...sent.path, ...Object.fromEntries(inQuery) })
   return { ...(encoding === 'json' ? rest : fromText(fields, rest)), ...placed }
+}
+
+/** The problem of a call that gives none of these fields. */
+export function needsOneOf(...names: readonly string[]): Operation['problem'] {
+  const flags = names.map((name) => `--${name}`)
+  return (fields) =>
+    names.some((name) => fields[name] !== undefined) ? null : `needs ${flags.join(' or ')}`
 }
 
 /** The answer as it came, where nothing of its shape is documented. */

@@ -34,6 +34,16 @@ export function kindOf(field: z.core.$ZodType): TextKind {
   }
 }
 
+/** Whether the items of a list are objects, which only JSON can write. */
+export function holdsObjects(field: z.core.$ZodType): boolean {
+  const { element, innerType } = field._zod.def as {
+    element?: z.core.$ZodType
+    innerType?: z.core.$ZodType
+  }
+  if (element !== undefined) return kindOf(element) === 'object'
+  return innerType !== undefined && holdsObjects(innerType)
+}
+
 /** The values that a field may have, where it has a few; else null. */
 export function choicesOf(field: z.core.$ZodType): readonly string[] | null {
   const def = field._zod.def as unknown as Record<string, unknown>

@@ -59,9 +59,20 @@ test.each([
   [['geteval', '--evalid', '1'], 'geteval needs --rooftop <uid>, one of: rooftop-1 (Rooftop One)'],
   [['geteval', '--evalid', '1', '--rooftop', 'x'], '--rooftop x is not in the config'],
   [['geteval', '--evalid', 'x', '--rooftop', 'rooftop-1'], '--evalid has to be a number'],
+  [['dcupdateeval', '--condition', '11'], '--evalid is missing; --condition has to be at most 10'],
+  [['gccfactoryvinext'], 'gccfactoryvinext needs --vin, or --file with an image of the VIN'],
+  [['gccpriceguide', '--km', '9000'], 'gccpriceguide needs --adcode or --vin'],
+  [['prediction', '--reasoning', '--yes'], 'prediction needs --adcode or --vin'],
   [
-    ['dcupdateeval', '--condition', '11'],
-    '--evalid is missing; --condition has to be at most 10',
+    ['geteval', '--state', 'NSW', '--rooftop', 'rooftop-1'],
+    'geteval needs --evalid or --vin or --reg or --registration',
+  ],
+  [
+    [
+      ...['imageupload', '--evalid', '1', '--rooftop', 'rooftop-1', '--hero', '0', '--yes'],
+      ...['--file', import.meta.filename, '--file', import.meta.filename],
+    ],
+    'imageupload takes several files only without --order, --hero and --firstPic',
   ],
   [['nothing'], 'Unknown command \'nothing\': see "forecourt api --help"'],
   [['geteval', '--evalId', '1'], 'see "forecourt api geteval --help"'],
@@ -90,6 +101,54 @@ test.each([
   expect(stderr).toContain(said)
   expect(sandbox.requests.count()).toBe(before)
 })
+
+test.each([
+  [
+    'price-batch',
+    '--vehicles',
+    'reference,vin\nS-1,Pat Example',
+    'is not JSON: a JSON list is wanted (JSON: [{ reference',
+  ],
+  [
+    'price-batch',
+    '--vehicles',
+    '{"reference":"S-1"}',
+    'does not hold a list: a JSON list is wanted',
+  ],
+  [
+    'dcupdateeval',
+    '--customFields',
+    'Pat Example',
+    'is not JSON: a JSON object, e.g. {"name": "value"} is wanted',
+  ],
+  ['dcupdateeval', '--customFields', '["Lane"]', 'does not hold an object: a JSON object'],
+])(
+  '%s %s from a file with other text says what is wanted, and quotes nothing',
+  async (name, flag, text, said) => {
+    const file = join(folder.path, 'given.txt')
+    await writeFile(file, text)
+
+    const { code, stderr } = await run('api', name, flag, `@${file}`)
+
+    expect(code).toBe(2)
+    expect(stderr).toContain(`${flag} @${file} ${said}`)
+    expect(stderr).not.toContain('Pat')
+  },
+)
+
+test.each(['13,11,12', '13\n11\n12\n', '13, 11,\r\n12', '[13, 11, 12]'])(
+  'a list of ids in a file may be %j',
+  async (text) => {
+    const file = join(folder.path, 'ids.txt')
+    await writeFile(file, text)
+
+    const args = ['imageorder', '--evalid', '9', '--ids', `@${file}`, '--rooftop', 'rooftop-1']
+    await run('api', ...args, '--yes')
+
+    const asked = sandbox.requests.entries().findLast(({ path }) => path === '/imageorder')
+    expect(asked!.body).toEqual({ evalid: 9, ids: [13, 11, 12] })
+  },
+)
 
 test('an error of the service is exit 1, with the status, its words and what the document says', async () => {
   const { code, stdout, stderr } = await run(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evalid, dealerIds, state, unixSeconds } from '../fields.ts'
-import { asReceived, operation, shaped } from '../operation.ts'
+import { asReceived, needsOneOf, operation, shaped } from '../operation.ts'
 import { evaluation, user as userShape } from './shapes.ts'
 
 // Reading evaluations and users [A §4].
@@ -19,6 +19,7 @@ export const getEvaluation = operation({
     state: state.optional(),
     user: z.string().min(1).optional().describe('user id or email to read on behalf of'),
   },
+  problem: needsOneOf('evalid', 'vin', 'reg', 'registration'),
   statuses: {
     400: 'evaluation not found, or user required and omitted',
     403: 'forbidden or invalid key',

@@ -26,6 +26,10 @@ export const uploadImage = operation({
     hero: pin.optional().describe('1 pins this photo as the hero'),
     firstPic: pin.optional().describe('alias of hero'),
   },
+  problem: ({ order, hero, firstPic }, fileCount) =>
+    fileCount > 1 && [order, hero, firstPic].some((one) => one !== undefined)
+      ? 'takes several files only without --order, --hero and --firstPic'
+      : null,
   file: {
     name: () => 'file',
     required: true,

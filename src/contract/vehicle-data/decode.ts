@@ -30,6 +30,8 @@ export const decodeGcc = operation({
   summary: 'Factory build of a GCC vehicle, by VIN or by an image of the VIN',
   source: '[V §4 /v1/gccfactoryvinext]',
   fields: { vin: vin17.optional() },
+  problem: ({ vin }, fileCount) =>
+    vin === undefined && fileCount === 0 ? 'needs --vin, or --file with an image of the VIN' : null,
   file: {
     name: ({ vehicleData }) => vehicleData.gccDecode.image,
     required: false,

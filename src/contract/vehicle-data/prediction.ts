@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, MissingAnswer, operation } from '../operation.ts'
+import { type Follow, MissingAnswer, needsOneOf, operation } from '../operation.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { numberAt, textAt } from './reading.ts'
@@ -47,6 +47,7 @@ export const predictPrice = operation({
     predictDate: z.iso.date().optional().describe('YYYY-MM-DD, past dates are allowed'),
     reasoning: z.boolean().optional().describe('dealer and customer insights'),
   },
+  problem: needsOneOf('adcode', 'vin'),
   names: ({ vehicleData: { prediction } }) => ({
     adcode: prediction.adcode,
     vin: prediction.vin,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, MissingAnswer, operation, shaped, unnamed } from '../operation.ts'
+import { type Follow, MissingAnswer, needsOneOf, operation, shaped, unnamed } from '../operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { listAt, numberAt, textAt } from './reading.ts'
 
@@ -36,6 +36,7 @@ export const getPriceGuide = operation({
     saleMonth: z.int().min(1).max(12).optional().describe('with saleYear, up to five years back'),
     saleYear: z.int().min(1990).max(2100).optional(),
   },
+  problem: needsOneOf('adcode', 'vin'),
   names: ({ vehicleData: { priceGuide } }) => ({
     vin: priceGuide.vin,
     gccSpec: priceGuide.gccSpec,
