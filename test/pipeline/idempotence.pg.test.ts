@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
 import { type House, openHouse } from '../support/nights.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 600, days: 9 }
@@ -35,6 +36,20 @@ test('a second night on which nothing has happened rewrites nothing', async () =
 
   expect(await snapshot(house)).toEqual(before)
   console.log(`a second night: ${wal} bytes of WAL`)
+})
+
+test('a second sync a minute later, of every stream, writes no row, in Australia, the US and the GCC', async () => {
+  await using house = await openHouse({ sandbox: world, streams: allStreams })
+  const regions = new Set(house.config.rooftops.map(({ region }) => region))
+  const first = await house.night()
+  const before = await snapshot(house)
+
+  const second = await house.nightAfter(1 / 1440)
+
+  expect([...regions].sort()).toEqual(['AU', 'GCC', 'US'])
+  expect(first.streams['vehicle-checks']!.inserted).toBeGreaterThan(0)
+  expect(second.streams['vehicle-checks']).toMatchObject({ requests: 0 })
+  expect(await snapshot(house)).toEqual(before)
 })
 
 /** Every row's place and writer, and the counters of its table: a row that was written again differs in all of them. */

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { Tables } from '../../db/tables.ts'
 import { pastOperations } from './past-checks.ts'
 
@@ -47,4 +48,33 @@ export async function makeDue(
     on conflict (rooftop_id, stream, eval_id, ask) do update set next_due_at = excluded.next_due_at`.execute(
     db,
   )
+}
+
+/** A night that begins up to an hour earlier than the last one finds its watches due again. */
+const watchHours = 23
+
+/**
+ * A listing of PPSR searches counts as a check of their watches: these are due again as if `/ppsrwatch` had been asked in the
+ * same run, whichever evaluation of the vehicle asks. A vehicle without a running watch gets no row.
+ */
+export async function countAsWatchCheck(
+  db: Kysely<Tables>,
+  groupId: number,
+  vins: readonly string[],
+  runId: number,
+): Promise<void> {
+  if (vins.length === 0) return
+  await sql`
+    insert into ops.enrichment_state as old
+      (rooftop_id, stream, eval_id, ask, next_due_at, last_asked_at, outcome)
+    select rooftop_id, ${vehicleChecksName}, eval_id, ${watchPpsr.name},
+      run.source_started_at + make_interval(hours => ${watchHours}), '-infinity'::timestamptz, 'answered'
+    from core.evaluation as known join ops.run as run on run.run_id = ${runId}
+    where known.group_id = ${groupId} and vehicle_vin = any(${[...vins]}::text[]) and known.gone_at is null and exists (
+      select from core.vehicle_check as search left join core.ref_watch_status using (watch_status)
+      where search.group_id = known.group_id and search.vin = known.vehicle_vin and check_kind = 'ppsr'
+        and search.gone_at is null and not coalesce(is_terminal, false) and watch_ends_at > run.source_started_at)
+    order by rooftop_id, eval_id
+    on conflict (rooftop_id, stream, eval_id, ask) do update
+      set next_due_at = greatest(old.next_due_at, excluded.next_due_at)`.execute(db)
 }

@@ -6,7 +6,7 @@ import type { Loaded } from '../record.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { fillCounts } from './certificate-counts.ts'
 import { askedPast } from './due.ts'
-import { followMoves, makeDue } from './follow-moves.ts'
+import { countAsWatchCheck, followMoves, makeDue } from './follow-moves.ts'
 import { loadPastChecks } from './load-past.ts'
 import type { PastAnswer } from './past-answer.ts'
 import type { CheckKind, PastCheck } from './past-checks.ts'
@@ -66,6 +66,12 @@ export async function loadAnswers(
     results.set(keyOf(answer), pastResult(answer, listed[index]!))
   for (const [index, answer] of watches.entries())
     results.set(keyOf(answer), watchResult(watched[index]!))
+  await countAsWatchCheck(
+    db,
+    rooftop.groupId,
+    listings.filter(({ ask }) => ask === askedPast.ppsr).map(({ vin }) => vin),
+    runId,
+  )
   const unlisted = watches.filter((_, index) => watched[index]!.needsList)
   await makeDue(
     db,
