@@ -1469,6 +1469,22 @@ core.stock_unit_change table
   CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)
   -- What each import did to which unit: the change report, kept.
 
+core.stream_at_work view
+  rooftop_id integer
+  stream character varying(40)
+  held tstzmultirange
+  as
+   SELECT rooftop_id,
+      stream,
+      range_agg(tstzrange(lower, GREATEST(lower, upper))) FILTER (WHERE (arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text])) AS held
+     FROM ops.run run
+       JOIN ops.run_stream part USING (run_id)
+       CROSS JOIN LATERAL ( SELECT to_timestamp(((arguments ->> 'from'::text)::bigint)::double precision) AS lower,
+              COALESCE(to_timestamp(((arguments ->> 'until'::text)::bigint)::double precision), source_started_at) AS upper) span
+    WHERE status::text = 'running'::text AND heartbeat_at > (now() - '00:01:00'::interval) AND (status::text = ANY (ARRAY['waiting'::character varying, 'running'::character varying]::text[])) AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+    GROUP BY rooftop_id, stream;
+  -- Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.
+
 core.stream_standing view
   rooftop_id integer
   stream character varying(40)
@@ -1482,6 +1498,8 @@ core.stream_standing view
   unprovable bigint
   quarantined integer
   vanished integer
+  is_at_work boolean
+  read_to timestamp with time zone
   as
    SELECT rooftop_id,
       stream::character varying(40) AS stream,
@@ -1494,27 +1512,31 @@ core.stream_standing view
       open_gaps,
       unprovable,
       quarantined,
-      vanished
+      vanished,
+      rooftop_id IS NOT NULL AS is_at_work,
+      source_started_at AS read_to
      FROM core.rooftop r
        CROSS JOIN ( VALUES ('users'::text,false), ('evaluations'::text,true), ('pricing'::text,false), ('vehicle-checks'::text,false), ('stock-prices'::text,false)) s(stream, is_windowed)
+       LEFT JOIN core.stream_at_work work ON rooftop_id = rooftop_id AND stream::text = stream
        LEFT JOIN LATERAL ( SELECT status,
               error,
               finished_at,
               source_started_at - started_at AS clock_offset
              FROM ops.run_stream part
                JOIN ops.run run USING (run_id)
-            WHERE rooftop_id = rooftop_id AND stream::text = stream AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND finished_at IS NOT NULL AND (((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'reprice'::text])) OR is_windowed AND (arguments ->> 'mode'::text) = 'backfill'::text)
             ORDER BY run_id DESC
            LIMIT 1) l ON true
-       LEFT JOIN LATERAL ( SELECT finished_at
+       LEFT JOIN LATERAL ( SELECT finished_at,
+              source_started_at
              FROM ops.run_stream part
                JOIN ops.run run USING (run_id)
-            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND (((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'reprice'::text])) OR is_windowed AND (arguments ->> 'mode'::text) = 'backfill'::text)
             ORDER BY run_id DESC
            LIMIT 1) g ON true
        LEFT JOIN LATERAL ( SELECT unprovable,
               ( SELECT count(*)::integer AS count
-                     FROM unnest(wanted - listed) unnest(unnest)) AS open_gaps,
+                     FROM unnest(wanted - listed - COALESCE(held, '{}'::tstzmultirange)) unnest(unnest)) AS open_gaps,
               ( SELECT range
                      FROM unnest(listed) range(range)
                     WHERE range @> start) AS range
@@ -1540,7 +1562,7 @@ core.stream_standing view
        CROSS JOIN LATERAL ( SELECT count(*)::integer AS vanished
              FROM ops.vanished
             WHERE rooftop_id = rooftop_id AND stream::text = stream) v;
-  -- How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed), and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.
+  -- How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed) with the source's time of its beginning (read_to), whether a living run is at work on it, and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.
 
 core.user_price table
   rooftop_id integer not null
@@ -1956,8 +1978,9 @@ ops.run table
   host character varying(120)
   process_id integer
   lane character varying(10) not null default 'foreground'::character varying -- Whose turn comes first where several runs want the same rooftop and stream: event, then foreground, then background
-  is_detached boolean not null default false -- No process waits for it: any worker does its work, and it is alive while its status is running
+  is_detached boolean not null default false -- No process waits for it: any worker does its work, and keeps its heartbeat
   resumes bigint -- The paused, stopped or killed run that this one goes on with
+  heartbeat_at timestamp with time zone not null default now() -- When a process was last at work for the run; older than a minute while status is running: nobody is
   constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)

@@ -27,7 +27,7 @@ from (
     n.newest_completed_at,
     nullif(concat_ws('; ',
       case when e.last_status is null then 'evaluations were never loaded' end,
-      case when e.last_status is not null and coalesce(e.last_good_run_at < now() - interval '26 hours', true) then 'no good run of evaluations within 26 hours' end,
+      case when e.last_status is not null and not e.is_at_work and coalesce(e.last_good_run_at < now() - interval '26 hours', true) then 'no good run of evaluations within 26 hours' end,
       case when f.streams_failing > 0 then 'failed at the last attempt: ' || f.names end,
       case when e.open_gaps > 0 then e.open_gaps || ' gaps in what was listed' end,
       case when e.unprovable > 0 then e.unprovable || ' windows that cannot be proved complete' end,
@@ -61,10 +61,10 @@ comment on column mart.rpt_15_data_freshness.rooftop_name is 'Name of the roofto
 comment on column mart.rpt_15_data_freshness.last_good_run_at is 'End of the last good run of evaluations; good: all but what is in quarantine landed | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.rpt_15_data_freshness.covered_to is 'Up to where the source was listed without a gap from the start of the newest sync, by its clock; null: not at all | unit: instant in UTC | source: ops.coverage, ops.window_certificate';
 comment on column mart.rpt_15_data_freshness.hours_behind is 'Hours from covered_to to now by the clock of the source | unit: hours | source: covered_to, ops.run.source_started_at';
-comment on column mart.rpt_15_data_freshness.open_gaps is 'Ranges of time that were asked for and never listed | unit: count | source: ops.coverage.wanted, ops.window_certificate';
+comment on column mart.rpt_15_data_freshness.open_gaps is 'Ranges of time that were asked for and never listed, but for what a living run is at work on | unit: count | source: ops.coverage.wanted, ops.window_certificate';
 comment on column mart.rpt_15_data_freshness.quarantined is 'Records of all streams that did not fit and wait in quarantine | unit: count | source: ops.quarantine';
 comment on column mart.rpt_15_data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.rpt_15_data_freshness.streams_failing is 'Streams whose last attempt failed or was parked | unit: count | source: ops.run_stream.status';
 comment on column mart.rpt_15_data_freshness.newest_completed_at is 'Newest completion of an evaluation | unit: instant in UTC | source: core.evaluation.completed_at';
-comment on column mart.rpt_15_data_freshness.may_trust is 'A good run within 26 hours, no gap, nothing that cannot be proved, nothing in quarantine, no stream failing | unit: flag | source: reason';
+comment on column mart.rpt_15_data_freshness.may_trust is 'A good run within 26 hours or one at work, no gap, nothing that cannot be proved, nothing in quarantine, no stream failing | unit: flag | source: reason';
 comment on column mart.rpt_15_data_freshness.reason is 'Why not; null where may_trust | unit: text | source: the columns before';

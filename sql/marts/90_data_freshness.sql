@@ -7,15 +7,15 @@ select
   (case
     when s.last_status is null then 'never'
     when s.last_status in ('failed', 'parked') then 'failed'
-    when coalesce(s.last_good_run_at < now() - interval '26 hours', true) then 'late'
+    when not s.is_at_work and coalesce(s.last_good_run_at < now() - interval '26 hours', true) then 'late'
     when s.last_error is not null or s.quarantined > 0 or s.open_gaps > 0 or s.unprovable > 0 then 'partial'
     else 'ok'
   end)::varchar(12) as status,
   s.last_good_run_at,
   s.last_attempt_at,
   s.last_status as last_attempt_status,
-  (case when s.stream = 'evaluations' then upper(s.covered) else s.last_good_run_at end) as covered_to,
-  (extract(epoch from now() - (case when s.stream = 'evaluations' then upper(s.covered) - s.clock_offset else s.last_good_run_at end)) / 3600)::numeric(12,2) as hours_behind,
+  (case when s.stream = 'evaluations' then upper(s.covered) else s.read_to end) as covered_to,
+  (extract(epoch from now() - ((case when s.stream = 'evaluations' then upper(s.covered) else s.read_to end) - s.clock_offset)) / 3600)::numeric(12,2) as hours_behind,
   s.open_gaps,
   s.quarantined,
   s.vanished,
@@ -48,13 +48,13 @@ comment on view mart.data_freshness is 'How fresh and how complete each stream o
 comment on column mart.data_freshness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As "forecourt status" has it, but for what only a look at every row can tell: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours), never | unit: text | source: the columns after';
+comment on column mart.data_freshness.status is 'As "forecourt status" has it, but for what only a look at every row can tell: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and none at work), never | unit: text | source: the columns after';
 comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: all but what is in quarantine landed | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
 comment on column mart.data_freshness.last_attempt_status is 'How it ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';
-comment on column mart.data_freshness.covered_to is 'Of evaluations: up to where they were listed without a gap from the start of the newest sync, by the clock of the source. Of others: last_good_run_at | unit: instant in UTC | source: ops.coverage, ops.window_certificate';
+comment on column mart.data_freshness.covered_to is 'Of evaluations: up to where they were listed without a gap from the start of the newest sync, by the clock of the source. Of others: when their last good run began, by the same clock | unit: instant in UTC | source: ops.coverage, ops.window_certificate, ops.run.source_started_at';
 comment on column mart.data_freshness.hours_behind is 'Hours from covered_to to now by the clock of the source | unit: hours | source: covered_to, ops.run.source_started_at';
-comment on column mart.data_freshness.open_gaps is 'Ranges of time that were asked for and never listed; null of streams that list no ranges | unit: count | source: ops.coverage.wanted, ops.window_certificate';
+comment on column mart.data_freshness.open_gaps is 'Ranges of time that were asked for and never listed, but for what a living run is at work on; null of streams that list no ranges | unit: count | source: ops.coverage.wanted, ops.window_certificate';
 comment on column mart.data_freshness.quarantined is 'Records that did not fit and wait in quarantine | unit: count | source: ops.quarantine';
 comment on column mart.data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.data_freshness.late_completions_expected is 'Evaluations of the last 60 days still to be completed: over those created in the 180 days before them (R; from 30 days on), the sum of min(create to complete, 60 days) / length of R | unit: count | source: core.evaluation.created_at, completed_at';

@@ -408,6 +408,13 @@ export interface CoreStockUnitChangeTable {
   changes: unknown
 }
 
+/** core.stream_at_work */
+export interface CoreStreamAtWorkTable {
+  rooftop_id: number | null
+  stream: string | null
+  held: string | null
+}
+
 /** core.stream_standing */
 export interface CoreStreamStandingTable {
   rooftop_id: number | null
@@ -422,6 +429,8 @@ export interface CoreStreamStandingTable {
   unprovable: number | null
   quarantined: number | null
   vanished: number | null
+  is_at_work: boolean | null
+  read_to: Date | null
 }
 
 /** core.user_price */
@@ -705,6 +714,7 @@ export interface OpsRunTable {
   lane: Generated<string>
   is_detached: Generated<boolean>
   resumes: number | null
+  heartbeat_at: Generated<Date>
 }
 
 /** ops.run_pace */
@@ -961,6 +971,7 @@ export interface Tables {
   'core.stock_price_observation': CoreStockPriceObservationTable
   'core.stock_unit': CoreStockUnitTable
   'core.stock_unit_change': CoreStockUnitChangeTable
+  'core.stream_at_work': CoreStreamAtWorkTable
   'core.stream_standing': CoreStreamStandingTable
   'core.user_price': CoreUserPriceTable
   'core.vehicle_check': CoreVehicleCheckTable
@@ -1373,6 +1384,11 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'change', type: 'character varying(12)' },
     { name: 'changes', type: 'jsonb' },
   ],
+  'core.stream_at_work': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'held', type: 'tstzmultirange' },
+  ],
   'core.stream_standing': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stream', type: 'character varying(40)' },
@@ -1386,6 +1402,8 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'unprovable', type: 'bigint' },
     { name: 'quarantined', type: 'integer' },
     { name: 'vanished', type: 'integer' },
+    { name: 'is_at_work', type: 'boolean' },
+    { name: 'read_to', type: 'timestamp with time zone' },
   ],
   'core.user_price': [
     { name: 'rooftop_id', type: 'integer' },
@@ -1621,6 +1639,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'lane', type: 'character varying(10)' },
     { name: 'is_detached', type: 'boolean' },
     { name: 'resumes', type: 'bigint' },
+    { name: 'heartbeat_at', type: 'timestamp with time zone' },
   ],
   'ops.run_pace': [
     { name: 'run_id', type: 'bigint' },

@@ -53,7 +53,7 @@ export const gauges = {
     labels: stream,
   },
   forecourt_stream_late_rooftops: {
-    help: 'Rooftops without a good run within 26 hours, those that never had one included',
+    help: 'Rooftops without a good run within 26 hours and none at work, those that never had one included',
     labels: stream,
   },
   forecourt_stream_never_run_rooftops: {

@@ -12,6 +12,8 @@ interface Standing {
   readonly stream: string
   readonly lag: number | null
   readonly goodAge: number | null
+  /** A living run is: it is not late. */
+  readonly isAtWork: boolean
   readonly gaps: number
   readonly unprovable: number
 }
@@ -48,7 +50,8 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
 function streamSums(stream: string, own: readonly Standing[]): Sample[] {
   const ages = own.flatMap(({ goodAge }) => goodAge ?? [])
   const lags = own.flatMap(({ lag }) => lag ?? [])
-  const fresh = ages.filter((age) => age <= freshWithinHours * 3600).length
+  const isFresh = ({ goodAge, isAtWork }: Standing) =>
+    isAtWork || (goodAge !== null && goodAge <= freshWithinHours * 3600)
   const count = (gauge: GaugeName, value: number): Sample => ({ gauge, labels: { stream }, value })
   const greatest = (gauge: GaugeName, values: readonly number[]) =>
     values.length === 0
@@ -62,7 +65,7 @@ function streamSums(stream: string, own: readonly Standing[]): Sample[] {
   return [
     ...greatest('forecourt_stream_lag_max_seconds', lags),
     ...greatest('forecourt_stream_last_good_run_age_max_seconds', ages),
-    count('forecourt_stream_late_rooftops', own.length - fresh),
+    count('forecourt_stream_late_rooftops', own.filter((one) => !isFresh(one)).length),
     count('forecourt_stream_never_run_rooftops', own.length - ages.length),
     count('forecourt_coverage_gaps', sum(own, 'gaps')),
     count('forecourt_coverage_gap_rooftops', own.filter(({ gaps }) => gaps > 0).length),
@@ -96,17 +99,20 @@ async function readStandings(db: Db, { rooftops, sync }: Config): Promise<Standi
         else now() - good.at
       end)::float8 as lag,
       extract(epoch from now() - good.at)::float8 as "goodAge",
+      work.stream is not null as "isAtWork",
       coalesce(gap.count, 0)::int as gaps,
       coalesce(fresh.unprovable, 0)::int as unprovable
     from unnest(${uids}::text[]) as uid
     cross join unnest(${names}::text[], ${windowed}::boolean[]) as known (stream, is_windowed)
     left join core.rooftop on rooftop_uid = uid
+    left join core.stream_at_work as work on work.rooftop_id = rooftop.rooftop_id and work.stream = known.stream
     left join lateral (
       select part.finished_at as at
       from ops.run_stream as part
       join ops.run using (run_id)
       where part.rooftop_id = rooftop.rooftop_id and part.stream = known.stream
-        and part.status in ('ok', 'partial') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+        and part.status in ('ok', 'partial')
+        and (arguments ->> 'mode' in ('sync', 'reprice') or is_windowed and arguments ->> 'mode' = 'backfill')
       order by part.run_id desc
       limit 1
     ) as good on true
@@ -126,7 +132,7 @@ async function readStandings(db: Db, { rooftops, sync }: Config): Promise<Standi
       select upper(range) as at from unnest(coverage.listed) as range where range @> ${sync.start}::timestamptz
     ) as listed_to on true
     left join lateral (
-      select count(*) from unnest(coverage.wanted - coverage.listed) as range
+      select count(*) from unnest(coverage.wanted - coverage.listed - coalesce(work.held, '{}')) as range
     ) as gap on true`.execute(db)
   return rows
 }

@@ -173,11 +173,28 @@ export async function finishRun(
  *  run was paused is kept. */
 export async function advanceFence(tx: Tx, runId: number): Promise<void> {
   const { rowCount } = await tx.client.query(
-    "update ops.run set fence = fence + 1 where run_id = $1 and status in ('running', 'paused')",
+    "update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp() where run_id = $1 and status in ('running', 'paused')",
     [runId],
   )
   if (rowCount !== 1)
     throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
+}
+
+/**
+ * Says that this process is at work for these runs; a worker says so for every detached one. A row that is locked is left out:
+ * a slice of that run is being committed, which says the same.
+ */
+export async function touchRuns(
+  db: Db,
+  runIds: readonly number[],
+  isWorker: boolean,
+): Promise<void> {
+  await sql`
+    update ops.run set heartbeat_at = clock_timestamp() where run_id in (
+      select run_id from ops.run
+      where status = 'running' and (run_id = any(${[...runIds]}::bigint[]) or is_detached and ${isWorker}::boolean)
+        and heartbeat_at < clock_timestamp() - interval '5 seconds'
+      for no key update skip locked)`.execute(db)
 }
 
 /** What became of a run: whether its work is done, or somebody has paused it. FencedError when another run has ended it. */

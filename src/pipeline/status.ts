@@ -10,7 +10,7 @@ export const freshWithinHours = 26
 
 export interface StreamStandings {
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
-  /** Up to where everything was listed without a gap; of a snapshot, when it was read last. */
+  /** By the source's clock: up to where everything was listed without a gap; where no windows are listed, when the last good run began. */
   readonly coveredTo: string | null
   readonly settledTo: string | null
   readonly lastGoodRunAt: string | null
@@ -42,8 +42,19 @@ export interface Standing {
   readonly running: readonly RunningRun[]
 }
 
-/** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine. */
+/** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine; of one moment, so that no slice is
+ *  committed between the look at its certificate and that at its rows. */
 export async function readStatus(
+  db: Db,
+  streams: readonly Stream[],
+  rooftops: readonly RooftopRow[],
+  config: Config,
+): Promise<Standing> {
+  const moment = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return await moment.execute((tx) => statusOf(tx, streams, rooftops, config))
+}
+
+async function statusOf(
   db: Db,
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
@@ -84,6 +95,10 @@ interface LastRuns {
   readonly lastStatus: string | null
   readonly lastError: string | null
   readonly lastGoodAt: Date | null
+  /** When that run began, by the source's clock. */
+  readonly readTo: Date | null
+  /** A living run is at work on the stream. */
+  readonly isAtWork: boolean
 }
 
 async function streamStanding(
@@ -92,7 +107,7 @@ async function streamStanding(
   rooftop: RooftopRow,
   config: Config,
 ): Promise<StreamStandings> {
-  const last = await lastRuns(db, stream.name, rooftop.id)
+  const last = await lastRuns(db, stream, rooftop.id)
   const quarantined = await openQuarantine(db, stream.name, rooftop.id)
   const verification =
     stream.kind === 'windowed' && last.lastStatus !== null
@@ -103,7 +118,7 @@ async function streamStanding(
       ? await coveredTo(db, stream.name, rooftop.id, config.sync.start)
       : null
   const reasons = whatIsWrong(last, quarantined, verification)
-  const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.lastGoodAt
+  const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.readTo
   return {
     status: standingOf(last, reasons),
     coveredTo: coveredAt?.toISOString() ?? null,
@@ -123,7 +138,8 @@ function standingOf(last: LastRuns, reasons: readonly string[]): StreamStandings
   return reasons.length > 0 ? 'partial' : 'ok'
 }
 
-function isLate({ lastGoodAt }: LastRuns): boolean {
+function isLate({ lastGoodAt, isAtWork }: LastRuns): boolean {
+  if (isAtWork) return false
   return lastGoodAt === null || Date.now() - lastGoodAt.getTime() > freshWithinHours * 3_600_000
 }
 
@@ -153,15 +169,21 @@ function spans(list: readonly { from: string; until: string }[]): string {
   return `${shown.join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
 }
 
-/** The newest end of the stream for the rooftop, and the newest good one: partial is good, but for what is in quarantine. */
-async function lastRuns(db: Db, stream: string, rooftopId: number): Promise<LastRuns> {
+/**
+ * The newest end of the stream for the rooftop, and the newest good one: partial is good, but for what is in quarantine. A backfill
+ * counts where the stream lists windows: elsewhere it says nothing of what the nights ask for.
+ */
+async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Promise<LastRuns> {
+  const modes = ['sync', 'reprice', ...(kind === 'windowed' ? ['backfill'] : [])]
   const { rows } = await sql<LastRuns>`
     select (array_agg(part.status order by run_id desc))[1] as "lastStatus",
       (array_agg(part.error order by run_id desc))[1] as "lastError",
-      max(part.finished_at) filter (where part.status in ('ok', 'partial')) as "lastGoodAt"
+      max(part.finished_at) filter (where part.status in ('ok', 'partial')) as "lastGoodAt",
+      max(source_started_at) filter (where part.status in ('ok', 'partial')) as "readTo",
+      exists (select from core.stream_at_work where stream = ${name} and rooftop_id = ${rooftopId}) as "isAtWork"
     from ops.run_stream as part join ops.run using (run_id)
-    where part.stream = ${stream} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
-      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')`.execute(db)
+    where part.stream = ${name} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
+      and arguments ->> 'mode' = any(${modes}::text[])`.execute(db)
   return rows[0]!
 }
 

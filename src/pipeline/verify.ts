@@ -19,7 +19,7 @@ export interface Verification {
   readonly loaded: number
   readonly quarantined: number
   readonly vanished: number
-  /** Asked for, but in no certificate. */
+  /** Asked for, but in no certificate, and no living run is at work on it. */
   readonly gaps: readonly Span[]
   /** Certificates that overlap. */
   readonly overlaps: readonly Span[]
@@ -54,6 +54,7 @@ export async function verifyStream(
       coalesce(sum(quarantined), 0)::int as quarantined, coalesce(sum(vanished), 0)::int as vanished
     from ops.window_certificate where ${key}`.execute(db)
   const certified = sql`coalesce((select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate where ${key}), '{}')`
+  const held = sql`coalesce((select held from core.stream_at_work where ${key}), '{}')`
   const never = sql`tstzmultirange(tstzrange(${sync.start}::timestamptz, greatest(${now}::timestamptz, ${sync.start}::timestamptz)))`
   return {
     rooftop: rooftop.uid,
@@ -61,7 +62,7 @@ export async function verifyStream(
     ...totals.rows[0]!,
     gaps: await spans(sql`
       select lower(gap) as "from", upper(gap) as "until"
-      from unnest(coalesce((select wanted from ops.coverage where ${key}), ${never}) - ${certified}) as gap`),
+      from unnest(coalesce((select wanted from ops.coverage where ${key}), ${never}) - ${certified} - ${held}) as gap`),
     overlaps: await spans(sql`
       select next_from as "from", window_until as "until"
       from (

@@ -6,7 +6,7 @@ import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { doSlice, handBack, type SliceOwner, unlessFenced, withdraw } from './do-slice.ts'
-import { type Lane, type Run, readRun } from './ledger.ts'
+import { type Lane, type Run, readRun, touchRuns } from './ledger.ts'
 import { lanePriority, repair } from './line.ts'
 import type { Patience } from './patience.ts'
 import { endOver } from './run-lock.ts'
@@ -48,9 +48,15 @@ export interface WorkScope extends SliceOwner {
 export async function work(context: Context, scope: WorkScope): Promise<void> {
   const shift = new Shift(context, scope)
   const beat = setInterval(() => {
-    context.queue
-      .touch([...shift.active.keys()])
-      .catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
+    const items = [...shift.active.keys()]
+    const runIds = [
+      ...items.map(({ data }) => data.runId),
+      ...(scope.runId === null ? [] : [scope.runId]),
+    ]
+    Promise.all([
+      context.queue.touch(items),
+      touchRuns(context.db, runIds, scope.runId === null),
+    ]).catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
   }, touchEveryMs)
   try {
     await shift.last()

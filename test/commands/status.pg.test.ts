@@ -19,9 +19,10 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
     rooftops: {
       'rooftop-1': {
         streams: {
-          users: { ...good, coveredTo: iso },
+          // By the source's clock, whatever ours says.
+          users: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
           evaluations: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
-          pricing: { ...good, coveredTo: iso },
+          pricing: { ...good, coveredTo: '2026-03-10T06:30:00.000Z' },
         },
       },
     },

@@ -173,7 +173,7 @@ test('the newest attempt decides, a partial run is good, and replays and unfinis
       ...{ last_good_run_at: world.ago(2), last_attempt_at: world.ago(1) },
     },
     { stream: 'stock-prices', status: 'never' },
-    { stream: 'users', status: 'late', covered_to: world.ago(30), hours_behind: '30.00' },
+    { stream: 'users', status: 'late', covered_to: world.ago(2), hours_behind: '2.00' },
     { stream: 'vehicle-checks', status: 'never' },
   ])
   expect(await report(world)).toMatchObject({

@@ -1,0 +1,87 @@
+-- A run that is at work looked like an outage: what it had been asked for and had not listed yet was a gap to its end.
+-- Its heartbeat tells it from a run whose process has died, also on a replica, which has no locks of the primary.
+alter table ops.run add heartbeat_at timestamptz not null default now();
+comment on column ops.run.heartbeat_at is 'When a process was last at work for the run; older than a minute while status is running: nobody is';
+comment on column ops.run.is_detached is 'No process waits for it: any worker does its work, and keeps its heartbeat';
+
+create view core.stream_at_work as
+select part.rooftop_id, part.stream,
+  range_agg(tstzrange(span.lower, greatest(span.lower, span.upper)))
+    filter (where run.arguments ->> 'mode' in ('sync', 'backfill')) as held
+from ops.run as run
+join ops.run_stream as part using (run_id)
+cross join lateral (
+  select to_timestamp((run.arguments ->> 'from')::bigint) as lower,
+    coalesce(to_timestamp((run.arguments ->> 'until')::bigint), run.source_started_at) as upper
+) as span
+where run.status = 'running' and run.heartbeat_at > now() - interval '1 minute'
+  and part.status in ('waiting', 'running') and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+group by part.rooftop_id, part.stream;
+comment on view core.stream_at_work is 'Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.';
+
+-- Checks of old evaluations that a backfill asks for say nothing of the nightly ones: it is no good run of vehicle-checks.
+create or replace view core.stream_standing as
+select
+  r.rooftop_id,
+  s.stream::varchar(40) as stream,
+  l.status as last_status,
+  l.error as last_error,
+  l.finished_at as last_attempt_at,
+  l.clock_offset,
+  g.finished_at as last_good_run_at,
+  c.range as covered,
+  c.open_gaps,
+  c.unprovable,
+  q.quarantined,
+  v.vanished,
+  work.rooftop_id is not null as is_at_work,
+  g.source_started_at as read_to
+from core.rooftop as r
+cross join (values ('users', false), ('evaluations', true), ('pricing', false), ('vehicle-checks', false), ('stock-prices', false)) as s (stream, is_windowed)
+left join core.stream_at_work as work on work.rooftop_id = r.rooftop_id and work.stream = s.stream
+left join lateral (
+  select part.status, part.error, part.finished_at, run.source_started_at - run.started_at as clock_offset
+  from ops.run_stream as part
+  join ops.run as run using (run_id)
+  where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.finished_at is not null
+    and (run.arguments ->> 'mode' in ('sync', 'reprice') or s.is_windowed and run.arguments ->> 'mode' = 'backfill')
+  order by part.run_id desc
+  limit 1
+) as l on true
+left join lateral (
+  select part.finished_at, run.source_started_at
+  from ops.run_stream as part
+  join ops.run as run using (run_id)
+  where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.status in ('ok', 'partial') and part.finished_at is not null
+    and (run.arguments ->> 'mode' in ('sync', 'reprice') or s.is_windowed and run.arguments ->> 'mode' = 'backfill')
+  order by part.run_id desc
+  limit 1
+) as g on true
+left join lateral (
+  select k.unprovable, (select count(*)::int from unnest(k.wanted - k.listed - coalesce(work.held, '{}'))) as open_gaps, (select range from unnest(k.listed) as range where range @> k.start) as range
+  from (
+    select o.wanted, o.covered + coalesce(w.fresh, '{}') as listed, w.unprovable, coalesce(b.start, lower(o.wanted)) as start
+    from ops.coverage as o
+    cross join (
+      select range_agg(tstzrange(window_from, window_until)) as fresh, count(*) filter (where proof = 'unprovable') as unprovable
+      from ops.window_certificate
+      where rooftop_id = r.rooftop_id and stream = s.stream and not settled
+    ) as w
+    left join lateral (
+      select to_timestamp((run.arguments ->> 'from')::bigint) as start
+      from ops.run_stream as part
+      join ops.run as run using (run_id)
+      where part.rooftop_id = r.rooftop_id and part.stream = s.stream and run.arguments ->> 'mode' = 'sync'
+      order by part.run_id desc
+      limit 1
+    ) as b on true
+    where o.rooftop_id = r.rooftop_id and o.stream = s.stream
+  ) as k
+) as c on s.is_windowed
+cross join lateral (
+  select count(*)::int as quarantined from ops.quarantine where rooftop_id = r.rooftop_id and stream = s.stream and resolved_at is null
+) as q
+cross join lateral (
+  select count(*)::int as vanished from ops.vanished where rooftop_id = r.rooftop_id and stream = s.stream
+) as v;
+comment on view core.stream_standing is 'How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed) with the source''s time of its beginning (read_to), whether a living run is at work on it, and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.';

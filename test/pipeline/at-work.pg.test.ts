@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import { streamSamples } from '#src/operations/stream-samples.ts'
+import { touchRuns } from '#src/pipeline/ledger.ts'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { readStatus } from '#src/pipeline/status.ts'
+import { verifyStream } from '#src/pipeline/verify.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import type { WindowedStream } from '#src/streams/windowed-stream.ts'
+import { users } from '#src/streams/users.ts'
+import { type House, openHouse } from '../support/nights.ts'
+
+const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 1, evaluations: 60, days: 9 }
+
+/** What each place that tells of gaps and lateness says of the one rooftop's evaluations. */
+async function told({ context }: House) {
+  const { db, config, pool } = context
+  const rooftops = await findRooftops(db, config.rooftops)
+  const standing = await readStatus(db, [users, evaluations], rooftops, config)
+  const [own] = Object.values(standing.rooftops)
+  const stream = evaluations as WindowedStream
+  const verified = await verifyStream(db, stream, rooftops[0]!, config.sync, new Date())
+  const samples = await streamSamples(db, config)
+  const gauge = (name: string) =>
+    samples.find(({ gauge, labels }) => gauge === name && labels?.['stream'] === 'evaluations')
+      ?.value
+  const { rows } = await pool.query(
+    `select status, may_trust, reason from mart.data_freshness join mart.rpt_15_data_freshness using (rooftop_id)
+     where stream = 'evaluations'`,
+  )
+  return {
+    status: own!.streams['evaluations']!.status,
+    verifyGaps: verified.gaps.length,
+    gapsGauge: gauge('forecourt_coverage_gaps'),
+    lateGauge: gauge('forecourt_stream_late_rooftops'),
+    ...rows[0],
+  }
+}
+
+const well = {
+  status: 'ok',
+  verifyGaps: 0,
+  gapsGauge: 0,
+  lateGauge: 0,
+  may_trust: true,
+  reason: null,
+}
+const torn = {
+  ...{ status: 'partial', verifyGaps: 1, gapsGauge: 1, lateGauge: 0, may_trust: false },
+  reason: '1 gaps in what was listed',
+}
+
+/** A run that is to list the day after the last night, as its process left it. */
+async function plantRun({ database }: House, run: Record<string, unknown>): Promise<void> {
+  await database.pool.query(
+    `with day as (
+       update ops.coverage set wanted = wanted + tstzmultirange(tstzrange(upper(wanted), upper(wanted) + interval '1 day'))
+       returning rooftop_id, stream, upper(wanted) as until
+     ), made as (
+       insert into ops.run (command, arguments, source_started_at, status, is_detached, heartbeat_at)
+       select 'sync', '{"mode": "sync", "from": 0, "until": null}', until, $1, $2, now() - make_interval(secs => $3) from day
+       returning run_id
+     )
+     insert into ops.run_stream (run_id, rooftop_id, stream, status, finished_at)
+     select run_id, rooftop_id, stream, $4::text, case when $4::text <> 'waiting' then now() end from made, day`,
+    [
+      run['status'] ?? 'running',
+      run['isDetached'] ?? false,
+      run['silentSeconds'] ?? 0,
+      run['stream'] ?? 'waiting',
+    ],
+  )
+}
+
+test('a sync that is at work leaves status, verify, metrics and marts as they were', async () => {
+  await using house = await openHouse({ sandbox: world })
+  await house.night()
+  const held = house.sandbox.faults.add({
+    match: { path: '/getevallist' },
+    fault: { kind: 'slow', ms: 120_000 },
+  })
+
+  const night = house.nightAfter(1)
+  await expect.poll(() => held.struck, { timeout: 20_000 }).toBeGreaterThan(0)
+  const meanwhile = await told(house)
+  held.remove()
+  await night
+
+  expect(meanwhile).toEqual(well)
+  expect(await told(house)).toEqual(well)
+})
+
+const runs = {
+  'is alive': [{}, well],
+  'is alive and detached': [{ isDetached: true }, well],
+  'whose process is silent': [{ silentSeconds: 120 }, torn],
+  'that no worker works for': [{ isDetached: true, silentSeconds: 120 }, torn],
+  'has failed': [{ status: 'failed' }, torn],
+  'was stopped': [{ status: 'stopped' }, torn],
+  'was taken over': [{ status: 'abandoned' }, torn],
+  'was paused': [{ status: 'paused' }, torn],
+  'whose stream has ended': [{ stream: 'ok' }, torn],
+} as const
+
+test('what a run has not listed is a gap, unless the run is alive', async () => {
+  await using house = await openHouse({ sandbox: world })
+  await house.night()
+
+  const found: Record<string, unknown> = {}
+  for (const [name, [run]] of Object.entries(runs)) {
+    await plantRun(house, run)
+    found[name] = await told(house)
+    await house.database.pool.query(
+      `delete from ops.run_stream where run_id > 1; delete from ops.run where run_id > 1;
+       update ops.coverage set wanted = wanted - tstzmultirange(tstzrange(upper(wanted) - interval '1 day', null))`,
+    )
+  }
+
+  expect(found).toEqual(
+    Object.fromEntries(Object.entries(runs).map(([name, [, expected]]) => [name, expected])),
+  )
+})
+
+test('a stream is late after 26 hours, but not while a living run is at work on it', async () => {
+  await using house = await openHouse({ sandbox: world })
+  await house.night()
+  const { pool } = house.database
+  await pool.query("update ops.run_stream set finished_at = finished_at - interval '27 hours'")
+
+  const late = await told(house)
+  await plantRun(house, {})
+  const atWork = await told(house)
+  await pool.query("update ops.run set heartbeat_at = now() - interval '2 minutes'")
+  const dead = await told(house)
+
+  expect(late).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false })
+  expect(atWork).toEqual(well)
+  expect(dead).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false, verifyGaps: 1 })
+})
+
+test('a worker keeps the heartbeat of detached runs', async () => {
+  await using house = await openHouse({ sandbox: world })
+  await house.night()
+  await plantRun(house, { isDetached: true, silentSeconds: 120 })
+
+  await touchRuns(house.context.db, [], false)
+  const untouched = await told(house)
+  await touchRuns(house.context.db, [], true)
+
+  expect(untouched).toEqual(torn)
+  expect(await told(house)).toEqual(well)
+})
