@@ -172,7 +172,14 @@ export const fileSchema = z.strictObject({
     url: url
       .nullable()
       .default(null)
-      .describe('Gets one JSON by POST for what fails or is late, and one when it is well again'),
+      .describe('Gets one message by POST for each cause of trouble, and one when it is over'),
+    format: z
+      .enum(['json', 'slack', 'teams'])
+      .default('json')
+      .describe("The message's body: ours, or as the webhooks of Slack or Teams take it"),
+    afterMinutes: amount(0, 1440)
+      .default(5)
+      .describe('A trouble is told that is still there so long after it was first seen'),
   }),
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),

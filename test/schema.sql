@@ -1524,14 +1524,14 @@ core.stream_standing view
               source_started_at - started_at AS clock_offset
              FROM ops.run_stream part
                JOIN ops.run run USING (run_id)
-            WHERE rooftop_id = rooftop_id AND stream::text = stream AND finished_at IS NOT NULL AND (((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'reprice'::text])) OR is_windowed AND (arguments ->> 'mode'::text) = 'backfill'::text)
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text])) AND (is_windowed OR lane::text <> 'background'::text)
             ORDER BY run_id DESC
            LIMIT 1) l ON true
        LEFT JOIN LATERAL ( SELECT finished_at,
               source_started_at
              FROM ops.run_stream part
                JOIN ops.run run USING (run_id)
-            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND (((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'reprice'::text])) OR is_windowed AND (arguments ->> 'mode'::text) = 'backfill'::text)
+            WHERE rooftop_id = rooftop_id AND stream::text = stream AND (status::text = ANY (ARRAY['ok'::character varying, 'partial'::character varying]::text[])) AND finished_at IS NOT NULL AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text])) AND (is_windowed OR lane::text <> 'background'::text)
             ORDER BY run_id DESC
            LIMIT 1) g ON true
        LEFT JOIN LATERAL ( SELECT unprovable,

@@ -19,7 +19,7 @@ where run.status = 'running' and run.heartbeat_at > now() - interval '1 minute'
 group by part.rooftop_id, part.stream;
 comment on view core.stream_at_work is 'Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.';
 
--- Checks of old evaluations that a backfill asks for say nothing of the nightly ones: it is no good run of vehicle-checks.
+-- What a backfill asks about old evaluations says nothing of the nightly ones: it is a good run only where windows are listed.
 create or replace view core.stream_standing as
 select
   r.rooftop_id,
@@ -44,7 +44,7 @@ left join lateral (
   from ops.run_stream as part
   join ops.run as run using (run_id)
   where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.finished_at is not null
-    and (run.arguments ->> 'mode' in ('sync', 'reprice') or s.is_windowed and run.arguments ->> 'mode' = 'backfill')
+    and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice') and (s.is_windowed or run.lane <> 'background')
   order by part.run_id desc
   limit 1
 ) as l on true
@@ -53,7 +53,7 @@ left join lateral (
   from ops.run_stream as part
   join ops.run as run using (run_id)
   where part.rooftop_id = r.rooftop_id and part.stream = s.stream and part.status in ('ok', 'partial') and part.finished_at is not null
-    and (run.arguments ->> 'mode' in ('sync', 'reprice') or s.is_windowed and run.arguments ->> 'mode' = 'backfill')
+    and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice') and (s.is_windowed or run.lane <> 'background')
   order by part.run_id desc
   limit 1
 ) as g on true

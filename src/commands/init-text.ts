@@ -150,8 +150,10 @@ jobs:                        # when "forecourt schedule" runs what; "forecourt r
   # nightly: { schedule: "0 2 * * *", timezone: Australia/Sydney, enabled: true }`
 
 const alertsSection = `
-alerts:                      # one JSON by POST for a job that fails or is late, and one when it is well again
-  url: \${FORECOURT_ALERTS_URL:-}`
+alerts:                      # one message by POST for each cause of trouble that lasts, and one when it is over
+  url: \${FORECOURT_ALERTS_URL:-}
+  format: json               # or slack, teams: as their webhooks take it
+  afterMinutes: 5            # how long a trouble lasts before it is told`
 
 const serveSection = `
 serve:                       # permalinks over HTTP; let a TLS proxy stand before it where it leaves the machine

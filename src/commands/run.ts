@@ -25,7 +25,8 @@ export const run: CommandDefinition = {
     const context = await session.context()
     const claim = await claimManually(context.pool, job.name)
     const { report, thrown } = await carryOut(context, job, claim)
-    const alerts = new Alerts(context, jobs)
+    // This process ends: it cannot look a second time.
+    const alerts = new Alerts(context, jobs, 0)
     await alerts.tellOfJobs()
     if (report.status !== 'stopped') await alerts.tellOfObjectives()
     if (thrown !== undefined && report.status !== 'stopped') throw thrown

@@ -112,7 +112,7 @@ async function readStandings(db: Db, { rooftops, sync }: Config): Promise<Standi
       join ops.run using (run_id)
       where part.rooftop_id = rooftop.rooftop_id and part.stream = known.stream
         and part.status in ('ok', 'partial')
-        and (arguments ->> 'mode' in ('sync', 'reprice') or is_windowed and arguments ->> 'mode' = 'backfill')
+        and arguments ->> 'mode' in ('sync', 'backfill', 'reprice') and (is_windowed or lane <> 'background')
       order by part.run_id desc
       limit 1
     ) as good on true

@@ -18,8 +18,18 @@ export interface StreamStandings {
   readonly gaps: number
   /** Records that contradict themselves or the document: ops.data_quality. */
   readonly warnings: number
-  /** What is missing, and why. */
+  /** A living run is at work on it. */
+  readonly isAtWork: boolean
+  /** What is missing, and why: the texts of the reasons. */
   readonly error?: string
+  /** The first is what the others may come of. */
+  readonly reasons: readonly Reason[]
+}
+
+/** Why a stream misses an objective. */
+export interface Reason {
+  readonly cause: 'never' | 'failed' | 'late' | 'quarantine' | 'gaps' | 'unprovable' | 'ledger'
+  readonly text: string
 }
 
 export interface RunningRun {
@@ -127,11 +137,13 @@ async function streamStanding(
     quarantined,
     gaps: verification?.gaps.length ?? 0,
     warnings: await openWarnings(db, stream.name, rooftop.id),
-    ...(reasons.length > 0 ? { error: reasons.join('; ') } : {}),
+    isAtWork: last.isAtWork,
+    ...(reasons.length > 0 ? { error: reasons.map(({ text }) => text).join('; ') } : {}),
+    reasons,
   }
 }
 
-function standingOf(last: LastRuns, reasons: readonly string[]): StreamStandings['status'] {
+function standingOf(last: LastRuns, reasons: readonly Reason[]): StreamStandings['status'] {
   if (last.lastStatus === null) return 'never'
   if (last.lastStatus === 'failed' || last.lastStatus === 'parked') return 'failed'
   if (isLate(last)) return 'late'
@@ -147,20 +159,23 @@ function whatIsWrong(
   last: LastRuns,
   quarantined: number,
   verification: Verification | null,
-): string[] {
-  const reasons: string[] = []
-  if (last.lastStatus === null) return ['no run has finished yet: run "forecourt sync"']
-  if (last.lastError !== null) reasons.push(last.lastError)
-  if (isLate(last)) reasons.push(`no good run within ${freshWithinHours} h`)
-  if (quarantined > 0) reasons.push(`${quarantined} in quarantine: see "forecourt quarantine list"`)
+): Reason[] {
+  const reasons: Reason[] = []
+  const say = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
+  if (last.lastStatus === null)
+    return [{ cause: 'never', text: 'no run has finished yet: run "forecourt sync"' }]
+  if (last.lastError !== null) say('failed', last.lastError)
+  if (isLate(last)) say('late', `no good run within ${freshWithinHours} h`)
+  if (quarantined > 0)
+    say('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
   if (verification === null || isProved(verification)) return reasons
-  if (verification.gaps.length > 0) reasons.push(`not listed: ${spans(verification.gaps)}`)
+  if (verification.gaps.length > 0) say('gaps', `not listed: ${spans(verification.gaps)}`)
   if (verification.unprovable.length > 0)
-    reasons.push(`cannot be proved complete: ${spans(verification.unprovable)}`)
+    say('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
   const other =
     verification.overlaps.length + verification.uncertified.length + verification.notStored.length
   if (other > 0 || verification.orphans > 0)
-    reasons.push('the ledger and the rows differ: see "forecourt verify"')
+    say('ledger', 'the ledger and the rows differ: see "forecourt verify"')
   return reasons
 }
 
@@ -174,7 +189,6 @@ function spans(list: readonly { from: string; until: string }[]): string {
  * counts where the stream lists windows: elsewhere it says nothing of what the nights ask for.
  */
 async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Promise<LastRuns> {
-  const modes = ['sync', 'reprice', ...(kind === 'windowed' ? ['backfill'] : [])]
   const { rows } = await sql<LastRuns>`
     select (array_agg(part.status order by run_id desc))[1] as "lastStatus",
       (array_agg(part.error order by run_id desc))[1] as "lastError",
@@ -183,7 +197,8 @@ async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Prom
       exists (select from core.stream_at_work where stream = ${name} and rooftop_id = ${rooftopId}) as "isAtWork"
     from ops.run_stream as part join ops.run using (run_id)
     where part.stream = ${name} and part.rooftop_id = ${rooftopId} and part.finished_at is not null
-      and arguments ->> 'mode' = any(${modes}::text[])`.execute(db)
+      and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+      and (${kind === 'windowed'}::boolean or lane <> 'background')`.execute(db)
   return rows[0]!
 }
 

@@ -1,7 +1,8 @@
-import type { Log } from '../log.ts'
+import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
 
-/** What the receiver gets, as JSON by POST. */
+/** What is told of one trouble; with format json, the body of the request. */
 export interface AlertMessage {
   readonly source: 'forecourt'
   /** The same from the first to the last message about one trouble. */
@@ -17,13 +18,24 @@ export interface AlertMessage {
 
 const patienceMs = 10_000
 
+/** The request's body in the format that the receiver takes as it is. */
+const bodies: Readonly<Record<Config['alerts']['format'], (message: AlertMessage) => unknown>> = {
+  json: (message) => message,
+  slack: slackBody,
+  teams: teamsBody,
+}
+
 /** Posts one message; false when it did not arrive. The address may hold a secret and is shown nowhere. */
-export async function postAlert(url: string, message: AlertMessage, log: Log): Promise<boolean> {
+export async function postAlert(
+  { url, format }: Config['alerts'],
+  message: AlertMessage,
+  log: Log,
+): Promise<boolean> {
   try {
-    const answer = await fetch(url, {
+    const answer = await fetch(url!, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(message),
+      body: JSON.stringify(bodies[format](message)),
       redirect: 'error',
       signal: AbortSignal.timeout(patienceMs),
     })
@@ -38,4 +50,65 @@ export async function postAlert(url: string, message: AlertMessage, log: Log): P
     )
   }
   return false
+}
+
+const titleOf = ({ state }: AlertMessage) =>
+  state === 'raised' ? 'Forecourt: trouble' : 'Forecourt: resolved'
+
+function factsOf({ since, until, look }: AlertMessage): [string, string][] {
+  return [
+    ['Since', timeText(since)],
+    ...(until === undefined ? [] : [['Until', timeText(until)] as [string, string]]),
+    ['See', look],
+  ]
+}
+
+function timeText(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** An incoming webhook of Slack shows the blocks, and the text in its notification. A section takes 3,000 characters. */
+function slackBody(message: AlertMessage) {
+  // All that Slack asks to be escaped; a link or a mention needs one of them.
+  const plain = (text: string) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const what = plain(message.what)
+  const facts = factsOf(message).map(([name, value]) => `${name}: ${plain(value)}`)
+  return {
+    text: `${titleOf(message)}: ${what}`,
+    blocks: [
+      { type: 'section', text: { type: 'mrkdwn', text: `*${titleOf(message)}*\n${what}` } },
+      { type: 'context', elements: [{ type: 'mrkdwn', text: facts.join('  |  ') }] },
+    ],
+  }
+}
+
+/** An Adaptive Card, as the webhooks of Teams (Workflows, and the older connectors) take it. */
+function teamsBody(message: AlertMessage) {
+  // A text block reads Markdown; the name of a stream or a path must not turn into a list or a link.
+  const plain = (text: string) => text.replaceAll(/[\\`*_[\]#]/g, '\\$&')
+  const color = message.state === 'raised' ? 'attention' : 'good'
+  return {
+    type: 'message',
+    summary: titleOf(message),
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: [
+            { type: 'TextBlock', text: titleOf(message), weight: 'bolder', size: 'medium', color },
+            { type: 'TextBlock', text: plain(message.what), wrap: true },
+            {
+              type: 'FactSet',
+              facts: factsOf(message).map(([title, value]) => ({ title, value })),
+            },
+          ],
+        },
+      },
+    ],
+  }
 }

@@ -5,42 +5,42 @@ import { scrubber } from '../log.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
+import { jobTroubles, objectiveTroubles, type Trouble, type Troubles } from './alert-causes.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './catalogue.ts'
 import { readJobs } from './standing.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** Something that people should know of until it is over. */
-export interface Trouble {
-  readonly key: string
-  readonly what: string
-}
-
 /** Deliveries of one message that are tried, a look at a time. */
 const mostAttempts = 10
 const look = 'forecourt status'
 
-/** Tells alerts.url, where there is one, of every trouble once, and once more when it is over. Any process may; one does. */
+/**
+ * Tells alerts.url, where there is one, of every cause of trouble that lasts, once, and once more when it is over. Any process may;
+ * one does. A trouble lasts that a look finds so many minutes after the first one that found it.
+ */
 export class Alerts {
   readonly #context: Context
   readonly #jobs: readonly PlannedJob[]
+  readonly #afterMinutes: number
 
-  constructor(context: Context, jobs: readonly PlannedJob[]) {
+  constructor(
+    context: Context,
+    jobs: readonly PlannedJob[],
+    afterMinutes: number = context.config.alerts.afterMinutes,
+  ) {
     this.#context = context
     this.#jobs = jobs
+    this.#afterMinutes = afterMinutes
   }
 
-  /** Jobs that failed or are late. Cheap: for every sweep. */
+  /** Jobs that failed or are late, and objectives whose second look has come. Cheap: for every sweep. */
   async tellOfJobs(): Promise<void> {
-    if (this.#context.config.alerts.url === null) return
-    const standings = Object.entries(await readJobs(this.#context.db, this.#jobs))
-    const troubles = standings.flatMap(([name, { last, lateSince, error = '' }]) => {
-      const hasFailed = last?.status === 'failed' || last?.status === 'died'
-      const failed = { key: `job/${name}/failed`, what: `${name} failed: ${last?.error ?? ''}` }
-      const late = { key: `job/${name}/late`, what: `${name} is late: ${error}` }
-      return [...(hasFailed ? [failed] : []), ...(lateSince === undefined ? [] : [late])]
-    })
-    await this.#tell('job/', troubles)
+    const { config, db, pool } = this.#context
+    if (config.alerts.url === null) return
+    const standings = await readJobs(db, this.#jobs)
+    await this.#tell('job/', jobTroubles(standings, await explainedJobs(pool, this.#jobs)))
+    if (await this.#isSecondLookDue()) await this.tellOfObjectives()
   }
 
   /** Streams that miss an objective: after a job, which may have changed that. */
@@ -49,30 +49,31 @@ export class Alerts {
     if (config.alerts.url === null) return
     const rooftops = await findRooftops(db, config.rooftops)
     const standing = await readStatus(db, allStreams, rooftops, config)
-    const troubles = Object.entries(standing.rooftops).flatMap(([uid, { name, streams }]) =>
-      Object.entries(streams)
-        .filter(([, { status }]) => status !== 'ok' && status !== 'never')
-        .map(([stream, { status, error = '' }]) => ({
-          key: `objective/${uid}/${stream}`,
-          what: `${stream} of ${name} is ${status}: ${error}`,
-        })),
-    )
-    await this.#tell('objective/', troubles)
+    await this.#tell('objective/', objectiveTroubles(standing.rooftops, config.keys))
   }
 
-  async #tell(prefix: string, troubles: readonly Trouble[]): Promise<void> {
+  async #isSecondLookDue(): Promise<boolean> {
+    const { rows } = await this.#context.pool.query<{ due: boolean }>(
+      `select exists (select from ops.alert where starts_with(alert_key, 'objective/') and told_at is null and resolved_at is null
+         and attempts < $1 and raised_at <= now() - make_interval(secs => $2::float8 * 60)) as due`,
+      [mostAttempts, this.#afterMinutes],
+    )
+    return rows[0]!.due
+  }
+
+  async #tell(prefix: string, { raised, standing }: Troubles): Promise<void> {
     const { pool, config } = this.#context
     const hide = scrubber(secretsOf(config))
-    const clean = troubles.map(({ key, what }) => ({
+    const clean = raised.map(({ key, what }) => ({
       key: key.slice(0, 120),
       what: hide(what).slice(0, 1000),
     }))
-    await noteTroubles(pool, prefix, clean)
-    await this.#deliver()
+    await noteTroubles(pool, prefix, clean, [...standing])
+    await this.#deliver(prefix)
   }
 
   /** One process delivers at a time; when it dies, its session's lock is gone with it. */
-  async #deliver(): Promise<void> {
+  async #deliver(prefix: string): Promise<void> {
     const { pool, log, config } = this.#context
     const client = await pool.connect()
     try {
@@ -81,8 +82,12 @@ export class Alerts {
       ])
       if (!rows[0].free) return
       try {
-        for (const { alertId, ...message } of await undelivered(client)) {
-          const arrived = await postAlert(config.alerts.url!, message, log)
+        for (const { alertId, ...message } of await undelivered(
+          client,
+          prefix,
+          this.#afterMinutes,
+        )) {
+          const arrived = await postAlert(config.alerts, message, log)
           await noteDelivery(client, alertId, message.state, arrived)
         }
       } finally {
@@ -94,27 +99,48 @@ export class Alerts {
   }
 }
 
-/** Opens an alert for what is new, and resolves those of the prefix that are over. */
+/** Jobs whose newest fire failed in streams: the objectives tell of those, each cause once. */
+async function explainedJobs(
+  pool: pg.Pool,
+  jobs: readonly PlannedJob[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select name from unnest($1::text[]) as name
+     cross join lateral (
+       select run_ids from ops.job_fire where job_name = name and status <> 'skipped' order by fire_id desc limit 1) as newest
+     where exists (
+       select from ops.run_stream as part join ops.run using (run_id)
+       where run_id = any(newest.run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice'))`,
+    [jobs.map(({ name }) => name)],
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Opens an alert for what is new, and resolves those of the prefix that are over. What was not told yet is told as it is now. */
 async function noteTroubles(
   pool: pg.Pool,
   prefix: string,
   troubles: readonly Trouble[],
+  standing: readonly string[],
 ): Promise<void> {
-  const keys = troubles.map(({ key }) => key)
   await pool.query(
-    `insert into ops.alert (alert_key, detail) select * from unnest($1::text[], $2::text[])
-     on conflict (alert_key) where resolved_at is null do nothing`,
-    [keys, troubles.map(({ what }) => what)],
+    `insert into ops.alert as open (alert_key, detail) select * from unnest($1::text[], $2::text[])
+     on conflict (alert_key) where resolved_at is null do update set detail = excluded.detail
+     where open.told_at is null and open.detail <> excluded.detail`,
+    [troubles.map(({ key }) => key), troubles.map(({ what }) => what)],
   )
   await pool.query(
     `update ops.alert set resolved_at = now(), attempts = 0
      where resolved_at is null and starts_with(alert_key, $1) and alert_key <> all($2::text[])`,
-    [prefix, keys],
+    [prefix, standing],
   )
 }
 
+/** What is over is told whatever it is about; what is new only right after the look that found it again. */
 async function undelivered(
   client: pg.PoolClient,
+  prefix: string,
+  afterMinutes: number,
 ): Promise<(AlertMessage & { readonly alertId: number })[]> {
   const { rows } = await client.query<{
     alertId: number
@@ -126,10 +152,11 @@ async function undelivered(
     `select alert_id as "alertId", alert_key as key, detail as what, raised_at as since,
        case when told_at is not null then resolved_at end as until
      from ops.alert
-     where attempts < $1 and (told_at is null and resolved_at is null
+     where attempts < $1 and (told_at is null and resolved_at is null and starts_with(alert_key, $2)
+         and raised_at <= now() - make_interval(secs => $3::float8 * 60)
        or told_at is not null and resolved_at is not null and resolution_told_at is null)
      order by alert_id limit 20`,
-    [mostAttempts],
+    [mostAttempts, prefix, afterMinutes],
   )
   return rows.map(({ since, until, ...row }) => ({
     ...row,

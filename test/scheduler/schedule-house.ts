@@ -7,6 +7,7 @@ import { type Context, openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import type { World } from '#src/sandbox/world.ts'
 import { now, smallWorld } from '../commands/runs.ts'
 import { type Child, type ChildOptions, startForecourt } from '../support/child.ts'
 import { type CliResult, runInProcess } from '../support/cli.ts'
@@ -52,9 +53,10 @@ const every = [
 export async function openScheduleHouse(
   jobs: NonNullable<ConfigInput['jobs']>,
   settings: ConfigInput = {},
+  world: World = smallWorld(),
 ): Promise<ScheduleHouse> {
   const clock = new VirtualClock({ start: now, frozen: true })
-  const sandbox = await startSandbox({ clock, world: smallWorld() })
+  const sandbox = await startSandbox({ clock, world })
   const [database, folder] = [await createTestDatabase(), await temporaryFolder()]
   const off = Object.fromEntries(every.map((name) => [name, { enabled: false }]))
   const config: ConfigInput = {
