@@ -9,6 +9,7 @@ import { readMarts } from './db/mart-files.ts'
 import { buildMarts, martsAreCurrent } from './db/marts.ts'
 import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
+import { Patience } from './db/patience.ts'
 import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
@@ -140,7 +141,11 @@ export interface ContextOptions {
   readonly progress?: Progress
   /** To Postgres, at most; 16 unless given. */
   readonly connections?: number
+  /** How long a Postgres that does not answer yet is waited for; null: as long as it takes. 60 unless given. */
+  readonly waitSeconds?: number | null
 }
+
+const waitSecondsByDefault = 60
 
 /** A process that is frozen within a transaction keeps what others wait for: after so long the server ends it. Longer than any
  *  pause between two statements of a slice, shorter than a heartbeat's silence. */
@@ -153,7 +158,9 @@ export async function openContext(
   options: ContextOptions = {},
 ): Promise<Context> {
   const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
-  const warehouse = await openWarehouse(config, log, 'write', sessions)
+  const { signal = new AbortController().signal, waitSeconds = waitSecondsByDefault } = options
+  const patience = new Patience({ log, signal }, waitSeconds)
+  const warehouse = await patience.whenBack(() => openWarehouse(config, log, 'write', sessions))
   const { version: schemaVersion } = await migrationStatus(warehouse.pool)
   const queue = await openQueue(warehouse.pool, (error) => {
     // Whoever works says once that Postgres is away; the engine would say so every second.
@@ -181,7 +188,7 @@ export async function openContext(
     rates: () => rates.readings(),
     // So many wait at the limiter that a slot is taken again before the answer that left it has been looked into.
     readingOrder: new ReadingOrder(2 * config.http.concurrency),
-    signal: options.signal ?? new AbortController().signal,
+    signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,
     async [Symbol.asyncDispose]() {

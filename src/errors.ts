@@ -33,6 +33,16 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** Postgres does not answer yet: exit 2, or waited for. `mayBeConfig`: the name of its host or database may be wrong as well. */
+export class UnreachableError extends UsageError {
+  readonly mayBeConfig: boolean
+
+  constructor(message: string, mayBeConfig: boolean) {
+    super(message)
+    this.mayBeConfig = mayBeConfig
+  }
+}
+
 /** Another run holds the same work: exit 3, nothing started. */
 export class BusyError extends Error {
   override readonly name = 'BusyError'

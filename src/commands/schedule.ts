@@ -19,7 +19,7 @@ export const schedule: CommandDefinition = {
     for (const { name, off } of jobs) if (off !== null) log.info(`${name} is left out: ${off}`)
     if (kept.length === 0)
       throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
-    const context = await session.context({ progress: noProgress })
+    const context = await session.context({ progress: noProgress, waitSeconds: null })
     await using _operations = await keepOperations(context, options)
     const hasStopped = await keepSchedule(context, kept)
     session.result({ stopped: true, jobs: kept.map(({ name }) => name) }, () => ['Stopped.'])

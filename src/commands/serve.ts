@@ -32,7 +32,7 @@ export const serve: CommandDefinition = {
     chooseRooftops(config, [])
     const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
     const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
-    const context = await session.context({ progress: noProgress })
+    const context = await session.context({ progress: noProgress, waitSeconds: null })
     await using kept = await openKeptOperations(context, options)
     const { operations } = kept
     const { token } = config.links

@@ -44,6 +44,7 @@ export const worker: CommandDefinition = {
     const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
     const context = await session.context({
       progress: noProgress,
+      waitSeconds: null,
       connections: 8 + 2 * concurrency,
     })
     if (context.embedded)

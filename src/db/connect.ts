@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { messageOf, SyncError, UsageError } from '../errors.ts'
+import { messageOf, SyncError, UnreachableError, UsageError } from '../errors.ts'
 import { rowTypes } from './row-types.ts'
 
 /** How a pool presents itself and how large it may grow. */
@@ -58,7 +58,7 @@ export function isConnectionLoss(error: unknown): boolean {
   if (/^bind message/.test(messageOf(error))) return false
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   return (
-    /^(57P\d\d|08\w{3}|25P03|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
+    /^(57P\d\d|08\w{3}|25P03|3D000|53300|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(
       code,
     ) || /Connection terminated|trying to connect|not queryable/.test(messageOf(error))
   )
@@ -138,7 +138,9 @@ function explain(error: unknown, address: Address): UsageError {
     .filter((secret) => secret.length >= 4)
     .reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
   // No cause: the driver's error can hold its connection parameters.
-  return new UsageError(shown)
+  const isWrong = isTlsFault(String(code), messageOf(error))
+  if (isWrong || !(isConnectionLoss(error) || namesNothing(code))) return new UsageError(shown)
+  return new UnreachableError(shown, namesNothing(code))
 }
 
 function sentenceFor(code: string, message: string, { place, user, database }: Address): string {
@@ -153,6 +155,11 @@ function sentenceFor(code: string, message: string, { place, user, database }: A
   if (/^E[A-Z_]+$/.test(code) || /timeout|terminated/i.test(message))
     return `Postgres at ${place} cannot be reached (${message}): start it, or correct host and port in warehouse.url.`
   return `Postgres at ${place} cannot be used (${message}): correct that, or name another in warehouse.url.`
+}
+
+/** No such host, no such database: not there yet, or misspelt. */
+function namesNothing(code: unknown): boolean {
+  return code === '3D000' || code === 'ENOTFOUND' || code === 'EAI_AGAIN'
 }
 
 function isTlsFault(code: string, message: string): boolean {

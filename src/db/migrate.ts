@@ -79,8 +79,11 @@ export async function assertSchemaCurrent(
     )
 }
 
-/** OutdatedError when the warehouse has a migration beyond `known`; asked in the transaction that is to be committed. */
-export async function assertSchemaKnown(client: pg.ClientBase, known: number): Promise<void> {
+/** OutdatedError when the warehouse has a migration beyond `known`; asked in the transaction that is to be committed, and by whoever is idle. */
+export async function assertSchemaKnown(
+  client: pg.ClientBase | pg.Pool,
+  known: number,
+): Promise<void> {
   const { rows } = await client.query<{ version: number }>(
     'select max(version) as version from ops.schema_migration',
   )

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { messageOf } from '../errors.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { Run } from './ledger.ts'
-import { Patience } from './patience.ts'
+import { Patience } from '../db/patience.ts'
 import { registerRooftops } from './rooftops.ts'
 import { work } from './worker.ts'
 
@@ -22,7 +22,7 @@ export interface Working {
  * OutdatedError when the warehouse has been migrated beyond this version.
  */
 export async function keepWorking(context: Context, working: Working): Promise<boolean> {
-  const patience = new Patience(context.log, context.signal, null)
+  const patience = new Patience(context, null)
   const rooftops = await patience.whenBack(() =>
     registerRooftops(context.db, context.config.rooftops, context.log),
   )

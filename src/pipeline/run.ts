@@ -6,7 +6,7 @@ import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { countDue } from './due.ts'
 import { finishRun, readRun, type Run, runStanding } from './ledger.ts'
 import { lineUp } from './line.ts'
-import { Patience } from './patience.ts'
+import { Patience } from '../db/patience.ts'
 import { type RunReport, reportRun } from './report.ts'
 import { registerRooftops } from './rooftops.ts'
 import { endOver } from './run-lock.ts'
@@ -38,7 +38,7 @@ export async function runToItsEnd(
   const started = await startRun(context, request, rooftops, sourceStart)
   const { run, lock } = started
   try {
-    const patience = new Patience(context.log, context.signal, patienceSeconds)
+    const patience = new Patience(context, patienceSeconds)
     context.crashPoint('run-started')
     await patience.whenBack(() => lineUp(context, started.places))
     const progress = await trackProgress(context, request, run, rooftops)

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
+import { assertSchemaKnown } from '../db/migrate.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { doSlice, handBack, type SliceOwner, unlessFenced, withdraw } from './do-slice.ts'
 import { type Lane, type Run, readRun, touchRuns } from './ledger.ts'
 import { lanePriority, repair } from './line.ts'
-import type { Patience } from './patience.ts'
+import type { Patience } from '../db/patience.ts'
 import { endOver } from './run-lock.ts'
 import { type SliceJob, Traffic } from './slice.ts'
 import { turnOf } from './turn.ts'
@@ -124,6 +125,7 @@ class Shift {
   async #repair(): Promise<void> {
     const from = performance.now()
     this.#repairDueAt = from + repairEveryMs
+    await assertSchemaKnown(this.#context.pool, this.#context.schemaVersion)
     await repair(this.#context, this.#scope.runId)
     await endOver(this.#context.db)
     const now = performance.now()
@@ -146,7 +148,7 @@ class Shift {
     try {
       await this.#claimed(item)
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      if (!(await this.#scope.patience.isAway(error))) throw error
       await this.#scope.patience.whenBack(async () => {
         // The first to fail is asked again; the others must not give up before Postgres is known to be away.
         await unlessFenced(context, () => handBack(context, item))

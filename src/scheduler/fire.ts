@@ -5,7 +5,7 @@ import { isConnectionLoss } from '../db/connect.ts'
 import { HeldLock } from '../db/held-lock.ts'
 import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
-import { Patience } from '../pipeline/patience.ts'
+import { Patience } from '../db/patience.ts'
 import { sleep } from '../values/sleep.ts'
 import type { PlannedJob } from './catalogue.ts'
 import { type Claim, fireLock } from './claim.ts'
@@ -60,7 +60,7 @@ export async function carryOut(context: Context, job: PlannedJob, claim: Claim):
   ]
   try {
     const { thrown, ...outcome } = await attempt(context, job, claim)
-    const patience = new Patience(log, context.signal, patienceSeconds)
+    const patience = new Patience(context, patienceSeconds)
     const report = await patience.whenBack(() => record(context, job, claim, outcome))
     return thrown === undefined ? { report } : { report, thrown }
   } finally {

@@ -1,6 +1,8 @@
 import { schedule, type ScheduledTask } from 'node-cron'
 import type { Context } from '../context.ts'
-import { messageOf } from '../errors.ts'
+import { assertSchemaKnown } from '../db/migrate.ts'
+import { Patience } from '../db/patience.ts'
+import { messageOf, OutdatedError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Alerts } from './alerts.ts'
 import type { PlannedJob } from './catalogue.ts'
@@ -21,15 +23,17 @@ const clockToleranceMs = 5_000
  * Keeps the schedule until the context's signal: node-cron wakes this process at each job's times, a sweep every few seconds,
  * and the database decides, by its own clock, what is due and who carries it out. Any number of processes may do so at once.
  * false: a job would not stop in time. Its row says "running", and another scheduler takes it over once this process is gone.
+ * OutdatedError when the warehouse has been migrated beyond this version.
  */
 export async function keepSchedule(
   context: Context,
   jobs: readonly PlannedJob[],
 ): Promise<boolean> {
   const { pool, log, signal } = context
-  const aheadMs = await clockAhead(pool)
+  const patience = new Patience(context, null)
+  const aheadMs = await patience.whenBack(() => clockAhead(pool))
   warnOfClock(log, Math.round(aheadMs))
-  await registerJobs(pool, jobs)
+  await patience.whenBack(() => registerJobs(pool, jobs))
   const scheduler = new Scheduler(context, jobs)
   const alarms = jobs.map((job) => alarm(job, () => scheduler.wake()))
   // No alarm of node-cron: those wait for a wall clock, which may be set back.
@@ -38,11 +42,13 @@ export async function keepSchedule(
   for (const { name, slots, timezone } of jobs)
     log.info({ job: name, next: nextSlot(slots, now), timezone }, `${name} is scheduled`)
   scheduler.wake()
-  if (!signal.aborted)
-    await new Promise<void>((stop) => signal.addEventListener('abort', () => stop()))
+  const stopped = new Promise<void>((stop) => signal.addEventListener('abort', () => stop()))
+  if (!signal.aborted) await Promise.race([stopped, scheduler.outdated.promise])
   clearInterval(sweep)
   for (const task of alarms) await task.destroy()
-  return await scheduler.drain()
+  const hasStopped = await scheduler.drain()
+  if (scheduler.outdatedBy !== null) throw scheduler.outdatedBy
+  return hasStopped
 }
 
 function alarm({ schedule: expression, timezone }: PlannedJob, wake: () => void): ScheduledTask {
@@ -55,6 +61,9 @@ class Scheduler {
   readonly #jobs: readonly PlannedJob[]
   readonly #alerts: Alerts
   readonly #fires = new Map<number, Promise<void>>()
+  /** Resolves once the warehouse is found to be newer than this process, which then begins nothing any more. */
+  readonly outdated = Promise.withResolvers<void>()
+  outdatedBy: OutdatedError | null = null
   #looking: Promise<void> | null = null
   #telling: Promise<void> | null = null
   #again = false
@@ -88,9 +97,10 @@ class Scheduler {
 
   async #look(): Promise<void> {
     const { pool, log, signal } = this.#context
-    while (this.#again && !signal.aborted) {
+    while (this.#again && !signal.aborted && this.outdatedBy === null) {
       this.#again = false
       try {
+        await assertSchemaKnown(pool, this.#context.schemaVersion)
         const due = await lookForDue(pool, this.#jobs, [...this.#fires.keys()])
         for (const { job, slot } of due) {
           if (signal.aborted || this.#fires.size >= mostFires) break
@@ -98,6 +108,10 @@ class Scheduler {
         }
         this.#tellOfJobs()
       } catch (error) {
+        if (error instanceof OutdatedError) {
+          this.outdatedBy = error
+          return this.outdated.resolve()
+        }
         log.error(`the schedule could not be looked at, the next look follows: ${messageOf(error)}`)
       }
     }

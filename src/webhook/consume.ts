@@ -1,5 +1,6 @@
 import type { RooftopConfig } from '../config.ts'
 import { type Context, noProgress } from '../context.ts'
+import { assertSchemaKnown } from '../db/migrate.ts'
 import {
   BusyError,
   FencedError,
@@ -52,6 +53,10 @@ class Consumer implements AsyncDisposable {
       try {
         pauseMs = (await this.#startDue()) ? lookEveryMs : idleMs
       } catch (error) {
+        if (error instanceof OutdatedError) {
+          this.#outdated = error
+          break
+        }
         log.warn({ reason: messageOf(error) }, 'the inbox of the webhooks cannot be read just now')
       }
       await sleep(pauseMs, [signal]).catch(() => undefined)
@@ -68,6 +73,7 @@ class Consumer implements AsyncDisposable {
   async #startDue(): Promise<boolean> {
     const { pool, config } = this.#context
     if (this.#active.size >= rooftopsAtOnce) return true
+    await assertSchemaKnown(pool, this.#context.schemaVersion)
     const told = await readDue(pool, [...this.#strangers, ...this.#active.keys()])
     for (const { uid, rooftopId } of told) {
       if (this.#active.size >= rooftopsAtOnce) return true

@@ -59,7 +59,7 @@ const cases: Record<string, Case> = {
     says: 'No rooftops are configured (no forecourt.yaml here): write a config with "forecourt init" and list them under rooftops:.',
   },
   'an unreachable Postgres': {
-    args: 'sync',
+    args: 'status',
     config: `warehouse: { url: "postgres://u:secret-word@127.0.0.1:1/d" }\n${access}`,
     says: 'Postgres at 127.0.0.1:1/d cannot be reached (connect ECONNREFUSED 127.0.0.1:1): start it, or correct host and port in warehouse.url.',
   },
@@ -195,7 +195,7 @@ test('several faults of a config are all told, a line each, in the order of the 
 test('the stack is shown at --log-level debug alone, and without secrets', async () => {
   const config = `warehouse: { url: "postgres://u:secret-word@127.0.0.1:1/d" }\n${access}`
 
-  const { code, stderr } = await runIn(config, ['--log-level', 'debug', 'sync'])
+  const { code, stderr } = await runIn(config, ['--log-level', 'debug', 'status'])
 
   expect(code).toBe(2)
   expect(stderr).toMatch(/cannot be reached .*\n\s+at /)
