@@ -155,7 +155,12 @@ export const fileSchema = z.strictObject({
       .default(3)
       .describe('A vehicle that the lists no longer name is off stock after so many days'),
   }),
-  prices: group({ batchSize: whole(1, 100_000).default(500), market: optionalText }),
+  prices: group({
+    batchSize: whole(1, 100_000).default(500),
+    market: optionalText.describe(
+      'Two-letter country; null: AU, or the GCC country of the currency; none: the request names no market',
+    ),
+  }),
   retention: group({ rawDays: whole(0, 36_500).default(90) }),
   budget: group({
     ppsrSearch: perDay,

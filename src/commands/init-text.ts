@@ -121,7 +121,7 @@ stock:
 
 prices:
   batchSize: 500             # to begin with; halved where the service takes fewer
-  market: null               # null: AU, or the GCC country of the rooftop's currency
+  market: null               # null: AU, or the GCC country of the rooftop's currency; none: not sent
 
 retention:
   rawDays: 90                # superseded payloads; the newest of each record stays

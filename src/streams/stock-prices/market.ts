@@ -11,6 +11,9 @@ const gccCountries: Readonly<Record<string, string>> = {
   OMR: 'OM',
 }
 
+/** As `prices.market`: the request names no market, and the service chooses. [V §4] does not say that a batch takes one. */
+const unnamed = 'NONE'
+
 type Place = Pick<RooftopRow, 'region' | 'currency'>
 
 /**
@@ -24,6 +27,12 @@ export function marketOf(
   if (region === 'US') return null
   if (prices.market !== null) return prices.market.trim().toUpperCase()
   return region === 'AU' ? 'AU' : (gccCountries[currency] ?? null)
+}
+
+/** The field of the request; nothing where the service is to choose. */
+export function marketField(place: Place, settings: Pick<BatchSettings, 'prices'>) {
+  const market = marketOf(place, settings)
+  return market === null || market === unnamed ? {} : { market }
 }
 
 /** Why the rooftop's stock is not priced, and what to do; null: it is. */

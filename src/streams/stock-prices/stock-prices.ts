@@ -3,7 +3,7 @@ import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/pr
 import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
 import { countOnHand, dueUnits, unitsNotAsked } from './due.ts'
 import { decodeVin, keepDecoded, vinsToDecode } from './look-ups.ts'
-import { marketOf, refusalOf } from './market.ts'
+import { marketField, refusalOf } from './market.ts'
 import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 import { observeStockPrices } from './observe.ts'
 
@@ -22,11 +22,10 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
   notAsked: unitsNotAsked,
 
   async submit({ services }, rooftop, { batchNo, units }, settings, options) {
-    const market = marketOf(rooftop, settings)
     const { answer } = await services.call(submitPriceBatch, {
       ...options,
       naturalKey: `batch ${batchNo}`,
-      fields: { vehicles: units.map(vehicleOf), ...(market === null ? {} : { market }) },
+      fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, settings) },
     })
     const { batchId } = answer()
     if (batchId === null) throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')

@@ -272,6 +272,20 @@ test('a GCC rooftop is decoded by its own service and priced in the country of i
   expect(await observations(house)).toMatchObject([{ stock_no: 'K-1', currency_code: 'KWD' }])
 })
 
+test('market none leaves the market out of the request, also where the currency tells no country', async () => {
+  const gulf = aRooftop({ uid: 'gulf', region: 'GCC', currency: 'USD', timezone: 'Asia/Kuwait' })
+  await using house = await stockHouse([], { rooftopsOfWorld: [gulf] })
+  await stock(house.database, [{ stockNo: 'K-1', vin: samples.gccSingle.vin }], 'gulf')
+  const { config } = house
+  const prices = { ...config.prices, market: 'none' }
+
+  const report = await house.night({ ...impatient(house), config: { ...config, prices } })
+
+  expect(report.status).toBe('ok')
+  expect(house.sandbox.requests.entries(submitPath)[0]!.body).not.toHaveProperty('market')
+  expect(await observations(house)).toMatchObject([{ stock_no: 'K-1' }])
+})
+
 test('rows that cannot be priced say why, the others are priced; what is mended or sold is no longer reported', async () => {
   const hopeless = [
     { stockNo: 'S-1' },
