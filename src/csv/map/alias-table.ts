@@ -10,12 +10,14 @@ export const aliasTable = {
     ref no | lot# | lot number | fleet # | fleet no | رقم المخزون | رقم السيارة | الرقم المرجعي |
     الرقم التسلسلي | رقم السيارة للحسابات | stock code | stk no | stk | stock reference |
     stock ref | vehicle number | dealer stock no | inventory id | رقم الستوك | رقم الاستوك |
-    كود السيارة`,
+    كود السيارة |
+    stock item | stock item no | inventory code | stock unit no`,
   vin: `
     vin | vin number | vin no | vehicle vin | vehicle identification number | identification |
     chassis | chassis no | chassis number | vehicle chassis number | vin chassis number |
     vin / chassis | vin raw | frame no | رقم الهيكل | الهيكل | رقم الشاسيه | رقم الشاصي |
-    الشاسيه | رقم القاعدة | vin code | frame number | vin/chassis no | رقم الشاصيه`,
+    الشاسيه | رقم القاعدة | vin code | frame number | vin/chassis no | رقم الشاصيه |
+    vin chassis | vehicle identification | vehicle id number | vin/chassis number`,
   vin_partial: `
     vin last8 | vin last6`,
   plate: `
@@ -23,28 +25,36 @@ export const aliasTable = {
     registration | registration no | registration number | registration plate | plate | plate no |
     plate number | license plate | lic plate | licence plate | license | number plate |
     رقم اللوحة | اللوحة | لوحة التسجيل | رقم اللوحة عربي | رقم اللوحة إنجليزي |
-    registration mark | tag | رقم لوحة السيارة`,
+    registration mark | tag | رقم لوحة السيارة |
+    plates | license no | licence no | tag number | license tag | vehicle registration | vehicle reg |
+    reg mark | vrm | vrn`,
   plate_state: `
     rego state | state | plate state | registration jurisdiction | registration state |
     jurisdiction | location state | emirate | plate source | plate code`,
   make: `
     make | make name | manufacturer | brand | vehicle make | car make | make code | marque | oem |
     mfr | الماركة | الصانع | الشركة المصنعة | الشركة | ماركة السيارة | car brand | vehicle brand |
-    make description | ماركة | الصانعة`,
+    make description | ماركة | الصانعة |
+    mk | maker | make desc | make nm | vehicle manufacturer | manufacturer name | brand name`,
   model: `
     model | model name | vehicle model | car model | model group | model / الموديل |
-    type / model | الطراز | الموديل | النوع | model description | طراز`,
+    type / model | الطراز | الموديل | النوع | model description | طراز |
+    mdl | model desc | model nm | model line | model range | model family | car line | nameplate`,
   variant: `
     variant | variant name | trim | trim level | trim name | motors trim | badge | grade |
     grade name | model grade | version | edition | derivative | specification | model detail |
-    style | trim-style | style description | spec level | الفئة | فئة السيارة`,
+    style | trim-style | style description | spec level | الفئة | فئة السيارة |
+    sub model | badge name | badge description | trim description | trim package | trim line |
+    grade description | variant description | model variant | model trim | derivative name`,
   series: `
     series | series name | model series | generation | model code | model number | body code`,
   model_year: `
     year | yr | model year | my | year group | manu year | year of manufacture |
     manufacture year | manufacturing year | mfg year | production year | year of production |
     build year | registration year | year of registration | vehicle year | السنة | سنة الصنع |
-    سنة الموديل | year model | yom | year built | build yr | سنة | موديل السنة`,
+    سنة الموديل | year model | yom | year built | build yr | سنة | موديل السنة |
+    year of model | manufactured year | manufactured | my year | built year | car year | prod year | year made |
+    compliance year | plate year | vintage | سنة التصنيع | موديل سنة`,
   build_date: `
     build date | built | manu month | manufacture month | production date`,
   compliance_date: `
@@ -85,7 +95,10 @@ export const aliasTable = {
     odometer | odometer reading | odo | mileage | milage | mileage value | miles |
     vehicle mileage | kilometers | kilometres | km | kms | kms driven | km driven | mileage km |
     miles fs | العداد | قراءة العداد | الممشى | المسافة | كيلومترات | عدد الكيلومترات | klms |
-    klm | odo reading | current km | current odometer | kilometrage | عداد | عداد الكيلومترات`,
+    klm | odo reading | current km | current odometer | kilometrage | عداد | عداد الكيلومترات |
+    odometer km | mileage reading | km reading | speedo | speedometer | speedo reading | distance |
+    distance travelled | kms travelled | km travelled | travelled | ks | current mileage |
+    current odo | current kms | kilometre reading | odometer value | عدد الكيلومترات المقطوعة`,
   odometer_unit: `
     mileage.unit | odometer unit | unit of distance`,
   condition: `
@@ -98,17 +111,28 @@ export const aliasTable = {
     advertised price | retail | retail price | price current | price formatted | price aed |
     drive away price | driveaway | dap | egc price | price egc | regular price | car prices |
     السعر | سعر البيع | sell price | web price | cash price | ticket price | display price |
-    screen price | advertised | retail asking price | السعر المطلوب | سعر`,
+    screen price | advertised | retail asking price | السعر المطلوب | سعر |
+    adv price | now price | special price | special | offer price | promo price | promotional price |
+    today's price | our price | current price | final price | sales price | ask price | asking | ask |
+    sell value | website price | online price | car price | vehicle price | unit price | window price |
+    showroom price | listed price | on road price | otr price | price otr | otr | price now |
+    drive away amount | price drive away | was/now price | was now | was price | old price |
+    previous price | original price | dealer price | min price | max price | price from | price to |
+    price range | market price | السعر النقدي | سعر الكاش | السعر النهائي | سعر السيارة | سعر العرض`,
   price_type: `
     price type | egc`,
   price_currency: `
-    currency | cur | العملة | currency code`,
+    currency | cur | العملة | currency code |
+    ccy | price currency | iso currency | currency iso`,
   price_msrp: `
     msrp | sticker price | msrpprice | vehicle msrp | rrp | list new price`,
   cost: `
     cost | unit cost | cost price | dealer cost | price cost | invoice | invoice price |
     invoice amount | purchase price | stand in value | acv | التكلفة | سعر الشراء | total cost |
-    landed cost | buy price | net cost | stand in | سعر التكلفة`,
+    landed cost | buy price | net cost | stand in | سعر التكلفة |
+    vehicle cost | stock cost | buying price | bought for | bought price | purchase cost |
+    purchase amount | purchase value | acquisition cost | acquisition price | book cost |
+    invoice value | invoice total | actual cash value | cost amount | cost value | buy cost`,
   price_wholesale: `
     wholesale | price wholesale | trade price | trade in value | mm trade valuation |
     mmr wholesale | book value | book`,
@@ -119,7 +143,19 @@ export const aliasTable = {
     date in stock | received date | date received | date added | inventory since | purchase date |
     stock date | invoice date | create date | list date | acquired | acquired date | acquired on |
     date acquired | stocked date | date purchased | arrival date | intake date | stock in date |
-    تاريخ الشراء | تاريخ الدخول`,
+    تاريخ الشراء | تاريخ الدخول |
+    date in | in date | in stock date | stock entry date | entry date | date of entry | date entered |
+    date into stock | entry into stock date | in stock since | in stock from | stock since |
+    stocked in | stocked on | stocked | arrival | arrived on | date of arrival | date arrived |
+    received | received on | date of receipt | landed | landed date | date landed | bought date |
+    date bought | bought on | buy date | purchased | purchased on | date of purchase |
+    acquisition date | date of acquisition | date on lot | lot date | on lot since | inventory date |
+    date in inventory | date in yard | yard date | yard in date | check in date | date checked in |
+    booked in | booked in date | date booked in | trade in date | date traded in | added |
+    added on | added date | added to stock | created | created at | created on | created date |
+    date created | listed date | date listed | listed on | listing date | delivered date |
+    delivery date | تاريخ الوصول | تاريخ الاستلام | تاريخ الإدخال | تاريخ الإضافة |
+    تاريخ دخول المخزون`,
   location: `
     location | lot location | branch | yard | yard code | yard name | rooftop | dealer name |
     dealership name | store | store code | dealer id | dealership id | dealership | dealer code |
@@ -138,7 +174,8 @@ export const aliasTable = {
     gcc | gcc spec | gcc specs | regional specs | specs | spec | target market | origin |
     brand type | المواصفات | مواصفات | الوارد`,
   adcode: `
-    adcode | autodata code`,
+    adcode | autodata code |
+    ad code | autodata | autodata id | autodata adcode`,
   nvic: `
     nvic | nvic code`,
   redbook_code: `

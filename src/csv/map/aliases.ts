@@ -111,10 +111,18 @@ const weak: Readonly<Record<number, string>> = {
     retail | retail price | egc price | price egc | dap | الرقم التسلسلي | رقم السيارة للحسابات |
     purchase date | stock date | invoice | invoice price | registration year`,
   0.65: `regular price | stand in value | acv | book | create date | list date | invoice date | date added |
-    origin | name | heading | header | vehicle | tag | region | city`,
+    origin | name | heading | header | vehicle | tag | region | city | added | added on | added date |
+    created | created at | created on | created date | date created | listed date | date listed |
+    listed on | listing date | delivered date | delivery date | inventory date | yard date |
+    lot date | manufactured | compliance year | plate year | vintage | distance | travelled |
+    special | ask | market price | final price | received | stocked | book cost | plates`,
+  0.3: `was/now price | was now | was price | old price | previous price | original price |
+    dealer price | min price | max price | price from | price to | price range`,
 }
 
 const meanings = buildMeanings()
+/** The same by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words of two meanings are left out. */
+const byWords = buildByWords()
 
 function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
   const worthOf = new Map<string, number>()
@@ -134,15 +142,46 @@ function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
   return found
 }
 
+function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
+  const found = new Map<string, readonly Meaning[]>()
+  const twice = new Set<string>()
+  for (const name of fields.flatMap((field) => split(aliasTable[field]))) {
+    const known = meanings.get(readHeader(name).key)!
+    const words = wordKey(readHeader(name).words)
+    const before = found.get(words)
+    if (before && before[0]!.field !== known[0]!.field) twice.add(words)
+    if (!before || known[0]!.worth > before[0]!.worth) found.set(words, known)
+  }
+  for (const words of twice) found.delete(words)
+  return found
+}
+
+function wordKey(words: readonly string[]): string {
+  return words
+    .filter((word) => word !== 'of' && word !== 'the')
+    .toSorted()
+    .join(' ')
+}
+
+/** A vehicle's list need not say that it speaks of vehicles: `Veh Colour`. */
+function withoutVehicle(words: readonly string[]): readonly Meaning[] {
+  const rest = words.filter((word) => word !== 'vehicle' && word !== 'car')
+  if (rest.length === 0 || rest.length === words.length) return []
+  const known = byWords.get(wordKey(rest)) ?? []
+  return known.some(({ field }) => field === 'row_index' || field === 'days_in_stock') ? [] : known
+}
+
 function split(names: string): string[] {
   return names.split('|').map((name) => name.trim())
 }
 
-/** What a header may mean, the likelier first; empty for an unknown one. Exact keys only, of the whole or of each side of a `/`. */
+/** What a header may mean, the likelier first; empty for an unknown one. Whole names only, of all of it or of each side of a `/`. */
 export function meaningsOf(header: string): readonly Meaning[] {
-  const { key, shortKey } = readHeader(header)
+  const { key, shortKey, words } = readHeader(header)
   const whole = meanings.get(key) ?? (shortKey === null ? undefined : meanings.get(shortKey))
   if (whole) return whole
+  const spelt = byWords.get(wordKey(words)) ?? withoutVehicle(words)
+  if (spelt.length > 0) return spelt
   if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', worth: 0.5 }]
   const sides = header.split(/[/|\n]/).map((side) => meanings.get(readHeader(side).key))
   const known = sides.filter((side) => side !== undefined)

@@ -1,3 +1,5 @@
+import { isCurrencyCode } from '../../values/currency-codes.ts'
+
 /** What a header says besides its name: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
 export interface HeaderEvidence {
   readonly unit: 'km' | 'mi' | null
@@ -10,6 +12,8 @@ export interface HeaderName extends HeaderEvidence {
   readonly key: string
   /** The key without a unit, currency or tax word at its end; null where there is none. */
   readonly shortKey: string | null
+  /** Its words without such an end, lower case, abbreviations written out: `Stk Mdl` → stock, model. */
+  readonly words: readonly string[]
 }
 
 const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u0640]/g
@@ -28,6 +32,24 @@ const bracketed: Readonly<Record<string, string>> = {
   ...{ sr: 'SAR', qr: 'QAR', kd: 'KWD', bd: 'BHD', ro: 'OMR', dh: 'AED', r: 'ZAR' },
   ...{ '£': 'GBP', '€': 'EUR' },
 }
+/** Codes of currencies that are English words too: in a header they are those. */
+const englishCodes = /^(all|top|try|cup|mad|pen|gel|ron|sos|mop|bam|kgs|nio|bob|mdl)$/
+const inFull = new Map<string, string>(
+  Object.entries({
+    ...{ desc: 'description', descr: 'description', dt: 'date', yr: 'year', prc: 'price' },
+    ...{ no: 'number', num: 'number', nr: 'number', nbr: 'number', amt: 'amount' },
+    ...{ mdl: 'model', modl: 'model', mk: 'make', mfr: 'manufacturer', veh: 'vehicle' },
+    ...{ mfg: 'manufacture', manu: 'manufacture', manuf: 'manufacture' },
+    ...{ manufactured: 'manufacture', manufacturing: 'manufacture' },
+    ...{ adv: 'advertised', advert: 'advertised', stk: 'stock', dlr: 'dealer', loc: 'location' },
+    ...{ ext: 'exterior', int: 'interior', color: 'colour', clr: 'colour', col: 'colour' },
+    ...{ odo: 'odometer', reg: 'registration', rego: 'registration', regn: 'registration' },
+    ...{ eng: 'engine', trans: 'transmission', exp: 'expiry', cyl: 'cylinders' },
+    ...{ purch: 'purchase', purchased: 'purchase', acq: 'acquired', acquisition: 'acquired' },
+    ...{ recd: 'received', rcvd: 'received', receipt: 'received', arrived: 'arrival' },
+    ...{ entered: 'entry' },
+  }),
+)
 const ignored =
   /^(|\$|cc|l|kw|hp|days?|optional|required|mandatory|text|number|date|yyyy|(dd|mm)+yy+|yyyymmdd)$/
 const tax = /^((incl?|including|excl?|excluding|plus)?(gst|vat|tax|taxes)(incl?|included|excl?)?)$/
@@ -63,7 +85,13 @@ export function readHeader(text: string): HeaderName {
   )
   const words = wordsOf(name)
   for (const word of words) takeWord(word, evidence)
-  return { key: headerKey(name), shortKey: withoutSuffix(words), ...evidence }
+  const short = withoutSuffix(words)
+  return {
+    key: headerKey(name),
+    shortKey: short.length === words.length ? null : short.join(''),
+    words: short.map((word) => inFull.get(word) ?? word),
+    ...evidence,
+  }
 }
 
 type Found = { unit: 'km' | 'mi' | null; currency: string | null }
@@ -73,17 +101,31 @@ function takeQualifier(inner: string, found: Found): boolean {
   const key = words.join('')
   if (ignored.test(key) || tax.test(key)) return true
   const isKnown = words.every(
-    (word) => takeWord(word, found) || word in bracketed || tax.test(word),
+    (word) =>
+      takeWord(word, found) ||
+      Object.hasOwn(bracketed, word) ||
+      tax.test(word) ||
+      isCurrencyCode(upper(word)),
   )
-  for (const word of words) if (isKnown && word in bracketed) found.currency ??= bracketed[word]!
+  for (const word of words)
+    if (isKnown && Object.hasOwn(bracketed, word)) found.currency ??= bracketed[word]!
+    else if (isKnown && isCurrencyCode(upper(word))) found.currency ??= upper(word)
   return isKnown
 }
 
+const upper = (word: string) => word.toUpperCase()
+
 function takeWord(word: string, found: Found): boolean {
   if (Object.hasOwn(units, word)) found.unit ??= units[word]!
-  else if (Object.hasOwn(currencies, word)) found.currency ??= currencies[word]!
+  else if (isCurrency(word)) found.currency ??= currencies[word] ?? upper(word)
   else return false
   return true
+}
+
+function isCurrency(word: string): boolean {
+  return (
+    Object.hasOwn(currencies, word) || (isCurrencyCode(upper(word)) && !englishCodes.test(word))
+  )
 }
 
 /** `priceAED`, `mileage_km`, `Price AED` → words. */
@@ -95,16 +137,16 @@ function wordsOf(name: string): string[] {
     .filter(Boolean)
 }
 
-function withoutSuffix(words: readonly string[]): string | null {
+function withoutSuffix(words: readonly string[]): readonly string[] {
   let end = words.length
   while (end > 1 && isSuffix(words[end - 1]!)) end -= 1
-  return end === words.length ? null : words.slice(0, end).join('')
+  return words.slice(0, end)
 }
 
 function isSuffix(word: string): boolean {
   return (
     Object.hasOwn(units, word) ||
-    Object.hasOwn(currencies, word) ||
+    isCurrency(word) ||
     /^(inc|incl|including|ex|excl|excluding|plus)$/.test(word) ||
     tax.test(word)
   )

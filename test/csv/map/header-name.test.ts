@@ -26,6 +26,19 @@ test('unit, currency and tax are taken off and kept as evidence', () => {
   expect(firstOf('VIN (last 8)')).toBe('vin_partial')
 })
 
+test('the names of a date in stock, a price and a model are known, spelt out or not', () => {
+  const dates = ['Date In', 'DateIn', 'In Stock Date', 'Entry Date', 'Dt In Stk', 'Date Recd']
+  const prices = ['Adv Price', 'Adv. Price (inc GST)', 'Now Price', 'Was/Now Price', 'Price SEK']
+  const models = ['Model Desc', 'MDL', 'Veh Mdl', 'Model Descr.']
+
+  expect(dates.map(firstOf)).toEqual(dates.map(() => 'received_date'))
+  expect(prices.map(firstOf)).toEqual(prices.map(() => 'price_asking'))
+  expect(models.map(firstOf)).toEqual(models.map(() => 'model'))
+  expect(['Car Age', 'Top Speed', 'Order No', 'constructor'].map(firstOf)).toEqual(
+    Array(4).fill(undefined),
+  )
+})
+
 test('both sides of a header in two languages have to agree', () => {
   expect(firstOf('Model / الموديل')).toBe('model')
   expect(firstOf('رقم الهيكل / VIN')).toBe('vin')
