@@ -15,8 +15,10 @@ export function typeAmounts(draft: StockDraft, notes: RowNotes, styles: ColumnSt
   const price = askingPrice(draft, notes, styles, isNew)
   const cost = money('cost', notes, styles)
   draft.asking_price = price?.amount ?? null
-  draft.cost = cost === null || cost.amount === zero ? null : cost.amount
   draft.currency_code = currency(price ?? cost, notes, styles)
+  draft.cost = cost === null || cost.amount === zero ? null : cost.amount
+  if (draft.cost !== null && price !== null && isForeignCost(cost!, draft.currency_code, notes))
+    draft.cost = null
   typeDistance(draft, notes, styles, isNew)
   const day = notes.text('received_date')
   const style = styles.dates.get(notes.place('received_date')?.index ?? -1)
@@ -62,12 +64,31 @@ function askingPrice(
   return null
 }
 
+/** A vehicle has one currency, the price's. A cost in another is left out, for it would count in the wrong one. */
+function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean {
+  const own = cost.currency ?? notes.place('cost')!.column.currency ?? currency
+  if (own === currency) return false
+  notes.cell('cost', {
+    code: 'CURRENCY_DIFFERS',
+    severity: 'warning',
+    hint: `the cost is in ${own}, the price in ${currency}; the cost was left out`,
+  })
+  return true
+}
+
 /** The cell's own currency, the currency column's, the header's, the rooftop's. */
 function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
+  const said = named === null ? null : currencyOf(named)
+  if (named !== null && said === null)
+    notes.cell('price_currency', {
+      code: 'type-error',
+      severity: 'warning',
+      hint: 'this is not a currency; it was left out',
+    })
   const column =
-    (named === null ? null : currencyOf(named)) ??
+    said ??
     notes.place('price_asking')?.column.currency ??
     notes.place('cost')?.column.currency ??
     rooftop

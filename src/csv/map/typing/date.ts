@@ -1,4 +1,4 @@
-import { type Typed, typed, unreadable } from './issue.ts'
+import { type Typed, typed } from './issue.ts'
 
 export type DateOrder = 'day-first' | 'month-first'
 
@@ -68,26 +68,35 @@ export function looksLikeDate(text: string): boolean {
   )
 }
 
-/** A calendar day `YYYY-MM-DD` from a cell's plain text; a time of day is left out. `today` settles two-digit years. */
+/** A calendar day `YYYY-MM-DD` from a cell's plain text; a time of day is left out. `today` settles two-digit years. No
+ *  vehicle needs a date: one that cannot be read is left out with a warning. */
 export function typeDate(text: string, style: DateStyle, today: string): Typed<string> {
   const fit = text.length > 40 ? null : text
-  if (fit === null) return unreadable(text, 'a date')
+  if (fit === null) return leftOut('a date')
   // No text is a date in two of these forms: the commonest is tried first.
   const common = numericParts(fit, style, today)
   if (common === null && serial.test(fit)) return fromSerial(fit, today)
   const parts = common ?? ownParts(fit, Number(today.slice(0, 4)))
-  if (parts === null) return unreadable(text, 'a date')
+  if (parts === null) return leftOut('a date')
   if (parts === 'either')
     return typed<string>(null, {
       code: 'DATE_ORDER_MIXED',
-      severity: 'error',
-      hint: 'the column holds dates with the day first and with the month first, so this one could be two days: write it as YYYY-MM-DD',
+      severity: 'warning',
+      hint: 'the column holds dates with the day first and with the month first, so this one could be two days and was left out: write it as YYYY-MM-DD',
     })
-  return inTime(dayText(parts), text, today)
+  return inTime(dayText(parts), today)
 }
 
-function inTime(day: string | null, text: string, today: string): Typed<string> {
-  if (day === null) return unreadable(text, 'a day of the calendar')
+function leftOut(wanted: string): Typed<string> {
+  return typed<string>(null, {
+    code: 'type-error',
+    severity: 'warning',
+    hint: `this is not ${wanted}; it was left out`,
+  })
+}
+
+function inTime(day: string | null, today: string): Typed<string> {
+  if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
     return typed(day)
   return typed<string>(null, {
@@ -141,12 +150,12 @@ function dayText({ year, month, day }: Parts): string | null {
   const isLeap =
     month === 2 && day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   if (day < 1 || (day > (monthDays[month - 1] ?? 0) && !isLeap)) return null
-  return `${year}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}`
+  return `${String(year).padStart(4, '0')}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}`
 }
 
 /** 44927 is 2023-01-01: a date that lost its format in Excel. */
 function fromSerial(text: string, today: string): Typed<string> {
   const days = Math.floor(Number(text))
-  if (days < 18_264 || days > 73_050) return unreadable(text, 'a date')
-  return inTime(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), text, today)
+  if (days < 18_264 || days > 73_050) return leftOut('a date')
+  return inTime(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), today)
 }

@@ -1,3 +1,4 @@
+import { isCurrencyCode } from '../../../values/currency-codes.ts'
 import { type Finding, type Typed, typed, unreadable } from './issue.ts'
 import { type Digits, decimalText, digitsIn, type NumberStyle, type Reading } from './number.ts'
 import { readQuantity } from './quantity.ts'
@@ -35,6 +36,15 @@ const currencyWords = new Map([
   ...names('ZAR', 'zar r'),
   ...names('BRL', 'brl r$'),
   ...names('INR', 'inr rs ₹'),
+  ...names('SGD', 's$'),
+  ...names('HKD', 'hk$'),
+  ...names('MYR', 'rm'),
+  ...names('PLN', 'zł'),
+  ...names('CZK', 'kč'),
+  ...names('TRY', '₺'),
+  ...names('KRW', '₩'),
+  ...names('THB', '฿'),
+  ...names('PHP', '₱'),
 ])
 const thousand = new Set(['k', 'ألف', 'الف'])
 /** Words that dealers write beside a price and that do not change it. */
@@ -51,10 +61,11 @@ function names(currency: string, words: string): [string, string][] {
   return words.split(/\s+/).map((word) => [word, currency])
 }
 
-/** The currency of a word or of a currency column's cell; null when it is none. */
+/** The currency of a word, or of a currency column's cell: its ISO code, or a name that dealers write; null when it is none. */
 export function currencyOf(text: string): string | null {
-  const known = currencyWords.get(text.toLowerCase().replace(/[.\s]+$/, ''))
-  return known ?? (/^[A-Z]{3}$/.test(text) ? text : null)
+  const word = text.toLowerCase().trim().replace(/\.$/, '')
+  const code = word.toUpperCase()
+  return currencyWords.get(word) ?? (isCurrencyCode(code) ? code : null)
 }
 
 /** Takes an amount apart; null when the cell holds no single number, or words that may mean another amount. */
@@ -63,10 +74,13 @@ export function readAmount(text: string): AmountText | null {
   if (!quantity) return null
   let currency: string | null = null
   let isThousands = false
-  for (const word of quantity.words)
-    if (currencyWords.has(word)) currency = currencyWords.get(word)!
+  for (const word of quantity.words) {
+    if (beside.has(word)) continue
+    const named = currencyOf(word)
+    if (named !== null) currency = named
     else if (thousand.has(word)) isThousands = true
-    else if (!beside.has(word)) return null
+    else return null
+  }
   return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, currency }
 }
 

@@ -29,6 +29,9 @@ const unitOf = new Map<string, DistanceUnit>([
   ...['mi', 'mile', 'miles', 'mls', 'ميل'].map((word) => [word, 'mi'] as const),
 ])
 const thousand = new Set(['k', 'ألف', 'الف'])
+const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
+/** Words that stand beside a reading and do not change it. */
+const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
 
 /** The unit that a word, or a unit column's cell, names; null when it names none. */
 export function distanceUnitOf(text: string): DistanceUnit | null {
@@ -44,7 +47,8 @@ export function readDistance(text: string): DistanceText | null {
   for (const word of quantity.words)
     if (unitOf.has(word)) unit = unitOf.get(word)!
     else if (thousand.has(word)) isThousands = true
-    else return null
+    else if (thousandKm.has(word)) [unit, isThousands] = ['km', true]
+    else if (!beside.has(word)) return null
   return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, unit }
 }
 

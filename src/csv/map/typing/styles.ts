@@ -144,11 +144,22 @@ function stylesOf(
     if (watch.kind === 'date') dates.set(watch.column.index, dateStyle(watch.dates, options))
     if (watch.kind === 'date') say(watch, dateFinding(watch.dates, options))
     else say(watch, numberFinding(watch, options))
+    if (watch.kind === 'money') say(watch, currencyFinding(watch, options))
   }
   const odometer = watches.find(({ kind }) => kind === 'odometer')
   const unit = odometer?.column.unit ?? defaultUnit(options)
   if (odometer) say(odometer, unitFinding(odometer, mapping, unit))
   return { options, money, dates, odometerUnit: unit, issues }
+}
+
+/** A header that names another currency than the rooftop's speaks for each of its cells. */
+function currencyFinding({ column }: Watch, { currency }: TypingOptions): Finding | null {
+  if (column.currency === null || column.currency === currency) return null
+  return {
+    code: 'CURRENCY_DIFFERS',
+    severity: 'warning',
+    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were kept in ${column.currency}`,
+  }
 }
 
 /** Thousands, but for currencies with three decimals, where the column or the size of its numbers decides. */
@@ -203,7 +214,7 @@ function dateFinding(dates: DateEvidence, options: TypingOptions): Finding | nul
   if (dates.dayFirst > 0 && dates.monthFirst > 0)
     return {
       code: 'DATE_ORDER_MIXED',
-      severity: 'error',
+      severity: 'warning',
       hint: `${dates.dayFirst} dates have the day first and ${dates.monthFirst} the month first; ${dates.either} more could be either: write them as YYYY-MM-DD`,
     }
   if (dates.either === 0 || dates.dayFirst + dates.monthFirst > 0) return null

@@ -33,7 +33,7 @@ test('without proof the market decides, and that is said once', () => {
   expect(typeColumn('Date In Stock', ['05/05/2019', '2019-05-06']).styles.issues).toEqual([])
 })
 
-test('both orders in one column are an error: what could be two days is rejected', () => {
+test('both orders in one column are a warning: what could be two days is left out', () => {
   const table = typeColumn('Date In Stock', [
     '25/11/2018',
     '11/25/2018',
@@ -41,27 +41,31 @@ test('both orders in one column are an error: what could be two days is rejected
     '2018-11-02',
   ])
 
-  expect(table.styles.issues).toMatchObject([{ code: 'DATE_ORDER_MIXED', severity: 'error' }])
+  expect(table.styles.issues).toMatchObject([{ code: 'DATE_ORDER_MIXED', severity: 'warning' }])
   expect(table.rows.map(({ unit }) => unit?.acquired_on)).toEqual([
-    ...['2018-11-25', '2018-11-25', undefined, '2018-11-02'],
+    ...['2018-11-25', '2018-11-25', null, '2018-11-02'],
   ])
   expect(table.rows[2]).toMatchObject({
-    status: 'rejected',
+    status: 'accepted',
     issues: [{ code: 'DATE_ORDER_MIXED', line: 4, text: '02/11/2018' }],
   })
 })
 
-test('a day that does not exist is an error, one far in the future is left out', () => {
+test('a date that is none, or is far in the future, is left out with a warning and costs no vehicle', () => {
   const dates = ['31/02/2025', '30/13/2025', '01/01/2031', '29/02/2024', '28/02/2023', '1/3/99']
+  const bad = ['2025-99-99', '99999', '13.13.13.13', '0002/03/04']
 
   const { rows } = typeColumn('Date In Stock', dates)
 
   expect(rows.map(({ unit }) => unit?.acquired_on)).toEqual([
-    ...[undefined, undefined, null, '2024-02-29', '2023-02-28', '1999-03-01'],
+    ...[null, null, null, '2024-02-29', '2023-02-28', '1999-03-01'],
   ])
-  expect(rows.map(({ status }) => status)).toEqual([
-    ...['rejected', 'rejected', 'accepted', 'accepted', 'accepted', 'accepted'],
-  ])
+  const all = [...rows, ...typeColumn('Date In Stock', [...bad, ...dates]).rows]
+  expect(all.map(({ status }) => status)).toEqual(all.map(() => 'accepted'))
+  expect(all.filter(({ issues }) => issues.length === 1)).toHaveLength(10)
+  expect(all.flatMap(({ issues }) => issues.map(({ severity }) => severity))).toEqual(
+    Array(10).fill('warning'),
+  )
 })
 
 test('styles from a sample stand for the whole file unless a later cell proves otherwise', () => {
