@@ -2036,8 +2036,9 @@ ops.schema_migration table
 ops.stock_mapping table
   rooftop_id integer not null
   fingerprint character varying(64) not null
-  columns jsonb not null
+  columns jsonb not null -- Field by position of the column; null: unknown, which says nothing of what it is in the next list.
   confirmed_at timestamp with time zone not null default now()
+  absent jsonb -- Fields of which a person has said that no column holds them; null: the mapping was kept before that was kept, and columns that it leaves out are looked at again.
   constraint stock_mapping_pkey PRIMARY KEY (rooftop_id, fingerprint)
   constraint stock_mapping_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   -- Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.

@@ -1,3 +1,4 @@
+import { mappingSummary } from '../csv/map/mapping-text.ts'
 import type { CellIssue } from '../csv/map/typing/issue.ts'
 import { issueLine } from '../stock/import/guard.ts'
 import type { ChangeKind, StockImportReport, UnitChange } from '../stock/import/report.ts'
@@ -12,6 +13,7 @@ export function stockImportLines(report: StockImportReport): string[] {
   return [
     headLine(report),
     ...countLines(report),
+    ...columnLines(report),
     ...(['added', 'updated', 'reappeared', 'removed'] as const).flatMap((kind) =>
       changeLines(report, kind),
     ),
@@ -26,8 +28,14 @@ function alreadyLines(report: StockImportReport): string[] {
   return [
     `${file}: already imported as import ${importId}, nothing to do.`,
     ...graceLine(offStock),
+    ...columnLines(report),
     ...adviceLines(report),
   ]
+}
+
+function columnLines({ mapping, missing }: StockImportReport): string[] {
+  const lines = mappingSummary(mapping, missing)
+  return ['How its columns were read:', ...lines.map((line) => `  ${line}`)]
 }
 
 function adviceLines({ rejected, rejectsFile }: StockImportReport): string[] {

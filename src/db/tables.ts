@@ -761,6 +761,7 @@ export interface OpsStockMappingTable {
   fingerprint: string
   columns: unknown
   confirmed_at: Generated<Date>
+  absent: unknown
 }
 
 /** ops.stream_state */
@@ -1678,6 +1679,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'fingerprint', type: 'character varying(64)' },
     { name: 'columns', type: 'jsonb' },
     { name: 'confirmed_at', type: 'timestamp with time zone' },
+    { name: 'absent', type: 'jsonb' },
   ],
   'ops.stream_state': [
     { name: 'rooftop_id', type: 'integer' },

@@ -53,6 +53,17 @@ test('a person reads counts, changes and the first errors; exit 1 when rows were
     "Import 2: ./list.csv at u1 (snapshot, utf-8, ",")
       4 records = 3 accepted + 1 rejected + 0 repeated + 0 skipped
       3 accepted = 1 added + 1 updated + 1 unchanged + 0 reappeared; 1 removed
+    How its columns were read:
+      stock number (stock_number): "Stock Number", as before
+      VIN (vin): "VIN", as before
+      make (make): "Make", as before
+      model (model): "Model", as before
+      model year (model_year): "Year", as before
+      odometer (odometer): "Odometer (km)", as before
+      asking price (price_asking): "Price", as before
+      date in stock (received_date): NO COLUMN
+      kept as text: "Colour" (colour_exterior)
+      Name a column with --map <field>=<header>, or say that there is none with --map <field>=
     Added:
       S0005
     Updated:
@@ -94,7 +105,7 @@ test('--json is one document, and the same file again is exit 0 with nothing to 
   )
   expect(document).toMatchObject({ importId: 1, rooftop: 'u1', status: 'imported', added: 3 })
   expect(again).toMatchObject({ code: 0, stderr: '' })
-  expect(again.stdout).toMatch(/already imported as import 1, nothing to do\.\n$/)
+  expect(again.stdout).toMatch(/already imported as import 1, nothing to do\.\n/)
 })
 
 test('an unknown rooftop, a wrong mode and a missing file are exit 2, and leave nothing', async () => {
@@ -132,6 +143,10 @@ test('a mapping that is not sure is exit 2 with the command to type', async () =
       #1  Code   (kept as it is)        A17 · B18 · C19
       #2  Make   make             99 %  Toyota · Mazda · Kia
       #3  Model  model            96 %  Corolla · 3 · Rio
+      asking price (price_asking): NO COLUMN
+      model year (model_year): NO COLUMN
+      odometer (odometer): NO COLUMN
+      date in stock (received_date): NO COLUMN
     Leave a field out with --map <field>= (nothing after the sign). It is remembered for this rooftop and header.
     The whole command:
       forecourt stock import ./list.csv --rooftop u1 --map stock_number=<header> (or vin=)

@@ -2,7 +2,7 @@ import { type Meaning, meaningsOf } from './aliases.ts'
 import type { Candidate, SampleColumn } from './column.ts'
 import type { Field } from './fields.ts'
 import { fitOf } from './fit.ts'
-import type { ColumnProfile } from './profile.ts'
+import { type ColumnProfile, isWellFilled } from './profile.ts'
 
 const plainWorth = 0.9
 /** What values alone can prove, and how far one may trust them without a header that says so. */
@@ -59,7 +59,9 @@ export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[])
     }
   })
   const guesses = column.header === null ? [...byValues, ...withoutHeader] : byValues
-  const proved = column.profile.filled === 0 ? [] : guesses.filter(([, , is]) => is(column.profile))
+  const proved = isWellFilled(column.profile)
+    ? guesses.filter(([, , is]) => is(column.profile))
+    : []
   return [...named, ...proved.map(([field, most]) => fromValues(column, field, most))].filter(
     ({ field }, at, list) => list.findIndex((other) => other.field === field) === at,
   )

@@ -1,4 +1,4 @@
-import type { Field } from './fields.ts'
+import type { Field, VitalField } from './fields.ts'
 
 /** Something that a person has to say before a file is loaded. */
 export interface Doubt {
@@ -33,15 +33,27 @@ export interface Mapping {
   readonly columns: readonly ColumnMapping[]
   /** What tells the rows apart; null: no row can be loaded. */
   readonly key: 'stock_number' | 'vin' | null
+  /** Fields of which a person has said that no column holds them. */
+  readonly absent: readonly Field[]
+  /** Vital fields that no column fills, and of which nobody has said so. */
+  readonly missing: readonly MissingField[]
   readonly hasHeader: boolean
   readonly fingerprint: string
   /** Why it is unsure, and what to type. Empty when it is sure. */
   readonly doubts: readonly Doubt[]
 }
 
-/** A mapping that a person has confirmed, as it is kept for a rooftop. */
+export interface MissingField {
+  readonly field: VitalField
+  /** The column that holds it by its header, without a value in the sample; null: there is none. */
+  readonly emptyColumn: string | null
+}
+
+/** A mapping that was sure or that a person has confirmed, as it is kept for a rooftop. */
 export interface RememberedMapping {
   readonly fingerprint: string
-  /** By position; null where the column is unknown. */
+  /** By position; null where the column was unknown, which says nothing of what it is today. */
   readonly columns: readonly (string | null)[]
+  /** Fields of which a person has said that no column holds them; null: kept before that was kept. */
+  readonly absent: readonly string[] | null
 }

@@ -1,6 +1,8 @@
 import { type Candidate, columnName, type SampleColumn } from './column.ts'
-import type { ColumnMapping, Doubt, Mapping } from './column-mapping.ts'
-import { type Field, isStockField } from './fields.ts'
+import type { ColumnMapping, Doubt, Mapping, MissingField } from './column-mapping.ts'
+import { type Field, isStockField, isVital } from './fields.ts'
+import { looksLike } from './look-alikes.ts'
+import { isWellFilled } from './profile.ts'
 import type { Overrides } from './overrides.ts'
 
 interface Known {
@@ -8,42 +10,84 @@ interface Known {
   readonly sample: readonly SampleColumn[]
   readonly candidates: readonly Candidate[]
   readonly overrides: Overrides
+  /** What nobody has to be asked for: a person has said that no column holds it. */
+  readonly absent: ReadonlySet<Field>
   readonly key: Mapping['key']
-  /** Was the mapping confirmed before? Then only a missing key is a doubt. */
+  readonly missing: readonly MissingField[]
+  /** Was the mapping confirmed before? Then a column that was left out is asked about only where its header names a field. */
   readonly isKnown: boolean
 }
 
-const certainFrom = 0.6
+/** From there on a mapping is taken without a question. */
+export const certainFrom = 0.6
 const worthAsking = 0.35
 
 /** All that is to be confirmed; empty when the mapping is certain. */
 export function doubtsOf(known: Known): Doubt[] {
-  const low = known.isKnown ? [] : [...lowOnes(known), ...contradicted(known)]
-  const twice = known.isKnown ? [] : sameName(known)
+  const low = [...(known.isKnown ? [] : lowOnes(known)), ...contradicted(known)]
+  const others = known.isKnown ? [] : [...lookAlikes(known, low), ...sameName(known)]
   const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
-  return known.key === null && !isKeyAsked ? [noKey(known), ...low, ...twice] : [...low, ...twice]
+  return known.key === null && !isKeyAsked ? [noKey(known), ...low, ...others] : [...low, ...others]
 }
 
 /** Columns that were given a field of the warehouse on weak grounds. */
 function lowOnes({ columns, sample }: Known): Doubt[] {
   return columns
-    .filter(({ field, confidence }) => field && isStockField(field) && confidence < certainFrom)
+    .filter(
+      ({ field, confidence, source }) =>
+        field && source !== 'remembered' && isStockField(field) && confidence < certainFrom,
+    )
     .map(({ field, index, evidence }) => lowConfidence(field!, sample[index]!, sample, evidence))
 }
 
-/** Columns whose header names a field that their values deny, where nothing else holds that field. */
-function contradicted({ columns, sample, candidates, overrides }: Known): Doubt[] {
-  const taken = new Set<Field | null>([...columns.map(({ field }) => field), ...overrides.absent])
+/** Columns whose header names a field that their values deny, where no filled column holds that field. */
+function contradicted({ columns, sample, candidates, overrides, absent }: Known): Doubt[] {
+  const filled = columns.filter(({ index }) => isFilled(sample[index]!))
+  const taken = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
   return candidates
     .filter(({ column, field, confidence, isPlainName, source }) => {
-      const isOpen = columns[column]!.field === null && !overrides.columns.has(column)
-      const isKeyName = isPlainName && (field === 'stock_number' || field === 'vin')
-      const isAsked = isKeyName || (confidence >= worthAsking && source === 'header')
-      return (
-        isOpen && isStockField(field) && !taken.has(field) && isAsked && confidence < certainFrom
-      )
+      const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
+      if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
+      const isNamed = isPlainName || isVital(field) || confidence >= worthAsking
+      return isNamed && confidence < certainFrom && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) => lowConfidence(field, sample[column]!, sample, evidence))
+}
+
+/** Does it hold no field, or one that is kept as text and that its header does not name? */
+function isFree({ field, source }: ColumnMapping): boolean {
+  return field === null || (source === 'values' && !isStockField(field))
+}
+
+function isFilled({ profile }: SampleColumn): boolean {
+  return profile.filled > 0 || profile.cells === 0
+}
+
+/** Columns that may hold a vital field that no column fills, by what they look like. */
+function lookAlikes({ columns, sample, missing }: Known, asked: readonly Doubt[]): Doubt[] {
+  return missing
+    .filter(
+      ({ field }) => !asked.some(({ maps }) => maps.some((map) => map.startsWith(`${field}=`))),
+    )
+    .flatMap(({ field }) => {
+      const like = sample.filter(
+        (column) =>
+          column.header !== null &&
+          columns[column.index]!.field === null &&
+          isWellFilled(column.profile) &&
+          looksLike[field](column),
+      )
+      if (like.length === 0) return []
+      const names = like.map((column) => columnName(column, sample))
+      const quoted = names.map((name) => `"${name}"`).join(' or ')
+      return [
+        {
+          code: 'MAPPING_LOW_CONFIDENCE' as const,
+          message: `No column is known to hold ${field}. Perhaps ${quoted} does.`,
+          maps: [`${field}=${names[0]}`],
+        },
+      ]
+    })
 }
 
 function lowConfidence(
@@ -92,7 +136,8 @@ function differs(one: SampleColumn, other: SampleColumn): boolean {
 function noKey({ sample, columns }: Known): Doubt {
   const unused = sample.filter(({ index, profile }) => {
     const isFree = columns[index]!.field === null || columns[index]!.field === 'row_index'
-    return isFree && profile.filled > 0 && profile.distinct >= profile.filled * 0.98
+    const isFull = profile.filled > 0 && profile.filled >= profile.cells * 0.9
+    return isFree && isFull && profile.distinct >= profile.filled * 0.98
   })
   const [best] = unused.filter(
     ({ profile }) => !profile.isRowIndex && profile.share.code >= 0.8 && profile.averageLength >= 4,

@@ -24,6 +24,15 @@ export const stockColumns = {
   received_date: 'acquired_on',
 } as const satisfies Partial<Record<Field, string>>
 
+/** Without these a vehicle cannot be priced or its days in stock counted: where no column fills one, it is said and asked for. */
+export const vitalFields = ['price_asking', 'model_year', 'odometer', 'received_date'] as const
+
+export type VitalField = (typeof vitalFields)[number]
+
+export function isVital(field: Field): field is VitalField {
+  return (vitalFields as readonly Field[]).includes(field)
+}
+
 const byName = new Map<string, Field>([
   ...Object.entries(stockColumns).map(([field, column]) => [headerKey(column), field] as const),
   ...fields.map((field) => [headerKey(field), field] as const),

@@ -35,7 +35,7 @@ const judges: Partial<Record<Field, Judge>> = {
     share.generation >= 0.4
       ? { score: 0.4, why: `${percent(share.generation)} are generation codes` }
       : { score: -0.3, why: 'few generation codes' },
-  model_year: ({ share }) => graded(share.year, 'years from 1980 to 2029', 0.5),
+  model_year: ({ share }) => graded(share.modelYear, 'model years', 0.5),
   odometer: odometerFit,
   price_asking: priceFit,
   cost: priceFit,

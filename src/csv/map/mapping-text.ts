@@ -1,4 +1,86 @@
-import type { Mapping } from './column-mapping.ts'
+import type { ColumnMapping, Mapping, MissingField } from './column-mapping.ts'
+import { type Field, isStockField, type stockColumns, vitalFields } from './fields.ts'
+
+const names: Readonly<Record<keyof typeof stockColumns, string>> = {
+  stock_number: 'stock number',
+  vin: 'VIN',
+  adcode: 'catalogue code',
+  plate: 'plate',
+  make: 'make',
+  model: 'model',
+  variant: 'variant',
+  model_year: 'model year',
+  odometer: 'odometer',
+  price_asking: 'asking price',
+  cost: 'cost',
+  price_currency: 'currency',
+  received_date: 'date in stock',
+}
+const grounds: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
+  header: 'by its name',
+  values: 'by its values',
+  remembered: 'as before',
+  override: 'said with --map',
+}
+
+/** How the columns were read, in words: what fills the stock, what does not, what is kept as text, what was left out and why. */
+export function mappingSummary(
+  columns: readonly ColumnMapping[],
+  missing: readonly MissingField[],
+): string[] {
+  const stock = columns.filter(({ field }) => field !== null && isStockField(field))
+  const filled = stock.filter(({ field }) => !missing.some((known) => known.field === field))
+  const extra = columns.filter(({ field }) => field !== null && !isStockField(field))
+  const rest = columns.filter(({ field }) => field === null)
+  const none = vitalFields.filter(
+    (field) =>
+      !columns.some((column) => column.field === field) &&
+      !missing.some((known) => known.field === field),
+  )
+  return [
+    ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${groundOf(column)}`),
+    ...none.map((field) => `${named(field)}: no column, as was said`),
+    ...missingLines(missing),
+    ...listed('kept as text', extra, ({ field }) => field!),
+    ...listed('left out', rest, ({ evidence }) => evidence.at(-1) ?? 'unknown'),
+    ...(missing.length === 0
+      ? []
+      : [
+          'Name a column with --map <field>=<header>, or say that there is none with --map <field>=',
+        ]),
+  ]
+}
+
+function named(field: Field): string {
+  return isStockField(field) ? `${names[field]} (${field})` : field
+}
+
+function quoted({ header, index }: ColumnMapping): string {
+  return header === null || header.trim() === '' ? `#${index + 1}` : `"${header.trim()}"`
+}
+
+function groundOf({ source, samples }: ColumnMapping): string {
+  const ground = source === null ? '' : grounds[source]
+  return samples.length === 0 ? `${ground}; empty in the rows that were looked at` : ground
+}
+
+function listed(
+  title: string,
+  columns: readonly ColumnMapping[],
+  why: (column: ColumnMapping) => string,
+): string[] {
+  const texts = columns.map((column) => `${quoted(column)} (${why(column)})`)
+  return texts.length === 0 ? [] : [`${title}: ${texts.join(', ')}`]
+}
+
+/** The vital fields that no column fills. */
+function missingLines(missing: readonly MissingField[]): string[] {
+  return missing.map(({ field, emptyColumn }) =>
+    emptyColumn === null
+      ? `${named(field)}: NO COLUMN`
+      : `${named(field)}: the column "${emptyColumn}" is EMPTY`,
+  )
+}
 
 /** The mapping for people, a line a column: position, header, field, certainty, samples. */
 export function mappingLines(mapping: Mapping): string[] {
@@ -30,6 +112,7 @@ export function unsureText(mapping: Mapping): string {
     '',
     'The columns as they would be read:',
     ...mappingLines(mapping).map((line) => `  ${line}`),
+    ...missingLines(mapping.missing).map((line) => `  ${line}`),
     ...say,
     'Leave a field out with --map <field>= (nothing after the sign). It is remembered for this rooftop and header.',
   ].join('\n')
@@ -37,9 +120,9 @@ export function unsureText(mapping: Mapping): string {
 
 /** `--map` arguments, quoted for a shell where need be. */
 export function mapArguments(maps: readonly string[]): string {
-  return maps.map((map) => `--map ${quoted(map)}`).join(' ')
+  return maps.map((map) => `--map ${shellQuoted(map)}`).join(' ')
 }
 
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return /^[\w=.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,8 +1,14 @@
 import { candidatesOf } from './candidates.ts'
-import { type Candidate, type SampleColumn, sampleColumns, samplesOf } from './column.ts'
-import type { ColumnMapping, Mapping, RememberedMapping } from './column-mapping.ts'
-import { doubtsOf } from './doubts.ts'
-import { type Field, fields } from './fields.ts'
+import {
+  type Candidate,
+  columnName,
+  type SampleColumn,
+  sampleColumns,
+  samplesOf,
+} from './column.ts'
+import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
+import { certainFrom, doubtsOf } from './doubts.ts'
+import { type Field, fields, vitalFields } from './fields.ts'
 import { headerFingerprint } from './fingerprint.ts'
 import { noOverrides, type Overrides } from './overrides.ts'
 import { settleRetail } from './retail.ts'
@@ -30,87 +36,152 @@ export function proposeMapping(
   const fingerprint = headerFingerprint(names, sample.length)
   const overrides = options.overrides ?? noOverrides
   const remembered = matching(options.remembered, fingerprint, sample.length)
+  const absent = absentOf(remembered, overrides)
   const candidates = settleRetail(
     sample,
     sample.flatMap((column) => candidatesOf(column, sample)),
   )
-  const taken = remembered
-    ? said(remembered, 'remembered')
-    : assign(sample, candidates, overrides, leastFor(names, overrides))
-  const chosen = withOverrides(taken, overrides)
+  const known = knownChoices(remembered, overrides, absent)
+  const least = leastFor(names, overrides, remembered)
+  const chosen = assign(sample, candidates, known, absent, least)
   const columns = sample.map((column) => columnMapping(column, chosen, candidates))
   const key = keyOf(columns, sample)
-  const doubts = doubtsOf({ columns, sample, candidates, overrides, key, isKnown: !!remembered })
+  const missing = missingOf(columns, sample, absent)
+  const isKnown = remembered !== null && (names === null || remembered.absent !== null)
+  const doubts = doubtsOf({
+    ...{ columns, sample, candidates, overrides, absent, key, missing, isKnown },
+  })
   return {
     status: doubts.length === 0 ? 'sure' : 'unsure',
     columns,
     key,
+    absent: [...absent],
+    missing,
     hasHeader: names !== null,
     fingerprint,
     doubts,
   }
 }
 
-/** The mapping to keep once a person has confirmed it. */
+/** The mapping to keep once it was sure, or a person has confirmed it. */
 export function rememberedOf(mapping: Mapping): RememberedMapping {
   return {
     fingerprint: mapping.fingerprint,
     columns: mapping.columns.map(({ field }) => field),
+    absent: mapping.absent,
   }
 }
 
-/** Without a header all guesses are shown, until the user has said which column is the key; then only what is said. */
-function leastFor(names: readonly string[] | null, { columns }: Overrides): number {
-  if (names !== null) return weakest
-  return [...columns.values()].some((field) => field === 'stock_number' || field === 'vin') ? 1 : 0
+/**
+ * Without a header all guesses are shown, until the user has said which column is the key; then only what is said.
+ * Beside a mapping that is remembered only what is certain is taken, since nobody is asked about the rest again.
+ */
+function leastFor(
+  names: readonly string[] | null,
+  { columns }: Overrides,
+  remembered: Remembered | null,
+): number {
+  if (names !== null) return remembered?.absent ? certainFrom : weakest
+  const isKeySaid = [...columns.values()].some(
+    (field) => field === 'stock_number' || field === 'vin',
+  )
+  return isKeySaid || remembered ? 1 : 0
 }
 
 type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source'>
 type Choices = ReadonlyMap<number, Choice>
 
+interface Remembered {
+  readonly columns: ReadonlyMap<number, Field>
+  readonly absent: readonly Field[] | null
+}
+
 function matching(
   remembered: RememberedMapping | null | undefined,
   fingerprint: string,
   width: number,
-): Map<number, Field> | null {
+): Remembered | null {
   if (remembered?.fingerprint !== fingerprint || remembered.columns.length !== width) return null
   const known = remembered.columns.map((name) => fields.find((field) => field === name))
-  return new Map(known.flatMap((field, index) => (field ? [[index, field] as const] : [])))
+  return {
+    columns: new Map(known.flatMap((field, index) => (field ? [[index, field] as const] : []))),
+    absent: remembered.absent && fields.filter((field) => remembered.absent!.includes(field)),
+  }
 }
 
-function said(columns: ReadonlyMap<number, Field>, source: 'remembered' | 'override'): Choices {
-  const evidence = [source === 'override' ? 'said with --map' : 'confirmed before for this rooftop']
-  return new Map(
-    [...columns].map(([index, field]) => [index, { field, confidence: 1, source, evidence }]),
-  )
+/** What a person says now goes before what was said once. */
+function absentOf(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
+  const named = [...overrides.columns.values()]
+  const before = (remembered?.absent ?? []).filter((field) => !named.includes(field))
+  return new Set([...before, ...overrides.absent])
 }
 
-/** The surest candidate first; each field goes to one column and each column to one field. */
+function knownChoices(
+  remembered: Remembered | null,
+  overrides: Overrides,
+  absent: ReadonlySet<Field>,
+): Choices {
+  const named = new Set([...overrides.columns.values(), ...absent])
+  const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
+  return new Map([
+    ...said(before, 'remembered', 'confirmed before for this rooftop'),
+    ...said([...overrides.columns], 'override', 'said with --map'),
+  ])
+}
+
+function said(
+  columns: readonly (readonly [number, Field])[],
+  source: 'remembered' | 'override',
+  evidence: string,
+): [number, Choice][] {
+  return columns.map(([index, field]) => [
+    index,
+    { field, confidence: 1, source, evidence: [evidence] },
+  ])
+}
+
+/** Beside what is known, the surest candidate first, and a column with values before an empty one; each field goes to one
+ *  column and each column to one field. */
 function assign(
   sample: readonly SampleColumn[],
   candidates: readonly Candidate[],
-  overrides: Overrides,
+  known: Choices,
+  absent: ReadonlySet<Field>,
   least: number,
 ): Choices {
   const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
   const byConfidence = candidates
     .filter(({ confidence }) => confidence >= least)
-    .toSorted((a, b) => b.confidence - a.confidence || filled(b) - filled(a) || a.column - b.column)
-  const fieldsTaken = new Set<Field>([...overrides.columns.values(), ...overrides.absent])
-  const chosen = new Map<number, Choice>()
+    .toSorted(
+      (a, b) =>
+        Number(filled(b) > 0) - Number(filled(a) > 0) ||
+        b.confidence - a.confidence ||
+        filled(b) - filled(a) ||
+        a.column - b.column,
+    )
+  const fieldsTaken = new Set([...[...known.values()].map(({ field }) => field), ...absent])
+  const chosen = new Map(known)
   for (const candidate of byConfidence) {
     const { column, field } = candidate
-    if (overrides.columns.has(column) || chosen.has(column) || fieldsTaken.has(field)) continue
+    if (chosen.has(column) || fieldsTaken.has(field)) continue
     fieldsTaken.add(field)
     chosen.set(column, candidate)
   }
   return chosen
 }
 
-function withOverrides(taken: Choices, overrides: Overrides): Choices {
-  const named = new Set<Field | null>([...overrides.columns.values(), ...overrides.absent])
-  const kept = [...taken].filter(([, choice]) => !named.has(choice.field))
-  return new Map([...kept, ...said(overrides.columns, 'override')])
+/** The vital fields that no column of the sample fills. */
+function missingOf(
+  columns: readonly ColumnMapping[],
+  sample: readonly SampleColumn[],
+  absent: ReadonlySet<Field>,
+): MissingField[] {
+  return vitalFields.flatMap((field) => {
+    const column = columns.find((one) => one.field === field)
+    const profile = column && sample[column.index]!.profile
+    if (absent.has(field) || (profile && (profile.filled > 0 || profile.cells === 0))) return []
+    return [{ field, emptyColumn: column ? columnName(sample[column.index]!, sample) : null }]
+  })
 }
 
 function columnMapping(

@@ -1,4 +1,5 @@
 import { looksLikeDate } from './typing/date.ts'
+import { readModelYear } from './typing/model-year.ts'
 import { readAmount } from './typing/money.ts'
 import { digitsIn, thousands } from './typing/number.ts'
 import { readDistance } from './typing/odometer.ts'
@@ -26,7 +27,9 @@ export type Trait =
   | 'code'
   | 'plate'
   | 'year'
+  | 'modelYear'
   | 'make'
+  | 'digits'
   | 'number'
   | 'positive'
   | 'decimal'
@@ -65,6 +68,8 @@ const tests: Readonly<Record<Exclude<Trait, 'number' | 'positive' | 'decimal' | 
   code: (text) => code.test(text),
   plate: (text) => plate.test(text),
   year: (text) => year.test(text),
+  modelYear: (text) => readModelYear(text) !== null,
+  digits: (text) => /\d/.test(text),
   make: words.isMake,
   distance: (text) => (readDistance(text)?.unit ?? null) !== null,
   date: looksLikeDate,
@@ -102,6 +107,11 @@ export function profileColumn(cells: readonly string[]): ColumnProfile {
     median: medianOf(numbers),
     share: sharesOf(count, filled.length, numbers),
   }
+}
+
+/** A few cells of a long column prove nothing by their values. */
+export function isWellFilled({ filled, cells }: ColumnProfile): boolean {
+  return filled * 2 >= cells ? filled > 0 : filled >= 3 && filled * 10 >= cells
 }
 
 /** Each distinct text is looked at once. */

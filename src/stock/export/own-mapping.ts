@@ -1,4 +1,5 @@
 import type { RememberedMapping } from '../../csv/map/column-mapping.ts'
+import { type Field, fields } from '../../csv/map/fields.ts'
 import { headerFingerprint } from '../../csv/map/fingerprint.ts'
 import { fieldOfExtra, unitColumns } from './columns.ts'
 
@@ -13,8 +14,14 @@ export function mappingOfList(names: readonly string[]): RememberedMapping | nul
   const hasReading = trimmed.includes('odometer', units.length)
   const known = units.map(([, field]) => (field === 'odometer' && hasReading ? null : field))
   const extras = trimmed.slice(units.length).map((name) => fieldOfExtra(name) ?? null)
-  return {
-    fingerprint: headerFingerprint(names, names.length),
-    columns: [...known, ...extras],
-  }
+  return ownMapping(names, [...known, ...extras])
+}
+
+/** A file that we wrote: its columns hold what they say, and no other does. */
+export function ownMapping(
+  names: readonly string[],
+  columns: readonly (Field | null)[],
+): RememberedMapping {
+  const absent = fields.filter((field) => !columns.includes(field))
+  return { fingerprint: headerFingerprint(names, names.length), columns, absent }
 }

@@ -1,9 +1,16 @@
+import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { inTransaction, type Tx } from '../../db/transaction.ts'
 import { awaitErasures } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
 import { endGrace } from './apply.ts'
-import { isMappedAlike, newestImport, rememberedMapping, saysTheSame } from './known.ts'
+import {
+  isMappedAlike,
+  newestImport,
+  rememberedMapping,
+  rememberMapping,
+  saysTheSame,
+} from './known.ts'
 import { type Loaded, load } from './load.ts'
 import {
   type Fingerprinted,
@@ -65,19 +72,20 @@ async function importWithin(
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
   const isSame = saysTheSame(newest, bytes.sha256, request.mode)
-  const again = async () => {
+  const again = async (mapping: Mapping) => {
     const { graceDays } = services.warehouse.config.stock
     const offStock = await endGrace(tx.client, rooftopId, graceDays, { ...request, dryRun: false })
-    return await alreadyImported(tx.client, newest!, request, offStock)
+    if (!request.dryRun) await rememberMapping(tx.client, rooftopId, mapping)
+    const { missing } = mapping
+    return await alreadyImported(tx.client, newest!, request, { offStock, missing })
   }
-  if (isSame && request.maps.length === 0) return await again()
   const list = await openList(request)
   try {
     const remembered =
       ownMappingOf(list.csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
-    if (isSame && isMappedAlike(newest!, mapping)) return await again()
+    if (isSame && isMappedAlike(newest!, mapping)) return await again(mapping)
     return await load({ tx, services, request, bytes, rooftopId, list, mapping })
   } finally {
     await list.csv.close()

@@ -54,11 +54,13 @@ export async function rememberedMapping(
 ): Promise<RememberedMapping | null> {
   const row = await db
     .selectFrom('ops.stock_mapping')
-    .select('columns')
+    .select(['columns', 'absent'])
     .where('rooftop_id', '=', rooftopId)
     .where('fingerprint', '=', fingerprint)
     .executeTakeFirst()
-  return row ? { fingerprint, columns: row.columns as (string | null)[] } : null
+  if (!row) return null
+  const { columns, absent } = row as Pick<RememberedMapping, 'columns' | 'absent'>
+  return { fingerprint, columns, absent }
 }
 
 /** Keeps the mapping of a header that was imported; one that is kept already is not written again. */
@@ -67,11 +69,12 @@ export async function rememberMapping(
   rooftopId: number,
   mapping: Mapping,
 ): Promise<void> {
-  const { fingerprint, columns } = rememberedOf(mapping)
+  const { fingerprint, columns, absent } = rememberedOf(mapping)
   await client.query(
-    `insert into ops.stock_mapping as kept (rooftop_id, fingerprint, columns) values ($1, $2, $3)
+    `insert into ops.stock_mapping as kept (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
      on conflict (rooftop_id, fingerprint) do update
-     set columns = excluded.columns, confirmed_at = now() where kept.columns <> excluded.columns`,
-    [rooftopId, fingerprint, JSON.stringify(columns)],
+     set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
+     where (kept.columns, kept.absent) is distinct from (excluded.columns, excluded.absent)`,
+    [rooftopId, fingerprint, JSON.stringify(columns), JSON.stringify(absent)],
   )
 }

@@ -155,6 +155,7 @@ function reportOf(
     encoding: typed.encoding.name,
     delimiter: list.csv.dialect.delimiter,
     mapping: mapping.columns,
+    missing: mapping.missing,
     ...rows,
     ...units,
     offStock,

@@ -1,8 +1,7 @@
 import type { RememberedMapping } from '../../csv/map/column-mapping.ts'
 import { type Field, fields } from '../../csv/map/fields.ts'
-import { headerFingerprint } from '../../csv/map/fingerprint.ts'
 import { countAppended, priceColumns } from '../export/columns.ts'
-import { mappingOfList } from '../export/own-mapping.ts'
+import { mappingOfList, ownMapping } from '../export/own-mapping.ts'
 
 /** What the rejects file has behind the dealer's own columns. */
 export const rejectColumns = ['_line', '_errors'] as const
@@ -30,7 +29,7 @@ export function ownMappingOf(all: readonly string[]): RememberedMapping | null {
   const isMade = madeNames(columns.map((field, index) => ({ field, index }))).every(
     (name, index) => name === names[index],
   )
-  return isMade ? { fingerprint: headerFingerprint(names, names.length), columns } : null
+  return isMade ? ownMapping(names, columns) : null
 }
 
 /** The number of names in `own` where they are the last ones, or 0. */

@@ -3,6 +3,7 @@ import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
 import type { Loaded } from './load.ts'
 import type { NewestImport } from './known.ts'
 import { writeRejects } from './rejects.ts'
+import type { StockImportReport } from './report.ts'
 import type { ImportRequest } from './request.ts'
 import { keptTables } from './stage.ts'
 
@@ -11,7 +12,7 @@ export async function alreadyImported(
   client: pg.ClientBase,
   newest: NewestImport,
   { rooftop, file, mode, rejects: rejectsFile }: ImportRequest,
-  offStock: number,
+  { offStock, missing }: Pick<StockImportReport, 'offStock' | 'missing'>,
 ): Promise<Loaded> {
   const { records, accepted, rejected, collapsed, skipped, encoding, delimiter } = newest
   const mapping = newest.mapping as readonly ColumnMapping[]
@@ -33,6 +34,7 @@ export async function alreadyImported(
       encoding,
       delimiter,
       mapping,
+      missing,
       ...{ records, accepted, rejected, collapsed, skipped },
       ...{ added: 0, updated: 0, unchanged: accepted, removed: 0, reappeared: 0 },
       offStock,

@@ -1,4 +1,4 @@
-import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
+import type { ColumnMapping, MissingField } from '../../csv/map/column-mapping.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
 
 export type ChangeKind = 'added' | 'updated' | 'removed' | 'reappeared'
@@ -43,6 +43,8 @@ export interface StockImportReport extends RowCounts, UnitCounts {
   readonly encoding: string
   readonly delimiter: string
   readonly mapping: readonly ColumnMapping[]
+  /** Vital fields that no column fills, and of which nobody has said so. */
+  readonly missing: readonly MissingField[]
   /** Units whose days of grace have passed: off stock from now on. */
   readonly offStock: number
   /** The first of each kind; all of them are in `core.stock_unit_change`. */

@@ -95,10 +95,11 @@ test('a confirmed mapping is remembered for that header alone', () => {
 })
 
 test('a remembered field that no longer exists leaves its column unknown', () => {
-  const { fingerprint } = mapColumns([stock, makes])
-  const remembered = { fingerprint, columns: ['stock_number', 'a_field_of_old'] }
+  const columns = [stock, ['Radio code', twelve('1234', '5678')]] as const
+  const { fingerprint } = mapColumns(columns)
+  const remembered = { fingerprint, columns: ['stock_number', 'a_field_of_old'], absent: [] }
 
-  const mapping = mapColumns([stock, makes], { remembered })
+  const mapping = mapColumns(columns, { remembered })
 
   expect(fieldsOf(mapping)).toEqual({ 'Stock No': 'stock_number' })
 })
