@@ -66,7 +66,8 @@ export const aliasTable = {
     registration expiry | rego expiry | reg expiry | reg exp | licence expiry`,
   title_combined: `
     vehicle | vehicle info | title | name | car name | heading | header | full vehicle |
-    description of vehicle | unit`,
+    description of vehicle | unit | make/model | make model | make & model | make and model | year make model |
+    make model variant | make model year | make model badge | make model series`,
   body: `
     body | body type | body style | vehicle type | vehicle sub category | car type | segment |
     نوع الهيكل`,
@@ -118,7 +119,7 @@ export const aliasTable = {
     showroom price | listed price | on road price | otr price | price otr | otr | price now |
     drive away amount | price drive away | was/now price | was now | was price | old price |
     previous price | original price | dealer price | min price | max price | price from | price to |
-    price range | market price | السعر النقدي | سعر الكاش | السعر النهائي | سعر السيارة | سعر العرض`,
+    price range | was | now | market price | السعر النقدي | سعر الكاش | السعر النهائي | سعر السيارة | سعر العرض`,
   price_type: `
     price type | egc`,
   price_currency: `

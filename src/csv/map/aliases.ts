@@ -116,7 +116,8 @@ const weak: Readonly<Record<number, string>> = {
     listed on | listing date | delivered date | delivery date | inventory date | yard date |
     lot date | manufactured | compliance year | plate year | vintage | distance | travelled |
     special | ask | market price | final price | received | stocked | book cost | plates`,
-  0.3: `was/now price | was now | was price | old price | previous price | original price |
+  0.55: `now`,
+  0.3: `was/now price | was now | was price | was | old price | previous price | original price |
     dealer price | min price | max price | price from | price to | price range`,
 }
 

@@ -48,8 +48,9 @@ function contradicted({ columns, sample, candidates, overrides, absent }: Known)
     .filter(({ column, field, confidence, isPlainName, source }) => {
       const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
       if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
-      const isNamed = isPlainName || isVital(field) || confidence >= worthAsking
-      return isNamed && confidence < certainFrom && isFilled(sample[column]!)
+      const isWorthIt = isVital(field) && sample[column]!.profile.share.digits >= 0.3
+      const isAsked = isPlainName || isWorthIt || confidence >= worthAsking
+      return isAsked && confidence < certainFrom && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) => lowConfidence(field, sample[column]!, sample, evidence))
 }
@@ -63,31 +64,27 @@ function isFilled({ profile }: SampleColumn): boolean {
   return profile.filled > 0 || profile.cells === 0
 }
 
-/** Columns that may hold a vital field that no column fills, by what they look like. */
+/** Columns that may hold a vital field that no column fills, by what they look like; each is proposed for one field. */
 function lookAlikes({ columns, sample, missing }: Known, asked: readonly Doubt[]): Doubt[] {
-  return missing
-    .filter(
-      ({ field }) => !asked.some(({ maps }) => maps.some((map) => map.startsWith(`${field}=`))),
-    )
-    .flatMap(({ field }) => {
-      const like = sample.filter(
+  const said = asked.flatMap(({ maps }) => maps)
+  return missing.flatMap(({ field }) => {
+    if (said.some((map) => map.startsWith(`${field}=`))) return []
+    const names = sample
+      .filter(
         (column) =>
           column.header !== null &&
           columns[column.index]!.field === null &&
           isWellFilled(column.profile) &&
           looksLike[field](column),
       )
-      if (like.length === 0) return []
-      const names = like.map((column) => columnName(column, sample))
-      const quoted = names.map((name) => `"${name}"`).join(' or ')
-      return [
-        {
-          code: 'MAPPING_LOW_CONFIDENCE' as const,
-          message: `No column is known to hold ${field}. Perhaps ${quoted} does.`,
-          maps: [`${field}=${names[0]}`],
-        },
-      ]
-    })
+      .map((column) => columnName(column, sample))
+      .filter((name) => !said.some((map) => map.endsWith(`=${name}`)))
+    if (names.length === 0) return []
+    const maps = [`${field}=${names[0]}`]
+    said.push(...maps)
+    const message = `No column is known to hold ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
+    return [{ code: 'MAPPING_LOW_CONFIDENCE' as const, message, maps }]
+  })
 }
 
 function lowConfidence(

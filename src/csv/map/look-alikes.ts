@@ -4,7 +4,7 @@ import type { VitalField } from './fields.ts'
 const otherPrice =
   /^(cost|wholesale|trade|week|weekly|month|monthly|finance|repayment|deposit|tax|duty|fee|fees|discount|saving|save|msrp|rrp|invoice|book|reserve)$/
 const otherDate =
-  /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available)$/
+  /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available|ppsr|search|check|checked)$/
 
 /** Does the column look as if it held that field, though its header does not say so? Enough to ask a person, never to take it. */
 export const looksLike: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> = {
@@ -13,7 +13,8 @@ export const looksLike: Readonly<Record<VitalField, (column: SampleColumn) => bo
     const isNamed = words.some((word) =>
       /^(price|prices|pricing|asking|amount|سعر|السعر)$/.test(word),
     )
-    const isMoney = share.cents >= 0.5 && share.number >= 0.8 && (median ?? 0) >= 1000
+    const isLarge = share.number >= 0.8 && (median ?? 0) >= 1000
+    const isMoney = isLarge && (share.cents >= 0.5 || words.length === 0)
     return isMoney || (isNamed && (share.number >= 0.3 || share.digits >= 0.5))
   },
   model_year: ({ name: { words }, profile: { share } }) => {

@@ -102,6 +102,14 @@ test('what a list cannot do without is missing, and asked for where a column loo
   expect([others.status, others.missing.length]).toEqual(['sure', 4])
 })
 
+test('a column without a name is proposed for one field, and words are no date in stock', () => {
+  const nameless = mapColumns([stock, makes, ['', twelve('19990', '24990')]])
+  const flag = mapColumns([stock, makes, ['Received', twelve('yes', 'no')]])
+
+  expect(mapsOf(nameless)).toEqual(['price_asking=#3'])
+  expect(flag.status).toBe('sure')
+})
+
 test('a column of which one cell is filled is neither suggested nor taken by its values', () => {
   const once = (text: string) => ['', '', text, ...Array(9).fill('')]
   const mapping = mapColumns([
