@@ -36,18 +36,51 @@ export function refuseForeignFormat(sample: Buffer): void {
     throw new CsvRefusal('binary', `this is ${binary[1]}, not CSV: export the list as CSV`)
 }
 
+function adviceFor(name: string): string {
+  if (name === 'JSON') return 'Export the stock list as CSV'
+  if (name === 'a mail') return 'Save the list that is attached to it, and import that file'
+  return saveAs
+}
+
 function refuseZip(sample: Buffer): never {
   if (sample.includes('[Content_Types].xml') || sample.includes('xl/'))
     throw new CsvRefusal('workbook', `this is an Excel workbook (.xlsx), not CSV. ${saveAs}`)
   throw new CsvRefusal('archive', 'this is a zip archive, not CSV: unpack it first')
 }
 
-/** Refuses text that is no table: web pages, XML, and bytes that only look like text. */
+const texts: readonly (readonly [name: string, is: (text: string) => boolean])[] = [
+  ['JSON', (text) => /^\s*[[{]\s*["[{\]}]/.test(text)],
+  [
+    'a web page or XML',
+    (text) =>
+      /^\s*<(!doctype|html|table|\?xml|xml|head|body)\b/i.test(text) ||
+      (/^\s*<[!a-z][^<>]*>/i.test(text) && /<\/|\/>/.test(text)),
+  ],
+  ['a mail', isMail],
+  ['a text of a word processor (RTF)', (text) => text.startsWith('{\\rtf')],
+]
+
+const mailHeader = /^[A-Za-z][A-Za-z-]*:/
+const mailOnly = /^(received|message-id|mime-version|return-path|delivered-to|content-type):/i
+
+/** Lines of `Name: text` at the top, of which two are names that only mails have. */
+function isMail(text: string): boolean {
+  const lines = text.slice(0, 8000).split(/\r?\n/)
+  const from = lines[0]!.startsWith('From ') ? 1 : 0
+  const end = lines.findIndex(
+    (line, index) => index >= from && !mailHeader.test(line) && !/^[ \t]+\S/.test(line),
+  )
+  return (
+    lines.slice(from, end < 0 ? undefined : end).filter((line) => mailOnly.test(line)).length >= 2
+  )
+}
+
+/** Refuses text that is no table: JSON, web pages, XML, mails, and bytes that only look like text. */
 export function refuseForeignText(text: string): void {
   if (text.trim() === '' && !/[\r\n]/.test(text))
     throw new CsvRefusal('empty', 'the file holds no text: export the stock list again')
-  if (/^\s*<(!doctype|html|table|\?xml|xml|head|body)\b/i.test(text))
-    throw new CsvRefusal('markup', `this is a web page or XML, not CSV. ${saveAs}`)
+  const found = texts.find(([, is]) => is(text))
+  if (found) throw new CsvRefusal('markup', `this is ${found[0]}, not CSV. ${adviceFor(found[0])}`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells binary from text
   const controls = text.match(/[\0-\x08\x0e-\x19\x1b-\x1f]/g)?.length ?? 0
   if (controls > 8 && controls > text.length / 50)

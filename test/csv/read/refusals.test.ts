@@ -25,6 +25,27 @@ test.each([
   ['a gzip', gzipSync('a,b\n1,2\n'), 'archive', 'unpack it first'],
   ['a PDF', '%PDF-1.7\n', 'binary', 'export the list as CSV'],
   ['noise', noise, 'binary', 'Export the list as CSV'],
+  ['JSON', '[\n  { "stockNumber": "S1", "make": "Kia" }\n]', 'markup', 'this is JSON'],
+  ['JSON lines', '{"stockNumber":"S1","make":"Kia"}\n{"stockNumber":"S2"}\n', 'markup', 'JSON'],
+  [
+    'XML without a declaration',
+    '<vehicles><vehicle><vin>1</vin></vehicle></vehicles>',
+    'markup',
+    'XML',
+  ],
+  [
+    'a mail',
+    'From: a@b.c\nSubject: stock\nMIME-Version: 1.0\nContent-Type: text/plain;\n charset=x\n\nS1,Kia',
+    'markup',
+    'attached',
+  ],
+  [
+    'a mailbox',
+    'From a@b.c Mon\nReceived: by x\nMessage-ID: <1>\n\nS1,Kia',
+    'markup',
+    'this is a mail',
+  ],
+  ['RTF', '{\\rtf1\\ansi S1,Kia}', 'markup', 'word processor'],
   ['a web page', '\n<!DOCTYPE html><table><tr><td>1</td></tr></table>', 'markup', 'CSV UTF-8'],
 ] as const)('%s is refused, with what to do', async (_, content, code, advice) => {
   const refusal = await refusalOf(content as string | Buffer)
@@ -82,4 +103,12 @@ test('an encoding that is unknown, or makes nothing of the bytes, is refused', a
   expect(wrong.code).toBe('undecodable')
   expect(wrong.message).toContain('none in utf-8')
   expect(unknown.message).toContain('"klingon" is not known')
+})
+
+test.each([
+  ['[Stock],[VIN],[Make]\n[S1],[],[Kia]\n'],
+  ['From: Northside Motors\nDate: 22/11/2026\nTo: all\n\nStock Number,VIN,Make\nS1,,Kia\n'],
+  ['<none>,VIN,Make\n1,2,3\n'],
+])('%j is a table', async (text) => {
+  expect((await readAll(text)).records.length).toBeGreaterThan(0)
 })
