@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { CsvEncoding, Market } from './csv-file.ts'
 import { cutTail, sniffHighBytes } from './encoding.ts'
+import { chunksWithLineFeeds } from './line-ends.ts'
 import { CsvRefusal } from './refusal.ts'
 
 /** Turns the bytes of one file into UTF-8, chunk by chunk. The encoding of a file that begins as ASCII is settled by the first
@@ -12,14 +13,33 @@ export class Decoding {
   readonly #market: Market | undefined
   #isSettled: boolean
 
-  constructor(encoding: CsvEncoding, isSettled: boolean, market?: Market) {
+  readonly #isMixed: boolean
+
+  constructor(
+    encoding: CsvEncoding,
+    {
+      isSettled,
+      isMixed = false,
+      market,
+    }: {
+      readonly isSettled: boolean
+      /** Lines end with CR alone too: each is given as LF. */
+      readonly isMixed?: boolean
+      readonly market: Market | undefined
+    },
+  ) {
     this.encoding = encoding
     this.#isSettled = isSettled
+    this.#isMixed = isMixed
     this.#market = market
   }
 
   /** The chunks as UTF-8 without a BOM; no character is cut in two. */
-  async *utf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  utf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    return this.#isMixed ? chunksWithLineFeeds(this.#decoded(chunks)) : this.#decoded(chunks)
+  }
+
+  async *#decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let held: Buffer = Buffer.alloc(0)
     let decoder: TextDecoder | null = null
     for await (const chunk of withoutBom(chunks, this.encoding)) {

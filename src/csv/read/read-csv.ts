@@ -6,6 +6,7 @@ import { sniffEncoding } from './encoding.ts'
 import { refuseForeignFormat, refuseForeignText } from './foreign-format.ts'
 import { findLayout, type Layout } from './layout.ts'
 import { OpenCsv, refuseBeyond } from './open-csv.ts'
+import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
 import { readCells } from './read-cells.ts'
 import { readRecord } from './read-record.ts'
 import { sampleRecords } from './sample-records.ts'
@@ -38,8 +39,10 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const encoding = options.encoding
     ? namedEncoding(options.encoding, sample.bytes)
     : sniffEncoding(sample.bytes, sample.whole, options.market)
-  const text = decodeSample(sample.bytes, encoding)
-  refuseForeignText(text)
+  const decoded = decodeSample(sample.bytes, encoding)
+  refuseForeignText(decoded)
+  const isMixed = hasMixedLineEnds(decoded)
+  const text = isMixed ? withLineFeeds(decoded) : decoded
   const dialect = sniffDialect(text, sample.whole, options.delimiter)
   const records = recordsOf(text, sample, dialect, limits)
   const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
@@ -47,7 +50,7 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   // ASCII reads the same in every encoding: what it really is shows further down.
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
-  const decoding = new Decoding(encoding, isSettled, options.market)
+  const decoding = new Decoding(encoding, { isSettled, isMixed, market: options.market })
   return new OpenCsv({
     dialect,
     layout,
