@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { type Config, type Environment, loadConfig, secretsOf } from '../config.ts'
 import {
   type Context,
@@ -15,6 +15,8 @@ import { openProgress } from './progress.ts'
 export interface CommandIo {
   readonly environment: Environment
   readonly signal: AbortSignal
+  /** Left out: the process's own. */
+  readonly stdin?: Readable
   readonly stdout: Writable & { isTTY?: boolean }
   readonly stderr: Writable & { isTTY?: boolean }
   /** Removes secrets from a message; set once the config is known. */

@@ -5,6 +5,7 @@ import { type ExportSubject, runExport } from '../stock/export/export.ts'
 import { checkTarget } from '../stock/export/output.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { CommandDefinition } from './command.ts'
+import { delimiterOf } from './delimiter.ts'
 import { once } from './once.ts'
 import type { Session } from './session.ts'
 
@@ -126,10 +127,4 @@ function importIdOf(text: string): number {
 function formatOf(text: string): 'csv' | 'parquet' {
   if (text === 'csv' || text === 'parquet') return text
   throw new UsageError(`--format ${text} is not known: write csv or parquet.`)
-}
-
-function delimiterOf(text: string): string {
-  const delimiter = text === 'tab' || text === '\\t' ? '\t' : text
-  if ([',', ';', '|', '\t'].includes(delimiter)) return delimiter
-  throw new UsageError(`--delimiter "${text}" is none of "," ";" "|" and tab.`)
 }

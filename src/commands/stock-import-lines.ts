@@ -17,8 +17,8 @@ export function stockImportLines(report: StockImportReport): string[] {
     ...(['added', 'updated', 'reappeared', 'removed'] as const).flatMap((kind) =>
       changeLines(report, kind),
     ),
-    ...issueLines('Of the file and its columns', report.warnings, {}),
-    ...issueLines('Of its rows', report.issues, report.issueCounts),
+    ...issueLines('Of the file and its columns', report.warnings, []),
+    ...issueLines('Of its rows', report.issues, report.issueTotals),
     ...adviceLines(report),
   ]
 }
@@ -100,14 +100,15 @@ function valueText(value: unknown): string {
 function issueLines(
   title: string,
   issues: readonly CellIssue[],
-  counts: Readonly<Record<string, number>>,
+  totals: StockImportReport['issueTotals'],
 ): string[] {
   if (issues.length === 0) return []
   const byCode = Map.groupBy(issues, ({ severity, code }) => `${severity} ${code}`)
   return [
     `${title}:`,
     ...[...byCode].flatMap(([name, of]) => {
-      const count = counts[of[0]!.code] ?? of.length
+      const total = totals.find(({ severity, code }) => `${severity} ${code}` === name)
+      const count = total?.count ?? of.length
       const more = count > shownOfCode ? [`    … and ${count - shownOfCode} more`] : []
       const first = of.slice(0, shownOfCode).map((issue) => `    ${issueLine(issue)}`)
       return [`  ${name} (${count})`, ...first, ...more]

@@ -6,13 +6,14 @@ import { importStock } from '../stock/import/import-stock.ts'
 import type { ImportRequest } from '../stock/import/request.ts'
 import { collect, type CommandDefinition } from './command.ts'
 import { crashSwitch } from './crash-switch.ts'
+import { delimiterOf } from './delimiter.ts'
 import { once } from './once.ts'
 import { stockImportLines } from './stock-import-lines.ts'
 
 /** `stock import`: below `stock`. */
 export const stockImport: CommandDefinition = {
   usage: 'import <file>',
-  summary: 'Loads a stock list as the dealer wrote it; exit 1 when rows were rejected',
+  summary: 'Loads a stock list, - for standard input; exit 1 when rows were rejected',
   options: (command) =>
     command
       .requiredOption('--rooftop <uid>', 'whose stock it is', once)
@@ -28,26 +29,38 @@ export const stockImport: CommandDefinition = {
         collect,
         [],
       )
+      .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', once)
+      .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', once)
       .option('--rejects <file>', 'write the rejected rows there, to be corrected and imported')
-      .option('--allow-mass-removal', 'even when most of the stock would be removed'),
+      .option('--allow-mass-removal', 'even when most of the stock would be removed')
+      .option(
+        '--allow-mass-change',
+        'even when most of the stock would change its make or lose its price',
+      ),
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a --dry-run',
     'forecourt stock import stock.csv --rooftop 7f3a --rejects rejects.csv',
+    'unzip -p feed.zip | forecourt stock import - --rooftop 7f3a',
     'forecourt stock import rejects.csv --rooftop 7f3a --mode delta',
     "forecourt stock import stock.csv --rooftop 7f3a --map 'stock_number=Fleet #'",
   ],
   async run(session, options, [file]) {
     const { config, io } = session
     const path = (given: string) => resolve(io.environment.cwd, given)
-    const rejects = options['rejects']
+    const { rejects, encoding, delimiter } = options
     const request: ImportRequest = {
-      file: path(String(file)),
+      ...(file === '-'
+        ? { file: 'standard input', input: io.stdin ?? process.stdin }
+        : { file: path(String(file)) }),
+      ...(typeof encoding === 'string' ? { encoding } : {}),
+      ...(typeof delimiter === 'string' ? { delimiter: delimiterOf(delimiter) } : {}),
       rooftop: chooseRooftops(config, [String(options['rooftop'])])[0]!,
       mode: options['mode'] === 'delta' ? 'delta' : 'snapshot',
       dryRun: options['dryRun'] === true,
       maps: options['map'] as string[],
       rejects: typeof rejects === 'string' ? path(rejects) : null,
       allowMassRemoval: options['allowMassRemoval'] === true,
+      allowMassChange: options['allowMassChange'] === true,
       importedBy: userName(),
       now: new Date(),
     }

@@ -182,3 +182,29 @@ test.for(['rows-written', 'before-commit'])(
     expect(existsSync(join(shop.folder, 'rejects.csv'))).toBe(true)
   },
 )
+
+test('a list from standard input is imported, and each kind of issue shows its own number', async () => {
+  await using shop = await openShop()
+  const vins = Array.from(
+    { length: 38 },
+    (_, at) => `${at < 33 ? '6' : '1'}AAAAAAA9AA100${100 + at}`,
+  )
+  const rows = vins.map((vin, index) => `S${index};${vin};Kia;Rio`)
+  const args = ['stock', 'import', '-', '--rooftop', 'u1', '--delimiter', ';']
+
+  const { code, stdout, stderr } = await runCli(args, {
+    cwd: shop.folder,
+    input: ['Stock Number;VIN;Make;Model', ...rows, ''].join('\r\n'),
+  })
+
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  expect(stdout).toMatch(/^Import 1: standard input at u1 \(snapshot, utf-8, ";"\)/)
+  const shown = [...stdout.matchAll(/ (\w+ VIN_CHECK_DIGIT) \((\d+)\)|… and (\d+) more$/gm)]
+  expect(shown.map(([text]) => text.trim())).toMatchInlineSnapshot(`
+    [
+      "error VIN_CHECK_DIGIT (5)",
+      "info VIN_CHECK_DIGIT (30)",
+      "… and 25 more",
+    ]
+  `)
+})

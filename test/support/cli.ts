@@ -17,14 +17,19 @@ export interface CliResult {
 export interface CliPlace {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** Of its standard input. */
+  readonly input?: string
 }
 
 /** Runs the command line as a user does: in a process of its own, with no terminal. */
-export function runCli(args: readonly string[], { cwd, env = {} }: CliPlace): Promise<CliResult> {
+export function runCli(
+  args: readonly string[],
+  { cwd, env = {}, input }: CliPlace,
+): Promise<CliResult> {
   const { PATH = '', HOME = '', TZ } = process.env
   const environment = { PATH, HOME, ...(TZ === undefined ? {} : { TZ }), ...env }
   return new Promise((done, fail) => {
-    execFile(
+    const child = execFile(
       process.execPath,
       [main, ...args],
       { cwd, env: environment, timeout: 55_000, maxBuffer: 64 * 1024 * 1024 },
@@ -38,6 +43,7 @@ export function runCli(args: readonly string[], { cwd, env = {} }: CliPlace): Pr
         }
       },
     )
+    if (input !== undefined) child.stdin!.end(input)
   })
 }
 

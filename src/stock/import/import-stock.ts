@@ -5,21 +5,15 @@ import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
 import { endGrace } from './apply.ts'
 import {
-  isMappedAlike,
+  isReadAlike,
   newestImport,
   rememberedMapping,
   rememberMapping,
   saysTheSame,
 } from './known.ts'
 import { type Loaded, load } from './load.ts'
-import {
-  type Fingerprinted,
-  fingerprintFile,
-  fingerprintOf,
-  mapList,
-  naming,
-  openList,
-} from './open-list.ts'
+import { type ListSource, openSource } from './list-source.ts'
+import { fingerprintOf, mapList, naming, openList } from './open-list.ts'
 import { ownMappingOf } from './own-columns.ts'
 import { checkRejectsPath, type WaitingFile } from './rejects.ts'
 import { alreadyImported } from './repeated.ts'
@@ -41,14 +35,15 @@ export async function importStock(
   request: ImportRequest,
 ): Promise<StockImportReport> {
   if (request.rejects !== null) await checkRejectsPath(request.rejects)
-  const bytes = await fingerprintFile(request.file)
+  await using source = await openSource(request, services.signal)
   let waiting: WaitingFile | null = null
   let report: StockImportReport | null = null
   try {
     await inTransaction(services.warehouse.pool, async (tx) => {
-      const done = await importWithin(tx, services, request, bytes)
+      const done = await importWithin(tx, services, request, source)
       report = done.report
       waiting = done.rejects
+      await source.assertUnchanged()
       if (request.dryRun) throw new DryRunEnd()
       services.crashPoint?.('before-commit')
     })
@@ -66,12 +61,12 @@ async function importWithin(
   tx: Tx,
   services: ImportServices,
   request: ImportRequest,
-  bytes: Fingerprinted,
+  source: ListSource,
 ): Promise<Loaded> {
   if (!request.dryRun) await awaitErasures(tx)
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
-  const isSame = saysTheSame(newest, bytes.sha256, request.mode)
+  const isSame = saysTheSame(newest, source.sha256, request.mode)
   const again = async (mapping: Mapping) => {
     const { graceDays } = services.warehouse.config.stock
     const offStock = await endGrace(tx.client, rooftopId, graceDays, { ...request, dryRun: false })
@@ -79,14 +74,14 @@ async function importWithin(
     const { missing } = mapping
     return await alreadyImported(tx.client, newest!, request, { offStock, missing })
   }
-  const list = await openList(request)
+  const list = await openList(request, source)
   try {
     const remembered =
       ownMappingOf(list.csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
-    if (isSame && isMappedAlike(newest!, mapping)) return await again(mapping)
-    return await load({ tx, services, request, bytes, rooftopId, list, mapping })
+    if (isSame && isReadAlike(newest!, mapping, list.csv)) return await again(mapping)
+    return await load({ tx, services, request, bytes: source, rooftopId, list, mapping })
   } finally {
     await list.csv.close()
   }

@@ -6,14 +6,21 @@ const shown = 100
 const longestText = 300
 const ranks: readonly Severity[] = ['error', 'warning', 'info']
 
-/** Counts issues by code and keeps the first of each: memory does not grow with the file. */
+/** How many issues there are of one kind. */
+export interface IssueTotal {
+  readonly severity: Severity
+  readonly code: string
+  readonly count: number
+}
+
+/** Counts issues by severity and code and keeps the first of each: memory does not grow with the file. */
 export class IssueTally {
-  readonly #byCode = new Map<string, { count: number; readonly first: CellIssue[] }>()
+  readonly #byKind = new Map<string, { count: number; readonly first: CellIssue[] }>()
 
   add(issues: readonly CellIssue[]): void {
     for (const issue of issues) {
-      const known = this.#byCode.get(issue.code)
-      if (!known) this.#byCode.set(issue.code, { count: 1, first: [kept(issue)] })
+      const known = this.#byKind.get(kindOf(issue))
+      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [kept(issue)] })
       else {
         known.count += 1
         if (known.first.length < shown) known.first.push(kept(issue))
@@ -26,11 +33,22 @@ export class IssueTally {
     const [issue] = first
     if (!issue) return
     this.add(first)
-    this.#byCode.get(issue.code)!.count += count - first.length
+    this.#byKind.get(kindOf(issue))!.count += count - first.length
   }
 
+  /** Errors first. */
+  totals(): IssueTotal[] {
+    return this.#sorted().map(({ first, count }) => {
+      const { severity, code } = first[0]!
+      return { severity, code, count }
+    })
+  }
+
+  /** Of every code how many there are, whatever their severity. */
   counts(): Record<string, number> {
-    return Object.fromEntries(this.#sorted().map(({ first, count }) => [first[0]!.code, count]))
+    const counts: Record<string, number> = {}
+    for (const { code, count } of this.totals()) counts[code] = (counts[code] ?? 0) + count
+    return counts
   }
 
   /** Errors first, then by line. */
@@ -40,8 +58,12 @@ export class IssueTally {
 
   #sorted() {
     const rank = (issue: CellIssue) => ranks.indexOf(issue.severity)
-    return [...this.#byCode.values()].sort((a, b) => rank(a.first[0]!) - rank(b.first[0]!))
+    return [...this.#byKind.values()].sort((a, b) => rank(a.first[0]!) - rank(b.first[0]!))
   }
+}
+
+function kindOf({ severity, code }: CellIssue): string {
+  return `${severity} ${code}`
 }
 
 /** A text cut out of a file holds on to the whole chunk that it was read in; its copy does not. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
 import { rememberedOf } from '../../csv/map/mapping.ts'
+import type { CsvFile } from '../../csv/read/csv-file.ts'
 import type { Db } from '../../db/transaction.ts'
 import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
 import type { ImportRequest } from './request.ts'
@@ -41,10 +42,19 @@ export function saysTheSame(
   return newest.mode === mode || newest.mode === 'snapshot'
 }
 
-/** Were the columns read as they are now? */
-export function isMappedAlike({ mapping }: NewestImport, { columns }: Mapping): boolean {
+/** Were the file and its columns read as they are now? Plain ASCII is the same in every encoding that is not named. */
+export function isReadAlike(
+  { mapping, encoding, delimiter }: NewestImport,
+  { columns }: Mapping,
+  csv: Pick<CsvFile, 'encoding' | 'dialect'>,
+): boolean {
   const fields = (of: readonly ColumnMapping[]) => JSON.stringify(of.map(({ field }) => field))
-  return fields(mapping as ColumnMapping[]) === fields(columns)
+  const isSameText = encoding === csv.encoding.name || csv.encoding.confidence === 'assumed'
+  return (
+    isSameText &&
+    delimiter === csv.dialect.delimiter &&
+    fields(mapping as ColumnMapping[]) === fields(columns)
+  )
 }
 
 export async function rememberedMapping(

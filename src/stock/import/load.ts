@@ -9,7 +9,8 @@ import { type Duplicates, settleDuplicates } from './duplicates.ts'
 import { elsewhere } from './elsewhere.ts'
 import { guard } from './guard.ts'
 import { rememberMapping } from './known.ts'
-import type { Fingerprinted, OpenList } from './open-list.ts'
+import type { Fingerprinted } from './list-source.ts'
+import type { OpenList } from './open-list.ts'
 import { finishImport, startImport } from './record-import.ts'
 import { type WaitingFile, writeRejects } from './rejects.ts'
 import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
@@ -160,6 +161,7 @@ function reportOf(
     ...units,
     offStock,
     issueCounts: typed.tally.counts(),
+    issueTotals: typed.tally.totals(),
     issues: typed.tally.first(),
     warnings: typed.warnings,
   }

@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { Mapping, RememberedMapping } from '../../csv/map/column-mapping.ts'
@@ -11,19 +8,14 @@ import { parseOverrides } from '../../csv/map/overrides.ts'
 import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import { readCsv } from '../../csv/read/read-csv.ts'
 import { CsvRefusal } from '../../csv/read/refusal.ts'
-import { messageOf, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { mappingOfList } from '../export/own-mapping.ts'
+import type { ListSource } from './list-source.ts'
 import { ownColumnsOf } from './own-columns.ts'
 import type { ImportRequest } from './request.ts'
 
 /** Records that show what the columns hold. */
 const sampleSize = 500
-
-/** A file by its bytes. */
-export interface Fingerprinted {
-  readonly sha256: Buffer
-  readonly bytes: number
-}
 
 /** A list whose beginning is understood. */
 export interface OpenList {
@@ -31,38 +23,17 @@ export interface OpenList {
   /** The first records; `rest` goes on behind them, in batches. */
   readonly sample: readonly CsvRecord[]
   readonly rest: AsyncIterator<readonly CsvRecord[]>
+  /** The file once more, from its beginning. */
+  readonly reopen: () => Promise<CsvFile>
   /** Names of the columns that are the dealer's; null: the file has no header. */
   readonly names: readonly string[] | null
   readonly width: number
 }
 
-/** UsageError where there is no such file, or nothing that can be read. */
-export async function fingerprintFile(file: string): Promise<Fingerprinted> {
-  try {
-    if ((await stat(file)).isDirectory())
-      throw new UsageError(`${file} is a folder: name the CSV file in it.`)
-    const hash = createHash('sha256')
-    let bytes = 0
-    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) {
-      hash.update(chunk as Buffer)
-      bytes += (chunk as Buffer).length
-    }
-    return { sha256: hash.digest(), bytes }
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause
-    const isMissing = (cause as { code?: unknown }).code === 'ENOENT'
-    throw new UsageError(
-      isMissing
-        ? `${file} does not exist: check the path of the stock list.`
-        : `${file} cannot be read (${messageOf(cause)}): check its rights.`,
-      { cause },
-    )
-  }
-}
-
 /** Finds encoding, dialect and header, and reads a sample. */
-export async function openList({ file, rooftop }: ImportRequest): Promise<OpenList> {
-  const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
+export async function openList(request: ImportRequest, source: ListSource): Promise<OpenList> {
+  const reopen = () => readList(request, source)
+  const csv = await reopen()
   const batches = csv.batches[Symbol.asyncIterator]()
   const sample: CsvRecord[] = []
   let left: readonly CsvRecord[] = []
@@ -76,7 +47,18 @@ export async function openList({ file, rooftop }: ImportRequest): Promise<OpenLi
   const rest = followedBy(left, batches)
   const all = csv.header?.names ?? null
   const width = csv.width - ownColumnsOf(all ?? [])
-  return { csv, sample, rest, names: all?.slice(0, width) ?? null, width }
+  return { csv, sample, rest, reopen, names: all?.slice(0, width) ?? null, width }
+}
+
+async function readList(
+  { rooftop, encoding, delimiter }: ImportRequest,
+  source: ListSource,
+): Promise<CsvFile> {
+  return await readCsv(source.read(), {
+    ...{ market: rooftop.region, isKnownName: isKnownHeader },
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(delimiter === undefined ? {} : { delimiter }),
+  })
 }
 
 async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): AsyncGenerator<Batch> {
@@ -107,13 +89,15 @@ export function mapList(
   throw new UsageError(unsure(mapping, request))
 }
 
-function unsure(mapping: Mapping, { file, rooftop, maps }: ImportRequest): string {
+function unsure(mapping: Mapping, request: ImportRequest): string {
+  const { rooftop, maps } = request
+  const file = request.input ? '-' : request.file
   const wanted = [...new Set([...maps, ...mapping.doubts.flatMap((doubt) => doubt.maps)])]
   const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}`
   const asked =
     wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
   return [
-    `${basename(file)}: nothing was imported, because it is not certain what its columns hold.`,
+    `${basename(request.file)}: nothing was imported, because it is not certain what its columns hold.`,
     unsureText(mapping),
     'The whole command:',
     `  ${command} ${asked}`,

@@ -40,6 +40,7 @@ export async function alreadyImported(
       offStock,
       changes: [],
       issueCounts: {},
+      issueTotals: [],
       issues: [],
       warnings: [],
       rejectsFile: rejects ? rejectsFile : null,

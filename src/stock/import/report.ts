@@ -1,5 +1,6 @@
 import type { ColumnMapping, MissingField } from '../../csv/map/column-mapping.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { IssueTotal } from './issue-tally.ts'
 
 export type ChangeKind = 'added' | 'updated' | 'removed' | 'reappeared'
 
@@ -51,7 +52,9 @@ export interface StockImportReport extends RowCounts, UnitCounts {
   readonly changes: readonly UnitChange[]
   /** Of every code how many there are. */
   readonly issueCounts: Readonly<Record<string, number>>
-  /** The first of each code; all of them are in `core.stock_import_row`. */
+  /** The same by severity and code, errors first. */
+  readonly issueTotals: readonly IssueTotal[]
+  /** The first of each kind; all of them are in `core.stock_import_row`. */
   readonly issues: readonly CellIssue[]
   /** What concerns the file or a column as a whole. */
   readonly warnings: readonly CellIssue[]

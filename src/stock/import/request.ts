@@ -1,10 +1,16 @@
+import type { Readable } from 'node:stream'
 import type { RooftopConfig } from '../../config.ts'
 import type { Warehouse } from '../../context.ts'
 
 /** What a person asks for: one list of one rooftop. */
 export interface ImportRequest {
-  /** Path of the file. */
+  /** Path of the file, or what messages call the input. */
   readonly file: string
+  /** Is read to its end instead of the file. */
+  readonly input?: Readable
+  /** What the user says of the file; else it is found. */
+  readonly encoding?: string
+  readonly delimiter?: string
   readonly rooftop: RooftopConfig
   /** `snapshot`: the file names the whole stock; `delta`: only what is new or has changed. */
   readonly mode: 'snapshot' | 'delta'
@@ -15,6 +21,7 @@ export interface ImportRequest {
   /** Where rejected rows go; null: nowhere but the warehouse. */
   readonly rejects: string | null
   readonly allowMassRemoval: boolean
+  readonly allowMassChange?: boolean
   readonly importedBy: string
   /** Ours, as run times are. */
   readonly now: Date

@@ -1,5 +1,4 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
-import { isKnownHeader } from '../../csv/map/aliases.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
@@ -10,7 +9,6 @@ import {
   type TypingOptions,
 } from '../../csv/map/typing/styles.ts'
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
-import { readCsv } from '../../csv/read/read-csv.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
 import { type OwnVerdict, ownVerdict } from './own-verdict.ts'
@@ -65,17 +63,18 @@ export async function typeRows(
   const units = await stage.end()
   const last = evidence.styles()
   if (readAlike(first, last)) return run.result(list.csv, last, units)
-  return await again(mapping, last, { request, screen }, await restage())
+  return await again(await list.reopen(), { mapping, styles: last, screen }, await restage())
 }
 
 async function again(
-  mapping: Mapping,
-  styles: ColumnStyles,
-  { request, screen }: { readonly request: ImportRequest; readonly screen: RowScreen },
+  csv: CsvFile,
+  {
+    mapping,
+    styles,
+    screen,
+  }: { readonly mapping: Mapping; readonly styles: ColumnStyles; readonly screen: RowScreen },
   stage: Stage,
 ): Promise<TypedList> {
-  const { file, rooftop } = request
-  const csv = await readCsv(file, { market: rooftop.region, isKnownName: isKnownHeader })
   const own = verdictOf(csv, mapping)
   const run = new Run(rowTyper(mapping, styles), screen, stage, {
     own,

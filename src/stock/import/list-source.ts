@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { messageOf, UsageError } from '../../errors.ts'
+import type { ImportRequest } from './request.ts'
+
+const chunkBytes = 256 * 1024
+
+/** A list by its bytes. */
+export interface Fingerprinted {
+  readonly sha256: Buffer
+  readonly bytes: number
+}
+
+/** The bytes of one list: the same at every reading, and those that were hashed. */
+export interface ListSource extends Fingerprinted, AsyncDisposable {
+  /** From the beginning. Rejects with UsageError where the end is not that of the bytes that were hashed. */
+  read(): AsyncIterable<Uint8Array>
+  /** Rejects with UsageError where something was written to the file since it was opened. */
+  assertUnchanged(): Promise<void>
+}
+
+/** UsageError where there is no such file, or nothing that can be read to its end. */
+export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
+  const { file, input } = request
+  const handle = input ? await spooled(input, signal) : await openFile(file)
+  try {
+    const before = await handle.stat()
+    const fingerprint = await fingerprintOf(handle)
+    const assertUnchanged = async () => {
+      const { size, mtimeMs } = await handle.stat()
+      if (size !== fingerprint.bytes || mtimeMs !== before.mtimeMs)
+        throw stillWritten(file, before.size, size)
+    }
+    return {
+      ...fingerprint,
+      assertUnchanged,
+      read: async function* () {
+        const hash = createHash('sha256')
+        for await (const chunk of chunksOf(handle)) {
+          hash.update(chunk)
+          yield chunk
+        }
+        if (hash.digest().equals(fingerprint.sha256)) return
+        throw stillWritten(file, before.size, (await handle.stat()).size)
+      },
+      [Symbol.asyncDispose]: () => handle.close(),
+    }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function stillWritten(file: string, before: number, now: number): UsageError {
+  const sizes = before === now ? '' : ` (${before} bytes at first, ${now} now)`
+  return new UsageError(
+    `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete; a writer that renames the file when it has ended is never read too early.`,
+  )
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    const found = await stat(file)
+    if (found.isDirectory()) throw new UsageError(`${file} is a folder: name the CSV file in it.`)
+    if (!found.isFile())
+      throw new UsageError(
+        `${file} is a ${found.isFIFO() ? 'pipe' : 'device'}, not a file. To import what a program writes, give it to standard input, with - as the file: <program> | forecourt stock import - …`,
+      )
+    return await open(file)
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    const isMissing = (cause as { code?: unknown }).code === 'ENOENT'
+    throw new UsageError(
+      isMissing
+        ? `${file} does not exist: check the path of the stock list.`
+        : `${file} cannot be read (${messageOf(cause)}): check its rights.`,
+      { cause },
+    )
+  }
+}
+
+async function fingerprintOf(handle: FileHandle): Promise<Fingerprinted> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of chunksOf(handle)) {
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return { sha256: hash.digest(), bytes }
+}
+
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { buffer, bytesRead } = await handle.read({
+      buffer: Buffer.allocUnsafe(chunkBytes),
+      position,
+    })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
+  }
+}
+
+/** A pipe can be read once, and a list may have to be read twice: a file without a name, which no crash leaves behind. */
+async function spooled(input: Readable, signal: AbortSignal): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'forecourt-list-'))
+  const handle = await open(join(folder, 'list'), 'wx+', 0o600)
+  try {
+    await rm(folder, { recursive: true })
+    await handle.writeFile(addAbortSignal(signal, input))
+    return handle
+  } catch (error) {
+    await handle.close()
+    signal.throwIfAborted()
+    throw error
+  }
+}
