@@ -27,6 +27,11 @@ export async function applyDiff(
     [rooftopId, now],
   )
   await client.query(
+    `update core.stock_unit as unit set off_stock_at = $2
+     from stock_left as gone where unit.rooftop_id = $1 and unit.stock_no = gone.stock_no`,
+    [rooftopId, now],
+  )
+  await client.query(
     `insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
      select $2::bigint, $1::int, stock_no, change, changes from stock_diff
      union all select $2::bigint, $1::int, stock_no, 'removed', '{}' from stock_gone`,

@@ -12,7 +12,7 @@ const longestKey = 80
 
 export const rowColumns = 'import_id, line_no, stock_no, status, issues, cells'
 const contentColumns = [...unitColumns, 'content_hash'].join(', ')
-export const stageColumns = `line_no, is_rejected, ${contentColumns}`
+export const stageColumns = `line_no, is_rejected, has_left, ${contentColumns}`
 export const addedColumns = `import_id, rooftop_id, first_seen_at, last_seen_at, ${contentColumns}`
 export const changeColumns = 'import_id, rooftop_id, stock_no, change, changes'
 
@@ -82,7 +82,8 @@ export class Batch {
     this.rows.append(rowLine(this.#importId, record, row))
     const { unit } = row
     if (unit === null) {
-      if (row.status === 'rejected') this.stage.append(rejectedLine(record.line, row))
+      if (row.status === 'rejected' || row.hasLeft)
+        this.stage.append(rejectedLine(record.line, row))
       return
     }
     const columns = contentOf(unit)
@@ -105,7 +106,7 @@ export class Batch {
     for (const { line, stockNo, start, end } of this.#waiting) {
       if (seen.has(stockNo)) {
         staged += 1
-        this.stage.append(`${line}\tf`)
+        this.stage.append(`${line}\tf\tf`)
         this.stage.appendFrom(this.#contents, start, end)
         continue
       }
@@ -158,7 +159,8 @@ const none = '\\N'
 /** Nothing in the columns behind stock_no and vin, nor a digest. */
 const otherColumns = '\t\\N'.repeat(unitColumns.length - 1)
 
-function rejectedLine(line: number, { key }: TypedRow): string {
+/** The key of a row without a unit. */
+function rejectedLine(line: number, { key, hasLeft }: TypedRow): string {
   const own = [key.stockNo, key.vin].map((text) => encodeCell(text?.slice(0, longestKey) ?? null))
-  return `${line}\tt\t${own.join('\t')}${otherColumns}\n`
+  return `${line}\tt\t${hasLeft ? 't' : 'f'}\t${own.join('\t')}${otherColumns}\n`
 }

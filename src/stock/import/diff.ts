@@ -10,8 +10,10 @@ export interface Diff {
   readonly added: number
   readonly updated: number
   readonly reappeared: number
-  /** Units that the snapshot does not name. */
+  /** Units that the snapshot does not name, or whose status says that they have left. */
   readonly missing: number
+  /** Of these, by their status. */
+  readonly left: number
   /** Stock numbers in stock that now stand for another vehicle: one removed and one added each. */
   readonly reused: number
 }
@@ -32,7 +34,7 @@ export async function compare(
   client: pg.ClientBase,
   staging: Staging,
   mode: ImportRequest['mode'],
-  { added, hadStock }: Pick<StagedUnits, 'added' | 'hadStock'>,
+  { added, hadStock, left }: Pick<StagedUnits, 'added' | 'hadStock' | 'left'>,
 ): Promise<Diff> {
   const { rooftopId, importId } = staging
   const onHand = hadStock ? await unitsOnHand(client, staging) : 0
@@ -41,6 +43,8 @@ export async function compare(
   await client.query(
     "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
   )
+  await client.query(leftTable)
+  if (left > 0) await client.query({ text: leftQuery, values: [rooftopId, importId] })
   await client.query({
     text: goneQuery,
     values: [rooftopId, mode === 'snapshot' && onHand > 0, importId],
@@ -51,7 +55,8 @@ export async function compare(
        count(*) filter (where change = 'updated')::int as updated,
        count(*) filter (where change = 'reappeared')::int as reappeared,
        count(*) filter (where is_reused and was_on_hand)::int as reused,
-       (select count(*) from stock_gone)::int as missing
+       (select count(*) from stock_gone)::int as missing,
+       (select count(*) from stock_gone where has_left)::int as left
      from stock_diff`,
     [added],
   )
@@ -94,7 +99,25 @@ from known`
 // A row that was rejected is still a vehicle in the yard, by its stock number or by its VIN.
 const goneQuery = `
 create temp table stock_gone on commit drop as
-select unit.stock_no from core.stock_unit as unit
+select unit.stock_no, false as has_left from core.stock_unit as unit
 where $2::boolean and unit.rooftop_id = $1 and unit.import_id <> $3::bigint and unit.missing_since is null and unit.off_stock_at is null
   and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
-  and not exists (select from stock_stage as stage where stage.is_rejected and stage.vin = unit.vin)`
+  and not exists (select from stock_stage as stage where stage.is_rejected and stage.vin = unit.vin)
+union all select stock_no, true from stock_left where not was_missing`
+
+const leftTable =
+  'create temp table stock_left (stock_no varchar(80), was_missing boolean) on commit drop'
+
+// By the stock number, unless it is another VIN's, and by the VIN. A row that has the unit in stock wins.
+const leftQuery = `
+insert into stock_left
+select distinct unit.stock_no, unit.missing_since is not null
+from core.stock_unit as unit
+join (
+  select stage.stock_no, stage.vin from stock_stage as stage where stage.has_left and stage.stock_no is not null
+  union all select unit.stock_no, stage.vin from stock_stage as stage
+  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.vin = stage.vin
+  where stage.has_left
+) as named on named.stock_no = unit.stock_no and coalesce(named.vin = unit.vin, true)
+where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
+  and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no and not stage.is_rejected)`

@@ -78,8 +78,8 @@ async function stageFirstRows(
 ): Promise<void> {
   const content = [...unitColumns, 'content_hash']
   await client.query(
-    `insert into stock_stage (line_no, is_rejected, ${content.join(', ')})
-     select kept.line_no, false, ${content.map((name) => `unit.${name}`).join(', ')}
+    `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
+     select kept.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
      from ${tables.units} as unit
      join ${tables.rows} as kept on kept.import_id = $2 and kept.stock_no = unit.stock_no and kept.status = 'accepted'
      where unit.rooftop_id = $1 and unit.import_id = $2

@@ -17,7 +17,8 @@ export async function guard(
   diff: Diff,
 ): Promise<void> {
   if (request.allowMassRemoval) return
-  if (counts.accepted === 0) throw new UsageError(nothingAccepted(request, counts, issues))
+  if (counts.accepted === 0 && diff.left === 0)
+    throw new UsageError(nothingAccepted(request, counts, issues))
   const left = diff.missing + diff.reused
   const isMany = left > 5 && left > diff.onHand / 5
   const isOthers = request.mode === 'snapshot' && left > diff.onHand / 2
@@ -36,8 +37,10 @@ function nothingAccepted(
   { records, skipped }: RowCounts,
   issues: readonly CellIssue[],
 ): string {
+  const hint = issues.find(({ code }) => code === 'not-in-stock')?.hint
+  const advice = hint === undefined ? '' : ` (${hint})`
   if (records === skipped)
-    return `${file} names no vehicle: nothing was imported, and the stock of ${rooftop.name} is as it was. Export the list again; if the yard is empty indeed, add --allow-mass-removal.`
+    return `${file} names no vehicle: nothing was imported, and the stock of ${rooftop.name} is as it was. Export the list again${advice}; if the yard is empty indeed, add --allow-mass-removal.`
   const first = issues.filter(({ severity }) => severity === 'error').slice(0, shownIssues)
   return [
     `${file}: none of its ${records - skipped} rows can be taken, so nothing was imported, and the stock of ${rooftop.name} is as it was. The first errors:`,
@@ -47,12 +50,13 @@ function nothingAccepted(
 
 function tooMany(
   { file, rooftop, mode }: ImportRequest,
-  { onHand, missing, reused }: Diff,
+  { onHand, missing, reused, left: byStatus }: Diff,
   left: number,
   names: readonly string[],
 ): string {
   const parts = [
-    ...(missing > 0 ? [`${missing} are not in it`] : []),
+    ...(missing > byStatus ? [`${missing - byStatus} are not in it`] : []),
+    ...(byStatus > 0 ? [`${byStatus} have left by their status`] : []),
     ...(reused > 0 ? [`${reused} stock numbers stand for another VIN`] : []),
   ]
   const named = names.join(', ') + (left > names.length ? ', …' : '')

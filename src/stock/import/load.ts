@@ -49,13 +49,13 @@ export async function load(loading: Loading): Promise<Loaded> {
   const staging: Staging = { tables, importId, rooftopId, now: request.now }
   const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
-  const { hadStock, firstAdded } = staged.units
+  const { hadStock, firstAdded, left } = staged.units
   const twice = await settleDuplicates(client, staging, staged.units)
   const rows = countRows(staged.counts, twice)
   staged.tally.addMany(twice.rejected, twice.rejectedFirst)
   staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
   const added = staged.units.added - twice.takenBack
-  const diff = await compare(client, staging, request.mode, { added, hadStock })
+  const diff = await compare(client, staging, request.mode, { added, hadStock, left })
   await guard(client, request, rows, staged.tally.first(), diff)
   const typed = await withElsewhere(loading, staging, staged, rows)
   const units = countUnits(rows, diff)

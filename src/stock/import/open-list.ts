@@ -80,13 +80,20 @@ export function mapList(
   const rows = list.sample
     .filter(({ problem }) => !problem)
     .map(({ cells }) => cells.slice(0, width))
-  const mapping = proposeMapping(names, rows, {
+  const mapping = proposeMapping(names, withoutTitles(rows), {
     overrides: parseOverrides(request.maps, names, width),
     remembered: mappingOfList(names ?? []) ?? remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping
   throw new UsageError(unsure(mapping, request))
+}
+
+/** Titles and footers fill a cell or two, and say nothing of what the columns hold. */
+function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const filled = (cells: readonly string[]) => cells.filter((cell) => cell.trim() !== '').length
+  const most = rows.reduce((all, cells) => Math.max(all, filled(cells)), 0)
+  return rows.filter((cells) => filled(cells) * 3 > most)
 }
 
 function unsure(mapping: Mapping, request: ImportRequest): string {

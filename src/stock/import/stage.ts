@@ -61,7 +61,7 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
   await client.query('set local enable_nestloop = off')
   await client.query(
     `create temp table stock_stage on commit drop as
-     select 0 as line_no, false as is_rejected, ${unitColumns.join(', ')}, content_hash
+     select 0 as line_no, false as is_rejected, false as has_left, ${unitColumns.join(', ')}, content_hash
      from core.stock_unit with no data`,
   )
   if (!isDry) return
@@ -82,6 +82,8 @@ export interface StagedUnits {
   readonly firstAdded: readonly AddedUnit[]
   /** Rows in stock_stage that were accepted: of units that the stock knows, and second rows of new ones. */
   readonly staged: number
+  /** Rows whose status says that the vehicle has left. */
+  readonly left: number
   /** VINs that several rows may have; null: too many to tell. */
   readonly vinsTwice: readonly string[] | null
 }
@@ -104,6 +106,7 @@ export class Stage {
   readonly #firstAdded: AddedUnit[] = []
   #added = 0
   #staged = 0
+  #left = 0
 
   private constructor(
     client: pg.ClientBase,
@@ -131,6 +134,7 @@ export class Stage {
     const { unit } = row
     const mayBeKnown = unit !== null && (this.#before?.mayHave(unit.stock_no) ?? true)
     if (typeof unit?.vin === 'string' && this.#vins.mayHave(unit.vin)) this.#noteVin(unit.vin)
+    if (row.hasLeft) this.#left += 1
     this.#batch.add(record, row, mayBeKnown)
     if (this.#batch.length > batchLength) return this.#send()
     return this.#sending !== null && record.line % hearEvery === 0 ? setImmediate() : undefined
@@ -141,7 +145,7 @@ export class Stage {
     await this.#sending
     await this.#client.query('analyze stock_stage (line_no, is_rejected, stock_no, vin)')
     return {
-      ...{ hadStock: this.#before === null, staged: this.#staged },
+      ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added, firstAdded: this.#firstAdded },
       vinsTwice: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
     }

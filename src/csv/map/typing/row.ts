@@ -3,8 +3,8 @@ import { unguarded } from '../../write/guard.ts'
 import type { Mapping } from '../column-mapping.ts'
 import { typeAmounts } from './amounts.ts'
 import { typeVehicle } from './description.ts'
+import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
 import { isPlaceholder } from './placeholders.ts'
-import { plainText } from './plain-text.ts'
 import { extraColumns, layoutOf, type RowLayout } from './row-layout.ts'
 import { RowNotes } from './row-notes.ts'
 import { typeStockNumber } from './stock-number.ts'
@@ -22,9 +22,11 @@ export function rowTyper(
 ): (record: TypableRecord) => TypedRow {
   const layout = layoutOf(mapping)
   const extras = extraColumns(mapping)
+  const notOnHand = notOnHandTest(mapping)
   return (record) => {
     const notes = new RowNotes(record, layout)
-    if (isNoVehicle(record, layout, notes)) return skipped(notes)
+    const not = notOnHand(record)
+    if (not) return skipped(record, layout, not)
     if (record.problem && !record.problem.repaired) return broken(record, layout, notes)
     noteProblem(record.problem, notes)
     const draft = emptyDraft(styles.options.currency)
@@ -106,40 +108,20 @@ function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
 function broken(record: TypableRecord, layout: RowLayout, notes: RowNotes): TypedRow {
   const { code, message } = record.problem!
   notes.row({ code, severity: 'error', hint: message })
-  const draft = emptyDraft('')
-  typeKeys(draft, new RowNotes(record, layout))
-  const key = { stockNo: draft.stock_no || null, vin: draft.vin }
+  const key = keyOf(record, layout)
   return { status: 'rejected', unit: null, key, issues: notes.issues }
 }
 
-const total = /^(grand |sub-?)?(totals?|sum|count|average|avg)\b|^(الإجمالي|الاجمالي|المجموع)/i
-
-/** Blank rows, totals below the list, and the header once more. */
-function isNoVehicle(record: TypableRecord, layout: RowLayout, notes: RowNotes): boolean {
-  const { problem, cells } = record
-  if (problem?.code === 'blank-row' || problem?.code === 'repeated-header') {
-    notes.row({ code: problem.code, severity: 'info', hint: problem.message })
-    return true
-  }
-  if (cells.every((cell) => cell.trim() === '')) {
-    notes.row({ code: 'blank-row', severity: 'info', hint: 'the row is empty' })
-    return true
-  }
-  const at = layout.stock_number ?? layout.vin
-  if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim()) {
-    notes.row({ code: 'repeated-header', severity: 'info', hint: 'the header once more' })
-    return true
-  }
-  const vin = layout.vin ? (cells[layout.vin.index] ?? '').trim() : ''
-  const label = cells.find((cell) => cell.trim() !== '')?.trim() ?? ''
-  if (vin !== '' || !total.test(label)) return false
-  const own = layout.stock_number ? (cells[layout.stock_number.index] ?? '').trim() : ''
-  if (own !== '' && !total.test(plainText(own))) return false
-  notes.row({ code: 'TOTALS_ROW', severity: 'info', hint: 'a total, not a vehicle' })
-  return true
+function keyOf(record: TypableRecord, layout: RowLayout): TypedRow['key'] {
+  const draft = emptyDraft('')
+  typeKeys(draft, new RowNotes(record, layout))
+  return { stockNo: draft.stock_no || null, vin: draft.vin }
 }
 
-function skipped(notes: RowNotes): TypedRow {
-  const key = { stockNo: null, vin: null }
-  return { status: 'skipped', unit: null, key, issues: notes.issues }
+function skipped(record: TypableRecord, layout: RowLayout, { code, hint }: NotOnHand): TypedRow {
+  const notes = new RowNotes(record, layout)
+  notes.row({ code, severity: 'info', hint })
+  const left = { status: 'skipped', unit: null, issues: notes.issues } as const
+  if (code !== 'not-in-stock') return { ...left, key: { stockNo: null, vin: null } }
+  return { ...left, key: keyOf(record, layout), hasLeft: true }
 }

@@ -31,13 +31,15 @@ export type StockDraft = { -readonly [Key in keyof StockRow]: StockRow[Key] } & 
 }
 
 export interface TypedRow {
-  /** `skipped`: blank, a total, the header once more; no vehicle and no fault. */
+  /** `skipped`: no vehicle (blank, a total, a title, the header once more), or one that has left; no fault. */
   readonly status: 'accepted' | 'rejected' | 'skipped'
   /** Null unless accepted. */
   readonly unit: StockRow | null
   /** What the row could be known by, also when it is rejected: a vehicle with a broken row has not left the yard. */
   readonly key: { readonly stockNo: string | null; readonly vin: string | null }
   readonly issues: readonly CellIssue[]
+  /** Skipped, because its status says that the vehicle is sold: it is off stock. */
+  readonly hasLeft?: boolean
 }
 
 /** What typing needs of a record of the file. */

@@ -1,0 +1,133 @@
+import type { Mapping } from '../column-mapping.ts'
+import type { Field } from '../fields.ts'
+import { isPlaceholder } from './placeholders.ts'
+import { plainText } from './plain-text.ts'
+import { layoutOf, type Place, type RowLayout } from './row-layout.ts'
+import type { TypableRecord } from './stock-row.ts'
+
+/** Why a row is no vehicle on hand. */
+export interface NotOnHand {
+  readonly code: 'blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock'
+  readonly hint: string
+}
+
+const total = /^(grand |sub-?)?(totals?|sum|count|average|avg)\b|^(الإجمالي|الاجمالي|المجموع)/i
+
+/** What says which vehicle it is. */
+const naming: readonly Field[] = [
+  ...(['make', 'model', 'variant', 'series', 'title_combined', 'model_year', 'plate'] as const),
+  ...(['body', 'adcode', 'nvic', 'redbook_code'] as const),
+]
+/** What a row of a vehicle has besides. */
+const content: readonly Field[] = [
+  ...naming,
+  ...(['odometer', 'price_asking', 'cost', 'price_wholesale', 'price_msrp'] as const),
+  ...(['colour_exterior', 'colour_combined', 'fuel', 'transmission', 'engine'] as const),
+  ...(['received_date', 'days_in_stock'] as const),
+]
+
+const day = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}$/
+const vinLike = /^[A-HJ-NPR-Z0-9]{17}$/i
+const chassisLike = /^(?=.*\d)[A-Z0-9][A-Z0-9*._-]{4,}$/i
+
+/**
+ * Tells rows that are no vehicle (blank rows, totals, the header once more, titles and footers) and vehicles that their
+ * status says have left. null: a vehicle in stock, or a row that is to be rejected.
+ */
+export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotOnHand | null {
+  const layout = layoutOf(mapping)
+  const placesOf = (fields: readonly Field[]) =>
+    fields.map((field) => layout[field]).filter((place) => place !== undefined)
+  const places = { naming: placesOf(naming), content: placesOf(content) }
+  return (record) =>
+    blankOrHeader(record, layout) ??
+    totalsRow(record.cells, layout) ??
+    noVehicle(record, layout, places) ??
+    leftStock(record.cells, layout)
+}
+
+function blankOrHeader({ problem, cells }: TypableRecord, layout: RowLayout): NotOnHand | null {
+  if (problem?.code === 'blank-row' || problem?.code === 'repeated-header')
+    return { code: problem.code, hint: problem.message }
+  if (cells.every((cell) => cell.trim() === ''))
+    return { code: 'blank-row', hint: 'the row is empty' }
+  const at = layout.stock_number ?? layout.vin
+  if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim())
+    return { code: 'repeated-header', hint: 'the header once more' }
+  return null
+}
+
+function totalsRow(cells: readonly string[], layout: RowLayout): NotOnHand | null {
+  const label = cells.find((cell) => cell.trim() !== '')!.trim()
+  if (textAt(cells, layout.vin) !== '' || !total.test(label)) return null
+  const own = textAt(cells, layout.stock_number)
+  if (own !== '' && !total.test(plainText(own))) return null
+  return { code: 'TOTALS_ROW', hint: 'a total, not a vehicle' }
+}
+
+interface Places {
+  readonly naming: readonly Place[]
+  readonly content: readonly Place[]
+}
+
+/** A text where the stock number belongs, or none, and next to nothing of a vehicle beside it. */
+function noVehicle(
+  { cells, problem }: TypableRecord,
+  layout: RowLayout,
+  places: Places,
+): NotOnHand | null {
+  const own = textAt(cells, layout.stock_number)
+  if (isKeyLike(own) || vinLike.test(textAt(cells, layout.vin))) return null
+  const isNone =
+    problem?.repaired === false
+      ? isLabel(cells, problem.code)
+      : hasNoContent(cells, layout, places, own)
+  if (!isNone) return null
+  const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
+  return { code: 'NO_VEHICLE', hint: `"${text}" is no vehicle: the row names none` }
+}
+
+/** One word with a digit, as stock numbers are; a day is none. */
+function isKeyLike(text: string): boolean {
+  return /\p{Nd}/u.test(text) && !/\s/.test(text) && !day.test(text)
+}
+
+/** The cells of a row that is too short may stand under the wrong columns: it is no vehicle where none of one or two is a key. */
+function isLabel(cells: readonly string[], code: string): boolean {
+  if (code !== 'missing-cell' && code !== 'truncated-value') return false
+  const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '')
+  return filled.length <= 2 && !filled.some(isKeyLike)
+}
+
+function hasNoContent(
+  cells: readonly string[],
+  layout: RowLayout,
+  { naming, content }: Places,
+  own: string,
+): boolean {
+  const isFilled = ({ index, column }: Place) =>
+    !isPlaceholder(plainText(cells[index] ?? ''), column.field)
+  const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
+  const filled = content.filter(isFilled).length + isChassis
+  const isNamed = own !== '' || isChassis === 1 || naming.some(isFilled)
+  // A list of stock numbers alone: only a text without a digit is none.
+  if (content.length === 0 && own !== '') return /\s/.test(own) && !/\p{Nd}/u.test(own)
+  return !isNamed || filled < Math.min(2, content.length)
+}
+
+const gone =
+  /^(sold|wholesaled?|delivered|retailed|مباعة?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
+const notYet = /\b(not|pending|subject|awaiting|until|unless)\b/i
+
+/** A vehicle that is sold, delivered or given to the trade, by its status. */
+function leftStock(cells: readonly string[], layout: RowLayout): NotOnHand | null {
+  if (!layout.status) return null
+  const text = textAt(cells, layout.status)
+  if (text === '' || text.length > 60 || !gone.test(text) || notYet.test(text)) return null
+  const hint = `"${text}" is not stock on hand; with --map status= the column "${layout.status.header}" is not followed`
+  return { code: 'not-in-stock', hint }
+}
+
+function textAt(cells: readonly string[], place: Place | undefined): string {
+  return place === undefined ? '' : (cells[place.index] ?? '').trim()
+}
