@@ -9,6 +9,7 @@ import type {
 } from './csv-file.ts'
 import type { Decoding } from './decode.ts'
 import type { Layout } from './layout.ts'
+import { readCells } from './read-cells.ts'
 import { readRecord, withEncodingError } from './read-record.ts'
 import { CsvRefusal } from './refusal.ts'
 import { type Columns, looksSwallowed } from './repair.ts'
@@ -77,8 +78,19 @@ export class OpenCsv implements CsvFile {
     }
     // A quote that a title leaves open is not to swallow records.
     const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
+    const lengths = { records: 0, short: 0 }
     for await (const batch of splitRecords(body, this.dialect, options))
-      yield batch.flatMap((raw) => readRecord(raw, columns).map((record) => this.#checked(record)))
+      yield batch.flatMap((raw) => {
+        const records = readRecord(raw, columns)
+        lengths.records += 1
+        if (raw.cells.length < width) lengths.short += 1
+        // Where many rows are short their last cells were left out, and a last row that is short proves nothing.
+        const mayBeCut = !raw.hasLineEnd && lengths.short * 10 <= lengths.records + 10
+        const read = mayBeCut
+          ? [...records.slice(0, -1), cutRecord(records.at(-1)!, columns)]
+          : records
+        return read.map((record) => this.#checked(record))
+      })
   }
 
   #checked(record: CsvRecord): CsvRecord {
@@ -100,12 +112,12 @@ export class OpenCsv implements CsvFile {
     return withEncodingError(record)
   }
 
-  #warnOfCut({ line }: CsvRecord): void {
-    this.warnings.push({
-      code: 'TRUNCATED_FILE',
-      line,
-      message: `the file ends within a quoted cell that begins at line ${line}: it was cut, or a quote is not closed. Export it again`,
-    })
+  #warnOfCut({ line, problem }: CsvRecord): void {
+    const message =
+      problem === cutRow
+        ? `the file ends within the row at line ${line}, which has no line end and too few cells: it was cut. Export it again; if it is whole, end that row with a line end`
+        : `the file ends within a quoted cell that begins at line ${line}: it was cut, or a quote is not closed. Export it again`
+    this.warnings.push({ code: 'TRUNCATED_FILE', line, message })
   }
 
   #warnOfHeader({ line, rowNames }: CsvHeader): void {
@@ -115,6 +127,20 @@ export class OpenCsv implements CsvFile {
       message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may stand over the wrong columns`,
     })
   }
+}
+
+const cutRow = {
+  code: 'truncated-value',
+  message: 'the file ends within this row: it was cut',
+  repaired: false,
+} as const
+
+/** The last record of a file that does not end with a line end, where it has too few cells; else as it is. */
+function cutRecord(record: CsvRecord, { dialect, width }: Columns): CsvRecord {
+  const { line, raw, problem } = record
+  if (problem?.code === 'blank-row' || problem?.code === 'truncated-value') return record
+  const { cells } = readCells(raw, dialect)
+  return cells.length < width ? { line, cells, raw, problem: cutRow } : record
 }
 
 async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {

@@ -68,7 +68,7 @@ export class PlainLines {
     if (this.#isStopped || this.#text === '') return records
     const record = this.#read(this.#text)
     this.#isStopped = record === 'open' || record === 'odd'
-    return typeof record === 'string' ? records : [...records, record]
+    return typeof record === 'string' ? records : [...records, { ...record, hasLineEnd: false }]
   }
 
   leave(): string {

@@ -85,7 +85,7 @@ export class QuotedRecords {
         cells,
         raw: trimEnd(raw),
         isUnclosed: false,
-        hasLineEnd: true,
+        hasLineEnd: trimEnd(raw) !== raw,
       }
       from = end
       this.#line += linesOf(raw, this.#dialect)

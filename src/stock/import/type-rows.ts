@@ -50,7 +50,7 @@ export async function typeRows(
   const first = evidence.styles()
   const run = new Run(rowTyper(mapping, first), screen, stage, {
     own,
-    width: mapping.columns.length,
+    columns: mapping.columns,
   })
   for (const record of sample) await run.take(record)
   for (let next = await list.rest.next(); !next.done; next = await list.rest.next())
@@ -78,7 +78,7 @@ async function again(
   const own = verdictOf(csv, mapping)
   const run = new Run(rowTyper(mapping, styles), screen, stage, {
     own,
-    width: mapping.columns.length,
+    columns: mapping.columns,
   })
   for await (const batch of csv.batches)
     for (const record of batch) {
@@ -104,28 +104,42 @@ class Run {
   readonly #stage: Stage
   readonly #width: number
   readonly #own: OwnVerdict | null
+  readonly #hasWordsFirst: boolean
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
+  /** The last row has no line end and is no vehicle. */
+  #isFooter = false
 
   constructor(
     type: ReturnType<typeof rowTyper>,
     screen: RowScreen,
     stage: Stage,
-    { own, width }: { readonly own: OwnVerdict | null; readonly width: number },
+    { own, columns }: { readonly own: OwnVerdict | null; readonly columns: Mapping['columns'] },
   ) {
     this.#type = type
     this.#screen = screen
     this.#stage = stage
     this.#own = own
-    this.#width = width
+    this.#width = columns.length
+    this.#hasWordsFirst = hasWordsFirst(columns)
   }
 
   take(record: CsvRecord): Promise<void> | undefined {
     const { typed, kept } = this.#screen
     const row = typed(this.#own?.notInStock(record) ?? this.#typed(record))
+    if (record.problem?.code === 'truncated-value') this.#isFooter = this.#endsWith(record, row)
     this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
     return this.#stage.add(kept(record), row)
+  }
+
+  /** A footer without a line end was not cut: it is a text where the first column has stock numbers of one word. */
+  #endsWith({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
+    const [issue] = issues
+    if (status !== 'skipped' || !issue) return false
+    const first = cells[0]!.trim()
+    const isText = /\s/.test(first) || !/[\p{L}\p{N}]/u.test(first)
+    return issue.code === 'TOTALS_ROW' || (!this.#hasWordsFirst && isText)
   }
 
   #typed(record: CsvRecord): TypedRow {
@@ -139,15 +153,22 @@ class Run {
   ): TypedList {
     const { accepted, rejected, skipped } = this.#counts
     const records = accepted + rejected + skipped
+    const warnings = csv.warnings.filter(({ code }) => code !== 'TRUNCATED_FILE' || !this.#isFooter)
     return {
       counts: { records, accepted, rejected, collapsed: 0, skipped },
       units,
       tally: this.#tally,
       encoding: csv.encoding,
-      warnings: this.#screen.json([...csv.warnings.map(asIssue), ...styles.issues]),
-      isCut: csv.warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
+      warnings: this.#screen.json([...warnings.map(asIssue), ...styles.issues]),
+      isCut: warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
     }
   }
+}
+
+/** Whether a text in the first column may be the beginning of a value. */
+function hasWordsFirst([first]: Mapping['columns']): boolean {
+  const isKey = first?.field === 'stock_number' || first?.field === 'vin'
+  return !isKey || first.samples.some((sample) => /\s/.test(sample.trim()))
 }
 
 /** The dealer's cells: what an export has appended makes no blank row a vehicle. */

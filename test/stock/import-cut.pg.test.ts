@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { UsageError } from '#src/errors.ts'
+import { listOf, openImportHouse, vehicles } from './import-house.ts'
+
+const list = listOf(vehicles(40))
+const row35 = list.indexOf('S0035')
+
+test('a list that was cut within a row is refused, and nothing behind the cut is removed', async () => {
+  await using house = await openImportHouse()
+  await house.import(list)
+  const before = await house.content()
+  // Each place within the row up to its last cell: a stock number, a VIN, a make, ...
+  for (const length of [1, 3, 5, 6, 12, 22, 24, 30, 40, 45, 50]) {
+    const cut = list.slice(0, row35 + length)
+
+    const refused = house.import(cut)
+
+    await expect(refused, cut.slice(row35)).rejects.toThrow(UsageError)
+    await expect(refused, cut.slice(row35)).rejects.toThrow(
+      /ends within the row at line 36.*it was cut.*Nothing was imported.*--mode delta/,
+    )
+  }
+  expect(await house.content()).toEqual(before)
+})
+
+test('a list that was cut within a quoted cell is refused', async () => {
+  await using house = await openImportHouse()
+  await house.import(list)
+  const quoted = list.replaceAll('Corolla', '"Corolla, ""LE"""').replaceAll('Red', '"Red\nor so"')
+  for (const end of ['"Cor', '"Corolla, ', '"Corolla, "', '"Red\nor', '"Red']) {
+    const cut = quoted.slice(0, quoted.indexOf(end, quoted.indexOf('S0035')) + end.length)
+
+    await expect(house.import(cut), end).rejects.toThrow(/it was cut[\s\S]*Nothing was imported/)
+  }
+})
+
+test('as a delta list its whole rows are taken, and the row that was cut is rejected', async () => {
+  await using house = await openImportHouse()
+  await house.import(list)
+
+  const cut = list.slice(0, row35 + 45).replaceAll(/2000(\d)/g, '1000$1')
+  const report = await house.import(cut, { mode: 'delta' })
+
+  expect(report).toMatchObject({ accepted: 34, rejected: 1, removed: 0 })
+  expect(report.issues[0]).toMatchObject({ code: 'truncated-value', severity: 'error', line: 36 })
+  expect(report.warnings).toMatchObject([{ code: 'TRUNCATED_FILE', line: 36 }])
+})
+
+test.for([
+  ['whole, without a last line end', list.trimEnd(), 40],
+  ['with blanks at its end', `${list}   `, 40],
+  ['with the mark of an old end of file', `${list}\u001a`, 40],
+  ['with a footer without a line end', `${list}End of report`, 40],
+  ['with a total without a line end', `${list}Total,,`, 40],
+  ['with a line of dashes at its end', `${list}-----`, 40],
+  [
+    'whose last empty cells are left out everywhere',
+    list.replaceAll(/,\d+,Red/g, '').trimEnd(),
+    40,
+  ],
+])('a list %s was not cut', async ([, content, accepted]) => {
+  await using house = await openImportHouse()
+
+  const report = await house.import(content as string)
+
+  expect(report).toMatchObject({ accepted, rejected: 0 })
+  expect(report.warnings.map(({ code }) => code)).not.toContain('TRUNCATED_FILE')
+})
