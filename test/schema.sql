@@ -1677,6 +1677,18 @@ ops.billable_call table
   CREATE INDEX billable_call_rooftop_id_call_id_idx ON ops.billable_call USING btree (rooftop_id, call_id) WHERE ((state)::text = 'reserved'::text)
   -- One row per billable call that was asked for. reserved: sent or about to be, outcome not known (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
 
+ops.certified_ids table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  window_from timestamp with time zone not null
+  owner_id integer not null
+  outcome character varying(12) not null -- loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; quarantined and vanished: not in the tables
+  ids bigint[] not null
+  constraint certified_ids_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['loaded'::character varying, 'outdated'::character varying, 'quarantined'::character varying, 'vanished'::character varying])::text[])))
+  constraint certified_ids_pkey PRIMARY KEY (rooftop_id, stream, window_from, owner_id, outcome)
+  CREATE INDEX certified_ids_owner ON ops.certified_ids USING btree (owner_id, stream)
+  -- The ids that a window's certificate listed, sorted, by the rooftop that owns the records and by what came of them. Written only when they change.
+
 ops.coverage table
   rooftop_id integer not null
   stream character varying(40) not null
@@ -2052,6 +2064,14 @@ ops.stream_state table
   constraint stream_state_pkey PRIMARY KEY (rooftop_id, stream)
   -- What was learned of a source: the largest list that it gave, the silent cap that halving exposed (null: none).
 
+ops.unlisted_record table
+  rooftop_id integer not null
+  stream character varying(40) not null
+  record_id bigint not null
+  entry_at timestamp with time zone not null
+  constraint unlisted_record_pkey PRIMARY KEY (rooftop_id, stream, record_id)
+  -- Records that were stored or moved without a window's list: by a webhook, a retry, or a list of another window. The next certificate that lists one removes it here.
+
 ops.vanished table
   rooftop_id integer not null
   stream character varying(40) not null
@@ -2129,8 +2149,8 @@ ops.window_certificate table
   settled boolean not null -- Older than the settle margin when it was listed: counts as covered
   proof character varying(12) not null -- plain: fewer items than the source has been seen to give; halved: ids(whole) = ids(left) + ids(right); unprovable: a single second that does not fit under the learned cap
   run_id bigint not null
+  malformed integer not null default 0 -- List items that name no record; counted in quarantined too
   constraint window_certificate_check CHECK ((window_until > window_from))
-  constraint window_certificate_check1 CHECK ((listed = ((loaded + quarantined) + vanished)))
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)

@@ -4,8 +4,9 @@ import {
   duplicateIds,
   isProved,
   type Span,
+  uncover,
   type Verification,
-  verifyStream,
+  verifyAndUncover,
 } from '../pipeline/verify.ts'
 import { type UntrueAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
@@ -17,7 +18,7 @@ const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
 
 export const verify: CommandDefinition = {
   usage: 'verify',
-  summary: 'Proves coverage: gaps, overlaps, counts, ids; --deep lists the source again',
+  summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
   options: (command) =>
     command
       .option('--deep', 'list every window again, whole and in halves, and compare the ids')
@@ -32,11 +33,13 @@ export const verify: CommandDefinition = {
     const appraisal = openAppraisal(session.config, session.log)
     for (const stream of windowed) {
       for (const rooftop of rooftops) {
-        checked.push(
-          await verifyStream(warehouse.db, stream, rooftop, session.config.sync, new Date()),
-        )
+        const found = await verifyAndUncover(warehouse, stream, rooftop, session.config.sync)
+        checked.push(found)
         const context = { ...warehouse, appraisal, signal: session.io.signal }
-        if (options['deep'] === true) deep.push(await verifyDeep(context, stream, rooftop))
+        if (options['deep'] !== true) continue
+        const relisted = await verifyDeep(context, stream, rooftop)
+        deep.push(relisted)
+        await uncover(warehouse.db, stream, rooftop, relisted.doubtful)
       }
     }
     await appraisal.close()
@@ -61,7 +64,7 @@ export const verify: CommandDefinition = {
       deep: options['deep'] === true ? deep : null,
     }
     session.result(document, () => [
-      ...lines(proved, checked, deep, duplicates),
+      ...lines(proved, session.config.sync.start, checked, deep, duplicates),
       ...aggregates.map(untrue),
     ])
     return proved ? 0 : 1
@@ -74,6 +77,7 @@ function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): numbe
 
 function lines(
   proved: boolean,
+  syncStart: Date,
   checked: readonly Verification[],
   deep: readonly DeepVerification[],
   duplicates: readonly { evalId: number; rooftops: string[] }[],
@@ -105,7 +109,7 @@ function lines(
   return [
     `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps; listed = loaded + quarantined + vanished in every window.`,
     ...table(headings, rows),
-    ...checked.flatMap(problems),
+    ...checked.flatMap((entry) => problems(entry, syncStart)),
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
       ({ evalId, rooftops }) =>
@@ -114,24 +118,49 @@ function lines(
   ]
 }
 
-function problems(entry: Verification): string[] {
-  const tell = (what: string, spans: readonly Span[]) =>
+const readAgain = 'the next "forecourt sync" reads this window again'
+
+function problems(entry: Verification, syncStart: Date): string[] {
+  const tell = <S extends Span>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
-      ({ from, until }) => `  ${entry.rooftop} ${entry.stream}: ${what} ${from} to ${until}`,
+      (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
     )
+  const byBackfill = ({ from, until }: Span) =>
+    `run "forecourt backfill --from ${from} --to ${until}"`
   return [
-    ...tell('gap (run "forecourt sync")', entry.gaps),
-    ...tell('overlap', entry.overlaps),
-    ...tell('sum does not hold', entry.brokenSums),
-    ...tell('covered without a certificate', entry.uncertified),
-    ...tell('cannot be proved: the source cuts its list within one second', entry.unprovable),
-    ...tell('rows differ from the certificate (run "forecourt replay")', entry.notStored),
+    ...tell(entry.gaps, (span) =>
+      new Date(span.from) < syncStart
+        ? `gap: ${byBackfill(span)}`
+        : 'gap: the next "forecourt sync" lists it',
+    ),
+    ...tell(entry.overlaps, () => `certificates overlap: ${readAgain}`),
+    ...tell(
+      entry.brokenSums,
+      () => `the certificate's counts are not those of its ids: ${readAgain}`,
+    ),
+    ...tell(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
+    ...tell(
+      entry.unprovable,
+      () =>
+        'cannot be proved, the source cuts its list within one second: ask the vendor for a larger list, or run "forecourt verify --deep" later',
+    ),
+    ...tell(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
+      const ids = [
+        ...(missing.length > 0 ? [`missing: ${someOf(missing)}`] : []),
+        ...(unexpected.length > 0 ? [`not listed: ${someOf(unexpected)}`] : []),
+      ]
+      return `rows differ from the certificate (${ids.join('; ')}): ${isCertified ? readAgain : byBackfill(span)}`
+    }),
     ...(entry.orphans > 0
       ? [
           `  ${entry.rooftop} ${entry.stream}: ${entry.orphans} child rows without their record (run "forecourt replay")`,
         ]
       : []),
   ]
+}
+
+function someOf(ids: readonly number[]): string {
+  return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
 function untrue({ aggregate, of, differences, mend }: UntrueAggregate): string {

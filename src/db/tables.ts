@@ -531,6 +531,16 @@ export interface OpsBillableCallTable {
   source_at: Date | null
 }
 
+/** ops.certified_ids */
+export interface OpsCertifiedIdsTable {
+  rooftop_id: number
+  stream: string
+  window_from: Date
+  owner_id: number
+  outcome: string
+  ids: number[]
+}
+
 /** ops.coverage */
 export interface OpsCoverageTable {
   rooftop_id: number
@@ -773,6 +783,14 @@ export interface OpsStreamStateTable {
   state: Generated<unknown>
 }
 
+/** ops.unlisted_record */
+export interface OpsUnlistedRecordTable {
+  rooftop_id: number
+  stream: string
+  record_id: number
+  entry_at: Date
+}
+
 /** ops.vanished */
 export interface OpsVanishedTable {
   rooftop_id: number
@@ -834,6 +852,7 @@ export interface OpsWindowCertificateTable {
   settled: boolean
   proof: string
   run_id: number
+  malformed: Generated<number>
 }
 
 /** pii.app_user_email */
@@ -982,6 +1001,7 @@ export interface Tables {
   'ops.bi_access': OpsBiAccessTable
   'ops.bi_login': OpsBiLoginTable
   'ops.billable_call': OpsBillableCallTable
+  'ops.certified_ids': OpsCertifiedIdsTable
   'ops.coverage': OpsCoverageTable
   'ops.data_quality': OpsDataQualityTable
   'ops.enrichment_state': OpsEnrichmentStateTable
@@ -1003,6 +1023,7 @@ export interface Tables {
   'ops.schema_migration': OpsSchemaMigrationTable
   'ops.stock_mapping': OpsStockMappingTable
   'ops.stream_state': OpsStreamStateTable
+  'ops.unlisted_record': OpsUnlistedRecordTable
   'ops.vanished': OpsVanishedTable
   'ops.webhook_delivery': OpsWebhookDeliveryTable
   'ops.webhook_subscription': OpsWebhookSubscriptionTable
@@ -1488,6 +1509,14 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'known_refs', type: 'character varying(80)[]' },
     { name: 'source_at', type: 'timestamp with time zone' },
   ],
+  'ops.certified_ids': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'window_from', type: 'timestamp with time zone' },
+    { name: 'owner_id', type: 'integer' },
+    { name: 'outcome', type: 'character varying(12)' },
+    { name: 'ids', type: 'bigint[]' },
+  ],
   'ops.coverage': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stream', type: 'character varying(40)' },
@@ -1688,6 +1717,12 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'list_cap', type: 'integer' },
     { name: 'state', type: 'jsonb' },
   ],
+  'ops.unlisted_record': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'stream', type: 'character varying(40)' },
+    { name: 'record_id', type: 'bigint' },
+    { name: 'entry_at', type: 'timestamp with time zone' },
+  ],
   'ops.vanished': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stream', type: 'character varying(40)' },
@@ -1742,6 +1777,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'settled', type: 'boolean' },
     { name: 'proof', type: 'character varying(12)' },
     { name: 'run_id', type: 'bigint' },
+    { name: 'malformed', type: 'integer' },
   ],
   'pii.app_user_email': [
     { name: 'user_id', type: 'bigint' },

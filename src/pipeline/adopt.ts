@@ -36,5 +36,9 @@ export async function adopt(
       'delete from ops.vanished where rooftop_id = $1 and stream = $2 and natural_key = any($3)',
       [owner, stream.name, keys],
     )
+    await tx.client.query(
+      'delete from ops.unlisted_record where rooftop_id = $1 and stream = $2 and record_id = any($3)',
+      [owner, stream.name, ids],
+    )
   }
 }

@@ -4,14 +4,15 @@ import { copyInto } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds, type Span } from '../values/window.ts'
+import { type CertifiedIds, type RecordOutcome, replaceCertifiedIds } from './certified-ids.ts'
 import type { DueScope } from './due.ts'
 import type { CapKnowledge, ProvenPart } from './prove.ts'
 
 /** What one listing of a window proved, with what became of its records. */
 export interface Certificate {
   readonly part: ProvenPart
-  readonly quarantined: number
-  readonly vanished: number
+  /** Counted one by one: a listed record without an outcome is in none of them. */
+  readonly listed: readonly CertifiedIds[]
   readonly leastEntryAt: Date | null
   readonly greatestEntryAt: Date | null
   /** Known records due before this instant have been read again. */
@@ -31,7 +32,7 @@ export interface EarlierCertificate {
 /** sha256 of the sorted ids: the same set gives the same digest. */
 export function idsDigest(ids: readonly number[]): Buffer {
   return createHash('sha256')
-    .update([...ids].sort((a, b) => a - b).join(','))
+    .update([...new Set(ids)].sort((a, b) => a - b).join(','))
     .digest()
 }
 
@@ -66,8 +67,9 @@ export async function earlierCertificates(
 }
 
 /**
- * Replaces the certificates of the parts' windows and moves the coverage with them, in one statement each. A window is
- * settled, and so covered, only when it was older than the settle margin at its listing and nothing of it is unprovable.
+ * Replaces the certificates of the parts' windows with their ids, and moves the coverage with them. A window is settled, and so
+ * covered, only when it was older than the settle margin at its listing, every listed record has an outcome, and nothing of it
+ * is unprovable.
  */
 export async function certify(
   tx: Tx,
@@ -86,6 +88,7 @@ export async function certify(
      ), next as (
        select covered
          - coalesce((select range_agg(tstzrange(window_from, window_until)) from replaced), '{}')
+         - coalesce((select range_agg(tstzrange(start, stop)) from listed), '{}')
          + coalesce((select range_agg(tstzrange(start, stop)) from listed where settled), '{}') as covered
        from ops.coverage where rooftop_id = $1 and stream = $2
      )
@@ -100,12 +103,24 @@ export async function certify(
     ],
   )
   await copyInto(tx.client, 'ops.window_certificate', rows)
+  await replaceCertifiedIds(
+    tx,
+    scope,
+    certificates.map(({ part: { window }, listed }) => ({ window, listed })),
+  )
 }
 
 function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
-  const { part, quarantined, vanished } = certificate
-  const { window, items, malformed, listedAt, proof } = part
-  const listed = items.length + malformed.length
+  const { window, items, malformed, listedAt, proof } = certificate.part
+  const ids = new Set(items.map(({ evalId }) => evalId))
+  const listed = ids.size + malformed.length
+  const count = (...outcomes: readonly RecordOutcome[]) =>
+    certificate.listed
+      .filter(({ outcome }) => outcomes.includes(outcome))
+      .reduce((sum, group) => sum + group.ids.length, 0)
+  const loaded = count('loaded')
+  const quarantined = count('quarantined', 'outdated') + malformed.length
+  const vanished = count('vanished')
   const until = fromUnixSeconds(window.until)
   const margin = settleDays * daySeconds * 1000
   return {
@@ -116,13 +131,17 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
     listed_at: listedAt,
     reread_at: certificate.rereadAt,
     listed,
-    loaded: listed - quarantined - vanished,
+    loaded,
     quarantined,
     vanished,
+    malformed: malformed.length,
     least_entry_at: certificate.leastEntryAt,
     greatest_entry_at: certificate.greatestEntryAt,
-    ids_digest: idsDigest(items.map((item) => item.evalId)),
-    settled: proof !== 'unprovable' && until.getTime() <= listedAt.getTime() - margin,
+    ids_digest: idsDigest([...ids]),
+    settled:
+      proof !== 'unprovable' &&
+      listed === loaded + quarantined + vanished &&
+      until.getTime() <= listedAt.getTime() - margin,
     proof,
     run_id: scope.run.runId,
   }
@@ -178,6 +197,9 @@ export async function learnCap(
       delete from ops.window_certificate
       where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and listed >= ${after.cap}::int and proof <> 'unprovable'
       returning window_from, window_until
+    ), unlisted as (
+      delete from ops.certified_ids using doubtful
+      where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and certified_ids.window_from = doubtful.window_from
     )
     update ops.coverage set covered = covered - (select range_agg(tstzrange(window_from, window_until)) from doubtful)
     where rooftop_id = ${scope.rooftopId} and stream = ${scope.stream} and exists (select from doubtful)`.execute(

@@ -21,7 +21,8 @@ export interface DueScope {
 /**
  * The windows that this run has still to list, newest first, at most `limit` of each kind.
  * Level-triggered: it reads what is covered and what this run has listed; nothing is remembered in a process.
- * wanted − covered is one rule for incremental runs, backfill, resume and gap repair.
+ * wanted − covered is one rule for incremental runs, backfill, resume and gap repair. What is covered counts only with a settled
+ * certificate, so that a lost one is listed again.
  */
 export async function dueWindows(
   db: Db,
@@ -44,15 +45,22 @@ async function gapWindows(
   const { run, rooftopId, stream } = scope
   const until = run.until ?? run.sourceStart
   if (until <= run.from) return []
+  const end = fromUnixSeconds(until)
+  // A sync also repairs what a backfill listed once: windows that verify took out of coverage or that lost their certificate.
   const { rows } = await sql<{ from: Date; until: Date }>`
+    with certified as (
+      select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
+        coalesce(range_agg(span) filter (where run_id = ${run.runId}), '{}') as by_this_run
+      from ops.window_certificate, tstzrange(window_from, window_until) as span
+      where rooftop_id = ${rooftopId} and stream = ${stream}
+    ), coverage as (
+      select coalesce((select covered from ops.coverage where rooftop_id = ${rooftopId} and stream = ${stream}), '{}') as covered
+    )
     select lower(gap) as "from", upper(gap) as "until"
-    from unnest(
-      tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${fromUnixSeconds(until)}))
-      - coalesce((select covered from ops.coverage where rooftop_id = ${rooftopId} and stream = ${stream}), '{}')
-      - coalesce((
-          select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate
-          where rooftop_id = ${rooftopId} and stream = ${stream} and run_id = ${run.runId}
-        ), '{}')
+    from certified, coverage, unnest(
+      tstzmultirange(tstzrange(${fromUnixSeconds(run.from)}, ${end}))
+      + case when ${run.mode === 'sync'} then (covered + listed) * tstzmultirange(tstzrange(null, ${end})) else '{}' end
+      - covered * settled - by_this_run
     ) as gap
     order by case when ${run.oldestFirst ?? false} then lower(gap) end, lower(gap) desc
     limit ${limit}`.execute(db)

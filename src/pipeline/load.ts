@@ -45,8 +45,14 @@ export async function loadRecords(
     id,
     ...stream.merge(stored.get(id) ?? null, record, links(record), rooftop, origin),
   }))
+  const orphaned = await orphanedIds(
+    tx,
+    stream,
+    rooftop,
+    incoming.map(({ id }) => id).filter((id) => !stored.has(id)),
+  )
   const written = merged.flatMap(({ id, outcome, rows }) =>
-    rows ? [{ id, rows, replaces: outcome === 'updated' }] : [],
+    rows ? [{ id, rows, replaces: outcome === 'updated' || orphaned.has(id) }] : [],
   )
   const touched = stream.tables.map(
     (table) => [table, written.filter(({ rows }) => rows[table] !== undefined)] as const,
@@ -86,6 +92,24 @@ export async function storedRows(
   await read(entity!, ids)
   if (found.size > 0) for (const table of children) await read(table, [...found.keys()])
   return found
+}
+
+/** Those of the records without a row that have left child rows behind, which stand in the way of new ones. */
+async function orphanedIds(
+  { client }: Tx,
+  { tables, idColumn }: WindowedStream,
+  rooftop: RooftopRow,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  if (ids.length === 0) return new Set()
+  const children = tables
+    .slice(1)
+    .map(
+      (table) =>
+        `select ${idColumn} as id from ${table} where rooftop_id = $1 and ${idColumn} = any($2)`,
+    )
+  const { rows } = await client.query<{ id: number }>(children.join(' union '), [rooftop.id, ids])
+  return new Set(rows.map(({ id }) => Number(id)))
 }
 
 export async function deleteRows(

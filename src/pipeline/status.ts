@@ -172,10 +172,9 @@ function whatIsWrong(
   if (verification.gaps.length > 0) say('gaps', `not listed: ${spans(verification.gaps)}`)
   if (verification.unprovable.length > 0)
     say('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
-  const other =
-    verification.overlaps.length + verification.uncertified.length + verification.notStored.length
-  if (other > 0 || verification.orphans > 0)
-    say('ledger', 'the ledger and the rows differ: see "forecourt verify"')
+  const { overlaps, brokenSums, uncertified, notStored, orphans } = verification
+  const other = [overlaps, brokenSums, uncertified, notStored].some((list) => list.length > 0)
+  if (other || orphans > 0) say('ledger', 'the ledger and the rows differ: see "forecourt verify"')
   return reasons
 }
 

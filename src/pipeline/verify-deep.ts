@@ -4,6 +4,7 @@ import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
+import type { Span } from './verify.ts'
 import { asideKeys } from './quarantine.ts'
 import { vanishedKeys } from './vanished.ts'
 
@@ -15,7 +16,9 @@ export interface DeepVerification {
   /** Listed by the source now, but neither stored nor in quarantine. */
   readonly missing: readonly string[]
   /** Windows where ids(whole) <> ids(left) + ids(right). */
-  readonly notConserved: readonly { readonly from: string; readonly until: string }[]
+  readonly notConserved: readonly Span[]
+  /** Windows that one of these is about. */
+  readonly doubtful: readonly Span[]
 }
 
 type Deep = Pick<Context, 'db' | 'appraisal' | 'config' | 'signal'>
@@ -64,12 +67,17 @@ export async function verifyDeep(
     windows: certificates.length,
     requests,
     missing: checked.flatMap(({ missing }) => missing.map(String)),
-    notConserved: checked
-      .filter(({ conserved }) => !conserved)
-      .map(({ window }) => ({
-        from: fromUnixSeconds(window.from).toISOString(),
-        until: fromUnixSeconds(window.until).toISOString(),
-      })),
+    notConserved: checked.filter(({ conserved }) => !conserved).map(spanOf),
+    doubtful: checked
+      .filter(({ conserved, missing }) => !conserved || missing.length > 0)
+      .map(spanOf),
+  }
+}
+
+function spanOf({ window }: { readonly window: Window }): Span {
+  return {
+    from: fromUnixSeconds(window.from).toISOString(),
+    until: fromUnixSeconds(window.until).toISOString(),
   }
 }
 

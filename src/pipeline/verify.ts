@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
-import type { Db } from '../db/transaction.ts'
+import type { Warehouse } from '../context.ts'
+import { type Db, inTransaction } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { idsDigest } from './certificate.ts'
+import { mismatches, type Mismatch } from './verify-records.ts'
 
 export interface Span {
   readonly from: string
@@ -23,19 +24,39 @@ export interface Verification {
   readonly gaps: readonly Span[]
   /** Certificates that overlap. */
   readonly overlaps: readonly Span[]
-  /** listed <> loaded + quarantined + vanished. */
+  /** Counts that do not add up, or are not those of the ids that were listed. */
   readonly brokenSums: readonly Span[]
   /** Covered, but by no settled certificate. */
   readonly uncertified: readonly Span[]
   /** Windows that may have been cut by the source and cannot be proved. */
   readonly unprovable: readonly Span[]
-  /** Windows whose certificate counts more records than the tables hold, or other ones. */
-  readonly notStored: readonly Span[]
+  /** Windows whose certificate and the tables do not hold the same records under the same owner. */
+  readonly notStored: readonly Mismatch[]
   /** Child rows without their record. */
   readonly orphans: number
 }
 
-/** Proves coverage from the warehouse alone, with no call. */
+/**
+ * Verifies one state of the warehouse, also while a sync is at work, and takes what is not proved out of coverage: the next sync
+ * lists and reads it again.
+ */
+export async function verifyAndUncover(
+  { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  sync: Config['sync'],
+): Promise<Verification> {
+  const found = await inTransaction(
+    pool,
+    async (tx) => await verifyStream(tx.db, stream, rooftop, sync, new Date()),
+    'repeatable read, read only',
+  )
+  const { overlaps, brokenSums, notStored } = found
+  await uncover(db, stream, rooftop, [...overlaps, ...brokenSums, ...notStored])
+  return found
+}
+
+/** Proves coverage from the warehouse alone, with no call. Several statements: in a transaction that sees one state of it. */
 export async function verifyStream(
   db: Db,
   stream: WindowedStream,
@@ -71,8 +92,18 @@ export async function verifyStream(
       ) as pair
       where next_from < window_until`),
     brokenSums: await spans(sql`
-      select window_from as "from", window_until as "until" from ops.window_certificate
-      where ${key} and listed <> loaded + quarantined + vanished`),
+      select window_from as "from", window_until as "until"
+      from ops.window_certificate cross join lateral (
+        select count(*) filter (where outcome = 'loaded') as stored, count(*) filter (where outcome = 'vanished') as missing,
+          count(*) filter (where outcome in ('outdated', 'quarantined')) as put_aside,
+          sha256(coalesce(string_agg(id::text, ',' order by id), '')::bytea) as digest
+        from ops.certified_ids as own cross join unnest(ids) as id
+        where (own.rooftop_id, own.stream, own.window_from)
+          = (window_certificate.rooftop_id, window_certificate.stream, window_certificate.window_from)
+      ) as counted
+      where ${key} and (listed <> loaded + quarantined + vanished or loaded <> stored
+        or quarantined <> put_aside + malformed or vanished <> missing or ids_digest <> digest)
+      order by window_from`),
     uncertified: await spans(sql`
       select lower(range) as "from", upper(range) as "until"
       from unnest((select covered from ops.coverage where ${key}) - coalesce((
@@ -81,7 +112,7 @@ export async function verifyStream(
     unprovable: await spans(sql`
       select window_from as "from", window_until as "until" from ops.window_certificate
       where ${key} and proof = 'unprovable'`),
-    notStored: await notStored(db, stream, rooftop),
+    notStored: await mismatches(db, stream, rooftop),
     orphans: await orphans(db, stream, rooftop),
   }
 }
@@ -95,40 +126,22 @@ export function isProved(verification: Verification): boolean {
   )
 }
 
-/**
- * Compares each certificate with the rows of its window, by the digest of the ids where all were loaded, else by count.
- * A rooftop whose list is not filtered lists its whole group: there the records of the group count.
- */
-async function notStored(db: Db, stream: WindowedStream, rooftop: RooftopRow): Promise<Span[]> {
-  const certificates = await db
-    .selectFrom('ops.window_certificate')
-    .select(['window_from', 'window_until', 'listed', 'loaded', 'ids_digest', 'listed_at'])
-    .where('rooftop_id', '=', rooftop.id)
-    .where('stream', '=', stream.name)
-    .orderBy('window_from')
-    .execute()
-  const missing: Span[] = []
-  for (const certificate of certificates) {
-    const { window_from: from, window_until, listed_at: goneAfter } = certificate
-    // The newest window ends at its listing, whose second was not over: what was created in it was listed too.
-    const isNewest = goneAfter.getTime() - window_until.getTime() < 1000
-    const until = isNewest ? new Date(window_until.getTime() + 1000) : window_until
-    const holds = async (of: 'rooftop' | 'group') =>
-      matches(certificate, await stream.storedWithin(db, rooftop, { from, until, goneAfter, of }))
-    // A list that is not filtered, or whose filter the source passes over, shows the records of the whole group.
-    if (!(await holds('rooftop')) && !(await holds('group')))
-      missing.push(asSpan({ from: certificate.window_from, until: certificate.window_until }))
-  }
-  return missing
-}
-
-function matches(
-  certificate: { listed: number; loaded: number; ids_digest: Buffer },
-  ids: readonly number[],
-): boolean {
-  if (certificate.listed !== certificate.loaded || ids.length !== certificate.loaded)
-    return ids.length >= certificate.loaded
-  return idsDigest(ids).equals(certificate.ids_digest)
+/** Takes windows out of coverage. What is covered without a certificate is listed again in any case. */
+export async function uncover(
+  db: Db,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  spans: readonly Span[],
+): Promise<void> {
+  if (spans.length === 0) return
+  const doubtful = sql`(
+    select range_agg(tstzrange("from", until))
+    from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz))`
+  await sql`
+    update ops.coverage set covered = covered - ${doubtful}
+    where rooftop_id = ${rooftop.id} and stream = ${stream.name} and covered && ${doubtful}`.execute(
+    db,
+  )
 }
 
 /** Children have no foreign key; this is the proof that replaces it. */

@@ -6,6 +6,7 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { adopt } from './adopt.ts'
 import type { Certificate } from './certificate.ts'
 import type { Reading } from './choose-records.ts'
+import { type CertifiedIds, expectUnlisted, type RecordOutcome } from './certified-ids.ts'
 import { recordWarnings } from './data-quality.ts'
 import type { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
@@ -88,9 +89,10 @@ async function writeScreened(
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
   await stream.place(tx.db, rooftop, content.moved)
+  await expectOthers(tx, job, content, fresh)
   await putItemsAside(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
-  return { counts, certificates: certificatesOf(content, stream, fresh), outcomes }
+  return { counts, certificates: certificatesOf(job, content, fresh, outcomes), outcomes }
 }
 
 /** List items that name no record; those that a window showed earlier and shows no more are closed. */
@@ -200,25 +202,86 @@ function partOf(parts: readonly ProvenPart[]) {
   return (id: number) => byId.get(id) ?? null
 }
 
-function certificatesOf(
-  content: SliceContent,
-  stream: WindowedStream,
+/** Records that came to where no certificate of this slice lists them: they were new, gone, another rooftop's, or have moved. */
+async function expectOthers(
+  tx: Tx,
+  { stream, rooftop }: SliceJob<WindowedStream>,
+  { known, parts, moved }: SliceContent,
   fresh: readonly Fresh[],
+): Promise<void> {
+  const windowOf = partOf(parts)
+  const placed = fresh
+    .filter(({ id, owner }) => {
+      const before = known.get(id)
+      return before === undefined || before.gone || before.rooftopId !== owner.id
+    })
+    .map(({ id, owner }) => ({ id, ownerId: owner.id }))
+  const all = [...placed, ...[...moved.keys()].map((id) => ({ id, ownerId: rooftop.id }))]
+  const unlisted = all.filter(({ id }) => windowOf(id) === null)
+  for (const [ownerId, records] of Map.groupBy(unlisted, (record) => record.ownerId))
+    await expectUnlisted(
+      tx,
+      stream,
+      ownerId,
+      records.map(({ id }) => id),
+    )
+}
+
+function certificatesOf(
+  job: SliceJob<WindowedStream>,
+  content: SliceContent,
+  fresh: readonly Fresh[],
+  outcomes: readonly LoadOutcome[],
 ): Certificate[] {
   const entries = new Map([...content.known.values()].map((entry) => [entry.id, entry.entryAt]))
-  for (const { id, record } of fresh) entries.set(id, stream.entryAt(record))
-  const kinds = new Map(content.records.map((entry) => [entry.id, entry.kind]))
+  for (const { id, record } of fresh) entries.set(id, job.stream.entryAt(record))
+  const outcomeOf = outcomesOf(job, content, outcomes)
   return content.parts.map((part) => {
     const times = part.items.flatMap((item) => entries.get(item.evalId)?.getTime() ?? [])
-    const of = (kind: Hydrated['kind']) =>
-      part.items.filter((item) => kinds.get(item.evalId) === kind).length
     return {
       part,
-      quarantined: of('rejected') + part.malformed.length,
-      vanished: of('vanished'),
+      listed: byOutcome(part, outcomeOf),
       leastEntryAt: times.length > 0 ? new Date(Math.min(...times)) : null,
       greatestEntryAt: times.length > 0 ? new Date(Math.max(...times)) : null,
       rereadAt: content.lookedAt.get(part)!,
     }
   })
+}
+
+type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
+
+/** What came of a listed record, and whose it is; null: nothing did, which must not happen, and so must show. */
+function outcomesOf(
+  { rooftop }: SliceJob,
+  { known, records, aside, landed }: SliceContent,
+  outcomes: readonly LoadOutcome[],
+): OutcomeOf {
+  const read = new Map(records.map((entry) => [entry.id, entry]))
+  const loaded = new Set(outcomes.map(({ id }) => id))
+  const held = new Set(landed)
+  const at = (outcome: RecordOutcome, ownerId: number) => ({ outcome, ownerId })
+  return (id) => {
+    const entry = read.get(id)
+    const before = known.get(id)
+    const isStored = before !== undefined && !before.gone
+    if (entry?.kind === 'record') return loaded.has(id) ? at('loaded', entry.owner.id) : null
+    if (entry?.kind === 'vanished') return at('vanished', rooftop.id)
+    if (entry?.kind === 'rejected' || (entry === undefined && aside.has(id) && !held.has(id)))
+      return isStored ? at('outdated', before.rooftopId) : at('quarantined', rooftop.id)
+    return isStored ? at('loaded', before.rooftopId) : null
+  }
+}
+
+function byOutcome({ items }: ProvenPart, outcomeOf: OutcomeOf): CertifiedIds[] {
+  const groups = new Map<string, { ownerId: number; outcome: RecordOutcome; ids: number[] }>()
+  const ids = [...new Set(items.map(({ evalId }) => evalId))].sort((a, b) => a - b)
+  for (const id of ids) {
+    const found = outcomeOf(id)
+    if (found === null) continue
+    const key = `${found.ownerId} ${found.outcome}`
+    const group = groups.get(key) ?? { ...found, ids: [] }
+    groups.set(key, group)
+    group.ids.push(id)
+  }
+  return [...groups.values()]
 }

@@ -69,7 +69,8 @@ export interface WindowedStream<R = unknown> {
   readonly name: string
   /** Key of the record's payloads in `raw.payload`. */
   readonly endpoint: string
-  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. */
+  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own has `group_id`, `entry_at` (its
+   *  place among the windows) and `gone_at`, for `verify`. */
   readonly tables: readonly (keyof Tables & string)[]
   /** Tables of other streams with the same key: their rows follow the record to another rooftop, and nothing else. */
   readonly followers: readonly (keyof Tables & string)[]
@@ -122,17 +123,6 @@ export interface WindowedStream<R = unknown> {
     rooftop: RooftopRow,
     spans: readonly Span[],
   ): Promise<{ readonly id: number; readonly entryAt: Date }[]>
-  /** Ids that were stored, and not gone before `goneAfter`: for `verify`. */
-  storedWithin(
-    db: Kysely<Tables>,
-    rooftop: RooftopRow,
-    within: {
-      readonly from: Date
-      readonly until: Date
-      readonly goneAfter: Date
-      readonly of: 'rooftop' | 'group'
-    },
-  ): Promise<number[]>
   /** Moves records to the time at which the list shows them. */
   place(db: Kysely<Tables>, rooftop: RooftopRow, times: ReadonlyMap<number, Date>): Promise<void>
   markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>

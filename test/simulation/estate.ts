@@ -2,6 +2,10 @@ import type pg from 'pg'
 import fc from 'fast-check'
 import { type Config, makeConfig } from '#src/config.ts'
 import { openPool } from '#src/db/connect.ts'
+import { openDb } from '#src/db/transaction.ts'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { verifyStream } from '#src/pipeline/verify.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type CrashPoint, crashPoints } from '#src/pipeline/crash-points.ts'
 import { type Evaluation, evaluationsOf } from './evaluation.ts'
 import { Mortal } from './mortal.ts'
@@ -142,7 +146,10 @@ class Estate {
     for (; night < this.#plan.nights && findings.length === 0; night++) {
       findings = await this.#night(night)
       if (findings.length === 0) findings = await this.#morning(night)
-      if (findings.length === 0 && night % postEvery === 0) await this.#post(night)
+      if (findings.length === 0) findings = await this.#verified(night, 'after the night')
+      if (findings.length > 0 || night % postEvery !== 0) continue
+      await this.#post(night)
+      findings = await this.#verified(night, 'after the webhooks')
     }
     const { deaths, fenced } = this.#mortal
     const counts = { nights: night, repeats: this.#repeats, deaths, fenced, letters: this.#letters }
@@ -173,6 +180,30 @@ class Estate {
     await this.#mortal.post(letters)
     this.#letters += letters.length
     for (const { evaluation } of letters) this.#hinted.set(evaluation.evalId, noon)
+  }
+
+  /** What verify has to say of rows and certificates, which nobody has touched but the product. */
+  async #verified(night: number, when: string): Promise<Finding[]> {
+    const db = openDb(this.#pool)
+    const findings: Finding[] = []
+    for (const rooftop of await findRooftops(db, this.#mortal.config.rooftops)) {
+      const found = await verifyStream(
+        db,
+        evaluations,
+        rooftop,
+        this.#mortal.config.sync,
+        new Date(),
+      )
+      const { overlaps, brokenSums, uncertified, notStored, orphans } = found
+      if (
+        [overlaps, brokenSums, uncertified, notStored].every((list) => list.length === 0) &&
+        orphans === 0
+      )
+        continue
+      const what = `${when} verify says of ${rooftop.uid}: ${JSON.stringify(found)}`
+      findings.push({ world: Number(/\d+/.exec(rooftop.uid)![0]), night, what })
+    }
+    return findings
   }
 
   async #morning(night: number): Promise<Finding[]> {

@@ -30,21 +30,22 @@ const silence = `
  * never writes again. What is tested is what is left behind; test/crash kills real processes.
  */
 export class Mortal {
-  readonly #config: Config
+  readonly config: Config
   readonly #pool: pg.Pool
   #context: Context | null = null
   #isDead = false
+  #ending: Promise<unknown> | null = null
   deaths = 0
   fenced = 0
 
   constructor(config: Config, pool: pg.Pool) {
-    this.#config = config
+    this.config = config
     this.#pool = pool
   }
 
   /** The nightly of all rooftops; when it dies, another process begins it again. */
   async night(source: Source, crash: Crash | null): Promise<Bad> {
-    const { rooftops } = this.#config
+    const { rooftops } = this.config
     let bad: Bad | null = null
     try {
       bad = await this.#run(rooftops, crash, source)
@@ -58,13 +59,13 @@ export class Mortal {
   }
 
   async repeat(uids: readonly string[]): Promise<Bad> {
-    const rooftops = this.#config.rooftops.filter(({ uid }) => uids.includes(uid))
+    const rooftops = this.config.rooftops.filter(({ uid }) => uids.includes(uid))
     return await this.#run(rooftops, null, null)
   }
 
   /** Takes in webhooks and loads what they tell of. */
   async post(letters: readonly Letter[]): Promise<void> {
-    this.#context ??= await openContext(this.#config, this.#log())
+    this.#context ??= await openContext(this.config, this.#log())
     let report = await deliver(this.#context, letters)
     // A rooftop may hand what it was told to the one that holds it.
     while (report !== null) {
@@ -83,7 +84,7 @@ export class Mortal {
     crash: Crash | null,
     source: Source | null,
   ): Promise<Bad> {
-    this.#context ??= await openContext(this.#config, this.#log())
+    this.#context ??= await openContext(this.config, this.#log())
     const stop = new AbortController()
     const frozen = new Set<string>()
     const zombies: Promise<void>[] = []
@@ -99,7 +100,7 @@ export class Mortal {
         frozen.add(uid)
         zombies.push(this.#zombie(uid, over.signal).finally(release))
       }
-    const from = toUnixSeconds(this.#config.sync.start)
+    const from = toUnixSeconds(this.config.sync.start)
     const plan = { command: 'sync', mode: 'sync', from, until: null } as const
     try {
       return badOf(await runStreams(context, { plan, streams: [evaluations], rooftops }))
@@ -119,7 +120,7 @@ export class Mortal {
       this.#isDead = true
       this.deaths++
       void Promise.resolve(context.pool.end()).catch(() => undefined)
-      void Promise.resolve(this.#pool.query(endSessions)).finally(() =>
+      this.#ending = Promise.resolve(this.#pool.query(endSessions)).finally(() =>
         stop.abort(new Error('is dead')),
       )
       throw new Error(`died at ${name}`)
@@ -127,6 +128,8 @@ export class Mortal {
   }
 
   async #bury(): Promise<void> {
+    // On a busy machine it may come late, and must not end the sessions of the next process.
+    await this.#ending
     await this.#pool.query(endSessions)
     // Its pool was ended before: nothing else of it is left to close.
     await Promise.resolve(this.#context?.[Symbol.asyncDispose]()).catch(() => undefined)

@@ -96,20 +96,6 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     return rows
   },
 
-  async storedWithin(db, rooftop, { from, until, goneAfter, of }) {
-    const rows = await db
-      .selectFrom('core.evaluation')
-      .select('eval_id')
-      .where((eb) =>
-        of === 'group' ? eb('group_id', '=', rooftop.groupId) : eb('rooftop_id', '=', rooftop.id),
-      )
-      .where('entry_at', '>=', from)
-      .where('entry_at', '<', until)
-      .where((eb) => eb.or([eb('gone_at', 'is', null), eb('gone_at', '>', goneAfter)]))
-      .execute()
-    return rows.map((row) => row.eval_id)
-  },
-
   async place(db, rooftop, times) {
     for (const [id, at] of times) {
       await db

@@ -1,0 +1,83 @@
+import type { Tx } from '../db/transaction.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { fromUnixSeconds } from '../values/unix-seconds.ts'
+import type { Window } from '../values/window.ts'
+import type { DueScope } from './due.ts'
+
+/** loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; the others are not in the tables. */
+export type RecordOutcome = 'loaded' | 'outdated' | 'quarantined' | 'vanished'
+
+/** What came of listed records that have the same owner. */
+export interface CertifiedIds {
+  readonly ownerId: number
+  readonly outcome: RecordOutcome
+  /** Sorted, each once. */
+  readonly ids: readonly number[]
+}
+
+/** Gives the windows the ids that their certificates list. What has not changed is not written again. */
+export async function replaceCertifiedIds(
+  { client }: Tx,
+  { rooftopId, stream }: DueScope,
+  windows: readonly { readonly window: Window; readonly listed: readonly CertifiedIds[] }[],
+): Promise<void> {
+  if (windows.length === 0) return
+  const rows = windows.flatMap(({ window, listed }) =>
+    listed.map(({ ownerId, outcome, ids }) => ({
+      window_from: fromUnixSeconds(window.from),
+      owner_id: ownerId,
+      outcome,
+      ids,
+    })),
+  )
+  const fresh = `jsonb_to_recordset($1::jsonb) as fresh (window_from timestamptz, owner_id int, outcome text, ids bigint[])`
+  const isSame = `(old.window_from, old.owner_id, old.outcome) = (fresh.window_from, fresh.owner_id, fresh.outcome) and old.ids = fresh.ids`
+  const json = JSON.stringify(rows)
+  await client.query(
+    `delete from ops.certified_ids as old
+     using unnest($4::timestamptz[], $5::timestamptz[]) as listed (start, stop)
+     where rooftop_id = $2 and stream = $3 and old.window_from >= start and old.window_from < stop
+       and not exists (select from ${fresh} where ${isSame})`,
+    [
+      ...[json, rooftopId, stream],
+      windows.map(({ window }) => fromUnixSeconds(window.from)),
+      windows.map(({ window }) => fromUnixSeconds(window.until)),
+    ],
+  )
+  if (rows.length === 0) return
+  await client.query(
+    `insert into ops.certified_ids (rooftop_id, stream, window_from, owner_id, outcome, ids)
+     select $2::int, $3::varchar, fresh.* from ${fresh}
+     where not exists (select from ops.certified_ids as old where rooftop_id = $2::int and stream = $3::varchar and ${isSame})`,
+    [json, rooftopId, stream],
+  )
+  await client.query(
+    `delete from ops.unlisted_record as old
+     using ${fresh} join unnest($3::timestamptz[], $4::timestamptz[]) as listed (start, stop) on start = fresh.window_from
+     where old.stream = $2 and old.rooftop_id = fresh.owner_id and old.record_id = any(fresh.ids)
+       and old.entry_at >= start and old.entry_at < stop`,
+    [
+      ...[json, stream],
+      windows.map(({ window }) => fromUnixSeconds(window.from)),
+      windows.map(({ window }) => fromUnixSeconds(window.until + (window.open ? 1 : 0))),
+    ],
+  )
+}
+
+/** Remembers records that are stored where no certificate lists them yet, so that `verify` expects them there. */
+export async function expectUnlisted(
+  { client }: Tx,
+  stream: WindowedStream,
+  ownerId: number,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await client.query(
+    `insert into ops.unlisted_record as old (rooftop_id, stream, record_id, entry_at)
+     select rooftop_id, $2::varchar, ${stream.idColumn}, entry_at from ${stream.tables[0]}
+     where rooftop_id = $1 and ${stream.idColumn} = any($3)
+     on conflict (rooftop_id, stream, record_id) do update set entry_at = excluded.entry_at
+     where old.entry_at <> excluded.entry_at`,
+    [ownerId, stream.name, ids],
+  )
+}
