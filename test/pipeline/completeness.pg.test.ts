@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openAppraisal } from '#src/context.ts'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import type { AppraisalClient } from '#src/sources/appraisal/client.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { coverageFaults } from '../support/coverage-proof.ts'
 import { dayMs, type House, openHouse } from '../support/nights.ts'
 import {
@@ -61,6 +64,16 @@ async function proves(scenario: Scenario): Promise<void> {
   const bounds = { from: new Date(begin), until, settled }
   expect(await coverageFaults(house.database.pool, bounds)).toEqual([])
   expect(await openEnds(house)).toEqual([])
+  expect(await unproved(house)).toEqual([])
+}
+
+/** What verify has to say of rows that nobody has touched but the product. */
+async function unproved({ context: { db, config } }: House): Promise<unknown[]> {
+  const rooftops = await findRooftops(db, config.rooftops)
+  const found = rooftops.map((one) => verifyStream(db, evaluations, one, config.sync, new Date()))
+  return (await Promise.all(found)).flatMap(({ brokenSums, notStored, uncertified, overlaps }) =>
+    [brokenSums, notStored, uncertified, overlaps].flat(),
+  )
 }
 
 /** Without dealerIds a rooftop is known by its group, which a config with dealerIds does not name. */

@@ -42,7 +42,7 @@ async function read(pool: pg.Pool, left: readonly string[]): Promise<Content> {
     select table_schema || '.' || table_name as name, array_agg(column_name::text) as columns
     from information_schema.tables join information_schema.columns using (table_schema, table_name)
     where (table_schema in ('core', 'pii', 'raw') and table_type = 'BASE TABLE')
-      or (table_schema = 'ops' and table_name in ('coverage', 'window_certificate'))
+      or (table_schema = 'ops' and table_name in ('certified_ids', 'coverage', 'unlisted_record', 'window_certificate'))
     group by 1 order by 1`)
   const content: Record<string, string[]> = {}
   for (const { name, columns } of tables) {
