@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
@@ -46,6 +47,13 @@ function plantedWorld(): World {
 }
 
 const quarantinedOf = (uid: string) => 1000 * (allUids.indexOf(uid) + 1) + 5
+
+/** The part of the migration that gives ids to the certificates that are there. */
+function upgrade(): string {
+  const file = new URL('../../sql/migrations/0210_certified_ids.sql', import.meta.url)
+  const text = readFileSync(file, 'utf8')
+  return text.slice(text.indexOf('-- Earlier certificates'))
+}
 
 const children =
   'core.evaluation_version core.reconditioning_item core.photo core.custom_field_value core.user_price pii.evaluation_customer'.split(
@@ -161,6 +169,19 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
     rooftops,
   })
   expect(await complaints(), 'retried').toEqual([])
+  // As after an upgrade from certificates that had no ids.
+  await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
+  expect(await complaints(), 'upgraded').toHaveLength(allUids.length)
+  const reads = house.sandbox.requests.count('/geteval')
+  await runNight(context, [evaluations])
+  expect(await complaints(), 'upgraded and listed again').toEqual([])
+  expect(house.sandbox.requests.count('/geteval')).toBe(reads)
+  await runStreams(context, {
+    plan: { command: 'replay', mode: 'replay', from: 0, until: null },
+    streams: [evaluations],
+    rooftops,
+  })
+  expect(await complaints(), 'replayed').toEqual([])
   const truth = await held()
   expect(truth).toHaveLength(6 * allUids.length)
 
@@ -184,6 +205,17 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
     expect(await complaints(), `after ${fault}`).toEqual([])
     expect(await held(), `after ${fault}`).toEqual(truth)
   }
+
+  // What a backfill read before sync.start is the next sync's to mend; what no window holds is a backfill's.
+  const old = { command: 'backfill', mode: 'backfill' } as const
+  const [from, until] = ['2025-01-01', '2025-02-01'].map((day) => Date.parse(day) / 1000)
+  const plan = { ...old, from: from!, until: until! }
+  await runStreams(context, { plan, streams: [evaluations], rooftops })
+  await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
+  await pool.query("delete from ops.window_certificate where window_from < '2025-01-10'")
+  expect(await complaints(), 'a certificate of a backfill deleted').toHaveLength(allUids.length)
+  await runNight(context, [evaluations])
+  expect(await complaints(), 'after a certificate of a backfill was deleted').toEqual([])
 
   await pool.query(`update core.evaluation as row set rooftop_id = other.rooftop_id
     from core.rooftop as own join core.rooftop as other on other.group_id = own.group_id and other.rooftop_id <> own.rooftop_id
