@@ -142,7 +142,7 @@ function problems(entry: Verification, syncStart: Date): string[] {
     ...tell(
       entry.unprovable,
       () =>
-        'cannot be proved, the source cuts its list within one second: ask the vendor for a larger list, or run "forecourt verify --deep" later',
+        'cannot be proved: the source cuts its list within one second, and only a longer list of the source mends that',
     ),
     ...tell(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
       const ids = [

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
@@ -186,7 +187,7 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
     .select('window_from')
     .where('rooftop_id', '=', key.rooftopId)
     .where('stream', '=', key.stream)
-    .where('proof', '=', 'unprovable')
+    .where(sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`)
   const before = await db
     .selectFrom('ops.run_stream')
     .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])

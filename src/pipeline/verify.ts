@@ -126,7 +126,7 @@ export function isProved(verification: Verification): boolean {
   )
 }
 
-/** Takes windows out of coverage. What is covered without a certificate is listed again in any case. */
+/** Takes the spans out of coverage, each with the whole windows that it touches: one listing mends them. */
 export async function uncover(
   db: Db,
   stream: WindowedStream,
@@ -134,14 +134,19 @@ export async function uncover(
   spans: readonly Span[],
 ): Promise<void> {
   if (spans.length === 0) return
-  const doubtful = sql`(
-    select range_agg(tstzrange("from", until))
-    from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz))`
+  const key = sql`rooftop_id = ${rooftop.id} and stream = ${stream.name}`
   await sql`
-    update ops.coverage set covered = covered - ${doubtful}
-    where rooftop_id = ${rooftop.id} and stream = ${stream.name} and covered && ${doubtful}`.execute(
-    db,
-  )
+    with span as (
+      select tstzrange("from", until) as range
+      from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz)
+      union all
+      select touched from ops.window_certificate, tstzrange(window_from, window_until) as touched
+      where ${key} and exists (
+        select from jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as span ("from" timestamptz, until timestamptz)
+        where touched && tstzrange("from", until))
+    )
+    update ops.coverage set covered = covered - (select range_agg(range) from span)
+    where ${key} and covered && (select range_agg(range) from span)`.execute(db)
 }
 
 /** Children have no foreign key; this is the proof that replaces it. */

@@ -64,6 +64,13 @@ test('verify finds every hole that is made behind its back', async () => {
   expect(document['rooftops']![0]!['orphans']).toBeGreaterThan(0)
   const { stdout } = await warehouse.run(['verify'])
   expect(stdout).toMatch(/^NOT PROVED: 1 gaps, 1 overlaps/)
+  expect(stdout).toContain(
+    '2026-03-04T00:00:00.000Z to 2026-03-05T00:00:00.000Z: rows differ from the certificate (missing: 1003): the next "forecourt sync" reads this window again',
+  )
+  expect(stdout).toContain('covered without a certificate: the next "forecourt sync"')
+
+  await warehouse.night()
+  expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
 })
 
 test('verify names the sums that are not what the facts say, and what mends them', async () => {
