@@ -42,7 +42,7 @@ test('as a delta list its whole rows are taken, and the row that was cut is reje
   const report = await house.import(cut, { mode: 'delta' })
 
   expect(report).toMatchObject({ accepted: 34, rejected: 1, removed: 0 })
-  expect(report.issues[0]).toMatchObject({ code: 'truncated-value', severity: 'error', line: 36 })
+  expect(report.issues[0]).toMatchObject({ code: 'missing-cell', severity: 'error', line: 36 })
   expect(report.warnings).toMatchObject([{ code: 'TRUNCATED_FILE', line: 36 }])
 })
 

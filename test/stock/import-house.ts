@@ -46,7 +46,7 @@ export async function openImportHouse(graceDays = 3): Promise<ImportHouse> {
     const { rooftop = 'north', crashPoint, signal, ...asked } = changes
     const request = {
       ...({ file, mode: 'snapshot', dryRun: false, maps: [], rejects: null, now } as const),
-      ...{ allowMassRemoval: false, importedBy: 'tester' },
+      ...{ allowMassRemoval: false, allowMassChange: false, importedBy: 'tester' },
       ...asked,
       rooftop: config.rooftops.find(({ uid }) => uid === rooftop)!,
     }

@@ -30,6 +30,10 @@ function countVins(rows: readonly Vehicle[]): number {
   return Object.values(counts).reduce((sum, of) => sum + (of!.length > 1 ? of!.length : 0), 0)
 }
 
+function countOf(rows: readonly Vehicle[], vin: string): number {
+  return rows.filter((row) => row.vin === vin).length
+}
+
 /** What a list does to a yard, told without a database. */
 function applied(yard: Yard, list: readonly Vehicle[]) {
   const sound = list.filter(({ price }) => price !== broken)
@@ -39,9 +43,20 @@ function applied(yard: Yard, list: readonly Vehicle[]) {
   const rejected = list.filter((row) => !same.some((of) => of.includes(row)))
   const after = new Map(yard)
   const counts = { added: 0, updated: 0, unchanged: 0, removed: 0, reappeared: 0 }
+  const isNamed = (stockNo: string) => list.some((row) => row.stockNo === stockNo)
+  const renumbered = new Set<string>()
   for (const { stockNo, vin, price } of accepted) {
     const known = yard.get(stockNo)
+    const isAlone = sound.filter((row) => row.stockNo === stockNo).length === countOf(list, vin)
+    const old = [...yard].filter(([no, unit]) => unit.vin === vin && !isNamed(no))
+    if (!known && isAlone && old.length === 1) {
+      const [oldNo, { isOnHand }] = old[0]!
+      renumbered.add(oldNo)
+      after.delete(oldNo)
+      counts[isOnHand ? 'updated' : 'reappeared'] += 1
+    }
     after.set(stockNo, { vin, price, isOnHand: true })
+    if (!known && isAlone && old.length === 1) continue
     if (!known) counts.added += 1
     else if (known.vin !== vin) {
       counts.added += 1
@@ -50,8 +65,8 @@ function applied(yard: Yard, list: readonly Vehicle[]) {
     else counts[known.price === price ? 'unchanged' : 'updated'] += 1
   }
   for (const [stockNo, unit] of yard) {
-    const isNamed = list.some((row) => row.stockNo === stockNo)
-    if (!unit.isOnHand || isNamed || rejected.some(({ vin }) => vin === unit.vin)) continue
+    if (!unit.isOnHand || isNamed(stockNo) || renumbered.has(stockNo)) continue
+    if (rejected.some(({ vin }) => vin === unit.vin)) continue
     after.set(stockNo, { ...unit, isOnHand: false })
     counts.removed += 1
   }
@@ -78,7 +93,8 @@ test.each([1, 2, 3])(
       const list = randomList(random)
       const { after, report, twoVins } = applied(yard, list)
       const text = listOf(list)
-      const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], allowMassRemoval: true }
+      const allow = { allowMassRemoval: true, allowMassChange: true }
+      const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], ...allow }
 
       const asFirst = await house.import(text, { ...options, rooftop: 'south', dryRun: true })
       const dry = await house.import(text, { ...options, dryRun: true })

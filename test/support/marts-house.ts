@@ -167,7 +167,7 @@ class Loading {
     const { config, pool } = this.#context
     const request = {
       ...({ file, mode: 'snapshot', dryRun: false, maps: [], rejects: null, now } as const),
-      ...{ allowMassRemoval: true, importedBy: 'tester' },
+      ...{ allowMassRemoval: true, allowMassChange: true, importedBy: 'tester' },
       rooftop: config.rooftops.find(({ uid }) => uid === rooftop.uid)!,
     }
     const services = { warehouse: { pool, config }, signal: new AbortController().signal }

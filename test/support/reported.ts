@@ -40,7 +40,12 @@ async function importList(house: House, rooftop: RooftopConfig, week: number): P
     { warehouse: { pool: house.database.pool, config: house.config }, signal: neverAborted },
     {
       ...{ file, rooftop, mode: 'snapshot', dryRun: false, maps: [], rejects: null },
-      ...{ allowMassRemoval: true, importedBy: 'test', now: house.sandbox.clock.now() },
+      ...{
+        allowMassRemoval: true,
+        allowMassChange: true,
+        importedBy: 'test',
+        now: house.sandbox.clock.now(),
+      },
     },
   )
 }

@@ -86,17 +86,31 @@ export class OpenCsv implements CsvFile {
         if (raw.cells.length < width) lengths.short += 1
         // Where many rows are short their last cells were left out, and a last row that is short proves nothing.
         const mayBeCut = !raw.hasLineEnd && lengths.short * 10 <= lengths.records + 10
-        const read = mayBeCut
-          ? [...records.slice(0, -1), cutRecord(records.at(-1)!, columns)]
-          : records
+        const read = mayBeCut ? this.#cut(records, columns) : records
         return read.map((record) => this.#checked(record))
       })
+  }
+
+  /** The file's last records, of which the very last may be a part. */
+  #cut(records: readonly CsvRecord[], columns: Columns): readonly CsvRecord[] {
+    const last = records.at(-1)!
+    const cut = cutRecord(last, columns)
+    if (cut === last) return records
+    this.#warnOfCut(
+      cut.line,
+      `the row at line ${cut.line}, which has no line end and too few cells: it was cut. Export it again; if it is whole, end that row with a line end`,
+    )
+    return [...records.slice(0, -1), cut]
   }
 
   #checked(record: CsvRecord): CsvRecord {
     refuseBeyond(record, this.#limits)
     if (this.#decoding.broken && record.raw.includes('\uFFFD')) return this.#broken(record)
-    if (record.problem?.code === 'truncated-value') this.#warnOfCut(record)
+    if (record.problem?.code === 'truncated-value')
+      this.#warnOfCut(
+        record.line,
+        `a quoted cell that begins at line ${record.line}: it was cut, or a quote is not closed. Export it again`,
+      )
     const isHeader = this.header !== null && isRepeated(record, this.header)
     return isHeader ? { ...record, problem: repeatedHeader } : record
   }
@@ -112,12 +126,8 @@ export class OpenCsv implements CsvFile {
     return withEncodingError(record)
   }
 
-  #warnOfCut({ line, problem }: CsvRecord): void {
-    const message =
-      problem === cutRow
-        ? `the file ends within the row at line ${line}, which has no line end and too few cells: it was cut. Export it again; if it is whole, end that row with a line end`
-        : `the file ends within a quoted cell that begins at line ${line}: it was cut, or a quote is not closed. Export it again`
-    this.warnings.push({ code: 'TRUNCATED_FILE', line, message })
+  #warnOfCut(line: number, where: string): void {
+    this.warnings.push({ code: 'TRUNCATED_FILE', line, message: `the file ends within ${where}` })
   }
 
   #warnOfHeader({ line, rowNames }: CsvHeader): void {
@@ -129,18 +139,15 @@ export class OpenCsv implements CsvFile {
   }
 }
 
-const cutRow = {
-  code: 'truncated-value',
-  message: 'the file ends within this row: it was cut',
-  repaired: false,
-} as const
-
 /** The last record of a file that does not end with a line end, where it has too few cells; else as it is. */
 function cutRecord(record: CsvRecord, { dialect, width }: Columns): CsvRecord {
   const { line, raw, problem } = record
   if (problem?.code === 'blank-row' || problem?.code === 'truncated-value') return record
   const { cells } = readCells(raw, dialect)
-  return cells.length < width ? { line, cells, raw, problem: cutRow } : record
+  if (cells.length >= width) return record
+  const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`
+  const message = `${count} where the file has ${width} columns: the file ends within this row, so it was cut`
+  return { line, cells, raw, problem: { code: 'missing-cell', message, repaired: false } }
 }
 
 async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {

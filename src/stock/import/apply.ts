@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { ImportRequest } from './request.ts'
+import { renumber } from './renumbered.ts'
 import type { Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
@@ -11,6 +12,7 @@ export async function applyDiff(
   { rooftopId, importId, now }: Staging,
 ): Promise<void> {
   const values = [rooftopId, importId, now]
+  await renumber(client, rooftopId)
   await client.query(
     `update core.stock_unit as unit
      set ${content.map((name) => `${name} = stage.${name}`).join(', ')}, last_seen_at = $3::timestamptz,
@@ -49,7 +51,8 @@ export async function endGrace(
   const since = new Date(now.getTime() - graceDays * 86_400_000)
   const due = 'rooftop_id = $1 and missing_since <= $2 and off_stock_at is null'
   if (dryRun) {
-    const named = 'select from stock_diff as diff where diff.stock_no = unit.stock_no'
+    const named =
+      'select from stock_diff as diff where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no'
     const { rows } = await client.query<{ count: number }>(
       `select count(*)::int as count from core.stock_unit as unit where ${due} and not exists (${named})`,
       [rooftopId, since],

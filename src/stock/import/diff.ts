@@ -79,21 +79,21 @@ async function unitsOnHand(
 const diffQuery = `
 create temp table stock_diff on commit drop as
 with known as (
-  select stage.line_no, stage.stock_no, unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
+  select stage.line_no, stage.stock_no, renumbered.old_stock_no, unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
     coalesce(unit.vin <> stage.vin, false) as is_reused,
     case when unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
     case when unit.content_hash <> stage.content_hash then ${document('stage')} end as new
-  from stock_stage as stage
-  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = stage.stock_no
+  from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
+  join core.stock_unit as unit on unit.rooftop_id = $1 and unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
   where not stage.is_rejected
     and (unit.content_hash <> stage.content_hash or unit.missing_since is not null or unit.off_stock_at is not null)
 )
-select line_no, stock_no, was_on_hand, is_reused,
+select line_no, stock_no, old_stock_no, was_on_hand, is_reused,
   case when is_reused then 'added' when was_on_hand then 'updated' else 'reappeared' end as change,
   case when old is null then '{}' else (
     select coalesce(jsonb_object_agg(key, jsonb_build_array(a.value, b.value)), '{}')
     from jsonb_each(old) as a full join jsonb_each(new) as b using (key) where a.value is distinct from b.value
-  ) end as changes
+  ) end || case when old_stock_no is null then '{}' else jsonb_build_object('stock_no', jsonb_build_array(old_stock_no, stock_no)) end as changes
 from known`
 
 // A row that was rejected is still a vehicle in the yard, by its stock number or by its VIN.
@@ -103,6 +103,7 @@ select unit.stock_no, false as has_left from core.stock_unit as unit
 where $2::boolean and unit.rooftop_id = $1 and unit.import_id <> $3::bigint and unit.missing_since is null and unit.off_stock_at is null
   and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
   and not exists (select from stock_stage as stage where stage.is_rejected and stage.vin = unit.vin)
+  and not exists (select from stock_renumbered as renumbered where renumbered.old_stock_no = unit.stock_no)
 union all select stock_no, true from stock_left where not was_missing`
 
 const leftTable =
@@ -120,4 +121,5 @@ join (
   where stage.has_left
 ) as named on named.stock_no = unit.stock_no and coalesce(named.vin = unit.vin, true)
 where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
-  and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no and not stage.is_rejected)`
+  and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no and not stage.is_rejected)
+  and not exists (select from stock_renumbered as renumbered where renumbered.old_stock_no = unit.stock_no)`

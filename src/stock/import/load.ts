@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Mapping } from '../../csv/map/column-mapping.ts'
+import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { erasedContacts } from '../../erasure/erased-contacts.ts'
 import { UsageError } from '../../errors.ts'
@@ -8,11 +9,13 @@ import { compare, type Diff } from './diff.ts'
 import { type Duplicates, settleDuplicates } from './duplicates.ts'
 import { elsewhere } from './elsewhere.ts'
 import { guard } from './guard.ts'
+import { guardChanges } from './guard-changes.ts'
 import { rememberMapping } from './known.ts'
 import type { Fingerprinted } from './list-source.ts'
 import type { OpenList } from './open-list.ts'
 import { finishImport, startImport } from './record-import.ts'
 import { type WaitingFile, writeRejects } from './rejects.ts'
+import { matchRenumbered, renumberedWarning } from './renumbered.ts'
 import type { RowCounts, StockImportReport, UnitCounts } from './report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
 import { firstAddedUnits, firstChanges } from './shown-changes.ts'
@@ -54,12 +57,20 @@ export async function load(loading: Loading): Promise<Loaded> {
   const rows = countRows(staged.counts, twice)
   staged.tally.addMany(twice.rejected, twice.rejectedFirst)
   staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
-  const added = staged.units.added - twice.takenBack
+  const renumbered = await matchRenumbered(client, staging, staged.units)
+  const added = staged.units.added - twice.takenBack - renumbered
   const diff = await compare(client, staging, request.mode, { added, hadStock, left })
   await guard(client, request, rows, staged.tally.first(), diff)
-  const typed = await withElsewhere(loading, staging, staged, rows)
+  await guardChanges(client, rooftopId, { request, mapping, rows, diff })
+  const warnings = [
+    ...staged.warnings,
+    ...(await renumberedWarning(client, renumbered)),
+    ...(await warningsElsewhere(loading, staging, rows)),
+  ]
+  const typed = { ...staged, warnings }
   const units = countUnits(rows, diff)
-  const shown = twice.takenBack === 0 ? firstAdded : await firstAddedUnits(client, staging)
+  const shown =
+    twice.takenBack + renumbered === 0 ? firstAdded : await firstAddedUnits(client, staging)
   const changes = await firstChanges(client, shown)
   if (!request.dryRun) {
     await applyDiff(client, staging)
@@ -92,15 +103,13 @@ async function stageRows(
   return typed
 }
 
-async function withElsewhere(
+async function warningsElsewhere(
   { tx: { client }, services, request: { rooftop } }: Loading,
   staging: Staging,
-  typed: TypedList,
   { accepted }: RowCounts,
-): Promise<TypedList> {
+): Promise<readonly CellIssue[]> {
   const { rooftops } = services.warehouse.config
-  const found = await elsewhere(client, rooftops, rooftop, staging, accepted)
-  return found.length === 0 ? typed : { ...typed, warnings: [...typed.warnings, ...found] }
+  return await elsewhere(client, rooftops, rooftop, staging, accepted)
 }
 
 /** In a list that was cut, the vehicles behind the cut would count as gone. */

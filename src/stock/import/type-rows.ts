@@ -107,8 +107,7 @@ class Run {
   readonly #hasWordsFirst: boolean
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
-  /** The last row has no line end and is no vehicle. */
-  #isFooter = false
+  #footerLine = 0
 
   constructor(
     type: ReturnType<typeof rowTyper>,
@@ -127,14 +126,15 @@ class Run {
   take(record: CsvRecord): Promise<void> | undefined {
     const { typed, kept } = this.#screen
     const row = typed(this.#own?.notInStock(record) ?? this.#typed(record))
-    if (record.problem?.code === 'truncated-value') this.#isFooter = this.#endsWith(record, row)
+    if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
+      this.#footerLine = record.line
     this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
     return this.#stage.add(kept(record), row)
   }
 
   /** A footer without a line end was not cut: it is a text where the first column has stock numbers of one word. */
-  #endsWith({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
+  #isFooter({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
     const [issue] = issues
     if (status !== 'skipped' || !issue) return false
     const first = cells[0]!.trim()
@@ -153,7 +153,9 @@ class Run {
   ): TypedList {
     const { accepted, rejected, skipped } = this.#counts
     const records = accepted + rejected + skipped
-    const warnings = csv.warnings.filter(({ code }) => code !== 'TRUNCATED_FILE' || !this.#isFooter)
+    const warnings = csv.warnings.filter(
+      ({ code, line }) => code !== 'TRUNCATED_FILE' || line !== this.#footerLine,
+    )
     return {
       counts: { records, accepted, rejected, collapsed: 0, skipped },
       units,

@@ -80,7 +80,12 @@ async function importList({ file, url }: { readonly file: string; readonly url: 
   const services = { warehouse: { pool, config }, signal: new AbortController().signal }
   const { accepted } = await importStock(services, {
     ...({ file, mode: 'snapshot', dryRun: false, maps: [], rejects: null } as const),
-    ...{ allowMassRemoval: false, importedBy: 'bench', now: new Date('2026-06-30T00:00:00Z') },
+    ...{
+      allowMassRemoval: false,
+      allowMassChange: false,
+      importedBy: 'bench',
+      now: new Date('2026-06-30T00:00:00Z'),
+    },
     rooftop: config.rooftops[0]!,
   })
   await pool.end()

@@ -217,7 +217,7 @@ test('a header of two rows and a file without one keep theirs', async () => {
 test('a name that the file has already is not used twice', async () => {
   await using yard = await openYard()
   const file =
-    'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Sold\nA2,6T1BF3FK20X100002,Kia,2019,26000,Sold\n'
+    'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Reserved\nA2,6T1BF3FK20X100002,Kia,2019,26000,Reserved\n'
 
   const { text } = await bringAndGive(yard, file)
 

@@ -4,7 +4,7 @@ import { openYard, recordsOf, tableOf, type Yard } from './yard.ts'
 const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Cost,Date In Stock,Colour,Status,Notes\r\n'
 const list = `${header}${[
   '00123,6T1BF3FK20X100001,Toyota,Camry,2019,85000,"$25,990",22000,03/05/2025,White,Available,-1 key missing',
-  'B-7,6T1BF3FK20X100002,Kia,Sorento,2021,45000,POA,,04/05/2025,Blue,Sold,=1+1',
+  'B-7,6T1BF3FK20X100002,Kia,Sorento,2021,45000,POA,,04/05/2025,Blue,Reserved,=1+1',
   'C9,JZX100-0012345,Toyota,Chaser,1998,182000,39000.55,30000,13/05/2025,,,"two\nlines, one comma"',
 ].join('\r\n')}\r\n`
 

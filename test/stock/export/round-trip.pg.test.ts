@@ -44,7 +44,7 @@ const text = fc
     { maxLength: 6 },
   )
   .map((parts) => parts.join(''))
-const word = fc.constantFrom('White', 'Blue', 'SUV', 'Ute', 'Sold', 'Available', '')
+const word = fc.constantFrom('White', 'Blue', 'SUV', 'Ute', 'Reserved', 'Available', '')
 const amount = fc.oneof(
   fc.integer({ min: 1000, max: 99_999 }).map(String),
   fc.integer({ min: 100_000, max: 9_999_999 }).map((cents) => (cents / 100).toFixed(2)),

@@ -94,7 +94,7 @@ function isKeyLike(text: string): boolean {
 
 /** The cells of a row that is too short may stand under the wrong columns: it is no vehicle where none of one or two is a key. */
 function isLabel(cells: readonly string[], code: string): boolean {
-  if (code !== 'missing-cell' && code !== 'truncated-value') return false
+  if (code !== 'missing-cell') return false
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '')
   return filled.length <= 2 && !filled.some(isKeyLike)
 }

@@ -1,0 +1,99 @@
+import type pg from 'pg'
+import { UsageError } from '../../errors.ts'
+import type { Diff } from './diff.ts'
+import type { Mapping } from '../../csv/map/column-mapping.ts'
+import { stockColumns } from '../../csv/map/fields.ts'
+import type { RowCounts } from './report.ts'
+import type { ImportRequest } from './request.ts'
+
+/** What a vehicle keeps for life: it may be corrected, not everywhere at once. */
+const lasting = ['make', 'model', 'model_year'] as const
+/** What it does not lose everywhere at once. */
+const watched = {
+  make: 'make',
+  model: 'model',
+  model_year: 'year',
+  vin: 'VIN',
+  odometer_km: 'odometer',
+  asking_price: 'asking price',
+  cost: 'cost',
+} as const
+
+/** Fewer are corrected by hand. */
+const fewest = 3
+
+interface MassChange {
+  readonly name: keyof typeof watched
+  readonly count: number
+  readonly lost: number
+  readonly had: number
+  readonly example: string
+}
+
+/**
+ * UsageError where the list would change what most of its vehicles are, or take a value away from most of them: that is more
+ * often a column that was moved or emptied than so many corrections. What the user maps with this command is not asked.
+ */
+export async function guardChanges(
+  client: pg.ClientBase,
+  rooftopId: number,
+  {
+    request,
+    mapping,
+    rows,
+    diff,
+  }: {
+    readonly request: ImportRequest
+    readonly mapping: Mapping
+    readonly rows: RowCounts
+    readonly diff: Diff
+  },
+): Promise<void> {
+  if (request.allowMassChange || diff.updated + diff.reappeared < fewest) return
+  const told = mapping.columns.filter(({ source }) => source === 'override')
+  const own = told.map(({ field }) => (stockColumns as Record<string, string>)[field ?? ''])
+  const names = Object.keys(watched).filter((name) => !own.includes(name))
+  const { rows: changed } = await client.query<Omit<MassChange, 'had'>>(changedQuery, [
+    names,
+    lasting,
+  ])
+  const many = changed.filter(({ count }) => count >= fewest)
+  if (many.length === 0) return
+  const { rows: had } = await client.query<Record<string, number>>(
+    `select ${many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', ')}
+     from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
+     join core.stock_unit as unit on unit.stock_no = coalesce(renumbered.old_stock_no, stage.stock_no)
+     where unit.rooftop_id = $1 and not stage.is_rejected`,
+    [rooftopId],
+  )
+  const mass = many
+    .map((change) => ({ ...change, had: had[0]![change.name]! }))
+    .filter(({ count, had }) => count > had / 2)
+  if (mass.length > 0) throw new UsageError(massText(request, mass, rows.accepted - diff.added))
+}
+
+// An odometer does not turn back: a tenth less may be a correction, or a reading that was rounded.
+const changedQuery = `
+with pair as (
+  select diff.stock_no, change.key as name, regexp_replace(change.value ->> 0, '[.]000$', '') as old, change.value ->> 1 as new
+  from stock_diff as diff, jsonb_each(diff.changes) as change
+  where not diff.is_reused and change.key = any ($1::text[]) and change.value ->> 0 is not null
+)
+select name, count(*)::int as count, count(*) filter (where new is null)::int as lost,
+  min(stock_no || ': ' || old || ' → ' || coalesce(new, 'none')) as example
+from pair
+where case when new is null then true when name = any ($2::text[]) then lower(new) <> lower(old)
+  when name = 'odometer_km' then new::numeric < old::numeric * 0.9 else false end
+group by name order by array_position($1::text[], name)`
+
+function massText(
+  { file, rooftop }: ImportRequest,
+  mass: readonly MassChange[],
+  known: number,
+): string {
+  const parts = mass.map(({ name, count, lost, had, example }) => {
+    const what = lost === count ? 'take away' : name === 'odometer_km' ? 'turn back' : 'change'
+    return `${what} the ${watched[name]} of ${count} of ${had} (${example})`
+  })
+  return `${file} would ${parts.join(', ')}, among ${known} vehicles that are known at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or say with --map what its columns hold. --dry-run --allow-mass-change shows what would change; if it is right, add --allow-mass-change.`
+}

@@ -1,0 +1,81 @@
+import type pg from 'pg'
+import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { StagedUnits, Staging } from './stage.ts'
+import { unitColumns } from './unit-columns.ts'
+
+/** Vehicles that the warning names. */
+const named = 5
+
+/**
+ * Finds the vehicles that the list names by a new stock number: the VIN is that of one unit in stock which the list does not
+ * name, and of one row alone. They are not added: their rows go to the stage, and stock_renumbered has both numbers. How many.
+ */
+export async function matchRenumbered(
+  client: pg.ClientBase,
+  { tables, rooftopId, importId }: Staging,
+  { hadStock, added }: Pick<StagedUnits, 'hadStock' | 'added'>,
+): Promise<number> {
+  await client.query(
+    'create temp table stock_renumbered (stock_no varchar(80), old_stock_no varchar(80)) on commit drop',
+  )
+  if (!hadStock || added === 0) return 0
+  const { rowCount } = await client.query(matchQuery(tables.units), [rooftopId, importId])
+  if (rowCount === 0) return 0
+  const content = [...unitColumns, 'content_hash']
+  await client.query(
+    `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
+     select kept.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
+     from ${tables.units} as unit join stock_renumbered using (stock_no)
+     join ${tables.rows} as kept on kept.import_id = $2 and kept.stock_no = unit.stock_no and kept.status = 'accepted'
+     where unit.rooftop_id = $1 and unit.import_id = $2`,
+    [rooftopId, importId],
+  )
+  for (const table of [tables.units, tables.changes])
+    await client.query(
+      `delete from ${table} as added using stock_renumbered as renumbered
+       where added.rooftop_id = $1 and added.import_id = $2 and added.stock_no = renumbered.stock_no`,
+      [rooftopId, importId],
+    )
+  return rowCount ?? 0
+}
+
+// One character repeated is no VIN of one vehicle.
+const matchQuery = (units: string) => `
+insert into stock_renumbered
+with arrived as (
+  select vin, min(stock_no) as stock_no from ${units}
+  where rooftop_id = $1 and import_id = $2 and length(vin) = 17 and vin !~ '^(.)\\1+$'
+  group by vin having count(*) = 1
+), before as (
+  select arrived.vin, min(unit.stock_no) as stock_no
+  from core.stock_unit as unit join arrived on arrived.vin = unit.vin
+  where unit.rooftop_id = $1 and unit.import_id <> $2 and unit.off_stock_at is null
+    and not exists (select from stock_stage as stage where stage.stock_no = unit.stock_no)
+  group by arrived.vin having count(*) = 1
+)
+select arrived.stock_no, before.stock_no from arrived join before using (vin)
+where not exists (select from stock_stage as stage where stage.vin = arrived.vin)`
+
+/** Gives the units, their changes and their prices the new number. */
+export async function renumber(client: pg.ClientBase, rooftopId: number): Promise<void> {
+  for (const table of ['core.stock_unit', 'core.stock_unit_change', 'core.stock_price_observation'])
+    await client.query(
+      `update ${table} as own set stock_no = renumbered.stock_no from stock_renumbered as renumbered
+       where own.rooftop_id = $1 and own.stock_no = renumbered.old_stock_no`,
+      [rooftopId],
+    )
+}
+
+/** A warning, since a spreadsheet may have taken zeros away. */
+export async function renumberedWarning(
+  client: pg.ClientBase,
+  count: number,
+): Promise<readonly CellIssue[]> {
+  if (count === 0) return []
+  const { rows } = await client.query<{ text: string }>(
+    `select old_stock_no || ' is now ' || stock_no as text from stock_renumbered order by old_stock_no limit ${named}`,
+  )
+  const names = rows.map(({ text }) => text).join(', ') + (count > rows.length ? ', …' : '')
+  const hint = `${count} ${count === 1 ? 'vehicle has' : 'vehicles have'} a new stock number and ${count === 1 ? 'keeps its' : 'keep their'} history, by the VIN: ${names}`
+  return [{ code: 'RENUMBERED', severity: 'warning', line: null, column: null, text: '', hint }]
+}

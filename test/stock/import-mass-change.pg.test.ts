@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { UsageError } from '#src/errors.ts'
+import { listOf, openImportHouse, vehicles } from './import-house.ts'
+
+const list = listOf(vehicles(20))
+
+function mapRows(change: (cells: string[]) => string[]): string {
+  const [header, ...rows] = list.trimEnd().split('\r\n')
+  return [header, ...rows.map((row) => change(row.split(',')).join(',')), ''].join('\r\n')
+}
+
+const swapped = mapRows(([no, vin, make, model, ...rest]) => [no!, vin!, model!, make!, ...rest])
+const without = (column: number) => mapRows((cells) => cells.with(column, ''))
+
+test.for([
+  [
+    'make and model swapped',
+    swapped,
+    /would change the make of 20 of 20 \(S0001: Toyota → Corolla\), change the model of 20 of 20/,
+  ],
+  [
+    'the price column empty',
+    without(6),
+    /take away the asking price of 20 of 20 \(S0001: 20001 → none\)/,
+  ],
+  ['all years gone', without(4), /take away the year of 20 of 20/],
+  ['all VINs gone', without(1), /take away the VIN of 20 of 20/],
+  [
+    'the odometers of another column',
+    mapRows((cells) => cells.with(5, String(Number(cells[5]) / 10))),
+    /turn back the odometer of 20 of 20/,
+  ],
+  [
+    'a column less',
+    list
+      .split('\r\n')
+      .map((row) => row.split(',').toSpliced(6, 1).join(','))
+      .join('\r\n'),
+    /take away the asking price/,
+  ],
+])(
+  '%s: held back, nothing changed, and taken with --allow-mass-change',
+  async ([, bad, message]) => {
+    await using house = await openImportHouse()
+    await house.import(list)
+    const before = await house.content()
+
+    for (const dryRun of [false, true]) {
+      const refused = house.import(bad as string, { dryRun })
+      await expect(refused).rejects.toThrow(UsageError)
+      await expect(refused).rejects.toThrow(message as RegExp)
+      await expect(refused).rejects.toThrow(
+        /among 20 vehicles that are known at NORTH\. Nothing was imported.*--map.*--allow-mass-change/,
+      )
+    }
+    expect(await house.content()).toEqual(before)
+    await expect(house.import(bad as string, { allowMassRemoval: true })).rejects.toThrow(
+      message as RegExp,
+    )
+
+    const allowed = await house.import(bad as string, { allowMassChange: true })
+    expect(allowed).toMatchObject({ status: 'imported', updated: 20 })
+  },
+)
+
+test('half of it changed, new prices, a sale and other letters of a make are no mass change', async () => {
+  await using house = await openImportHouse()
+  await house.import(list)
+  let row = 0
+  const half = mapRows((cells) => (row++ % 2 === 0 ? cells.with(3, 'Yaris') : cells))
+  const lists = [
+    half,
+    list,
+    mapRows((cells) => cells.with(6, String(Number(cells[6]) * 0.8))),
+    list.replaceAll('Toyota', 'TOYOTA'),
+    mapRows((cells) => cells.with(7, 'Blue').with(5, String(Number(cells[5]) + 1000))),
+  ]
+  for (const other of lists) expect(await house.import(other)).toMatchObject({ status: 'imported' })
+})
+
+test('what the user maps with the same command is not asked again', async () => {
+  await using house = await openImportHouse()
+  await house.import(swapped, { maps: ['make=Make', 'model=Model'] })
+
+  const mended = await house.import(swapped, { maps: ['make=Model', 'model=Make'] })
+
+  expect(mended).toMatchObject({ status: 'imported', updated: 20 })
+})
+
+test('a delta list without the columns of a vehicle does not empty them', async () => {
+  await using house = await openImportHouse()
+  await house.import(list)
+  const prices = list
+    .split('\r\n')
+    .map((row) =>
+      row
+        .split(',')
+        .filter((_, index) => index === 0 || index === 6)
+        .join(','),
+    )
+    .join('\r\n')
+
+  await expect(house.import(prices, { mode: 'delta' })).rejects.toThrow(/take away the make/)
+})
