@@ -80,6 +80,17 @@ core.agg_recon_day table
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
   -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency: what core.recon_days counts, kept by triggers. Lines of type info are no cost and left out.
 
+core.agg_recon_evaluation table
+  rooftop_id integer not null
+  eval_id bigint not null
+  recon_type character varying(120) not null -- As sent; empty: the line has none
+  completed_date_local date not null
+  currency_code character(3) not null
+  first_cost numeric(24,3) not null -- Lines of the first content that was seen, in currency_code
+  last_cost numeric(24,3) not null -- Lines of the present content, in currency_code
+  constraint agg_recon_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id, recon_type)
+  -- What each evaluation adds to core.agg_recon_day: what core.recon_evaluations counts, kept by triggers.
+
 core.agg_repeat_vehicle table
   group_id integer not null
   vin character varying(17) not null -- core.evaluation.vehicle_vin: in capitals, of 17 characters
@@ -113,6 +124,58 @@ core.app_user_rooftop table
   constraint app_user_rooftop_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
   -- Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.
+
+core.core.add_evaluation_days(core.counted_evaluation[],core.counted_evaluation[]) routine
+CREATE OR REPLACE FUNCTION core.add_evaluation_days(removed core.counted_evaluation[], added core.counted_evaluation[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with difference as materialized (
+    select
+      e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0) as user_id, e.currency_code,
+      sum(sign)::int as appraisals, sum(sign * t.with_price)::int as with_price, sum(sign * t.value)::numeric(24,3) as value_sum,
+      sum(sign * e.photo_count)::int as photos, sum(sign * t.no_photo)::int as no_photo, sum(sign * t.under_eight)::int as under_eight,
+      sum(sign * t.hero_default)::int as hero_default, sum(sign * t.hero_missing)::int as hero_missing, sum(sign * t.complete)::int as complete,
+      sum(sign * t.timed)::int as timed,
+      coalesce(sum(sign) filter (where t.bucket = 0), 0)::int as ttc_bucket_0, coalesce(sum(sign) filter (where t.bucket = 1), 0)::int as ttc_bucket_1,
+      coalesce(sum(sign) filter (where t.bucket = 2), 0)::int as ttc_bucket_2, coalesce(sum(sign) filter (where t.bucket = 3), 0)::int as ttc_bucket_3,
+      coalesce(sum(sign) filter (where t.bucket = 4), 0)::int as ttc_bucket_4, coalesce(sum(sign) filter (where t.bucket = 5), 0)::int as ttc_bucket_5,
+      coalesce(sum(sign) filter (where t.bucket = 6), 0)::int as ttc_bucket_6, coalesce(sum(sign) filter (where t.bucket = 7), 0)::int as ttc_bucket_7,
+      coalesce(sum(sign) filter (where t.bucket = 8), 0)::int as ttc_bucket_8, coalesce(sum(sign) filter (where t.bucket = 9), 0)::int as ttc_bucket_9,
+      coalesce(sum(sign) filter (where t.bucket = 10), 0)::int as ttc_bucket_10, coalesce(sum(sign) filter (where t.bucket = 11), 0)::int as ttc_bucket_11
+    from (select -1 as sign, * from unnest(removed) union all select 1, * from unnest(added)) as e
+    cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
+    group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
+  ), emptied as (
+    delete from core.agg_evaluation_day as kept using difference
+    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
+      and kept.user_id = difference.user_id and kept.currency_code = difference.currency_code
+      and kept.appraisals + difference.appraisals = 0
+    returning kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code
+  )
+  insert into core.agg_evaluation_day as kept
+  select * from difference
+  where (rooftop_id, completed_date_local, user_id, currency_code) not in (table emptied)
+    and (appraisals, with_price, value_sum, photos, no_photo, under_eight, hero_default, hero_missing, complete, timed,
+      ttc_bucket_0, ttc_bucket_1, ttc_bucket_2, ttc_bucket_3, ttc_bucket_4, ttc_bucket_5, ttc_bucket_6, ttc_bucket_7, ttc_bucket_8,
+      ttc_bucket_9, ttc_bucket_10, ttc_bucket_11) <> (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  on conflict (rooftop_id, completed_date_local, user_id, currency_code) do update set
+    appraisals = kept.appraisals + excluded.appraisals, with_price = kept.with_price + excluded.with_price,
+    value_sum = kept.value_sum + excluded.value_sum, photos = kept.photos + excluded.photos, no_photo = kept.no_photo + excluded.no_photo,
+    under_eight = kept.under_eight + excluded.under_eight, hero_default = kept.hero_default + excluded.hero_default,
+    hero_missing = kept.hero_missing + excluded.hero_missing, complete = kept.complete + excluded.complete, timed = kept.timed + excluded.timed,
+    ttc_bucket_0 = kept.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = kept.ttc_bucket_1 + excluded.ttc_bucket_1,
+    ttc_bucket_2 = kept.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = kept.ttc_bucket_3 + excluded.ttc_bucket_3,
+    ttc_bucket_4 = kept.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = kept.ttc_bucket_5 + excluded.ttc_bucket_5,
+    ttc_bucket_6 = kept.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = kept.ttc_bucket_7 + excluded.ttc_bucket_7,
+    ttc_bucket_8 = kept.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = kept.ttc_bucket_9 + excluded.ttc_bucket_9,
+    ttc_bucket_10 = kept.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = kept.ttc_bucket_11 + excluded.ttc_bucket_11;
+end
+$function$
 
 core.core.agg_differences(integer) routine
 CREATE OR REPLACE FUNCTION core.agg_differences(only_rooftop integer DEFAULT NULL::integer)
@@ -156,6 +219,18 @@ AS $function$
     cross join lateral core.appraisals(one.rooftops, one.evals) as reckoned
   ) as fresh using (rooftop_id, eval_id)
   where kept is distinct from fresh
+  union all
+  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (
+    select counted.*
+    from (
+      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
+      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
+    ) as one
+    cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted
+  ) as fresh using (rooftop_id, eval_id, recon_type)
+  where kept is distinct from fresh
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -165,6 +240,13 @@ CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
 AS $function$
 begin
   perform core.lock_days(array[only_rooftop]);
+  -- Before the days are counted: it adds its difference to them.
+  perform core.update_recon_days(array_agg(only_rooftop), array_agg(eval_id))
+  from (
+    select eval_id from core.evaluation where rooftop_id = only_rooftop
+    union select eval_id from core.agg_recon_evaluation where rooftop_id = only_rooftop
+  ) as every
+  having count(*) > 0;
   perform core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
   from (
     select array_agg(only_rooftop) as rooftops, array_agg(completed_date_local) as days
@@ -289,7 +371,10 @@ CREATE OR REPLACE FUNCTION core.empty_days()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if tg_table_name in ('evaluation', 'reconditioning_item') then delete from core.agg_recon_day; end if;
+  if tg_table_name in ('evaluation', 'reconditioning_item') then
+    delete from core.agg_recon_day;
+    delete from core.agg_recon_evaluation;
+  end if;
   if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
   perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local)) from core.agg_pricing_day;
   return null;
@@ -315,38 +400,52 @@ CREATE OR REPLACE FUNCTION core.evaluation_days(rooftops integer[], days date[])
 AS $function$
   select
     e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0) as user_id, e.currency_code,
-    count(*)::int as appraisals,
-    count(e.final_price)::int as with_price,
-    coalesce(sum(e.final_price), 0)::numeric(24,3) as value_sum,
-    sum(e.photo_count)::int as photos,
-    count(*) filter (where e.photo_count = 0)::int as no_photo,
-    count(*) filter (where e.photo_count between 1 and 7)::int as under_eight,
-    count(*) filter (where e.photo_count > 0 and e.hero_source = 'default')::int as hero_default,
-    count(*) filter (where e.photo_count > 0 and e.hero_source is null)::int as hero_missing,
-    count(*) filter (where e.photo_count >= 8 and e.hero_source <> 'default')::int as complete,
-    count(time.taken)::int as timed,
-    count(*) filter (where time.taken <= interval '5 min')::int as ttc_bucket_0,
-    (count(*) filter (where time.taken <= interval '10 min') - count(*) filter (where time.taken <= interval '5 min'))::int as ttc_bucket_1,
-    (count(*) filter (where time.taken <= interval '15 min') - count(*) filter (where time.taken <= interval '10 min'))::int as ttc_bucket_2,
-    (count(*) filter (where time.taken <= interval '30 min') - count(*) filter (where time.taken <= interval '15 min'))::int as ttc_bucket_3,
-    (count(*) filter (where time.taken <= interval '60 min') - count(*) filter (where time.taken <= interval '30 min'))::int as ttc_bucket_4,
-    (count(*) filter (where time.taken <= interval '120 min') - count(*) filter (where time.taken <= interval '60 min'))::int as ttc_bucket_5,
-    (count(*) filter (where time.taken <= interval '240 min') - count(*) filter (where time.taken <= interval '120 min'))::int as ttc_bucket_6,
-    (count(*) filter (where time.taken <= interval '480 min') - count(*) filter (where time.taken <= interval '240 min'))::int as ttc_bucket_7,
-    (count(*) filter (where time.taken <= interval '1440 min') - count(*) filter (where time.taken <= interval '480 min'))::int as ttc_bucket_8,
-    (count(*) filter (where time.taken <= interval '2880 min') - count(*) filter (where time.taken <= interval '1440 min'))::int as ttc_bucket_9,
-    (count(*) filter (where time.taken <= interval '10080 min') - count(*) filter (where time.taken <= interval '2880 min'))::int as ttc_bucket_10,
-    (count(time.taken) - count(*) filter (where time.taken <= interval '10080 min'))::int as ttc_bucket_11
+    count(*)::int, sum(t.with_price)::int, sum(t.value)::numeric(24,3), sum(e.photo_count)::int, sum(t.no_photo)::int, sum(t.under_eight)::int,
+    sum(t.hero_default)::int, sum(t.hero_missing)::int, sum(t.complete)::int, sum(t.timed)::int,
+    (count(*) filter (where t.bucket = 0))::int, (count(*) filter (where t.bucket = 1))::int, (count(*) filter (where t.bucket = 2))::int,
+    (count(*) filter (where t.bucket = 3))::int, (count(*) filter (where t.bucket = 4))::int, (count(*) filter (where t.bucket = 5))::int,
+    (count(*) filter (where t.bucket = 6))::int, (count(*) filter (where t.bucket = 7))::int, (count(*) filter (where t.bucket = 8))::int,
+    (count(*) filter (where t.bucket = 9))::int, (count(*) filter (where t.bucket = 10))::int, (count(*) filter (where t.bucket = 11))::int
   from (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
   cross join lateral (
     select * from core.evaluation as day
     where day.rooftop_id = asked.rooftop_id and day.completed_date_local = asked.completed_date_local and day.gone_at is null
     offset 0
   ) as e
-  cross join lateral (
-    select case when e.created_at_source = 'CreatedAt' and e.completed_at >= e.created_at then e.completed_at - e.created_at end as taken
-  ) as time
+  cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
   group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
+$function$
+
+core.core.evaluation_terms(numeric,integer,character varying,timestamp with time zone,character varying,timestamp with time zone) routine
+CREATE OR REPLACE FUNCTION core.evaluation_terms(final_price numeric, photo_count integer, hero_source character varying, created_at timestamp with time zone, created_at_source character varying, completed_at timestamp with time zone, OUT with_price integer, OUT value numeric, OUT no_photo integer, OUT under_eight integer, OUT hero_default integer, OUT hero_missing integer, OUT complete integer, OUT timed integer, OUT bucket integer)
+ RETURNS SETOF record
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    (final_price is not null)::int,
+    coalesce(final_price, 0),
+    (photo_count = 0)::int,
+    (photo_count between 1 and 7)::int,
+    (photo_count > 0 and coalesce(hero_source = 'default', false))::int,
+    (photo_count > 0 and hero_source is null)::int,
+    (photo_count >= 8 and coalesce(hero_source <> 'default', false))::int,
+    (time.taken is not null)::int,
+    case
+      when time.taken <= interval '5 min' then 0
+      when time.taken <= interval '10 min' then 1
+      when time.taken <= interval '15 min' then 2
+      when time.taken <= interval '30 min' then 3
+      when time.taken <= interval '60 min' then 4
+      when time.taken <= interval '120 min' then 5
+      when time.taken <= interval '240 min' then 6
+      when time.taken <= interval '480 min' then 7
+      when time.taken <= interval '1440 min' then 8
+      when time.taken <= interval '2880 min' then 9
+      when time.taken <= interval '10080 min' then 10
+      when time.taken is not null then 11
+    end
+  from (select case when created_at_source = 'CreatedAt' and completed_at >= created_at then completed_at - created_at end as taken) as time
 $function$
 
 core.core.keep_appraisal_prices() routine
@@ -460,19 +559,25 @@ CREATE OR REPLACE FUNCTION core.keep_evaluation_days()
  RETURNS trigger
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
 AS $function$
 declare
   rooftops int[];
   evals bigint[];
   days date[];
+  removed core.counted_evaluation[];
+  added core.counted_evaluation[];
 begin
   if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at)::core.counted_evaluation)
+    into rooftops, evals, days, added
     from new_rows where gone_at is null and completed_date_local is not null;
   elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at)::core.counted_evaluation)
+    into rooftops, evals, days, removed
     from old_rows where gone_at is null and completed_date_local is not null;
   else
     with counted_before as materialized (
@@ -483,19 +588,30 @@ begin
       select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
         created_at, created_at_source, completed_at
       from new_rows where gone_at is null and completed_date_local is not null
+    ), changed as (
+      select true as is_old, gone.* from (table counted_before except table counted_now) as gone
+      union all
+      select false, come.* from (table counted_now except table counted_before) as come
+    ), fact as (
+      select is_old, rooftop_id, eval_id, completed_date_local,
+        row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+          created_at, created_at_source, completed_at)::core.counted_evaluation as counted
+      from changed
     )
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local) into rooftops, evals, days
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
+    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+      array_agg(counted) filter (where is_old), array_agg(counted) filter (where not is_old)
+    into rooftops, evals, days, removed, added
+    from fact;
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
-  perform core.refresh_evaluation_days(rooftops, days);
-  perform core.refresh_recon_days(array_agg(rooftop_id), array_agg(completed_date_local))
-  from unnest(rooftops, evals, days) as touched (rooftop_id, eval_id, completed_date_local)
+  perform core.add_evaluation_days(removed, added);
+  perform core.update_recon_days(array_agg(rooftop_id), array_agg(eval_id))
+  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
   where exists (
     select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.agg_recon_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
   )
   having count(*) > 0;
   perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local))
@@ -566,7 +682,7 @@ begin
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
-  perform core.refresh_recon_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
+  perform core.update_recon_days(rooftops, evals);
   return null;
 end
 $function$
@@ -814,6 +930,31 @@ AS $function$
   group by e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, ''), e.currency_code
 $function$
 
+core.core.recon_evaluations(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.recon_evaluations(rooftops integer[], evals bigint[])
+ RETURNS SETOF core.agg_recon_evaluation
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.eval_id, coalesce(i.recon_type, '')::varchar(120), e.completed_date_local, e.currency_code,
+    coalesce(sum(i.cost) filter (where i.first_version = 1), 0)::numeric(24,3),
+    coalesce(sum(i.cost) filter (where i.last_version is null), 0)::numeric(24,3)
+  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+  cross join lateral (
+    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
+    offset 0
+  ) as e
+  cross join lateral (
+    select * from core.reconditioning_item as line
+    where line.rooftop_id = e.rooftop_id and line.eval_id = e.eval_id
+      and lower(line.recon_type) is distinct from 'info' and (line.first_version = 1 or line.last_version is null)
+    offset 0
+  ) as i
+  where e.gone_at is null and e.completed_date_local is not null
+  group by e.rooftop_id, e.eval_id, coalesce(i.recon_type, ''), e.completed_date_local, e.currency_code
+$function$
+
 core.core.refresh_appraisals(integer[],bigint[]) routine
 CREATE OR REPLACE FUNCTION core.refresh_appraisals(rooftops integer[], evals bigint[])
  RETURNS void
@@ -1047,6 +1188,56 @@ AS $function$
   ) as e
   group by e.group_id, e.vehicle_vin, e.currency_code
   having count(*) > 1
+$function$
+
+core.core.update_recon_days(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.update_recon_days(rooftops integer[], evals bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  with before as materialized (
+    select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+    cross join lateral (
+      select * from core.agg_recon_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      offset 0
+    ) as one
+  ), fresh as materialized (
+    select * from core.recon_evaluations(rooftops, evals)
+  ), removed as (
+    delete from core.agg_recon_evaluation as kept using before
+    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id and kept.recon_type = before.recon_type
+      and (before.rooftop_id, before.eval_id, before.recon_type) not in (select rooftop_id, eval_id, recon_type from fresh)
+  ), written as (
+    insert into core.agg_recon_evaluation as kept
+    select * from fresh
+    on conflict (rooftop_id, eval_id, recon_type) do update set
+      completed_date_local = excluded.completed_date_local, currency_code = excluded.currency_code,
+      first_cost = excluded.first_cost, last_cost = excluded.last_cost
+    where kept is distinct from excluded
+  ), difference as materialized (
+    select rooftop_id, completed_date_local, recon_type, currency_code,
+      sum(sign * first_cost)::numeric(24,3) as first_cost, sum(sign * last_cost)::numeric(24,3) as last_cost, sum(sign)::int as evaluations
+    from (select -1 as sign, * from before union all select 1, * from fresh) as term
+    group by rooftop_id, completed_date_local, recon_type, currency_code
+  ), emptied as (
+    delete from core.agg_recon_day as kept using difference
+    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
+      and kept.recon_type = difference.recon_type and kept.currency_code = difference.currency_code
+      and kept.evaluations + difference.evaluations = 0
+    returning kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code
+  )
+  insert into core.agg_recon_day as kept
+  select * from difference
+  where (rooftop_id, completed_date_local, recon_type, currency_code) not in (table emptied)
+    and (first_cost, last_cost, evaluations) <> (0, 0, 0)
+  on conflict (rooftop_id, completed_date_local, recon_type, currency_code) do update set
+    first_cost = kept.first_cost + excluded.first_cost, last_cost = kept.last_cost + excluded.last_cost,
+    evaluations = kept.evaluations + excluded.evaluations;
+end
 $function$
 
 core.custom_field_value table

@@ -78,6 +78,17 @@ export interface CoreAggReconDayTable {
   evaluations: number
 }
 
+/** core.agg_recon_evaluation */
+export interface CoreAggReconEvaluationTable {
+  rooftop_id: number
+  eval_id: number
+  recon_type: string
+  completed_date_local: string
+  currency_code: string
+  first_cost: string
+  last_cost: string
+}
+
 /** core.agg_repeat_vehicle */
 export interface CoreAggRepeatVehicleTable {
   group_id: number
@@ -969,6 +980,7 @@ export interface Tables {
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
   'core.agg_pricing_day': CoreAggPricingDayTable
   'core.agg_recon_day': CoreAggReconDayTable
+  'core.agg_recon_evaluation': CoreAggReconEvaluationTable
   'core.agg_repeat_vehicle': CoreAggRepeatVehicleTable
   'core.app_user': CoreAppUserTable
   'core.app_user_rooftop': CoreAppUserRooftopTable
@@ -1119,6 +1131,15 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'first_cost', type: 'numeric(24,3)' },
     { name: 'last_cost', type: 'numeric(24,3)' },
     { name: 'evaluations', type: 'integer' },
+  ],
+  'core.agg_recon_evaluation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'recon_type', type: 'character varying(120)' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'currency_code', type: 'character(3)' },
+    { name: 'first_cost', type: 'numeric(24,3)' },
+    { name: 'last_cost', type: 'numeric(24,3)' },
   ],
   'core.agg_repeat_vehicle': [
     { name: 'group_id', type: 'integer' },

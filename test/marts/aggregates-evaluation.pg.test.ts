@@ -1,6 +1,8 @@
+import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { keptRows } from '../support/aggregates-counted.ts'
-import { one, paint, write } from '../support/aggregates-house.ts'
+import { inSession, one, paint, write } from '../support/aggregates-house.ts'
+import { perform } from '../support/aggregates-perform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 test('a row counts what the document of the table says, bounds of the buckets included', async () => {
@@ -28,6 +30,37 @@ test('a row counts what the document of the table says, bounds of the buckets in
     '1 2026-01-31 paint KWD 199.990 199.990 1',
   ])
 })
+
+test('a load reads no more rows where its day holds many already', async () => {
+  const rowsRead: number[] = []
+  for (const stored of [5, 50]) {
+    await using database = await createTestDatabase()
+    const before = Array.from({ length: stored }, (_, index) => ({
+      ...{ ...one, id: 100 + index, vin: `KNADB12345678${1000 + index}` },
+    }))
+    const lines = before.map(({ id }) => ({ ...paint, id }))
+    await write(database, before, lines)
+    await database.pool.query('analyze')
+    await inSession(database.pool, async (client) => {
+      await client.query('begin')
+      const already = await rowsReadBy(client)
+      await perform(client, { does: 'insert', evaluation: one, lines: [] })
+      await perform(client, { does: 'lines', lines: [paint] })
+      rowsRead.push((await rowsReadBy(client)) - already)
+      await client.query('commit')
+    })
+  }
+
+  expect(rowsRead[1]).toBe(rowsRead[0])
+})
+
+async function rowsReadBy(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ read: number }>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_user_tables
+     where schemaname = 'core' and relname in ('evaluation', 'reconditioning_item', 'agg_recon_evaluation')`,
+  )
+  return rows[0]!.read
+}
 
 test('percentiles lie inside their bucket', async () => {
   await using database = await createTestDatabase()

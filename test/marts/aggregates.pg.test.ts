@@ -126,6 +126,7 @@ test('the differences name the days that somebody falsified, of the rooftop that
   await database.pool.query('update core.agg_evaluation_day set value_sum = value_sum + 0.001')
   await database.pool.query('delete from core.agg_recon_day')
   await database.pool.query('update core.agg_appraisal set gap_share = 0')
+  await database.pool.query('update core.agg_recon_evaluation set last_cost = 1')
 
   const day = { completed_date_local: '2026-01-31' }
   expect(await differences(database.pool)).toEqual([
@@ -134,6 +135,7 @@ test('the differences name the days that somebody falsified, of the rooftop that
     { aggregate: 'agg_evaluation_day', rooftop_id: 1, ...day },
     { aggregate: 'agg_evaluation_day', rooftop_id: 2, ...day },
     { aggregate: 'agg_recon_day', rooftop_id: 1, ...day },
+    { aggregate: 'agg_recon_evaluation', rooftop_id: 1, ...day },
   ])
   expect(await differences(database.pool, 2)).toEqual([
     { aggregate: 'agg_appraisal', rooftop_id: 2, ...day },
@@ -157,7 +159,7 @@ test('a truncate empties all of them', async () => {
   for (const rows of Object.values(await allKept(database.pool))) expect(rows).toEqual([])
 })
 
-test.each(['0081', '0140'])(
+test.each(['0081', '0140', '0190'])(
   'a warehouse that was loaded before migration %s has its sums after it',
   async (first) => {
     await using database = await emptyTestDatabase()
