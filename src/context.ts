@@ -27,6 +27,7 @@ import { ReadingOrder } from './sources/reading-order.ts'
 import { ServiceClient } from './sources/service-client.ts'
 import { VehicleDataCalls } from './sources/vehicle-data/calls.ts'
 import { type RequestEnded, requestEnded } from './telemetry.ts'
+import { defaultSliceLimits, type SliceLimits } from './values/slice-limits.ts'
 
 /** The open warehouse and what reads it. */
 export interface Warehouse extends AsyncDisposable {
@@ -51,6 +52,7 @@ export interface Context extends Warehouse {
   readonly rates: () => RateReading[]
   /** Which slice's records this process reads first. */
   readonly readingOrder: ReadingOrder
+  readonly sliceLimits: SliceLimits
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
   /** Called at the named points of a slice; tests kill the process there. */
@@ -138,6 +140,8 @@ export async function openWarehouse(
 export interface ContextOptions {
   readonly signal?: AbortSignal
   readonly crashPoint?: (name: string) => void
+  /** Default: `defaultSliceLimits`. */
+  readonly sliceLimits?: SliceLimits
   readonly progress?: Progress
   /** To Postgres, at most; 16 unless given. */
   readonly connections?: number
@@ -188,6 +192,7 @@ export async function openContext(
     rates: () => rates.readings(),
     // So many wait at the limiter that a slot is taken again before the answer that left it has been looked into.
     readingOrder: new ReadingOrder(2 * config.http.concurrency),
+    sliceLimits: options.sliceLimits ?? defaultSliceLimits,
     signal,
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,

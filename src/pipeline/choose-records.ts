@@ -5,6 +5,7 @@ import { isWithin, overlap } from '../values/window.ts'
 import type { EarlierCertificate } from './certificate.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
+import type { Run } from './ledger.ts'
 import type { ProvenPart } from './prove.ts'
 import { type AsideRecord, asideRecords } from './quarantine.ts'
 import type { ListedWindows } from './list-windows.ts'
@@ -124,7 +125,7 @@ function sortOut(
     const entry = known.get(evalId)
     if (isHeldElsewhere(entry, rooftop)) continue
     if (!entry || entry.gone || aside.has(evalId)) first.push(evalId)
-    else if (isDue(entry, updatedAt, since, run.sourceStart)) again.push(evalId)
+    else if (isDue(entry, updatedAt, since, run)) again.push(evalId)
   }
   return { first, again }
 }
@@ -136,9 +137,11 @@ function wasListedIn(parts: readonly ProvenPart[], { from, until }: AsideRecord)
   )
 }
 
-function isDue(entry: Known, updatedAt: string | null, since: Date | null, now: number): boolean {
+function isDue(entry: Known, updatedAt: string | null, since: Date | null, run: Run): boolean {
   const unchanged = saysUnchanged(updatedAt === null ? null : parseUtc(updatedAt), entry.updatedAt)
-  return unchanged === null ? isRereadDue(entry, since, now) : !unchanged
+  if (unchanged !== null) return !unchanged
+  // A process that was killed in the middle of a window left what this run had written of it.
+  return entry.runId !== run.runId && isRereadDue(entry, since, run.sourceStart)
 }
 
 function earliestLook(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {

@@ -31,8 +31,8 @@ export async function hintsSlice(
   finish: Finish,
 ): Promise<SliceResult> {
   const { context, stream, rooftop } = job
-  const waiting = await waitingDeliveries(job)
-  const ids = [...new Set(waiting.map(({ evalId }) => evalId))]
+  const due = await waitingDeliveries(job)
+  const ids = [...new Set(due.map(({ evalId }) => evalId))]
   const known = new Map((await stream.known(context.db, rooftop, ids)).map((one) => [one.id, one]))
   const open = await asideRecords(context.db, {
     rooftopId: rooftop.id,
@@ -42,6 +42,8 @@ export async function hintsSlice(
   // The payload says whose an evaluation is, which may have been handed on since it was delivered.
   const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
   const read = await readRecords(asTold, { ids, known, aside })
+  const isRead = new Set(read.map(({ id }) => id))
+  const waiting = due.filter(({ evalId }) => isRead.has(evalId))
   const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
   const holders = holdersOf(read, job, known)
   const drift = new Drift(stream.documented)
@@ -58,7 +60,8 @@ export async function hintsSlice(
     const ours = await handOn(tx, waiting, holders)
     await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
     context.crashPoint('rows-written')
-    const outcome = { counts, more: waiting.length >= deliveriesPerSlice, ...missing(read) }
+    const more = due.length >= deliveriesPerSlice || waiting.length < due.length
+    const outcome = { counts, more, ...missing(read) }
     await finish(tx, outcome)
     context.crashPoint('ledger-written')
     return outcome

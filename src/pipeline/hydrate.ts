@@ -55,7 +55,8 @@ const tolerated = 10
  * Reads records one by one, as many at once as the key's limiter allows, after those of the slices that came before. A record
  * that cannot be read or does not fit is rejected alone; a fault of the source ends the slice. One that was aside already tells
  * nothing new of the source, so that a few that stay broken for ever hold up nothing. A 403 while the list and other records
- * answer concerns that record. `storedHash` saves parsing what has not changed.
+ * answer concerns that record. `storedHash` saves parsing what has not changed. Once the bodies that are held reach the limit of a
+ * slice, the other records are left unread: they are not among the results.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
@@ -69,8 +70,10 @@ export async function hydrate(
   let faults = 0
   const refusals: { id: number; error: SyncError }[] = []
   let answers = 0
-  const readOne = async (id: number, whileWaiting: WhileWaiting): Promise<Hydrated> => {
+  let held = 0
+  const readOne = async (id: number, whileWaiting: WhileWaiting): Promise<Hydrated | null> => {
     signal.throwIfAborted()
+    if (held >= context.sliceLimits.bodies) return null
     try {
       const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
         signal,
@@ -81,7 +84,9 @@ export async function hydrate(
       answers++
       // Answers come in bursts: each of them makes room for the next request before any is worked on.
       await setImmediate()
-      return digest(job, id, fetched, before)
+      const read = digest(job, id, fetched, before)
+      held += bodyLength(read)
+      return read
     } catch (error) {
       if (isRefusal(error) && (answers > 0 || refusals.length < refusalsTolerated)) {
         if (!aside.has(id)) refusals.push({ id, error })
@@ -99,10 +104,15 @@ export async function hydrate(
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
   if (answers === 0 && refusals.length >= refusalsTolerated) throw refusals[0]!.error
-  return results.map((result) => {
+  return results.flatMap((result) => {
     if (result.status === 'rejected') throw result.reason
-    return result.value
+    return result.value ?? []
   })
+}
+
+function bodyLength(read: Hydrated): number {
+  if (read.kind === 'record') return read.payload.text.length
+  return read.kind === 'rejected' ? read.text.length : 0
 }
 
 function turnOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {

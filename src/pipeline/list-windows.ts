@@ -5,10 +5,6 @@ import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from '.
 import { dayNumber, latestTurn } from '../values/window.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
-/** A slice holds about so many records: bounds memory, the length of its transaction, and what a crash costs. */
-const recordsPerSlice = 500
-/** A part never holds more than so many; larger windows are halved, with a certificate for each part. */
-const recordsPerPart = 1000
 export const windowsPerSlice = 64
 
 export interface ListedWindows {
@@ -27,6 +23,7 @@ export async function listWindows(
   before: CapKnowledge,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
+  const { records: recordsPerSlice } = job.context.sliceLimits
   const earlier = await earlierCertificates(job.context.db, scope, due)
   let knowledge = before
   let next = 0
@@ -77,9 +74,10 @@ async function listOne(
     open: boolean
   }): Promise<Listing> =>
     await stream.list(sourcesOf(context), rooftop, { from, until: open ? null : until }, options)
+  const { recordsPerPart: maxItems } = context.sliceLimits
   const vouched = (items: Listing['items']) =>
     vouching?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
-  return await proveWindow(window, { list, knowledge, vouched, maxItems: recordsPerPart })
+  return await proveWindow(window, { list, knowledge, vouched, maxItems })
 }
 
 /** Windows of a wave are proved side by side: the largest answer and the least cap that it leaves standing count. */

@@ -41,7 +41,7 @@ export async function retrySlice(
     }
     const { counts } = await writeSlice(tx, job, content)
     context.crashPoint('rows-written')
-    const outcome = { counts, more: open.length >= recordsPerSlice }
+    const outcome = { counts, more: open.length >= recordsPerSlice || records.length < ids.length }
     await finish(tx, outcome)
     context.crashPoint('ledger-written')
     return outcome

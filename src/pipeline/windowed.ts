@@ -1,16 +1,18 @@
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { type Backlog, firstUnits, keepBacklog, takeBacklog, unitsOf } from './backlog.ts'
 import { capKnowledge, certify, learnCap } from './certificate.ts'
 import { chooseRecords, type Reading } from './choose-records.ts'
 import { Drift } from './drift.ts'
-import { type DueScope, dueWindows } from './due.ts'
+import { type DueScope, type DueWindow, dueWindows } from './due.ts'
 import { type Hydrated, hydrate } from './hydrate.ts'
 import type { Counts, StreamStatus } from './ledger.ts'
 import { listWindows, windowsPerSlice } from './list-windows.ts'
 import { newestHashes } from './load.ts'
+import type { CapKnowledge, ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
-import { writeSlice } from './write-slice.ts'
+import { type SliceContent, writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
   readonly counts: Counts
@@ -29,7 +31,8 @@ export type Finish = (tx: Tx, result: SliceResult) => Promise<void>
 
 /**
  * One slice of a windowed stream: due windows → proven lists → records that must be read → one transaction with rows,
- * payloads, certificates, coverage and the fenced completion of the work. Until it commits, nothing has happened.
+ * payloads, certificates, coverage and the fenced completion of the work. Until it commits, nothing has happened. What a slice
+ * has no room for it leaves to the next one; a certificate is written only when all records of its window are in.
  */
 export async function windowedSlice(
   job: SliceJob<WindowedStream>,
@@ -39,15 +42,17 @@ export async function windowedSlice(
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const before = await capKnowledge(context.db, scope)
-  const listed = await listWindows(job, scope, due, before)
-  const reading = await chooseRecords(job, scope, listed)
-  const records = await readRecords(job, reading)
+  const backlog = takeBacklog(job, due)
+  const listed = backlog
+    ? { ...backlog, knowledge: before, more: true }
+    : await listUnits(job, scope, due, before)
+  const work = await readUnits(job, scope, listed)
   context.crashPoint('before-commit')
-  const more = listed.more || (listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null)
+  const hasNewCap = listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null
+  const more = listed.more || hasNewCap || work.left.units.length > 0
   const drift = new Drift(stream.documented)
   const result = await inTransaction(context.pool, async (tx) => {
-    const content = { ...reading, parts: listed.parts, records, drift }
-    const { counts, certificates } = await writeSlice(tx, job, content)
+    const { counts, certificates } = await writeSlice(tx, job, { ...work.content, drift })
     await learnCap(tx, scope, before, listed.knowledge)
     await certify(tx, scope, certificates, context.config.sync.settleDays)
     context.crashPoint('rows-written')
@@ -56,12 +61,57 @@ export async function windowedSlice(
     context.crashPoint('ledger-written')
     return outcome
   })
+  // A new cap makes the lists doubtful from which the backlog came.
+  if (!hasNewCap) keepBacklog(job, work.left)
   context.crashPoint('committed')
   await reportDrift(job, drift)
   return result
 }
 
-/** Reads the chosen records; the stored hash of a body saves parsing one that has not changed. */
+async function listUnits(
+  job: SliceJob<WindowedStream>,
+  scope: DueScope,
+  due: readonly DueWindow[],
+  before: CapKnowledge,
+): Promise<Listed> {
+  const listed = await listWindows(job, scope, due, before)
+  return { ...listed, units: unitsOf(listed.parts, due), readBefore: new Map() }
+}
+
+/** Listed windows, and what is known of the source's lists since. */
+interface Listed extends Backlog {
+  readonly knowledge: CapKnowledge
+  readonly more: boolean
+}
+
+/** Reads what the first units need, as far as there is room. Units with a record that was not read are left to the next slice. */
+async function readUnits(
+  job: SliceJob<WindowedStream>,
+  scope: DueScope,
+  { units, earlier, readBefore }: Listed,
+): Promise<{ content: Omit<SliceContent, 'drift'>; left: Backlog }> {
+  const { records: enough, recordsPerPart } = job.context.sliceLimits
+  const taken = firstUnits(units, enough)
+  const parts = taken.flat()
+  const reading = await chooseRecords(job, scope, { parts, earlier })
+  const wanted = reading.ids.filter((id) => !readBefore.has(id))
+  const ids = wanted.slice(0, enough + recordsPerPart)
+  const records = await readRecords(job, { ...reading, ids })
+  const read = new Map([...readBefore, ...records.map(({ id, kind }) => [id, kind] as const)])
+  const unread = new Set(wanted.filter((id) => !read.has(id)))
+  const isUnread = ({ items }: ProvenPart) => items.some(({ evalId }) => unread.has(evalId))
+  const begun = unread.size > 0 ? taken.filter((unit) => unit.some(isUnread)) : []
+  const complete = parts.filter((part) => !begun.some((unit) => unit.includes(part)))
+  const content = { ...reading, parts: complete, begun: begun.flat(), readBefore, records }
+  const left = [...begun, ...units.slice(taken.length)]
+  return {
+    content,
+    left: { units: left, earlier, readBefore: begun.length > 0 ? read : new Map() },
+  }
+}
+
+/** Reads the chosen records in order, as many as a slice has room for; the stored hash of a body saves parsing one that has not
+ *  changed. */
 export async function readRecords(
   job: SliceJob<WindowedStream>,
   { ids, known, aside }: Pick<Reading, 'ids' | 'known' | 'aside'>,

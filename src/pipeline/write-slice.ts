@@ -20,7 +20,12 @@ import { clearVanished, markVanished } from './vanished.ts'
 
 /** Everything that a slice read, ready to be written. */
 export interface SliceContent extends Reading {
+  /** Parts whose records are all read: they are certified. */
   readonly parts: readonly ProvenPart[]
+  /** Parts of which some records are left to the next slice. */
+  readonly begun?: readonly ProvenPart[]
+  /** Results of records of these parts that earlier slices have written. */
+  readonly readBefore?: ReadonlyMap<number, Hydrated['kind']>
   readonly records: readonly Hydrated[]
   readonly drift: Drift
 }
@@ -64,7 +69,7 @@ async function writeScreened(
   const fresh = content.records.filter((entry) => entry.kind === 'record')
   const rejected = content.records.filter((entry) => entry.kind === 'rejected')
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
-  const windowOf = partOf(content.parts)
+  const windowOf = partOf([...content.parts, ...(content.begun ?? [])])
   const outcomes: LoadOutcome[] = []
   const loading = { known: content.known, windowOf, suppressed }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
@@ -83,7 +88,7 @@ async function writeScreened(
   )
   const read = content.records.filter((entry) => entry.kind !== 'rejected').map(({ id }) => id)
   await release(tx, quarantine, [...read, ...content.landed].map(String))
-  const unlisted = [...content.unlisted.values()].flat()
+  const unlisted = content.parts.flatMap((part) => content.unlisted.get(part) ?? [])
   await markVanished(tx, stream, rooftop, run.runId, [
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
@@ -174,7 +179,7 @@ function countSlice(
   unlisted: number,
 ): Counts {
   const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
-  const listed = content.parts.reduce((sum, part) => sum + part.items.length, items)
+  const listed = items + countListed(content, job.run.runId)
   const of = (kind: Hydrated['kind']) =>
     content.records.filter((entry) => entry.kind === kind).length
   const loaded = (outcome: LoadOutcome['outcome']) =>
@@ -193,6 +198,21 @@ function countSlice(
     requests: job.traffic.requests,
     retries: job.traffic.retries,
   })
+}
+
+/** Each listed record counts once: of a part that is begun those that are read now, in the end all others. What this run wrote of
+ *  it before a crash is counted already. */
+function countListed(
+  { parts, begun = [], readBefore, records, known }: SliceContent,
+  runId: number,
+): number {
+  const ids = (some: readonly ProvenPart[]) =>
+    some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
+  const isCounted = (id: number) => readBefore?.has(id) || known.get(id)?.runId === runId
+  const rest = ids(parts).filter((id) => !isCounted(id))
+  if (begun.length === 0) return rest.length
+  const inBegun = new Set(ids(begun))
+  return rest.length + records.filter(({ id }) => inBegun.has(id)).length
 }
 
 function partOf(parts: readonly ProvenPart[]) {
@@ -253,7 +273,7 @@ type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
 /** What came of a listed record, and whose it is; null: nothing did, which must not happen, and so must show. */
 function outcomesOf(
   { rooftop }: SliceJob,
-  { known, records, aside, landed }: SliceContent,
+  { known, records, readBefore, aside, landed }: SliceContent,
   outcomes: readonly LoadOutcome[],
 ): OutcomeOf {
   const read = new Map(records.map((entry) => [entry.id, entry]))
@@ -265,7 +285,7 @@ function outcomesOf(
     const before = known.get(id)
     const isStored = before !== undefined && !before.gone
     if (entry?.kind === 'record') return loaded.has(id) ? at('loaded', entry.owner.id) : null
-    if (entry?.kind === 'vanished') return at('vanished', rooftop.id)
+    if ((entry?.kind ?? readBefore?.get(id)) === 'vanished') return at('vanished', rooftop.id)
     if (entry?.kind === 'rejected' || (entry === undefined && aside.has(id) && !held.has(id)))
       return isStored ? at('outdated', before.rooftopId) : at('quarantined', rooftop.id)
     return isStored ? at('loaded', before.rooftopId) : null

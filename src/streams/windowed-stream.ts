@@ -58,6 +58,8 @@ export interface Known {
   /** The instant that ageing counts from. */
   readonly bornAt: Date
   readonly gone: boolean
+  /** The run that wrote it last. */
+  readonly runId: number
 }
 
 /**

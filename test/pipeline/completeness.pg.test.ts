@@ -108,14 +108,14 @@ const calm: Night = { after: 1, fault: null, path: null, chance: 1, breaks: null
  * `settleDays` until the last window counts as covered. A night that is slept through changes nothing, so strides will do.
  */
 async function quietTime({ house, scenario, appraisal }: Nights): Promise<void> {
-  const { sync, listCarriesUpdatedAt } = scenario
+  const { sync, listCarriesUpdatedAt, sliceLimits } = scenario
   house.sandbox.faults.clear()
   if (scenario.cap && !scenario.capEnds) house.sandbox.faults.add(capRule(scenario.cap))
   const reread = listCarriesUpdatedAt ? 0 : 28
   const days = sync.deepRelistNights + reread + sync.settleDays + 2
   const stride = listCarriesUpdatedAt ? 1 : 4
   for (let passed = 0; passed < days; passed += stride) {
-    const report = await house.nightAfter(stride, { appraisal })
+    const report = await house.nightAfter(stride, { appraisal, sliceLimits })
     expect(report.rooftops, 'a quiet night has nothing to complain of').toEqual(
       Object.fromEntries(house.config.rooftops.map(({ uid }) => [uid, { status: 'ok' }])),
     )
@@ -132,7 +132,8 @@ async function faultyNight({ house, scenario, appraisal }: Nights, night: Night)
     if (name === night.breaks?.point && ++passed === night.breaks.nth)
       throw new Error(`broken off at ${name}`)
   }
-  await house.nightAfter(night.after, { appraisal, crashPoint })
+  const { sliceLimits } = scenario
+  await house.nightAfter(night.after, { appraisal, crashPoint, sliceLimits })
 }
 
 function ruleOf({ fault, path, chance }: Night): FaultRule {

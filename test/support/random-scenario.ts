@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { defaultSliceLimits, type SliceLimits } from '#src/values/slice-limits.ts'
 
 /** How a run of nights is laid out; all of it random. */
 export interface Scenario {
@@ -15,6 +16,7 @@ export interface Scenario {
     readonly deepRelistNights: number
   }
   readonly maxRetries: number
+  readonly sliceLimits: SliceLimits
   readonly history: number
   readonly evaluations: readonly Life[]
   readonly nights: readonly Night[]
@@ -127,6 +129,12 @@ const drafts: fc.Arbitrary<Scenario> = fc.record({
     deepRelistNights: fc.integer({ min: 4, max: 7 }),
   }),
   maxRetries: fc.constantFrom(0, 0, 1),
+  // The small ones make many slices of a window, of a second, and of a few bodies.
+  sliceLimits: fc.constantFrom(
+    defaultSliceLimits,
+    { records: 2, recordsPerPart: 2, bodies: 1_000_000 },
+    { records: 1, recordsPerPart: 3, bodies: 3_000 },
+  ),
   history: fc.integer({ min: 1, max: 8 }),
   evaluations: fc.array(life, { maxLength: 24, size: 'max' }),
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),

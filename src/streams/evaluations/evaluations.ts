@@ -70,6 +70,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
         'completed_at',
         'created_at',
         'gone_at',
+        'run_id',
       ])
       .where('group_id', '=', rooftop.groupId)
       .where('eval_id', '=', sql<number>`any(${[...ids]}::bigint[])`)
@@ -82,6 +83,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
       createdAt: row.created_at,
       bornAt: row.completed_at ?? row.created_at,
       gone: row.gone_at !== null,
+      runId: row.run_id,
     }))
   },
 

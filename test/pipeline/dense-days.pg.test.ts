@@ -1,0 +1,204 @@
+import { expect, test } from 'vitest'
+import { findRooftops } from '#src/pipeline/rooftops.ts'
+import { isProved, verifyStream } from '#src/pipeline/verify.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import type { World } from '#src/sandbox/world.ts'
+import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
+import { coverageFaults } from '../support/coverage-proof.ts'
+import { type House, openHouse, runNight } from '../support/nights.ts'
+import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+
+const now = new Date('2026-03-10T02:00:00Z')
+const moved = Date.parse('2026-03-01T00:00:00Z')
+const start = '2026-02-28'
+const spread = 50
+const inOneSecond = 23
+const all = spread + inOneSecond
+
+/** Far less than the 50 of a day and the 23 of a second. */
+const sliceLimits = { records: 4, recordsPerPart: 6, bodies: 1_000_000 }
+
+/** A rooftop that moved in: spread over two days, and then a second that holds 23 evaluations. */
+function movedIn(notes = ''): World {
+  const second = moved + 2 * 86_400_000
+  const times = [
+    ...Array.from({ length: spread }, (_, index) => moved + index * 3_400_000),
+    ...Array.from({ length: inOneSecond }, () => second),
+  ]
+  return worldOf({
+    rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
+    evaluations: times.map((at, index) =>
+      anEvaluation({
+        ...{ evalId: 1000 + index, rooftopUid: 'north', notes },
+        createdAt: new Date(at),
+      }),
+    ),
+    keys: [aKey({ rooftopUids: ['north'] })],
+  })
+}
+
+async function denseHouse(world = movedIn(), listCarriesUpdatedAt = true): Promise<House> {
+  return await openHouse({ sandbox: { world, now, listCarriesUpdatedAt }, sync: { start } })
+}
+
+/** What is wrong with the rows, the certificates and the coverage: nothing. */
+async function faultsOf({ sandbox, database, context, config }: House): Promise<unknown[]> {
+  const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
+  const rows = differences(truth, await warehouseTruth(database.pool, 'rooftop'))
+  const settled = new Date('2026-03-06T00:00:00Z')
+  const windows = await coverageFaults(database.pool, {
+    from: new Date(start),
+    until: now,
+    settled,
+  })
+  const [rooftop] = await findRooftops(context.db, config.rooftops)
+  const found = await verifyStream(context.db, stream as never, rooftop!, config.sync, now)
+  const { rows: sums } = await database.pool.query('select * from core.agg_differences()')
+  return [...rows, ...windows, ...(isProved(found) ? [] : [found]), ...sums]
+}
+
+/** How many payloads each transaction has written. */
+async function payloadsBySlice({ database }: House): Promise<number[]> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `select count(*)::int from raw.payload where endpoint = 'geteval' group by xmin::text order by 1 desc`,
+  )
+  return rows.map(({ count }) => count)
+}
+
+const reads = ({ sandbox }: House) => sandbox.requests.count('/geteval')
+
+test('days and a second that hold more than a slice are loaded in slices, and each record is read once', async () => {
+  await using house = await denseHouse()
+
+  const report = await house.night({ sliceLimits })
+
+  const { evaluations } = report.streams
+  expect(report.status).toBe('ok')
+  expect(evaluations).toMatchObject({ listed: all, inserted: all, unchanged: 0, hydrated: all })
+  expect(reads(house)).toBe(all)
+  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(10)
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('a large window is listed once, and not again for every slice', async () => {
+  const lists: number[] = []
+  for (const records of [1_000_000, sliceLimits.records]) {
+    await using house = await denseHouse()
+    await house.night({ sliceLimits: { ...sliceLimits, records } })
+    lists.push(house.sandbox.requests.count('/getevallist'))
+  }
+
+  expect(lists[1]! / lists[0]!).toBeLessThan(1.2)
+})
+
+test('days are loaded whole behind a list cap that they are far above', async () => {
+  await using house = await denseHouse()
+  house.sandbox.faults.add({ fault: { kind: 'listCap', cap: 24, order: 'newest' } })
+
+  const report = await house.night({ sliceLimits })
+
+  expect(report.streams['evaluations']).toMatchObject({ inserted: all, quarantined: 0 })
+  expect(reads(house)).toBe(all)
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('a slice reads no further when it holds enough of large bodies', async () => {
+  const notes = 'x'.repeat(900)
+  await using house = await denseHouse(movedIn(notes))
+  const ample = { records: 500, recordsPerPart: 1000, bodies: 9_000 }
+
+  const report = await house.night({ sliceLimits: ample })
+
+  // So many records may be under way when the last body comes in.
+  const underWay = 2 * house.config.http.concurrency
+  expect(report.status).toBe('ok')
+  expect(reads(house)).toBe(all)
+  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(9 + underWay)
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('records that come late into a window that is covered are loaded in slices, and it stays covered until all are in', async () => {
+  const world = worldOf({
+    rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
+    evaluations: [],
+    keys: [aKey({ rooftopUids: ['north'] })],
+  })
+  await using house = await denseHouse(world)
+  await house.night()
+  for (const evaluation of movedIn().evaluations()) world.add(evaluation)
+  const { pool } = house.database
+  const covered = async () =>
+    (await pool.query('select covered::text, wanted::text from ops.coverage')).rows
+  const before = await covered()
+  let slices = 0
+  const crashPoint = (name: string) => {
+    if (name === 'rows-written' && ++slices === 4) throw new Error('broken off')
+  }
+
+  await house.night({ sliceLimits, crashPoint })
+
+  expect((await payloadsBySlice(house)).length).toBeGreaterThan(1)
+  expect(await covered()).toEqual(before)
+  expect(await house.night({ sliceLimits })).toMatchObject({ status: 'ok' })
+  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(10)
+  expect(await faultsOf(house)).toEqual([])
+})
+
+test('records that do not fit are counted in the certificate of a second that takes many slices', async () => {
+  await using house = await denseHouse()
+  for (const evalId of [1051, 1060, 1072])
+    house.sandbox.world.poison(evalId, { UpdatedAt: 'never' })
+
+  const report = await house.night({ sliceLimits })
+
+  expect(report.streams['evaluations']).toMatchObject({
+    ...{ listed: all, inserted: all - 3, quarantined: 3, unchanged: 0 },
+  })
+  expect(reads(house)).toBe(all)
+  const { rows } = await house.database.pool.query(
+    'select listed, loaded, quarantined, vanished from ops.window_certificate order by listed desc limit 1',
+  )
+  expect(rows).toEqual([{ listed: 23, loaded: 20, quarantined: 3, vanished: 0 }])
+})
+
+test('a run that breaks off in the middle of a day or of a second goes on there', async () => {
+  for (const slice of [3, 12]) {
+    await using house = await denseHouse()
+    let slices = 0
+    const crashPoint = (name: string) => {
+      if (name === 'rows-written' && ++slices === slice) throw new Error('broken off')
+    }
+
+    await house.night({ sliceLimits, crashPoint })
+    const stored = (await payloadsBySlice(house)).reduce((sum, count) => sum + count, 0)
+    const lost = reads(house) - stored
+    const report = await house.night({ sliceLimits })
+
+    expect(stored).toBeGreaterThan(4)
+    expect(lost).toBeLessThanOrEqual(10)
+    expect(report.status).toBe('ok')
+    expect(reads(house)).toBe(all + lost)
+    expect(await faultsOf(house)).toEqual([])
+  }
+})
+
+test('work that is taken over in the middle of a second commits nothing more, and is read again alone, though the list tells no update', async () => {
+  await using house = await denseHouse(movedIn(), false)
+  const { pool } = house.database
+  let read = 0
+  // As if another worker had claimed the work while this one was reading.
+  const crashPoint = (name: string) => {
+    if (name !== 'record-read' || ++read !== 15) return
+    void pool.query(
+      `update pgboss.job set retry_count = retry_count + 1, state = 'retry', start_after = now()
+       where name = 'rooftop.sync' and state = 'active'`,
+    )
+  }
+
+  const report = await runNight({ ...house.context, sliceLimits, crashPoint }, [stream])
+
+  expect(report.streams['evaluations']).toMatchObject({ listed: all, inserted: all, unchanged: 0 })
+  expect(reads(house)).toBeGreaterThan(all)
+  expect(reads(house)).toBeLessThanOrEqual(all + 10)
+  expect(await faultsOf(house)).toEqual([])
+})
