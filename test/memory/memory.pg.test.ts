@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { openYard } from '../bench/evaluations-yard.ts'
 import { openChildHouse } from '../support/child-house.ts'
 
 const now = new Date('2026-03-20T02:15:00Z')
@@ -35,4 +36,30 @@ test('the peak memory of a backfill does not grow with its length', {
 
   expect(large.loaded).toBeGreaterThan(3.8 * small.loaded)
   expect(large.peak / small.peak).toBeLessThan(1.2)
+})
+
+/** The first load of one rooftop whose evaluations were all created within two days. */
+async function loadTwoDays(evaluations: number) {
+  await using yard = await openYard({ rooftops: 1, evaluations })
+  await using warehouse = await yard.warehouse('two_days')
+  const loaded = await yard.sync(warehouse)
+  const { rows } = await warehouse.pool.query('select from core.agg_differences()')
+  expect({ inserted: loaded.inserted, differences: rows.length }).toEqual({
+    ...{ inserted: evaluations, differences: 0 },
+  })
+  console.log(
+    `${evaluations} evaluations within two days: ${(evaluations / loaded.seconds).toFixed(0)}/s, peak ${loaded.peakMb.toFixed(0)} MB`,
+  )
+  return loaded
+}
+
+test('a rooftop that moved in within two days takes no more memory, and no more work a record, the larger it is', {
+  timeout: 600_000,
+}, async () => {
+  const small = await loadTwoDays(4_000)
+  const large = await loadTwoDays(40_000)
+
+  expect(large.peakMb).toBeLessThan(350)
+  expect(large.cpuSeconds / small.cpuSeconds).toBeLessThan(10 / 0.8)
+  expect(large.statements / small.statements).toBeLessThan(12)
 })
