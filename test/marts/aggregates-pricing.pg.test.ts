@@ -51,8 +51,9 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
 
   // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
   expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
+  // The day of completion is calculated again from its instant, too.
   expect((await keptRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
-    /^1 2026-01-31 1 1 0 0 9516 /,
+    /^1 2026-01-19 1 1 0 0 9516 /,
   )
   expect(await differences(database.pool)).toEqual([])
 })

@@ -65,7 +65,9 @@ for (const name of planted)
 
       expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
       const [finding] = report!.findings
-      expect(finding!.what).toMatch(/is missing|ought not to be|instead of|does not come to an end|verify says/)
+      expect(finding!.what).toMatch(
+        /is missing|ought not to be|instead of|does not come to an end|verify says/,
+      )
       console.log(`${name}: night ${finding!.night}: ${finding!.what.slice(0, 200)}`)
     },
     patienceMs,
