@@ -42,6 +42,19 @@ export async function inTransaction<T>(
   }
 }
 
+/** Runs `work` in a transaction that is rolled back, whatever becomes of it. */
+export async function rehearse(pool: pg.Pool, work: (tx: Tx) => Promise<unknown>): Promise<void> {
+  const done = new Error('rehearsed')
+  try {
+    await inTransaction(pool, async (tx) => {
+      await work(tx)
+      throw done
+    })
+  } catch (error) {
+    if (error !== done) throw error
+  }
+}
+
 function onClient(client: pg.PoolClient): Db {
   const lent = {
     query: client.query.bind(client),

@@ -1,4 +1,5 @@
 import type { Scrub, WindowedStream } from '../streams/windowed-stream.ts'
+import { isTooDeep } from '../values/json-depth.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { erasedMark } from './marks.ts'
 import { bothNeedles, type Needles, ownNeedlesOf, plainNeedles } from './needles.ts'
@@ -52,10 +53,11 @@ function scrubBroken(text: string, scope: Erased['scope'], needles: Needles): st
   return isNamed && text !== '' ? erasedMark : text
 }
 
-/** undefined: it is no JSON. */
+/** undefined: it is no JSON, or is nested too deeply to be walked. */
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    const body = JSON.parse(text) as unknown
+    return isTooDeep(body) ? undefined : body
   } catch {
     return undefined
   }

@@ -3,8 +3,9 @@ import { messageOf, SyncError } from '../errors.ts'
 import type { WhileWaiting } from '../sources/http-request.ts'
 import { lendSlot } from '../sources/reading-order.ts'
 import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
-import { type Issue, RecordIssues } from '../streams/record.ts'
+import type { Issue } from '../streams/record.ts'
 import { hasAnswered } from './askable.ts'
+import { assertDepth, assertSize, isDataFault, issuesOf } from './record-fault.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
 /** What came of asking about one evaluation. */
@@ -67,11 +68,16 @@ export async function ask(
     try {
       answers.push(await askOne(job, task, whileWaiting))
     } catch (error) {
-      if (!(error instanceof SyncError)) throw error
+      if (!(error instanceof SyncError)) {
+        if (!isDataFault(error)) throw error
+        answers.push({ kind: 'failed', task, reason: messageOf(error) })
+        return
+      }
       const { verdict, status, message: reason } = error
       const isRegional =
         status === 403 && job.stream.forbidden === 'skip' && !isAnswered(answers) && !wasAnswered
-      if (verdict === 'skip' || isRegional) {
+      if (isUnreadable(error)) answers.push(unreadable(task, error))
+      else if (verdict === 'skip' || isRegional) {
         answers.push({ kind: 'skipped', task, reason })
         if (isRegional && ++forbidden >= refusalsAllowed) ending ??= { verdict: 'skip', reason }
       } else if (verdict === 'park') ending ??= { verdict, reason }
@@ -87,6 +93,17 @@ export async function ask(
   const settled = await Promise.allSettled(tasks.map((task) => limit(one, task)))
   for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
   return { answers, ending }
+}
+
+/** It answered, and what it answered cannot be read: that says nothing of the evaluation. */
+function isUnreadable({ verdict, status }: SyncError): boolean {
+  return verdict === 'skip' && status !== undefined && status >= 200 && status < 300
+}
+
+function unreadable(task: EnrichmentTask, { message }: SyncError): Answer {
+  const now = new Date()
+  const issues = [{ path: '$', message }]
+  return { kind: 'rejected', task, body: null, text: '', fetchedAt: now, at: now, issues }
 }
 
 /** Whether the source has answered for some evaluation: then what it refuses is about the others. */
@@ -123,16 +140,11 @@ export function readAnswer(
 ): Answer {
   const { task, body } = payload
   try {
-    return {
-      ...payload,
-      kind: 'answered',
-      record: stream.normalise(body, task, rooftop, context.config.wire.appraisal),
-    }
+    assertSize(payload.text)
+    assertDepth(body)
+    const record = stream.normalise(body, task, rooftop, context.config.wire.appraisal)
+    return { ...payload, kind: 'answered', record }
   } catch (error) {
-    const issues =
-      error instanceof RecordIssues
-        ? error.issues
-        : [{ path: '$', message: `cannot be read: ${messageOf(error)}` }]
-    return { ...payload, kind: 'rejected', issues }
+    return { ...payload, kind: 'rejected', issues: issuesOf(error) }
   }
 }

@@ -2,6 +2,7 @@ import { MissingAnswer } from '../contract/operation.ts'
 import type { Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/batch-stream.ts'
+import type { Issue } from '../streams/record.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import {
   adoptBatches,
@@ -17,7 +18,7 @@ import { isAboutKey } from './batch-look-ups.ts'
 import { type Matched, matchResults } from './batch-match.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
 import type { Counts } from './ledger.ts'
-import { keepPayloads } from './load.ts'
+import { keepPayloads, keptList } from './load.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 import type { Warning } from './data-quality.ts'
 
@@ -27,7 +28,14 @@ type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['r
 
 /** A batch as it was found; `gone`: the service does not know it any more. */
 export type Look = { readonly batch: Submitted } & (
-  | { readonly kind: 'complete'; readonly found: Complete; readonly at: Date; fetchedAt: Date }
+  | {
+      readonly kind: 'complete'
+      readonly found: Complete
+      readonly at: Date
+      readonly fetchedAt: Date
+      /** Results that cannot be stored, by reference, and why. */
+      readonly refused?: ReadonlyMap<string, string>
+    }
   | { readonly kind: 'underway'; readonly percent: number | null; readonly fault: string | null }
   | { readonly kind: 'gone'; readonly reason: string }
 )
@@ -54,6 +62,38 @@ async function lookAtOne(job: Job, batch: Submitted): Promise<Look> {
     if (error.status === 404) return { batch, kind: 'gone', reason: messageOf(error) }
     return { batch, kind: 'underway', percent: null, fault: messageOf(error) }
   }
+}
+
+/** A result of one of the looks; with issues it cannot be stored. */
+export interface LookItem {
+  readonly batchNo: number
+  readonly reference: string
+  readonly issues: readonly Issue[] | null
+}
+
+/** The results of the looks, to be written each by itself if need be. */
+export function itemsOf(looks: readonly Look[]): LookItem[] {
+  return looks.flatMap((look) => {
+    if (look.kind !== 'complete') return []
+    const references = new Set(look.found.results.map(({ reference }) => reference ?? ''))
+    return [...references].map((reference) => ({
+      ...{ batchNo: look.batch.batchNo, reference, issues: null },
+    }))
+  })
+}
+
+/** The looks with these results alone, those with issues refused. */
+export function withItems(looks: readonly Look[], items: readonly LookItem[]): Look[] {
+  return looks.map((look) => {
+    if (look.kind !== 'complete') return look
+    const own = items.filter(({ batchNo }) => batchNo === look.batch.batchNo)
+    const good = new Set(own.flatMap(({ reference, issues }) => (issues ? [] : [reference])))
+    const refused = own.flatMap(({ reference, issues }) =>
+      issues ? [[reference, issues.map(({ message }) => message).join('; ')] as const] : [],
+    )
+    const results = look.found.results.filter(({ reference }) => good.has(reference ?? ''))
+    return { ...look, found: { ...look.found, results }, refused: new Map(refused) }
+  })
 }
 
 /** Writes what the looks have brought, and tells whether any batch goes on. */
@@ -88,22 +128,35 @@ export async function writeLooks(
 async function settle(
   tx: Tx,
   job: Job,
-  { batch: { batchNo }, found, at, fetchedAt }: Extract<Look, { kind: 'complete' }>,
+  look: Extract<Look, { kind: 'complete' }>,
 ): Promise<readonly BatchLoaded[]> {
   const { stream, rooftop, run } = job
-  const matched = matchResults(await unitsOfBatch(tx.db, batchNo), found.results)
+  const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = look
+  const { batchNo } = batch
+  const all = matchResults(await unitsOfBatch(tx.db, batchNo), found.results)
+  const [unstored, missing] = divide(all.missing, ({ stockNo }) => refused.has(stockNo))
+  const matched = { ...all, missing }
   const same = await sameVehicles(tx, job, matched)
   const answers = matched.answers
     .filter(({ unit }) => same.has(unit.stockNo))
     .map((answer) => ({ ...answer, at }))
   const loaded = await stream.load(tx.db, rooftop, answers, run.runId)
   const told = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
-  await noteOutcomes(tx, batchNo, outcomesOf(matched, told))
+  const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
+  await noteOutcomes(tx, batchNo, new Map([...outcomesOf(matched, told), ...failed]))
   const asked = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
-  await reportUnits(tx, job, asked, warningsOf(matched, told, batchNo))
+  const unstoredWarnings = unstored.map(({ stockNo }) => ({
+    ...{ naturalKey: stockNo, check: 'cannot-be-stored', detail: refused.get(stockNo)! },
+  }))
+  await reportUnits(
+    tx,
+    job,
+    [...asked, ...unstored.map(({ stockNo }) => stockNo)],
+    [...warningsOf(matched, told, batchNo), ...unstoredWarnings],
+  )
   await reportUnknown(tx, job, batchNo, matched.unknown)
-  const hash = bodyHash(found.text)
-  const payload = { naturalKey: String(batchNo), text: found.text, hash, fetchedAt }
+  const text = keptList(found.text)
+  const payload = { naturalKey: String(batchNo), text, hash: bodyHash(text), fetchedAt }
   await keepPayloads(tx, stream.endpoint, rooftop, run.runId, [payload])
   await completeBatch(tx, batchNo)
   return loaded
@@ -159,4 +212,8 @@ function warningsOf(matched: Matched, told: readonly Told[], batchNo: number): W
       return { naturalKey: unit.stockNo, check, detail: `batch ${batchNo} ${says}` }
     }),
   ]
+}
+
+function divide<T>(list: readonly T[], test: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(test), list.filter((one) => !test(one))]
 }

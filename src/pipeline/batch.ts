@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
 import { SyncError } from '../errors.ts'
 import type { BatchStream } from '../streams/batch-stream.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type RunBatches,
 } from './batch-ledger.ts'
 import { lookUpAll } from './batch-look-ups.ts'
-import { lookAt, writeLooks } from './batch-poll.ts'
+import { itemsOf, type LookItem, lookAt, withItems, writeLooks } from './batch-poll.ts'
 import { countUnknown, reportNotAsked } from './batch-reports.ts'
 import {
   askOf,
@@ -23,11 +23,21 @@ import {
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import type { SliceJob } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
+import { writeIsolated } from './write-isolated.ts'
 
 type Job = SliceJob<BatchStream>
 
 /** What a slice did, written in its transaction, and how it leaves the stream. */
-type Writes = (tx: Tx) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
+type Writes = (
+  tx: Tx,
+  items: readonly LookItem[],
+) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
+
+/** Writes of results, each of which may turn out not to be storable. */
+interface Step {
+  readonly items: readonly LookItem[]
+  readonly write: Writes
+}
 
 const lookUpsPerSlice = 200
 /** Batches at work at the source at once. */
@@ -57,7 +67,7 @@ export async function batchSlice(job: Job, finish: Finish): Promise<SliceResult>
   return await commit(job, finish, await nextStep(job, open))
 }
 
-async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes> {
+async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes | Step> {
   const { context, stream, rooftop } = job
   const orphans = open.filter(({ batchId }) => batchId === null)
   if (orphans.length > 0) return (tx) => giveUp(tx, orphans)
@@ -101,12 +111,15 @@ async function send(job: Job, batch: Recorded): Promise<Writes> {
   }
 }
 
-async function poll(job: Job, open: readonly OpenBatch[]): Promise<Writes> {
+async function poll(job: Job, open: readonly OpenBatch[]): Promise<Step> {
   const looks = await lookAt(job, open)
   const { everySeconds } = job.stream.polling
-  return async (tx) => {
-    const { counts, goesOn } = await writeLooks(tx, job, looks)
-    return { more: true, counts, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
+  return {
+    items: itemsOf(looks),
+    write: async (tx, items) => {
+      const { counts, goesOn } = await writeLooks(tx, job, withItems(looks, items))
+      return { more: true, counts, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
+    },
   }
 }
 
@@ -147,16 +160,21 @@ async function nothingToAsk(tx: Tx, job: Job, refusal: string | null) {
   return { more: false }
 }
 
-async function commit(job: Job, finish: Finish, writes: Writes): Promise<SliceResult> {
+async function commit(job: Job, finish: Finish, step: Writes | Step): Promise<SliceResult> {
   const { context, traffic } = job
+  const { items, write } = typeof step === 'function' ? { items: [], write: step } : step
   context.crashPoint('before-commit')
-  const result = await inTransaction(context.pool, async (tx) => {
-    const { counts = {}, ...next } = await writes(tx)
-    context.crashPoint('rows-written')
-    const outcome = { ...next, counts: addCounts(addCounts(zeroCounts, traffic), counts) }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+  const result = await writeIsolated(job, items, {
+    store: write,
+    reject: (item, issues) => ({ ...item, issues }),
+    write: async (tx, kept) => {
+      const { counts = {}, ...next } = await write(tx, kept)
+      context.crashPoint('rows-written')
+      const outcome = { ...next, counts: addCounts(addCounts(zeroCounts, traffic), counts) }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return outcome
+    },
   })
   context.crashPoint('committed')
   return result

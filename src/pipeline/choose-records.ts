@@ -1,11 +1,10 @@
 import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
-import { parseUtc } from '../values/instant.ts'
+import { isAhead, parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin, overlap } from '../values/window.ts'
 import type { EarlierCertificate } from './certificate.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
-import type { Run } from './ledger.ts'
 import type { ProvenPart } from './prove.ts'
 import { type AsideRecord, asideRecords } from './quarantine.ts'
 import type { ListedWindows } from './list-windows.ts'
@@ -16,6 +15,8 @@ export interface Reading {
   /** Records to read. */
   readonly ids: readonly number[]
   readonly known: ReadonlyMap<number, Known>
+  /** Known, and changed by the list's word. */
+  readonly changed: ReadonlySet<number>
   /** In quarantine now. */
   readonly aside: ReadonlySet<number>
   /** In quarantine here, but landed meanwhile: another rooftop of the group holds it. */
@@ -47,12 +48,14 @@ export async function chooseRecords(
   const stored = await storedOf(job, parts)
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
+  const changed = new Set<number>()
   const lookedAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
   const moved = new Map<number, Date>()
   for (const part of parts) {
     const since = earliestLook(part, earlier)
-    const { first, again } = sortOut(job, part, { known, aside, since })
+    const { first, again, told } = sortOut(job, part, { known, aside, since })
+    for (const id of told) changed.add(id)
     // A part is read whole or not at all; the last one may overdraw, so that no part is too large for ever.
     const affordable = budget > 0 || again.length === 0
     if (affordable) budget -= again.length
@@ -71,7 +74,7 @@ export async function chooseRecords(
     )
   }
   const landed = [...aside].filter((id) => isHeldElsewhere(known.get(id), rooftop))
-  return { ids: [...ids], known, aside, landed, lookedAt, unlisted, moved }
+  return { ids: [...ids], known, changed, aside, landed, lookedAt, unlisted, moved }
 }
 
 /** Listed in a window that does not hold the stored time: EntryDate and the list's own time disagree. The list is right. */
@@ -109,7 +112,7 @@ async function shownElsewhere(
   return shown
 }
 
-/** Of a part: what has to be read in any case, and what is known and is to be read again. */
+/** Of a part: what has to be read in any case, and what is known and is to be read again, some of it by the list's word. */
 function sortOut(
   { rooftop, run }: SliceJob,
   part: ProvenPart,
@@ -118,16 +121,34 @@ function sortOut(
     aside,
     since,
   }: { since: Date | null; known: ReadonlyMap<number, Known>; aside: ReadonlySet<number> },
-): { first: number[]; again: number[] } {
+): { first: number[]; again: number[]; told: number[] } {
   const first: number[] = []
   const again: number[] = []
+  const told: number[] = []
   for (const { evalId, updatedAt } of part.items) {
     const entry = known.get(evalId)
     if (isHeldElsewhere(entry, rooftop)) continue
     if (!entry || entry.gone || aside.has(evalId)) first.push(evalId)
-    else if (isDue(entry, updatedAt, since, run)) again.push(evalId)
+    else {
+      const isUnchanged = listSays(updatedAt, entry, run.sourceStart)
+      if (isUnchanged === false) told.push(evalId)
+      // A process that was killed in the middle of a window left what this run had written of it.
+      const isOfRun = entry.runId === run.runId
+      if (
+        isUnchanged === false ||
+        (!isOfRun && isRereadDue(entry, since, run.sourceStart, isUnchanged))
+      )
+        again.push(evalId)
+    }
   }
-  return { first, again }
+  return { first, again, told }
+}
+
+/** Whether the list says that a record is as it is stored; null: it does not say, or tells a time that cannot be. */
+function listSays(updatedAt: string | null, entry: Known, now: number): boolean | null {
+  const listed = updatedAt === null ? null : parseUtc(updatedAt)
+  const isUsable = listed !== null && !isAhead(listed, fromUnixSeconds(now))
+  return saysUnchanged(isUsable ? listed : null, entry.updatedAt)
 }
 
 function wasListedIn(parts: readonly ProvenPart[], { from, until }: AsideRecord): boolean {
@@ -135,13 +156,6 @@ function wasListedIn(parts: readonly ProvenPart[], { from, until }: AsideRecord)
   return parts.some(
     ({ window }) => fromUnixSeconds(window.from) < until && fromUnixSeconds(window.until) > from,
   )
-}
-
-function isDue(entry: Known, updatedAt: string | null, since: Date | null, run: Run): boolean {
-  const unchanged = saysUnchanged(updatedAt === null ? null : parseUtc(updatedAt), entry.updatedAt)
-  if (unchanged !== null) return !unchanged
-  // A process that was killed in the middle of a window left what this run had written of it.
-  return entry.runId !== run.runId && isRereadDue(entry, since, run.sourceStart)
 }
 
 function earliestLook(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {

@@ -67,7 +67,7 @@ const lostToAnother = ['23505', '40P01']
 async function runSlice(job: SliceJob, finish: Finish): Promise<SliceResult> {
   for (let left = 2; ; left--) {
     try {
-      return await runSliceOnce(job, finish)
+      return await runSliceOnce(left === 0 ? { ...job, isLastTry: true } : job, finish)
     } catch (error) {
       const { code = '' } = error as { code?: string }
       if (left === 0 || !lostToAnother.includes(code)) throw error

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
+import { deepestJson } from '../values/json-depth.ts'
 import { storable } from '../values/text.ts'
 
 interface SeenPath {
@@ -34,7 +35,8 @@ class Place {
 
   /** A field. Keys below customFields are names that a dealer chose, not fields: they count as one. */
   field(key: string): Place {
-    const name = this.path === 'customFields' ? '*' : key
+    const isOneOfMany = !this.#fields.has(key) && this.#fields.size >= mostFields
+    const name = this.path === 'customFields' || isOneOfMany ? '*' : key
     let found = this.#fields.get(name)
     if (!found) {
       found = new Place(this.path === '' ? name : `${this.path}.${name}`, this.#documented)
@@ -59,6 +61,9 @@ function isDocumented(path: string, documented: ReadonlySet<string>): boolean {
   return path.endsWith('[]') && isDocumented(path.slice(0, -2), documented)
 }
 
+/** Of one object: names beyond them count as one, since an object with more is keyed by data. */
+const mostFields = 500
+
 /** How often each JSON path and type was seen; gathered over a slice, written once. */
 export class Drift {
   readonly #root: Place
@@ -79,7 +84,7 @@ export class Drift {
     for (const path of this.#required) {
       if (!Object.hasOwn(record, path)) this.#missing.set(path, (this.#missing.get(path) ?? 0) + 1)
     }
-    walkFields(record, this.#root)
+    walkFields(record, this.#root, deepestJson)
   }
 
   /** What was seen so far. */
@@ -110,18 +115,20 @@ export class Drift {
   }
 }
 
-function walk(value: unknown, place: Place): void {
+/** What is nested more deeply than `left` is not reported. */
+function walk(value: unknown, place: Place, left: number): void {
   const type = typeOf(value)
   place.counts.set(type, (place.counts.get(type) ?? 0) + 1)
+  if (left === 0) return
   if (type === 'array') {
     for (const item of value as unknown[])
-      if (item !== null && typeof item === 'object') walk(item, place.item)
-  } else if (type === 'object') walkFields(value as object, place)
+      if (item !== null && typeof item === 'object') walk(item, place.item, left - 1)
+  } else if (type === 'object') walkFields(value as object, place, left)
 }
 
-function walkFields(record: object, place: Place): void {
+function walkFields(record: object, place: Place, left: number): void {
   for (const key of Object.keys(record))
-    walk((record as Record<string, unknown>)[key], place.field(key))
+    walk((record as Record<string, unknown>)[key], place.field(key), left - 1)
 }
 
 function typeOf(value: unknown): JsonType {

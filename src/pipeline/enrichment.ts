@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
 import { awaitErasures } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import {
@@ -6,7 +6,7 @@ import {
   type EnrichmentTask,
   naturalKeyOf,
 } from '../streams/enrichment-stream.ts'
-import type { Loaded, LoadOutcome } from '../streams/record.ts'
+import type { Issue, Loaded, LoadOutcome } from '../streams/record.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { askable } from './askable.ts'
@@ -20,6 +20,7 @@ import { untriedKeys } from './retry.ts'
 import { screenAnswers } from './screen-answers.ts'
 import type { SliceJob } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
+import { writeIsolated } from './write-isolated.ts'
 
 const tasksPerSlice = 200
 
@@ -40,26 +41,40 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
   const { answers, ending } = await askUnlessParked(job, tasks)
   const now = context.appraisal.clock.now()
   context.crashPoint('before-commit')
-  const result = await inTransaction(context.pool, async (tx) => {
+  const store = async (tx: Tx, kept: readonly Answer[]) => {
     await awaitErasures(tx)
-    await releaseGone(tx, job)
-    const ours = await screenAnswers(tx, job, await stillOurs(tx, job, answers))
-    const counts = await writeAnswers(tx, job, ours, { began, now })
-    if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
-    context.crashPoint('rows-written')
-    const asked = tasks.filter(({ again }) => !again).length
-    // What was answered may make something else due; what was asked is not due again in this run.
-    const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
-    const pollAt = ending === null && !isMore ? await nextPollAt(tx, job, began) : null
-    const next = whatNext({ answers, ending }, isMore, pollAt, now)
-    const saved = next.more || ending !== null ? 0 : await savedCalls(tx, job)
-    const outcome = { counts: { ...counts, saved }, ...next }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+    const ours = await screenAnswers(tx, job, await stillOurs(tx, job, kept))
+    return await writeAnswers(tx, job, ours, { began, now })
+  }
+  const result = await writeIsolated(job, answers, {
+    store,
+    reject: rejected,
+    write: async (tx, kept) => {
+      const counts = await store(tx, kept)
+      await releaseGone(tx, job)
+      if (ending?.verdict === 'park') await park(tx, job, now, ending.reason)
+      context.crashPoint('rows-written')
+      const asked = tasks.filter(({ again }) => !again).length
+      // What was answered may make something else due; what was asked is not due again in this run.
+      const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
+      const pollAt = ending === null && !isMore ? await nextPollAt(tx, job, began) : null
+      const next = whatNext({ answers: kept, ending }, isMore, pollAt, now)
+      const saved = next.more || ending !== null ? 0 : await savedCalls(tx, job)
+      const outcome = { counts: { ...counts, saved }, ...next }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return outcome
+    },
   })
   context.crashPoint('committed')
   return result
+}
+
+/** An answer that cannot be stored. */
+function rejected(answer: Answer, issues: readonly Issue[]): Answer {
+  if (answer.kind === 'answered') return { ...answer, kind: 'rejected', issues }
+  if (answer.kind === 'rejected') return { ...answer, issues, text: '' }
+  return { ...answer, reason: issues.map(({ message }) => message).join('; ') }
 }
 
 /** Answers about evaluations that are still the rooftop's: another run may have handed one over meanwhile. The lock keeps
@@ -186,7 +201,11 @@ async function writeAnswers(
     })),
   )
   const settled = answers.filter(({ kind }) => kind === 'answered' || kind === 'skipped')
-  const settledKeys = settled.map(({ task }) => naturalKeyOf(stream, task))
+  const settledKeys = settled.flatMap(({ task, kind }) => {
+    const told = kind === 'answered' ? stream.tells?.[task.ask] : undefined
+    const asks = told === undefined ? [task.ask] : [task.ask, told]
+    return asks.map((ask) => naturalKeyOf(stream, { evalId: task.evalId, ask }))
+  })
   await release(tx, quarantine, settledKeys)
   const failed = answers.filter(({ kind }) => kind === 'failed')
   await countAttempts(

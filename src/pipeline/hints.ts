@@ -1,13 +1,19 @@
-import { inTransaction, type Tx } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import { isHeldElsewhere } from './adopt.ts'
-import { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
 import { putOffDeliveries } from './put-off.ts'
 import { asideRecords } from './quarantine.ts'
 import type { SliceJob } from './slice.ts'
-import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
+import {
+  type Finish,
+  readRecords,
+  recordWrites,
+  reportDrift,
+  type SliceResult,
+} from './windowed.ts'
+import { writeIsolated } from './write-isolated.ts'
 import { writeSlice } from './write-slice.ts'
 
 const deliveriesPerSlice = 500
@@ -41,34 +47,41 @@ export async function hintsSlice(
   const aside = new Set(open.map(({ id }) => id))
   // The payload says whose an evaluation is, which may have been handed on since it was delivered.
   const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
-  const read = await readRecords(asTold, { ids, known, aside })
+  const read = await readRecords(asTold, { ids, known, aside, changed: new Set() })
   const isRead = new Set(read.map(({ id }) => id))
   const waiting = due.filter(({ evalId }) => isRead.has(evalId))
   const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
   const holders = holdersOf(read, job, known)
-  const drift = new Drift(stream.documented)
   const nothing = new Map<ProvenPart, never>()
+  const content = {
+    ...{ ids, known, aside, changed: new Set<number>(), landed: [], parts: [] },
+    ...{ lookedAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
+  }
   context.crashPoint('before-commit')
-  const result = await inTransaction(context.pool, async (tx) => {
-    const reading = { ids, known, aside, landed: [], lookedAt: nothing, unlisted: nothing }
-    const content = { ...reading, parts: [], moved: new Map<number, Date>(), records, drift }
-    const { counts, outcomes } = await writeSlice(tx, job, content)
-    const answered = read.filter((entry) => !isUnread(entry))
-    const results = new Map<number, string>(answered.map(({ id, kind }) => [id, outcomeOf[kind]]))
-    for (const { id, outcome } of outcomes)
-      results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
-    const ours = await handOn(tx, waiting, holders)
-    await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
-    context.crashPoint('rows-written')
-    const more = due.length >= deliveriesPerSlice || waiting.length < due.length
-    const outcome = { counts, more, ...missing(read) }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+  const { outcome, drift } = await writeIsolated(job, records, {
+    ...recordWrites(job, content),
+    write: async (tx, kept) => {
+      const { counts, outcomes, drift } = await writeSlice(tx, job, { ...content, records: kept })
+      const keptKinds = new Map(kept.map(({ id, kind }) => [id, kind]))
+      const answered = read.filter((entry) => !isUnread(entry))
+      const results = new Map<number, string>(
+        answered.map(({ id, kind }) => [id, outcomeOf[keptKinds.get(id) ?? kind]]),
+      )
+      for (const { id, outcome } of outcomes)
+        results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
+      const ours = await handOn(tx, waiting, holders)
+      await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
+      context.crashPoint('rows-written')
+      const more = due.length >= deliveriesPerSlice || waiting.length < due.length
+      const outcome = { counts, more, ...missing(read) }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return { outcome, drift }
+    },
   })
   context.crashPoint('committed')
   await reportDrift(job, drift)
-  return result
+  return outcome
 }
 
 const outcomeOf = {

@@ -5,12 +5,13 @@ import { SyncError } from '../errors.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
 import { UnreadableBody } from '../sources/appraisal/evaluation-body.ts'
 import type { WhileWaiting } from '../sources/http-request.ts'
-import { type Issue, RecordIssues } from '../streams/record.ts'
+import type { Issue } from '../streams/record.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import { type SliceJob, sourcesOf } from './slice.ts'
+import { isDataFault, issuesOf, parsePayload } from './record-fault.ts'
+import { type SliceJob, sourcesOf, sourceTimeAt } from './slice.ts'
 
 /** A record that was read: as it was before, new or changed, not fitting, or no longer there. */
 export type Hydrated =
@@ -36,11 +37,15 @@ export interface Payload {
   readonly text: string
   readonly hash: Buffer
   readonly fetchedAt: Date
+  /** The newest kept payload is the same. */
+  readonly isKept: boolean
 }
 
 /** What is known of the records before they are read. */
 interface BeforeReading {
   readonly storedHash: ReadonlyMap<number, Buffer>
+  /** Also merged when their body is the same as the kept one. */
+  readonly merged: ReadonlySet<number>
   readonly aside: ReadonlySet<number>
   /** Those whose customer was erased are scrubbed before their body is compared. */
   readonly suppressed: Suppressions
@@ -54,9 +59,9 @@ const tolerated = 10
 /**
  * Reads records one by one, as many at once as the key's limiter allows, after those of the slices that came before. A record
  * that cannot be read or does not fit is rejected alone; a fault of the source ends the slice. One that was aside already tells
- * nothing new of the source, so that a few that stay broken for ever hold up nothing. A 403 while the list and other records
- * answer concerns that record. `storedHash` saves parsing what has not changed. Once the bodies that are held reach the limit of a
- * slice, the other records are left unread: they are not among the results.
+ * nothing new of the source, so that a few that stay broken for ever hold up nothing. A 403, a redirect or a 404 while the list
+ * and other records answer concerns that record. `storedHash` saves parsing what has not changed. Once the bodies that are held
+ * reach the limit of a slice, the other records are left unread: they are not among the results.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
@@ -93,7 +98,7 @@ export async function hydrate(
         return refused(id, error)
       }
       const rejected = asRejected(id, error)
-      if (rejected && (error as SyncError).verdict === 'skip') return rejected
+      if (rejected && error instanceof SyncError && error.verdict === 'skip') return rejected
       if (rejected && (aside.has(id) || ++faults <= Math.max(tolerated, ids.length / 5)))
         return rejected
       stop.abort(error)
@@ -123,20 +128,27 @@ function digest(
   job: SliceJob<WindowedStream>,
   id: number,
   fetched: FetchedEvaluation,
-  { storedHash, suppressed }: BeforeReading,
+  { storedHash, merged, suppressed }: BeforeReading,
 ): Hydrated {
   if (fetched.kind === 'vanished') return { kind: 'vanished', id }
   const { fetchedAt } = fetched
   const wire = job.context.config.wire.appraisal
   const erased = suppressed.get(id)
-  const text = erased ? scrubPayload(job.stream, id, fetched.text, wire, erased) : fetched.text
-  const hash = bodyHash(text)
-  if (storedHash.get(id)?.equals(hash)) return { kind: 'same', id }
-  const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
-  const read = readRecord(job.stream, ownerOf, wire, id, text)
-  return read.kind === 'record'
-    ? { ...read, payload: { text, hash, fetchedAt } }
-    : { ...read, text }
+  let text = ''
+  try {
+    text = erased ? scrubPayload(job.stream, id, fetched.text, wire, erased) : fetched.text
+    const hash = bodyHash(text)
+    const isKept = storedHash.get(id)?.equals(hash) ?? false
+    if (isKept && !merged.has(id)) return { kind: 'same', id }
+    const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
+    const readAt = sourceTimeAt(job.run, fetchedAt)
+    const read = readRecord(job.stream, ownerOf, wire, { id, text, readAt })
+    return read.kind === 'record'
+      ? { ...read, payload: { text, hash, fetchedAt, isKept } }
+      : { ...read, text }
+  } catch (error) {
+    return { kind: 'rejected', id, issues: issuesOf(error), text }
+  }
 }
 
 /** A filtered list says itself whose its records are; one that answers for the whole group leaves it to the payload. */
@@ -145,38 +157,40 @@ function owner({ rooftop, siblings }: SliceJob, dealerId: number | null): Roofto
   return siblings.find((sibling) => sibling.dealerId === dealerId) ?? rooftop
 }
 
-/** Parses and normalises a payload; used by the replay too, which has no source. */
+/** A payload of a record, and the source's clock when it was read. */
+interface RecordPayload {
+  readonly id: number
+  readonly text: string
+  readonly readAt: Date
+}
+
+/** Parses and normalises a payload; used by the replay too, which has no source. Whatever it throws is this record's own. */
 export function readRecord(
   stream: WindowedStream,
   ownerOf: (body: unknown) => RooftopRow,
   wire: AppraisalWire,
-  id: number,
-  text: string,
+  { id, text, readAt }: RecordPayload,
 ):
   | { kind: 'record'; id: number; record: unknown; drift: unknown; owner: RooftopRow }
   | { kind: 'rejected'; id: number; issues: readonly Issue[] } {
-  let body: unknown
   try {
-    body = JSON.parse(text)
-  } catch (error) {
-    return {
-      kind: 'rejected',
-      id,
-      issues: [{ path: '$', message: `is not JSON: ${(error as Error).message}` }],
-    }
-  }
-  try {
+    const body = parsePayload(text)
     const owner = ownerOf(body)
-    const record = stream.normalise(body, id, owner, wire)
+    const record = stream.normalise(body, id, owner, wire, readAt)
     return { kind: 'record', id, record, drift: stream.recordOf(body, id), owner }
   } catch (error) {
-    if (error instanceof RecordIssues) return { kind: 'rejected', id, issues: error.issues }
-    throw error
+    return { kind: 'rejected', id, issues: issuesOf(error) }
   }
 }
 
+/** A status that is about this record while the list and other records answer: the list would have had a wrong address or key
+ *  too. 400 is about the key's user, 401 about the key. */
 function isRefusal(error: unknown): error is SyncError {
-  return error instanceof SyncError && error.status === 403
+  if (!(error instanceof SyncError) || error.status === undefined) return false
+  const { status } = error
+  return (
+    status === 403 || (error.verdict === 'abort' && status >= 300 && ![400, 401].includes(status))
+  )
 }
 
 function refused(id: number, error: SyncError): Hydrated {
@@ -185,6 +199,7 @@ function refused(id: number, error: SyncError): Hydrated {
 
 /** A fault that concerns this record alone; null when it concerns the source, the key or us. */
 function asRejected(id: number, error: unknown): Hydrated | null {
+  if (isDataFault(error)) return { kind: 'rejected', id, issues: issuesOf(error), text: '' }
   if (!(error instanceof SyncError) || (error.verdict !== 'skip' && error.verdict !== 'retry'))
     return null
   const text = error.cause instanceof UnreadableBody ? error.cause.text : ''

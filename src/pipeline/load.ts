@@ -3,6 +3,7 @@ import { copyInto, copyTables } from '../db/copy.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Row, RowSet } from '../streams/record.ts'
 import type { Merged, Origin, WindowedStream } from '../streams/windowed-stream.ts'
+import { prunedJson } from '../values/json-depth.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 
@@ -144,6 +145,13 @@ export async function keepPayloads(
     run_id: runId,
   }))
   await copyInto(tx.client, 'raw.payload', rows)
+}
+
+/** The text of a list as it is kept: as received, but for what is nested too deeply for Postgres. */
+export function keptList(text: string): string {
+  const body: unknown = JSON.parse(text)
+  const pruned = prunedJson(body)
+  return pruned === body ? text : JSON.stringify(pruned)
 }
 
 /** Hashes of the newest kept payload of each key. */

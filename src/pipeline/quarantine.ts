@@ -5,6 +5,7 @@ import { erasedMark } from '../erasure/marks.ts'
 import type { Needles } from '../erasure/needles.ts'
 import { redactJson, redactText } from '../erasure/redact.ts'
 import type { Issue } from '../streams/record.ts'
+import { keptText } from './record-fault.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
@@ -25,6 +26,14 @@ export interface QuarantineScope {
   readonly runId: number
 }
 
+/** Of one record: more of them say nothing more. */
+const mostIssues = 100
+
+/** A path may hold a name that the source made up. */
+function storableIssue({ path, message }: Issue): Issue {
+  return { path: storable(path.slice(0, 300)), message: storable(message.slice(0, 1000)) }
+}
+
 /** Puts records aside with their payload and every issue; one that is there already counts another attempt. Records of
  *  evaluations come without the customers that were erased. */
 export async function putAside(
@@ -33,12 +42,14 @@ export async function putAside(
   rejected: readonly RejectedRecord[],
 ): Promise<void> {
   const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
-  for (const received of rejected) {
+  for (const whole of rejected) {
+    const received = { ...whole, payload: keptText(whole.payload) }
     const record = erased === null ? received : withoutErased(received, erased)
+    const issues = JSON.stringify(record.issues.slice(0, mostIssues).map(storableIssue))
     await sql`
       insert into ops.quarantine as open
         (stream, rooftop_id, natural_key, issues, payload, window_from, window_until, run_id)
-      values (${scope.stream}, ${scope.rooftopId}, ${record.naturalKey.slice(0, 80)}, ${JSON.stringify(record.issues)}::jsonb,
+      values (${scope.stream}, ${scope.rooftopId}, ${record.naturalKey.slice(0, 80)}, ${issues}::jsonb,
         ${storable(record.payload)}, ${record.window && fromUnixSeconds(record.window.from)}, ${record.window && fromUnixSeconds(record.window.until)}, ${scope.runId})
       on conflict (rooftop_id, stream, natural_key) where resolved_at is null
       do update set issues = excluded.issues, payload = excluded.payload, attempts = open.attempts + 1,

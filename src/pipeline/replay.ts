@@ -18,6 +18,8 @@ interface KeptPayload {
   readonly natural_key: string
   readonly fetched_at: Date
   readonly run_id: number
+  /** The source's clock when it was read. */
+  readonly read_at: Date
   readonly text: string
 }
 
@@ -67,7 +69,11 @@ async function rebuild(
   const wire = context.config.wire.appraisal
   const read = payloads.map((payload) => ({
     payload,
-    ...readRecord(stream, () => rooftop, wire, Number(payload.natural_key), payload.text),
+    ...readRecord(stream, () => rooftop, wire, {
+      id: Number(payload.natural_key),
+      text: payload.text,
+      readAt: payload.read_at,
+    }),
   }))
   const records = read.filter((entry) => entry.kind === 'record')
   const links = await stream.resolve(
@@ -82,6 +88,7 @@ async function rebuild(
   for (const { id, record, payload } of records) {
     const origin = {
       fetchedAt: payload.fetched_at,
+      readAt: payload.read_at,
       runId: payload.run_id,
       listedIn: null,
       erasedAt: erasedAt(suppressed, id),
@@ -107,8 +114,9 @@ async function nextPayloads(
   after: number,
 ): Promise<KeptPayload[]> {
   const { rows } = await sql<KeptPayload>`
-    select natural_key, fetched_at, run_id, body::text as text
-    from raw.payload
+    select natural_key, fetched_at, run_id, body::text as text,
+      fetched_at + coalesce(source_started_at - date_trunc('milliseconds', started_at), '0') as read_at
+    from raw.payload left join ops.run using (run_id)
     where rooftop_id = ${rooftop.id} and endpoint = ${stream.endpoint} and natural_key in (
       select natural_key from raw.payload
       where rooftop_id = ${rooftop.id} and endpoint = ${stream.endpoint} and natural_key::bigint > ${after}

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import { daySeconds, latestTurn } from '../values/window.ts'
 
 /** From this age in days on, a known record is read again once in so many nights; younger than the first step, at every listing. */
@@ -7,20 +8,30 @@ const steps: readonly { readonly fromDays: number; readonly nights: number }[] =
   { fromDays: 3, nights: 1 },
 ]
 
+/** A record that the list calls unchanged may still have gone: at any age it is read again once in so many nights. */
+const sampleNights = 28
+
+/** Within so many nights every listed record is read again: its turn, and the next listing of its window after that. */
+export function rereadWithinNights({ deepRelistNights }: Config['sync']): number {
+  return sampleNights + deepRelistNights
+}
+
 /**
- * Is a known record to be read again, when the list cannot tell that it changed? Age-decayed, spread evenly by id, and
+ * Is a known record to be read again, when the list does not say that it changed? Age-decayed, spread evenly by id, and
  * stateless: the window's certificate says when its records were last looked at, so an unchanged record costs no write.
+ * `isUnchanged`: the list calls it unchanged; null: the list does not say.
  */
 export function isRereadDue(
   record: { id: number; bornAt: Date },
   lookedAt: Date | null,
   now: number,
+  isUnchanged: true | null = null,
 ): boolean {
-  if (lookedAt === null) return true
+  if (lookedAt === null) return isUnchanged === null
   const ageDays = (now - record.bornAt.getTime() / 1000) / daySeconds
-  const step = steps.find(({ fromDays }) => ageDays >= fromDays)
-  if (!step) return true
-  return lookedAt.getTime() / 1000 < latestTurn(-record.id, step.nights, now)
+  const aged = steps.find(({ fromDays }) => ageDays >= fromDays)?.nights ?? null
+  const nights = isUnchanged === true ? sampleNights : aged
+  return nights === null || lookedAt.getTime() / 1000 < latestTurn(-record.id, nights, now)
 }
 
 /**

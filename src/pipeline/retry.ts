@@ -1,10 +1,15 @@
-import { inTransaction } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { isHeldElsewhere } from './adopt.ts'
-import { Drift } from './drift.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
-import { type Finish, readRecords, reportDrift, type SliceResult } from './windowed.ts'
+import {
+  type Finish,
+  readRecords,
+  recordWrites,
+  reportDrift,
+  type SliceResult,
+} from './windowed.ts'
+import { writeIsolated } from './write-isolated.ts'
 import { writeSlice } from './write-slice.ts'
 
 const recordsPerSlice = 500
@@ -24,31 +29,29 @@ export async function retrySlice(
   )
   const landed = open.filter((id) => isHeldElsewhere(known.get(id), job.rooftop))
   const ids = open.filter((id) => !landed.includes(id))
-  const chosen = { ids, known, landed, aside: new Set(ids) }
+  const chosen = { ids, known, landed, aside: new Set(ids), changed: new Set<number>() }
   const records = await readRecords(job, chosen)
-  const drift = new Drift(stream.documented)
   const nothing = new Map<ProvenPart, never>()
+  const content = {
+    ...chosen,
+    ...{ parts: [], lookedAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
+  }
   context.crashPoint('before-commit')
-  const result = await inTransaction(context.pool, async (tx) => {
-    const content = {
-      ...chosen,
-      parts: [],
-      lookedAt: nothing,
-      unlisted: nothing,
-      moved: new Map<number, Date>(),
-      records,
-      drift,
-    }
-    const { counts } = await writeSlice(tx, job, content)
-    context.crashPoint('rows-written')
-    const outcome = { counts, more: open.length >= recordsPerSlice || records.length < ids.length }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+  const { outcome, drift } = await writeIsolated(job, records, {
+    ...recordWrites(job, content),
+    write: async (tx, kept) => {
+      const { counts, drift } = await writeSlice(tx, job, { ...content, records: kept })
+      context.crashPoint('rows-written')
+      const more = open.length >= recordsPerSlice || records.length < ids.length
+      const outcome = { counts, more }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return { outcome, drift }
+    },
   })
   context.crashPoint('committed')
   await reportDrift(job, drift)
-  return result
+  return outcome
 }
 
 async function untried(job: SliceJob): Promise<number[]> {

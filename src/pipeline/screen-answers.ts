@@ -4,6 +4,7 @@ import { withoutWholes } from '../erasure/needles.ts'
 import { redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
 import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
+import { prunedJson } from '../values/json-depth.ts'
 import { type Answer, readAnswer } from './ask.ts'
 import type { SliceJob } from './slice.ts'
 
@@ -29,7 +30,7 @@ function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
   if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
   const { task, fetchedAt, at } = answer
   const wire = job.context.config.wire.appraisal
-  const body = scrubAnswer(answer.body, task.ask, wire, erased)
+  const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)
   if (body === answer.body) return answer
   return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
 }

@@ -7,9 +7,9 @@ import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { type Hydrated, readRecord } from './hydrate.ts'
-import type { SliceJob } from './slice.ts'
+import { type SliceJob, sourceTimeAt } from './slice.ts'
 
-type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop'>
+type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop' | 'run'>
 /** Those that are written, with what was received. */
 type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
 
@@ -60,8 +60,9 @@ function scrubbed(job: Job, entry: Hydrated, suppressed: Suppressions): Hydrated
     return { ...entry, text, issues }
   }
   if (text === entry.payload.text) return entry
-  const read = readRecord(stream, () => entry.owner, wire, entry.id, text)
+  const readAt = sourceTimeAt(job.run, entry.payload.fetchedAt)
+  const read = readRecord(stream, () => entry.owner, wire, { id: entry.id, text, readAt })
   return read.kind === 'record'
-    ? { ...read, payload: { ...entry.payload, text, hash: bodyHash(text) } }
+    ? { ...read, payload: { ...entry.payload, text, hash: bodyHash(text), isKept: false } }
     : { ...read, text }
 }

@@ -17,6 +17,16 @@ export interface SliceJob<S extends Stream = Stream> {
   readonly item: WorkItem
   /** The requests made for this piece of work, also when it fails. */
   readonly traffic: Traffic
+  /** What collided with another process was planned anew already: now it counts as a fault of the record. */
+  readonly isLastTry?: boolean
+}
+
+/** The source's clock at a moment of ours, by what the run measured when it began: so a replay finds the same. */
+export function sourceTimeAt(
+  { startedAt, sourceStart }: Pick<Run, 'startedAt' | 'sourceStart'>,
+  at: Date,
+): Date {
+  return new Date(at.getTime() + sourceStart * 1000 - startedAt.getTime())
 }
 
 /** Counts the requests of a slice, for the run's ledger. */

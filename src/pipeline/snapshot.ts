@@ -1,11 +1,19 @@
-import { inTransaction } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { Issue } from '../streams/record.ts'
 import type { SnapshotStream } from '../streams/snapshot-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
-import { keepPayloads, newestHashes } from './load.ts'
+import { keepPayloads, keptList, newestHashes } from './load.ts'
 import { putAside, releaseAllBut } from './quarantine.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 import type { Finish, SliceResult } from './windowed.ts'
+import { writeIsolated } from './write-isolated.ts'
+
+/** An item of the list by its place; with issues it is left out. */
+interface Item {
+  readonly key: string
+  readonly issues: readonly Issue[] | null
+}
 
 /** The one slice of a snapshot stream: the whole list, brought into the tables in one transaction. An unchanged list writes nothing. */
 export async function snapshotSlice(
@@ -14,7 +22,8 @@ export async function snapshotSlice(
 ): Promise<SliceResult> {
   const { context, stream, rooftop, run, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
-  const payloads = await stream.read(sourcesOf(context), rooftop, options)
+  const read = await stream.read(sourcesOf(context), rooftop, options)
+  const payloads = read.map((payload) => ({ ...payload, text: keptList(payload.text) }))
   const hashed = payloads.map((payload) => ({ ...payload, hash: bodyHash(payload.text) }))
   const stored = await newestHashes(
     context.db,
@@ -23,28 +32,41 @@ export async function snapshotSlice(
     payloads.map(({ naturalKey }) => naturalKey),
   )
   const changed = hashed.filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
+  const keys = stream.keysOf(payloads)
+  const load = async ({ db }: Tx, refused: ReadonlyMap<string, readonly Issue[]>) =>
+    await stream.load(db, rooftop, payloads, context.config.wire.appraisal, refused)
   context.crashPoint('before-commit')
-  const result = await inTransaction(context.pool, async (tx) => {
-    const loaded = await stream.load(tx.db, rooftop, payloads, context.config.wire.appraisal)
-    await keepPayloads(tx, stream.endpoint, rooftop, run.runId, changed)
-    const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
-    await putAside(
-      tx,
-      quarantine,
-      loaded.rejected.map((record) => ({ ...record, window: null })),
-    )
-    const misfits = loaded.rejected.map(({ naturalKey }) => naturalKey)
-    await releaseAllBut(tx, quarantine, misfits)
-    context.crashPoint('rows-written')
-    const counts = {
-      ...loaded.counts,
-      quarantined: loaded.rejected.length,
-      hydrated: payloads.length,
-    }
-    const outcome = { counts: addCounts(addCounts(zeroCounts, traffic), counts), more: false }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+  const items = keys.map((key): Item => ({ key, issues: null }))
+  const result = await writeIsolated(job, items, {
+    store: async (tx, some) => {
+      const asked = new Set(some.map(({ key }) => key))
+      const others = keys.filter((key) => !asked.has(key))
+      await load(tx, new Map(others.map((key) => [key, []])))
+    },
+    reject: ({ key }, issues) => ({ key, issues }),
+    write: async (tx, kept) => {
+      const refused = kept.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
+      const loaded = await load(tx, new Map(refused))
+      await keepPayloads(tx, stream.endpoint, rooftop, run.runId, changed)
+      const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
+      await putAside(
+        tx,
+        quarantine,
+        loaded.rejected.map((record) => ({ ...record, window: null })),
+      )
+      const misfits = loaded.rejected.map(({ naturalKey }) => naturalKey)
+      await releaseAllBut(tx, quarantine, misfits)
+      context.crashPoint('rows-written')
+      const counts = {
+        ...loaded.counts,
+        quarantined: loaded.rejected.length,
+        hydrated: payloads.length,
+      }
+      const outcome = { counts: addCounts(addCounts(zeroCounts, traffic), counts), more: false }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return outcome
+    },
   })
   context.crashPoint('committed')
   return result

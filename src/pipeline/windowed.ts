@@ -1,17 +1,19 @@
-import { inTransaction, type Tx } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
 import { suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { isAhead } from '../values/instant.ts'
 import { type Backlog, firstUnits, keepBacklog, takeBacklog, unitsOf } from './backlog.ts'
 import { capKnowledge, certify, learnCap } from './certificate.ts'
 import { chooseRecords, type Reading } from './choose-records.ts'
-import { Drift } from './drift.ts'
+import type { Drift } from './drift.ts'
 import { type DueScope, type DueWindow, dueWindows } from './due.ts'
 import { type Hydrated, hydrate } from './hydrate.ts'
 import type { Counts, StreamStatus } from './ledger.ts'
 import { listWindows, windowsPerSlice } from './list-windows.ts'
 import { newestHashes } from './load.ts'
 import type { CapKnowledge, ProvenPart } from './prove.ts'
-import type { SliceJob } from './slice.ts'
+import { type SliceJob, sourceTimeAt } from './slice.ts'
+import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
 import { type SliceContent, writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
@@ -50,22 +52,41 @@ export async function windowedSlice(
   context.crashPoint('before-commit')
   const hasNewCap = listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null
   const more = listed.more || hasNewCap || work.left.units.length > 0
-  const drift = new Drift(stream.documented)
-  const result = await inTransaction(context.pool, async (tx) => {
-    const { counts, certificates } = await writeSlice(tx, job, { ...work.content, drift })
-    await learnCap(tx, scope, before, listed.knowledge)
-    await certify(tx, scope, certificates, context.config.sync.settleDays)
-    context.crashPoint('rows-written')
-    const outcome = { counts, more }
-    await finish(tx, outcome)
-    context.crashPoint('ledger-written')
-    return outcome
+  const { outcome, drift } = await writeIsolated(job, work.records, {
+    ...recordWrites(job, work.content),
+    write: async (tx, kept) => {
+      const { counts, certificates, drift } = await writeSlice(tx, job, {
+        ...work.content,
+        records: kept,
+      })
+      await learnCap(tx, scope, before, listed.knowledge)
+      await certify(tx, scope, certificates, context.config.sync.settleDays)
+      context.crashPoint('rows-written')
+      const outcome = { counts, more }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return { outcome, drift }
+    },
   })
   // A new cap makes the lists doubtful from which the backlog came.
   if (!hasNewCap) keepBacklog(job, work.left)
   context.crashPoint('committed')
   await reportDrift(job, drift)
-  return result
+  return outcome
+}
+
+/** How the records of a slice are stored, and put aside when they cannot be. */
+export function recordWrites(
+  job: SliceJob<WindowedStream>,
+  content: Omit<SliceContent, 'records'>,
+): Omit<IsolatedWrite<Hydrated, unknown>, 'write'> {
+  return {
+    store: async (tx, records) => await writeSlice(tx, job, { ...content, records }),
+    reject: (entry, issues) => {
+      const text = entry.kind === 'record' ? entry.payload.text : ''
+      return { kind: 'rejected', id: entry.id, issues, text }
+    },
+  }
 }
 
 async function listUnits(
@@ -89,7 +110,7 @@ async function readUnits(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
   { units, earlier, readBefore }: Listed,
-): Promise<{ content: Omit<SliceContent, 'drift'>; left: Backlog }> {
+): Promise<{ content: Omit<SliceContent, 'records'>; records: readonly Hydrated[]; left: Backlog }> {
   const { records: enough, recordsPerPart } = job.context.sliceLimits
   const taken = firstUnits(units, enough)
   const parts = taken.flat()
@@ -102,10 +123,11 @@ async function readUnits(
   const isUnread = ({ items }: ProvenPart) => items.some(({ evalId }) => unread.has(evalId))
   const begun = unread.size > 0 ? taken.filter((unit) => unit.some(isUnread)) : []
   const complete = parts.filter((part) => !begun.some((unit) => unit.includes(part)))
-  const content = { ...reading, parts: complete, begun: begun.flat(), readBefore, records }
+  const content = { ...reading, parts: complete, begun: begun.flat(), readBefore }
   const left = [...begun, ...units.slice(taken.length)]
   return {
     content,
+    records,
     left: { units: left, earlier, readBefore: begun.length > 0 ? read : new Map() },
   }
 }
@@ -114,15 +136,20 @@ async function readUnits(
  *  changed. */
 export async function readRecords(
   job: SliceJob<WindowedStream>,
-  { ids, known, aside }: Pick<Reading, 'ids' | 'known' | 'aside'>,
+  { ids, known, aside, changed }: Pick<Reading, 'ids' | 'known' | 'aside' | 'changed'>,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
-  // A record that was gone is merged again even when its body is the same: its mark must go.
-  const comparable = ids.filter((id) => known.has(id) && !known.get(id)!.gone)
-  const hashes = await newestHashes(context.db, stream.endpoint, rooftop, comparable.map(String))
+  const stored = ids.filter((id) => known.has(id))
+  const hashes = await newestHashes(context.db, stream.endpoint, rooftop, stored.map(String))
   const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
   const suppressed = await suppressedAmong(context.db, rooftop.groupId, ids)
-  return await hydrate(job, ids, { storedHash, aside, suppressed })
+  // Their mark must go, or their time, also when their body is the same.
+  const now = sourceTimeAt(job.run, new Date())
+  const merged = stored.filter((id) => {
+    const { gone, updatedAt } = known.get(id)!
+    return gone || changed.has(id) || isAhead(updatedAt, now)
+  })
+  return await hydrate(job, ids, { storedHash, merged: new Set(merged), aside, suppressed })
 }
 
 /** A report beside the data: the slice stands, whether or not it can be written. */

@@ -8,14 +8,14 @@ import type { Certificate } from './certificate.ts'
 import type { Reading } from './choose-records.ts'
 import { type CertifiedIds, expectUnlisted, type RecordOutcome } from './certified-ids.ts'
 import { recordWarnings } from './data-quality.ts'
-import type { Drift } from './drift.ts'
+import { Drift } from './drift.ts'
 import type { Hydrated } from './hydrate.ts'
 import { addCounts, type Counts, zeroCounts } from './ledger.ts'
 import { keepPayloads, type LoadOutcome, loadRecords } from './load.ts'
 import type { ProvenPart } from './prove.ts'
 import { itemKey, putAside, type QuarantineScope, release, releaseItems } from './quarantine.ts'
 import { screen } from './screen.ts'
-import type { SliceJob } from './slice.ts'
+import { type SliceJob, sourceTimeAt } from './slice.ts'
 import { clearVanished, markVanished } from './vanished.ts'
 
 /** Everything that a slice read, ready to be written. */
@@ -27,7 +27,6 @@ export interface SliceContent extends Reading {
   /** Results of records of these parts that earlier slices have written. */
   readonly readBefore?: ReadonlyMap<number, Hydrated['kind']>
   readonly records: readonly Hydrated[]
-  readonly drift: Drift
 }
 
 /** What a slice did. */
@@ -36,6 +35,8 @@ export interface Written {
   readonly certificates: Certificate[]
   /** Of each record that was read whole and differed from what is kept. */
   readonly outcomes: readonly LoadOutcome[]
+  /** Of the records that were loaded. */
+  readonly drift: Drift
 }
 
 /** Rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
@@ -74,7 +75,6 @@ async function writeScreened(
   const loading = { known: content.known, windowOf, suppressed }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
     outcomes.push(...(await loadOwned(tx, job, owner, owned, loading)))
-  for (const { drift } of fresh) content.drift.add(drift)
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
   await putAside(
     tx,
@@ -97,7 +97,9 @@ async function writeScreened(
   await expectOthers(tx, job, content, fresh)
   await putItemsAside(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
-  return { counts, certificates: certificatesOf(job, content, fresh, outcomes), outcomes }
+  const drift = new Drift(stream.documented)
+  for (const { drift: record } of fresh) drift.add(record)
+  return { counts, certificates: certificatesOf(job, content, fresh, outcomes), outcomes, drift }
 }
 
 /** List items that name no record; those that a window showed earlier and shows no more are closed. */
@@ -148,6 +150,7 @@ async function loadOwned(
     origin: {
       fetchedAt: payload.fetchedAt,
       runId: run.runId,
+      readAt: sourceTimeAt(run, payload.fetchedAt),
       listedIn: windowOf(id),
       erasedAt: erasedAt(suppressed, id),
     },
@@ -155,7 +158,7 @@ async function loadOwned(
   const outcomes = await loadRecords(tx, stream, owner, incoming, context.config.wire.appraisal)
   const stale = new Set(outcomes.filter(({ outcome }) => outcome === 'stale').map(({ id }) => id))
   const payloads = owned
-    .filter(({ id }) => !stale.has(id))
+    .filter(({ id, payload }) => !stale.has(id) && !payload.isKept)
     .map(({ id, payload }) => ({ naturalKey: String(id), ...payload }))
   await keepPayloads(tx, stream.endpoint, owner, run.runId, payloads)
   const warnings = owned.flatMap(({ id, record }) =>

@@ -63,6 +63,8 @@ export interface EnrichmentStream<R = unknown> {
   readonly name: string
   /** What is asked of an evaluation, each with a state of its own: keys of the answers in `raw.payload`. */
   readonly asks: readonly string[]
+  /** An ask whose answer another one's brings as well. */
+  readonly tells?: Readonly<Record<string, string>>
   /** How an answer that is not complete yet is asked for again. */
   readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
   /** 403: `abort` is about the key or the evaluation; `skip`: the key's region has no such thing, which is no error. */

@@ -31,12 +31,15 @@ export interface SnapshotStream {
   readonly name: string
   readonly endpoint: string
   read(sources: Sources, rooftop: RooftopRow, options: CallOptions): Promise<SnapshotPayload[]>
-  /** Brings the tables to what the payloads say; writes what differs and nothing else. */
+  /** Every item of the payloads by its place, as it is named in quarantine. */
+  keysOf(payloads: readonly SnapshotPayload[]): string[]
+  /** Brings the tables to what the payloads say; writes what differs and nothing else. Refused items are rejected for their issues. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     payloads: readonly SnapshotPayload[],
     wire: AppraisalWire,
+    refused?: ReadonlyMap<string, readonly Issue[]>,
   ): Promise<{ counts: LoadCounts; rejected: readonly Rejected[] }>
 }
 

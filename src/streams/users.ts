@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import { z } from 'zod'
 import type { Tables } from '../db/tables.ts'
-import { user as userShape } from '../contract/appraisal/shapes.ts'
+import { type User, user as userShape } from '../contract/appraisal/shapes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { storable } from '../values/text.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { isGeneratedAccount } from './generated-account.ts'
+import type { Issue } from './record.ts'
 import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './snapshot-stream.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
@@ -32,9 +33,14 @@ export const users = defineSnapshotStream({
     return payloads
   },
 
-  async load(db, rooftop, payloads, wire) {
+  keysOf: (payloads) =>
+    payloads.flatMap(({ naturalKey, text }) =>
+      itemsOf(text).map((_, index) => keyOf(naturalKey, index)),
+    ),
+
+  async load(db, rooftop, payloads, wire, refused = new Map()) {
     const rejected: Rejected[] = []
-    const listed = readLists(payloads, rejected)
+    const listed = readLists(payloads, refused, rejected)
     // Serialised with the salespeople that evaluations bring in.
     await sql`select pg_advisory_xact_lock(${lockClass.people}::int, ${rooftop.groupId}::int)`.execute(
       db,
@@ -66,35 +72,47 @@ export const users = defineSnapshotStream({
   },
 })
 
+function itemsOf(text: string): unknown[] {
+  return z.array(z.unknown()).parse(JSON.parse(text))
+}
+
+function keyOf(list: string, index: number): string {
+  return `${list}[${index}]`
+}
+
 /** Users by lower-case e-mail; the first list holds the active ones. A user that does not fit is left out and reported. */
 function readLists(
   payloads: readonly SnapshotPayload[],
+  refused: ReadonlyMap<string, readonly Issue[]>,
   rejected: Rejected[],
 ): Map<string, ListedUser> {
   const listed = new Map<string, ListedUser>()
-  for (const { naturalKey, text } of payloads) {
-    const items = z.array(z.unknown()).parse(JSON.parse(text))
-    items.forEach((item, index) => {
+  for (const { naturalKey: list, text } of payloads) {
+    for (const [index, item] of itemsOf(text).entries()) {
+      const naturalKey = keyOf(list, index)
       const parsed = userShape.safeParse(item)
-      if (!parsed.success || parsed.data.Email.length > 320) {
-        const issues = parsed.error?.issues.map((issue) => ({
-          path: `[${index}].${issue.path.join('.')}`,
-          message: issue.message,
-        })) ?? [{ path: `[${index}].Email`, message: 'has more than 320 characters' }]
-        rejected.push({
-          naturalKey: `${naturalKey}[${index}]`,
-          issues,
-          payload: JSON.stringify(item),
-        })
-        return
+      const issues = refused.get(naturalKey) ?? issuesOf(parsed, index)
+      if (issues !== null || !parsed.success) {
+        rejected.push({ naturalKey, issues: issues ?? [], payload: JSON.stringify(item) })
+        continue
       }
       const email = storable(parsed.data.Email.trim())
       const key = email.toLowerCase()
       const name = parsed.data.Name ? storable(parsed.data.Name).slice(0, 200) : null
-      if (!listed.has(key)) listed.set(key, { email, name, isActive: naturalKey === 'active' })
-    })
+      if (!listed.has(key)) listed.set(key, { email, name, isActive: list === 'active' })
+    }
   }
   return listed
+}
+
+function issuesOf(parsed: z.ZodSafeParseResult<User>, index: number): readonly Issue[] | null {
+  if (!parsed.success)
+    return parsed.error.issues.map(({ path, message }) => ({
+      path: `[${index}].${path.join('.')}`,
+      message,
+    }))
+  if (parsed.data.Email.length <= 320) return null
+  return [{ path: `[${index}].Email`, message: 'has more than 320 characters' }]
 }
 
 interface StoredUser {

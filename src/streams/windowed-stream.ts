@@ -11,6 +11,8 @@ import type { RecordWarning, Row, RowSet } from './record.ts'
 /** Where and when a payload was read. */
 export interface Origin {
   readonly fetchedAt: Date
+  /** The source's clock then; left out: its times are not held against it. */
+  readonly readAt?: Date
   readonly runId: number
   /** The window whose list named the record; null: it came by itself. */
   readonly listedIn: Window | null
@@ -92,8 +94,8 @@ export interface WindowedStream<R = unknown> {
     id: number,
     options: CallOptions,
   ): Promise<FetchedEvaluation>
-  /** Pure. RecordIssues when it does not fit. `body` is the parsed payload. */
-  normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire): R
+  /** Pure. RecordIssues when it does not fit. `body` is the parsed payload, `readAt` the source's clock when it was read. */
+  normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire, readAt: Date): R
   /** The numeric dealership that the payload names, where it names one. */
   dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
   /** Whom the payload names as its customer. */

@@ -84,3 +84,22 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   }
   return format
 }
+
+/** The years that the times of a record may lie in: others are mistakes, and year 0 Postgres refuses. */
+const [firstYear, lastYear] = [1970, 2200]
+/** What is wrong with any other time. */
+export const yearsMessage = `is not in the years ${firstYear} to ${lastYear}`
+
+/** Whether a record may have the time. */
+export function isRecordTime(at: Date): boolean {
+  const year = at.getUTCFullYear()
+  return year >= firstYear && year <= lastYear
+}
+
+/** What the clocks of a service may differ by among themselves. */
+const clockMarginMs = 3_600_000
+
+/** Whether a time that a record tells lies beyond the source's clock when it was read. */
+export function isAhead(at: Date, sourceNow: Date): boolean {
+  return at.getTime() > sourceNow.getTime() + clockMarginMs
+}

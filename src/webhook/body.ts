@@ -1,5 +1,4 @@
-/** No answer of the service is nested so deeply; Postgres and we could not walk it. */
-const deepest = 100
+import { deepestJson, isTooDeep } from '../values/json-depth.ts'
 
 /** The JSON value of a body, or why there is none. Never a part of the body: it may name a customer. */
 export function parseBody(
@@ -11,17 +10,7 @@ export function parseBody(
   } catch {
     return { problem: 'the body is no JSON in UTF-8' }
   }
-  return isTooDeep(body) ? { problem: `the body is nested more than ${deepest} deep` } : { body }
-}
-
-/** Without recursion: a body may be as deep as it is long. */
-function isTooDeep(value: unknown): boolean {
-  let level = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) return true
-    level = level.flatMap((one) =>
-      one !== null && typeof one === 'object' ? Object.values(one) : [],
-    )
-  }
-  return false
+  return isTooDeep(body)
+    ? { problem: `the body is nested more than ${deepestJson} deep` }
+    : { body }
 }

@@ -1,3 +1,4 @@
+import { prunedJson } from '../../values/json-depth.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type AnswerContext, bodyError } from '../http-fault.ts'
@@ -50,7 +51,8 @@ export function readList(
   const malformed: MalformedItem[] = []
   found.forEach((item: unknown) => {
     const evalId = toEvalId(valueAt(item, wire.id))
-    if (evalId === null) malformed.push({ issue: noId, text: JSON.stringify(item) ?? 'null' })
+    if (evalId === null)
+      malformed.push({ issue: noId, text: JSON.stringify(prunedJson(item)) ?? 'null' })
     else if (!items.has(evalId)) items.set(evalId, { evalId, updatedAt: updateOf(item, wire) })
   })
   if (malformed.length > 0 && malformed.length * 2 >= found.length)

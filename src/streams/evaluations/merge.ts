@@ -1,3 +1,4 @@
+import { isAhead } from '../../values/instant.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin } from '../../values/window.ts'
@@ -8,7 +9,8 @@ import type { EvaluationRecord } from './normalise.ts'
 
 /**
  * What the stored rows of an evaluation and a record make together. Pure.
- * An older record (UpdatedAt) never replaces a newer one; with equal times the one read later wins.
+ * An older record (UpdatedAt) never replaces a newer one; with equal times the one read later wins, as where one of the times
+ * is ahead of the source's clock: such a time says nothing.
  */
 export function mergeEvaluation(
   stored: RowSet | null,
@@ -21,16 +23,26 @@ export function mergeEvaluation(
   if (!stored || !before)
     return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }
   const storedAt = before['source_updated_at'] as Date
-  if (record.updatedAt < storedAt) {
+  const isFrozen = isFuture(storedAt, origin)
+  const isOlder = record.isUpdateAhead
+    ? origin.fetchedAt < (before['last_changed_at'] as Date)
+    : record.updatedAt < storedAt
+  if (isOlder && !isFrozen) {
     if (before['gone_at'] === null) return { outcome: 'stale' }
     // Back at the source with an older state: the mark goes, the newer content stays.
-    return { outcome: 'updated', rows: touched(before, storedAt) }
+    return { outcome: 'updated', rows: touched(stored, before, storedAt, origin) }
   }
+  const updatedAt = isFrozen || record.updatedAt > storedAt ? record.updatedAt : storedAt
   const same = record.hash.equals(before['content_hash'] as Buffer)
-  if (same && record.updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
+  if (same && updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
     return { outcome: 'unchanged' }
-  if (same) return { outcome: 'updated', rows: touched(before, record.updatedAt) }
-  return { outcome: 'updated', rows: changed(stored, before, record, links, rooftop, origin) }
+  if (same) return { outcome: 'updated', rows: touched(stored, before, updatedAt, origin) }
+  const next = { ...record, updatedAt }
+  return { outcome: 'updated', rows: changed(stored, before, next, links, rooftop, origin) }
+}
+
+function isFuture(at: Date, { readAt }: Origin): boolean {
+  return readAt !== undefined && isAhead(at, readAt)
 }
 
 function key(rooftop: RooftopRow, record: EvaluationRecord): Row {
@@ -71,12 +83,31 @@ function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
 }
 
 /** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */
-function touched(before: Row, updatedAt: Date): RowSet {
-  return { 'core.evaluation': [touchedRow(before, updatedAt)] }
+function touched(stored: RowSet, before: Row, updatedAt: Date, origin: Origin): RowSet {
+  const kept = stored['core.evaluation_version'] ?? []
+  const versions = thawed(kept, origin)
+  return {
+    'core.evaluation': [{ ...before, source_updated_at: updatedAt, gone_at: null }],
+    ...(versions === kept ? {} : { 'core.evaluation_version': versions }),
+  }
 }
 
-function touchedRow(before: Row, updatedAt: Date): Row {
-  return { ...before, source_updated_at: updatedAt, gone_at: null }
+/** Versions that were stored with an UpdatedAt ahead of the source's clock begin when they were read instead. */
+function thawed(versions: readonly Row[], origin: Origin): readonly Row[] {
+  const beganAt = (version: Row) => version['valid_from'] as Date
+  if (!versions.some((version) => isFuture(beganAt(version), origin))) return versions
+  const offset = origin.readAt!.getTime() - origin.fetchedAt.getTime()
+  const sorted = versions
+    .toSorted((a, b) => (a['version_no'] as number) - (b['version_no'] as number))
+    .map((version) => {
+      if (!isFuture(beganAt(version), origin)) return version
+      const readAt = (version['observed_at'] as Date).getTime() + offset
+      return { ...version, valid_from: new Date(Math.min(readAt, origin.readAt!.getTime())) }
+    })
+  return sorted.map((version, index) => ({
+    ...version,
+    valid_to: sorted[index + 1]?.['valid_from'] ?? null,
+  }))
 }
 
 function changed(
@@ -91,13 +122,13 @@ function changed(
   const { first_loaded_at, entry_at } = before
   const stamps = { first_loaded_at, entry_at, version_no: versionNo }
   const row = evaluationRow(record, links, rooftop, origin, stamps)
-  const versions = stored['core.evaluation_version'] ?? []
+  const versions = thawed(stored['core.evaluation_version'] ?? [], origin)
   const last = versions.find((version) => version['valid_to'] === null)
+  // Where UpdatedAt says nothing, the edit is as old as its reading.
+  const editedAt = record.isUpdateAhead ? (origin.readAt ?? record.updatedAt) : record.updatedAt
   // An edit that did not move UpdatedAt must not end a version before it began.
   const from =
-    last && (last['valid_from'] as Date) > record.updatedAt
-      ? (last['valid_from'] as Date)
-      : record.updatedAt
+    last && (last['valid_from'] as Date) > editedAt ? (last['valid_from'] as Date) : editedAt
   const recon = nextRecon(stored['core.reconditioning_item'] ?? [], record, rooftop, versionNo)
   const next: RowSet = {
     'core.evaluation': [row],
@@ -108,9 +139,7 @@ function changed(
   const fields = changedFields(stored, next)
   // The hash covers what the config adds, e.g. the days in the rooftop's time zone: those are stored already.
   if (fields.length === 0)
-    return {
-      'core.evaluation': [{ ...touchedRow(before, record.updatedAt), content_hash: record.hash }],
-    }
+    return touched(stored, { ...before, content_hash: record.hash }, record.updatedAt, origin)
   const version = versionRow(record, links, rooftop, origin, versionNo, fields, from)
   const ended = versions.map((old) => (old === last ? { ...old, valid_to: from } : old))
   return { ...next, 'core.evaluation_version': [...ended, version] }

@@ -1,6 +1,13 @@
 import { evaluation as evaluationShape, type Evaluation } from '../../contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
-import { localDay, parseInstant, parseUtc } from '../../values/instant.ts'
+import {
+  isAhead,
+  isRecordTime,
+  localDay,
+  parseInstant,
+  parseUtc,
+  yearsMessage,
+} from '../../values/instant.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable, storableJson } from '../../values/text.ts'
@@ -11,7 +18,10 @@ import { Reader } from './reader.ts'
 /** One evaluation as we keep it. `content` is what its hash covers; links and UpdatedAt are not. */
 export interface EvaluationRecord {
   readonly evalId: number
+  /** UpdatedAt; where that is ahead of the source's clock, a time that no later edit can be older than. */
   readonly updatedAt: Date
+  /** UpdatedAt was ahead of the source's clock: the record does not count as newer for it. */
+  readonly isUpdateAhead: boolean
   readonly entryAt: Date
   readonly user: { readonly email: string; readonly name: string | null } | null
   readonly content: EvaluationContent
@@ -37,12 +47,14 @@ export function evaluationOf(body: unknown, evalId: number): unknown {
   return body.find((item) => valueAt(item, 'EvalID') === evalId) ?? body[0]
 }
 
-/** Pure. RecordIssues lists everything that does not fit. Source: [A §2 Evaluation]. */
+/** Pure. RecordIssues lists everything that does not fit. `readAt` is the source's clock at the reading; left out, no
+ *  UpdatedAt is ahead of it. Source: [A §2 Evaluation]. */
 export function normaliseEvaluation(
   body: unknown,
   evalId: number,
   rooftop: RooftopRow,
   wire: AppraisalWire,
+  readAt: Date | null = null,
 ): EvaluationRecord {
   const raw = evaluationOf(body, evalId)
   const parsed = evaluationShape.safeParse(raw)
@@ -51,7 +63,7 @@ export function normaliseEvaluation(
   const reader = new Reader(item)
   if (item.EvalID !== evalId)
     reader.fail('EvalID', `is ${item.EvalID}, but ${evalId} was asked for`)
-  const times = readTimes(item, reader)
+  const times = readTimes(item, reader, readAt)
   const userEmail = reader.text('UserEmail', 320)?.trim() || null
   const content: EvaluationContent = {
     evaluation: readEvaluation(item, times, reader, rooftop, wire),
@@ -66,6 +78,7 @@ export function normaliseEvaluation(
   return {
     evalId,
     updatedAt: times.updatedAt,
+    isUpdateAhead: times.isUpdateAhead,
     entryAt: times.entryAt,
     user: userEmail === null ? null : { email: userEmail, name: reader.text('UserName', 200) },
     content,
@@ -103,6 +116,10 @@ function contradictions(item: Evaluation, times: Times): { check: string; detail
         check: 'photos-without-hero',
         detail: `${item.Photos!.length} photos, none of them the hero`,
       },
+    times.isUpdateAhead && {
+      check: 'updated-at-ahead',
+      detail: `UpdatedAt ${item.UpdatedAt} is ahead of the source's clock: it does not count as newer`,
+    },
   ]
   return found.filter((warning) => warning !== false)
 }
@@ -113,23 +130,50 @@ interface Times {
   readonly entryAt: Date
   readonly completedAt: Date | null
   readonly updatedAt: Date
+  readonly isUpdateAhead: boolean
 }
 
 /** CreatedAt, CompletedAt and UpdatedAt are preferred; EntryDate, which the list filters on, is UTC without a designator [A §2]. */
-function readTimes(item: Evaluation, reader: Reader): Times {
-  const created = item.CreatedAt ? parseInstant(item.CreatedAt) : null
-  const entry = item.EntryDate ? parseUtc(item.EntryDate) : null
+function readTimes(item: Evaluation, reader: Reader, readAt: Date | null): Times {
+  const created = recordTime(item, 'CreatedAt', reader, parseInstant)
+  const entry = recordTime(item, 'EntryDate', reader, parseUtc)
   if (item.EntryDate && !entry) reader.fail('EntryDate', 'is not YYYY-MM-DD hh:mm:ss')
   if (!created && !entry) reader.fail('CreatedAt', 'is missing, and so is EntryDate')
   const createdAt = created ?? entry ?? new Date(0)
-  const completedAt = item.CompletedAt ? parseInstant(item.CompletedAt) : null
+  const completedAt = recordTime(item, 'CompletedAt', reader, parseInstant)
+  const isFuture = (at: Date) => readAt !== null && isAhead(at, readAt)
+  const told = item.UpdatedAt ? parseInstant(item.UpdatedAt) : null
+  const isUpdateAhead = told !== null && isFuture(told)
+  const updated = isUpdateAhead ? null : recordTime(item, 'UpdatedAt', reader, parseInstant)
+  const settledAt = completedAt ?? createdAt
   return {
     createdAt,
     createdAtSource: created ? 'CreatedAt' : 'EntryDate',
     entryAt: entry ?? createdAt,
     completedAt,
-    updatedAt: (item.UpdatedAt ? parseInstant(item.UpdatedAt) : null) ?? completedAt ?? createdAt,
+    updatedAt: isUpdateAhead
+      ? beforeAnyEdit(isFuture(settledAt) ? null : settledAt, readAt!)
+      : (updated ?? settledAt),
+    isUpdateAhead,
   }
+}
+
+/** A time that no true UpdatedAt is older than, or equal to: the next one that the list tells is news. Where even the other times
+ *  are ahead, they may be in a zone that is taken for UTC: none is a day ahead. */
+function beforeAnyEdit(settledAt: Date | null, readAt: Date): Date {
+  return new Date((settledAt?.getTime() ?? readAt.getTime() - 86_400_000) - 1000)
+}
+
+function recordTime(
+  item: Evaluation,
+  field: 'CreatedAt' | 'CompletedAt' | 'UpdatedAt' | 'EntryDate',
+  reader: Reader,
+  parse: (text: string) => Date | null,
+): Date | null {
+  const text = item[field]
+  const at = text ? parse(text) : null
+  if (at !== null && !isRecordTime(at)) reader.fail(field, yearsMessage)
+  return at
 }
 
 function readEvaluation(
@@ -154,7 +198,8 @@ function readEvaluation(
     completed_at: times.completedAt,
     created_date_local: localDay(times.createdAt, rooftop.timeZone),
     completed_date_local: times.completedAt && localDay(times.completedAt, rooftop.timeZone),
-    odometer: reader.integer(names.odometer, 0, 2_000_000_000),
+    // In kilometres too it has to be an integer of Postgres.
+    odometer: reader.integer(names.odometer, 0, 1_000_000_000),
     odometer_unit: rooftop.odometerUnit,
     condition_score: reader.integer(names.condition, 0, 10),
     final_price: reader.money('FinalPrice'),
@@ -198,7 +243,7 @@ function readPhotos(item: Evaluation, reader: Reader): Row[] {
     byId.set(photo.id, {
       photo_id: photo.id,
       display_position: index + 1,
-      supplied_order: photo.order ?? null,
+      supplied_order: reader.orderOf(photo.order, `${at}.order`),
       is_hero: photo.hero,
       hero_source: photo.hero ? reader.textOf(photo.heroSource, `${at}.heroSource`, 20) : null,
       angle: reader.textOf(photo.angle, `${at}.angle`, 120),

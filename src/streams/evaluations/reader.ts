@@ -49,6 +49,13 @@ export class Reader {
     return this.#misfit(path, `is not a number from ${least} to ${greatest}`)
   }
 
+  /** A place in an order, as an `integer` of Postgres holds it. */
+  orderOf(value: number | null | undefined, path: JsonPath): number | null {
+    if (value === undefined || value === null) return null
+    if (Math.abs(value) <= 2_147_483_647) return value
+    return this.#misfit(path, 'is no place in an order: its column holds an integer')
+  }
+
   fail(path: JsonPath, message: string): null {
     return this.#misfit(path, message)
   }

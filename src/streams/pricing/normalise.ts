@@ -1,5 +1,6 @@
 import { pricingPayload } from '../../contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
+import { isRecordTime, yearsMessage } from '../../values/instant.ts'
 import { moneyText } from '../../values/money.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
@@ -55,6 +56,8 @@ export function normalisePrice(body: unknown, evalId: number, rooftop: RooftopRo
   const issues: Issue[] = []
   if (data.evalId !== evalId)
     issues.push({ path: 'evalId', message: `is another evaluation than ${evalId}` })
+  if (!isRecordTime(new Date(data.prediction_date)))
+    issues.push({ path: 'prediction_date', message: yearsMessage })
   const prices = Object.fromEntries(
     priceNames.map((name) => [name, priceText(data.prices[name], `prices.${name}`, issues)]),
   ) as unknown as Prices

@@ -1,5 +1,6 @@
 import { MissingAnswer } from '../../contract/operation.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
+import { storable } from '../../values/text.ts'
 import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
 import { countOnHand, dueUnits, unitsNotAsked } from './due.ts'
 import { decodeVin, keepDecoded, vinsToDecode } from './look-ups.ts'
@@ -28,7 +29,8 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
       fields: { vehicles: units.map(vehicleOf), ...marketField(rooftop, settings) },
     })
     const { batchId } = answer()
-    if (batchId === null) throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
+    if (batchId === null || !isStorableId(batchId))
+      throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
     return batchId
   },
 
@@ -51,6 +53,11 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
 
   load: observeStockPrices,
 })
+
+/** As its column holds it; any other id could never be asked for again. */
+function isStorableId(batchId: string): boolean {
+  return batchId.length <= 200 && storable(batchId) === batchId
+}
 
 /** The code says which vehicle it is; the VIN, of which specification. A mileage that is not known is left out [V §8]. */
 function vehicleOf({ stockNo, vin, adcode, odometerKm }: BatchUnit) {

@@ -1,7 +1,7 @@
 import { listPastCarHistory, listPastPpsr } from '../../contract/appraisal/checks.ts'
 import { pastChecks } from '../../contract/appraisal/shapes.ts'
 import { contentHash } from '../../values/content-hash.ts'
-import { parseUtc } from '../../values/instant.ts'
+import { isRecordTime, parseUtc } from '../../values/instant.ts'
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import { storable } from '../../values/text.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
@@ -72,12 +72,18 @@ function readItem(
   const time = valueAt(item, names.createdAt)
   const url = valueAt(item, names.pdfUrl)
   return {
-    searchedAt: typeof time === 'string' ? parseUtc(time) : null,
+    searchedAt: timeOf(time),
     watchStatus: textAt(item, 'WatchStatus', 40),
     pdfUrl: typeof url === 'string' && /^https?:\/\//i.test(url) ? storable(url) : null,
     searchNumber: textAt(item, 'SearchNumber'),
     certificateNumber: textAt(item, 'CertificateNumber'),
   }
+}
+
+/** null: it is no time, or none that a check may have. */
+function timeOf(value: unknown): Date | null {
+  const at = typeof value === 'string' ? parseUtc(value) : null
+  return at !== null && isRecordTime(at) ? at : null
 }
 
 /** The document shows no id: the time, or the link without its signature, tells a check from the others of its vehicle. */

@@ -131,6 +131,7 @@ function batchesOf(rooftop: RooftopRow, count: number): Batch[] {
         id,
         rooftop,
         defaultWire.appraisal,
+        fetchedAt,
       )
       return { id, record, origin }
     })

@@ -1,0 +1,19 @@
+/** No answer of the services is nested so deeply: recursion, `JSON.stringify` and Postgres would all give up some way below. */
+export const deepestJson = 100
+
+/** Whether a JSON value is nested more than `deepestJson` deep. Its own recursion ends there. */
+export function isTooDeep(value: unknown, left = deepestJson): boolean {
+  if (value === null || typeof value !== 'object') return false
+  if (left === 0) return true
+  return Object.values(value).some((item) => isTooDeep(item, left - 1))
+}
+
+/** The value with a remark in place of what is nested too deeply; the very value when nothing is. */
+export function prunedJson(value: unknown, left = deepestJson): unknown {
+  if (left === deepestJson && !isTooDeep(value)) return value
+  if (value === null || typeof value !== 'object') return value
+  if (left === 0) return '[nested too deeply]'
+  if (Array.isArray(value)) return value.map((item) => prunedJson(item, left - 1))
+  const entries = Object.entries(value).map(([key, item]) => [key, prunedJson(item, left - 1)])
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,264 @@
+import { expect, test } from 'vitest'
+import type { Fault } from '#src/sandbox/faults.ts'
+import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { Drift } from '#src/pipeline/drift.ts'
+import { allStreams } from '#src/streams/all.ts'
+import { type House, openHouse, runNight } from '../support/nights.ts'
+import { morning, pricedHouse, pricingPath, rowsOf } from '../support/priced.ts'
+import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
+
+const ids = [1000, 1001, 1002, 1003, 1004]
+const hostile = 1003
+const createdAt = (id: number) => new Date(morning.getTime() - (id - 998) * 3_600_000)
+
+/** One rooftop with five evaluations, of which one is hostile. */
+async function openNorth(): Promise<House> {
+  const world = worldOf({
+    rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
+    evaluations: ids.map((evalId) =>
+      anEvaluation({ evalId, rooftopUid: 'north', createdAt: createdAt(evalId) }),
+    ),
+  })
+  return await openHouse({ sandbox: { world, now: morning } })
+}
+
+/** The answer for the hostile evaluation, as text: no object of it could be written out. */
+function bodyWith(fields: string): string {
+  const at = createdAt(hostile).toISOString()
+  return `[{"EvalID":${hostile},"CreatedAt":"${at}","CompletedAt":"${at}","UpdatedAt":"${at}",
+    "EntryDate":"${at.slice(0, 19).replace('T', ' ')}",${fields}}]`
+}
+
+const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth)
+const status = (code: number, more: object = {}): Fault => ({
+  kind: 'status',
+  status: code,
+  ...more,
+})
+const answer = (fields: string) => status(200, { body: bodyWith(fields) })
+
+async function faults({ sandbox, database }: House, aside: readonly number[] = []) {
+  const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
+  const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
+  return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
+}
+
+const aside = (house: House) =>
+  rowsOf<{ key: string; path: string; message: string; kept: number; attempts: number }>(
+    house,
+    `select natural_key as key, issues -> 0 ->> 'path' as path, issues -> 0 ->> 'message' as message,
+       length(payload) as kept, attempts from ops.quarantine where resolved_at is null order by 1`,
+  )
+
+test.each([
+  ['nested 5,000 deep in a field', answer(`"odd":${nested(5000)}`), 'more than 100 deep'],
+  ['nested 200,000 deep in a field', answer(`"odd":${nested(200_000)}`), 'more than 100 deep'],
+  [
+    'nested deeply in a custom field',
+    answer(`"customFields":{"a":${nested(9000, '{"b":', '}').replace('}', '1}')}}`),
+    'more than 100 deep',
+  ],
+  ['updated in year 0', answer('"UpdatedAt":"0000-01-01T00:00:00Z"'), 'the years 1970 to 2200'],
+  ['created in year 0', answer('"CreatedAt":"0000-01-01T00:00:00Z"'), 'the years 1970 to 2200'],
+  ['completed in 2201', answer('"CompletedAt":"2201-01-01T00:00:00Z"'), 'the years 1970 to 2200'],
+  ['entered in 9999', answer('"EntryDate":"9999-01-01 00:00:00"'), 'the years 1970 to 2200'],
+  ['larger than any', answer(`"odd":"${'x'.repeat(17_000_000)}"`), 'more than the 16777216'],
+  [
+    'ordering its photos beyond any integer',
+    answer('"Photos":[{"id":1,"order":9007199254740991}]'),
+    'its column holds an integer',
+  ],
+  ['redirected', status(302, { headers: { location: 'http://127.0.0.1:1/' } }), 'answered 302'],
+  ['not there', status(404), 'answered 404'],
+  ['refused as too large', status(413), 'answered 413'],
+])(
+  'a record that is %s is put aside alone, night after night, and lands when it heals',
+  async (_, fault, message) => {
+    await using house = await openNorth()
+    const handle = house.sandbox.faults.add({ match: { path: '/geteval', evalId: hostile }, fault })
+
+    const reports = [await house.night(), await house.nightAfter(1)]
+
+    expect(reports.map((report) => report.status)).toEqual(['partial', 'partial'])
+    expect(await faults(house, [hostile])).toEqual([])
+    expect(await aside(house)).toMatchObject([
+      { key: String(hostile), message: expect.stringContaining(message), attempts: 2 },
+    ])
+    handle.remove()
+    expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
+    expect(await faults(house)).toEqual([])
+  },
+)
+
+test('a list that redirects is a fault of the source: its rooftop fails', async () => {
+  await using house = await openNorth()
+  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: status(302) })
+
+  const report = await house.night()
+
+  expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
+  expect(await aside(house)).toEqual([])
+})
+
+test('a source that redirects every record fails the rooftop, and puts no record aside', async () => {
+  await using house = await openNorth()
+  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: status(302) })
+
+  const report = await house.night()
+
+  expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
+  expect(await aside(house)).toEqual([])
+})
+
+test('a record that Postgres refuses is found by halving and put aside; the others land with their window', async () => {
+  await using house = await openNorth()
+  await rowsOf(house, `alter table core.evaluation add constraint no_odd check (make <> 'Odd')`)
+  house.sandbox.world.poison(1001, { Make: 'Odd' })
+  house.sandbox.world.poison(hostile, { Make: 'Odd' })
+
+  const reports = [await house.night(), await house.nightAfter(1)]
+
+  expect(reports[0]!.streams['evaluations']).toMatchObject({ inserted: 3, quarantined: 2 })
+  expect(reports[1]!.status).toBe('partial')
+  expect(await faults(house, [1001, hostile])).toEqual([])
+  const issue = {
+    path: 'evaluation.no_odd',
+    message: 'Postgres cannot store it: a check of its table fails (SQLSTATE 23514)',
+  }
+  expect(await aside(house)).toMatchObject([
+    { key: '1001', ...issue, attempts: 2 },
+    { key: '1003', ...issue, attempts: 2 },
+  ])
+  expect((await aside(house))[0]!.kept).toBeGreaterThan(100)
+  const windows = 'select sum(quarantined)::int as quarantined from ops.window_certificate'
+  expect(await rowsOf(house, windows)).toEqual([{ quarantined: 2 }])
+  await rowsOf(house, 'alter table core.evaluation drop constraint no_odd')
+  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await aside(house)).toEqual([])
+})
+
+test('an error of the warehouse that no record causes fails the rooftop, and puts no record aside', async () => {
+  await using house = await openNorth()
+  await rowsOf(house, 'alter table ops.window_certificate add constraint never check (false)')
+
+  const report = await house.night()
+
+  expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('never') })
+  expect(await aside(house)).toEqual([])
+})
+
+test('a record whose salesperson is written as only Postgres compares it stops nothing', async () => {
+  await using house = await openNorth()
+  // Postgres and JavaScript lower the last letter of a word differently.
+  house.sandbox.world.poison(1000, { UserEmail: 'σασ@example.com', UserName: 'A' })
+  house.sandbox.world.poison(hostile, { UserEmail: 'ΣΑΣ@example.com', UserName: 'B' })
+
+  const report = await house.night()
+
+  expect(report.rooftops['north']!.error ?? '').not.toContain('app_user')
+  const others = (await faults(house)).filter((fault) => !/^(1000|1003)\b/.test(fault))
+  expect(others).toEqual([])
+})
+
+test('issues whose path holds what jsonb refuses are kept', async () => {
+  await using house = await openNorth()
+  house.sandbox.world.poison(hostile, { customFields: { 'a\u0000\ud800': { value: 1 } } })
+  const long = Object.fromEntries([[`\u0000${'x'.repeat(300)}`, 1]])
+  house.sandbox.world.poison(1001, { customFields: long })
+
+  const report = await house.night()
+
+  expect(report.status).toBe('partial')
+  expect(await aside(house)).toMatchObject([{ key: '1001' }])
+})
+
+test('the drift report neither overflows nor grows with what a source makes up', () => {
+  const drift = new Drift({ paths: new Set(), required: [] })
+
+  drift.add({ deep: JSON.parse(nested(100_000)) as unknown })
+  drift.add(Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`name${at}`, at])))
+
+  expect(drift.seen.length).toBeLessThan(700)
+})
+
+test('a user that is nested deeply, and a list item without an id, stop nothing', async () => {
+  await using house = await openNorth()
+  const users = `[{"Name":"A","Email":"a@example.com","odd":${nested(100_000)}},{"Name":${nested(100_000)}}]`
+  house.sandbox.faults.add({
+    match: { path: '/getuserlist' },
+    fault: status(200, { body: users }),
+  })
+  const list = `[${ids.map((id) => `{"EvalID":${id}}`).join()},{"odd":${nested(100_000)}}]`
+  house.sandbox.faults.add({
+    match: { path: '/getevallist', nth: [1] },
+    fault: status(200, { body: list }),
+  })
+
+  const report = await house.night()
+
+  expect(report.streams).toMatchObject({ users: { listed: 1, quarantined: 2 } })
+  expect(await faults(house)).toEqual([])
+})
+
+test('a user that Postgres refuses is put aside, and the others land', async () => {
+  await using house = await openNorth()
+  await rowsOf(
+    house,
+    `alter table core.app_user add constraint no_odd check (display_name <> 'Odd')`,
+  )
+  const list = ['A', 'Odd', 'B'].map((Name) => ({ Name, Email: `${Name}@example.com` }))
+  house.sandbox.faults.add({
+    match: { path: '/getuserlist' },
+    fault: status(200, { body: list }),
+  })
+
+  const report = await house.night()
+
+  expect(report.streams['users']).toMatchObject({ listed: 2, inserted: 2, quarantined: 2 })
+  expect(await aside(house)).toMatchObject([
+    { key: 'active[1]', path: 'app_user.no_odd' },
+    { key: 'all[1]', path: 'app_user.no_odd' },
+  ])
+})
+
+const priceBody = (evalId: number, more: object = {}) => ({
+  ...{ confidence: 'High', prediction_date: '2026-03-10', currency_symbol: '$', evalId },
+  ...{ prices: { retail: 10_000 }, ...more },
+})
+
+test.each([
+  ['predicted for year 0', JSON.stringify(priceBody(2, { prediction_date: '0000-01-01' }))],
+  [
+    'nested deeply',
+    JSON.stringify(priceBody(2, { odd: 1 })).replace('"odd":1', `"odd":${nested(9000)}`),
+  ],
+  ['refused by Postgres', JSON.stringify(priceBody(2, { confidence: 'Odd' }))],
+])(
+  'a price that is %s is put aside alone, and asked for again in the next run',
+  async (_, body) => {
+    await using house = await pricedHouse([1, 2, 3].map((evalId) => ({ evalId })))
+    await rowsOf(
+      house,
+      `alter table core.price_observation add constraint no_odd check (confidence <> 'Odd')`,
+    )
+    const handle = house.sandbox.faults.add({
+      match: { path: pricingPath, evalId: 2 },
+      fault: status(200, { body }),
+    })
+
+    const report = await house.night()
+
+    expect(report.streams['pricing']).toMatchObject({ inserted: 2, quarantined: 1 })
+    expect(report.status).toBe('partial')
+    expect(await aside(house)).toMatchObject([{ key: '2' }])
+    handle.remove()
+    house.sandbox.clock.advance(60_000)
+    const again = await runNight(
+      house.context,
+      allStreams.filter(({ name }) => name === 'pricing'),
+    )
+    expect(again.streams['pricing']).toMatchObject({ inserted: 1, requests: 1 })
+    expect(again.status).toBe('ok')
+    expect(await aside(house)).toEqual([])
+  },
+)
