@@ -1906,13 +1906,14 @@ ops.enrichment_state table
   next_due_at timestamp with time zone -- null: never again, unless the evaluation changes
   last_asked_at timestamp with time zone not null
   polling_since timestamp with time zone -- An answer is being waited for since then, and asked for again every few seconds; null: none is
-  failures integer not null default 0 -- Askings without an answer, in a row
-  outcome character varying(12) not null -- Of the last asking. skipped: the source does not know or not price it; rejected: in quarantine; failed: no answer
+  failures integer not null default 0 -- Askings without an answer that could be read, in a row
+  outcome character varying(12) not null -- Of the last asking. skipped: the source does not know or not price it; rejected: its answer could not be read, is in quarantine and asked for again in the next run; failed: no answer
   detail character varying(400) -- Why it was skipped or failed
   ask character varying(40) not null -- The operation that is asked, e.g. getpastppsrsearch: a stream may ask several of one evaluation, each on a schedule of its own
   constraint enrichment_state_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['answered'::character varying, 'processing'::character varying, 'skipped'::character varying, 'rejected'::character varying, 'failed'::character varying])::text[])))
   constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
+  CREATE INDEX enrichment_failed ON ops.enrichment_state USING btree (rooftop_id, stream, eval_id) WHERE (failures > 0)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
   CREATE TRIGGER agg_deleted AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
   CREATE TRIGGER agg_inserted AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()

@@ -108,6 +108,9 @@ function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): St
     const nextDueAt = new Date(runStart.getTime() + Math.min(2 ** (failures - 1), 23) * hourMs)
     return { ...usual, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
   }
+  // What could not be read was not read: the next run asks again.
+  if (kind === 'rejected')
+    return { ...usual, outcome: kind, failures: task.failures + 1, nextDueAt: runStart }
   const { everySeconds, patienceSeconds } = stream.polling
   // An earlier run that was killed may have left it: the waiting begins anew.
   const isOurs = task.pollingSince !== null && task.pollingSince >= runStart

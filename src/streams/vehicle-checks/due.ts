@@ -103,7 +103,8 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
             or call.check_ref is null and found.vin = own.vehicle_vin and found.first_seen_at >= call.source_at))`
 }
 
-/** The rooftop's evaluations that are young, or whose vehicle has checks or a paid one that is to come. */
+/** The rooftop's evaluations that are young, whose vehicle has checks or a paid one that is to come, or for which no answer could be
+ *  read so far. */
 function evaluationsOf(
   { id }: Rooftop,
   { runStart }: DueAsk,
@@ -114,7 +115,9 @@ function evaluationsOf(
     select eval_id, upper(vin) as vin, born_at, source_updated_at, born_at >= ${youngSince} as is_young
     from core.evaluation cross join lateral (values (coalesce(completed_at, created_at))) as born (born_at)
     where rooftop_id = ${id} and length(vin) = 17 and gone_at is null
-      and (born_at >= ${youngSince} or upper(vin) in (select vin from known union all select vin from paid))`
+      and (born_at >= ${youngSince} or upper(vin) in (select vin from known union all select vin from paid) or eval_id in (
+        select state.eval_id from ops.enrichment_state as state
+        where state.rooftop_id = ${id} and state.stream = ${vehicleChecksName} and state.failures > 0))`
 }
 
 /** Each of them with each listing, and whether it is due. One that failed is due whatever its age. */
@@ -170,7 +173,7 @@ function standsBefore({ groupId }: Rooftop, { siblings }: DueAsk): RawBuilder<un
       and not exists (
         select from ops.enrichment_state as state
         where state.rooftop_id = newer.rooftop_id and state.stream = ${vehicleChecksName}
-          and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed'))`
+          and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed', 'rejected'))`
 }
 
 /** Exactly these askings, by natural key. */

@@ -21,6 +21,7 @@ const operations: Readonly<Record<string, Operation<'read', { evalid: typeof eva
 export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   name,
   asks: [askedPast.ppsr, askedPast.car_history, watchPpsr.name],
+  tells: { [askedPast.ppsr]: watchPpsr.name },
   // Every answer is complete.
   polling: { everySeconds: 15, patienceSeconds: 0 },
   forbidden: 'skip',

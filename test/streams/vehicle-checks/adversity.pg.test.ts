@@ -61,12 +61,12 @@ test('two quarantined askings about one vehicle are retried in one slice', async
   check(house, -0.5)
   await house.night()
   broken.remove()
-  await house.context.pool.query(
-    "insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id) select stream, rooftop_id, '1001/getpastppsrsearch', issues, run_id from ops.quarantine",
-  )
+  const count = 'select count(*)::int as entries from ops.quarantine where resolved_at is null'
+  const before = await rowsOf(house, count)
 
   const run = await retry(house)
 
+  expect(before).toEqual([{ entries: 2 }])
   expect(run).toMatchObject({ status: 'ok' })
   expect(await checkRows(house)).toHaveLength(1)
 })
