@@ -51,6 +51,9 @@ export const status: CommandDefinition = {
             `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
         ),
         ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
+        ...Object.values(standing.rooftops).flatMap(({ name, streams }) =>
+          rereadLines(name, streams),
+        ),
         linkLine(links),
         ...webhookLines(webhooks),
         ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
@@ -72,6 +75,21 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
   } finally {
     await appraisal.close()
   }
+}
+
+/** What the list alone vouches for. */
+function rereadLines(
+  name: string,
+  streams: Readonly<Record<string, Pick<StreamStandings, 'rereads'>>>,
+): string[] {
+  return Object.entries(streams).flatMap(([stream, { rereads }]) => {
+    if (rereads === undefined || rereads.records === 0) return []
+    const { records, withinNights, overdue } = rereads
+    const late =
+      overdue === 0 ? '' : `; ${overdue} are overdue: run every night, or raise sync.rereadBudget`
+    const may = `of ${records} ${stream} listed, any may be deleted at the source and still be listed`
+    return [`${name}: ${may}; such are found within ${withinNights} nights${late}`]
+  })
 }
 
 function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStanding): string {

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Stream } from '../streams/stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { rereadWithinNights } from './reread.ts'
 import { isProved, type Verification, verifyStream } from './verify.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
@@ -20,6 +22,8 @@ export interface StreamStandings {
   readonly warnings: number
   /** A living run is at work on it. */
   readonly isAtWork: boolean
+  /** Of a windowed stream: what the source may have deleted while its list still shows it as unchanged. */
+  readonly rereads?: Rereads
   /** What is missing, and why: the texts of the reasons. */
   readonly error?: string
   /** The first is what the others may come of. */
@@ -30,6 +34,16 @@ export interface StreamStandings {
 export interface Reason {
   readonly cause: 'never' | 'failed' | 'late' | 'quarantine' | 'gaps' | 'unprovable' | 'ledger'
   readonly text: string
+}
+
+/** Records that are known to exist by their list alone; each is read again in turn. */
+export interface Rereads {
+  /** So many may be gone, at most. */
+  readonly records: number
+  /** One that is gone is found within so many nights. */
+  readonly withinNights: number
+  /** In windows whose turn is later than that: sync.rereadBudget is too small, or nights were missed. */
+  readonly overdue: number
 }
 
 export interface RunningRun {
@@ -138,6 +152,9 @@ async function streamStanding(
     gaps: verification?.gaps.length ?? 0,
     warnings: await openWarnings(db, stream.name, rooftop.id),
     isAtWork: last.isAtWork,
+    ...(stream.kind === 'windowed'
+      ? { rereads: await rereadsOf(db, stream, rooftop, config) }
+      : {}),
     ...(reasons.length > 0 ? { error: reasons.map(({ text }) => text).join('; ') } : {}),
     reasons,
   }
@@ -199,6 +216,23 @@ async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Prom
       and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
       and (${kind === 'windowed'}::boolean or lane <> 'background')`.execute(db)
   return rows[0]!
+}
+
+async function rereadsOf(
+  db: Db,
+  stream: WindowedStream,
+  rooftop: RooftopRow,
+  { sync }: Config,
+): Promise<Rereads> {
+  const withinNights = rereadWithinNights(sync)
+  const { rows } = await sql<{ records: number; overdue: number }>`
+    select coalesce(sum(loaded), 0)::int as records,
+      coalesce(sum(loaded) filter (where reread_at < newest - make_interval(days => ${withinNights})), 0)::int as overdue
+    from (
+      select loaded, reread_at, max(listed_at) over () as newest from ops.window_certificate
+      where rooftop_id = ${rooftop.id} and stream = ${stream.name}
+    ) as certificate`.execute(db)
+  return { ...rows[0]!, withinNights }
 }
 
 async function openWarnings(db: Db, stream: string, rooftopId: number): Promise<number> {
