@@ -118,7 +118,10 @@ async function poll(job: Job, open: readonly OpenBatch[]): Promise<Step> {
     items: itemsOf(looks),
     write: async (tx, items) => {
       const { counts, goesOn } = await writeLooks(tx, job, withItems(looks, items))
-      return { more: true, counts, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
+      const unstored = items.filter(({ issues }) => issues !== null).length
+      const error = `${unstored} prices cannot be stored: see ops.data_quality`
+      const why = unstored > 0 ? { error } : {}
+      return { more: true, counts, ...why, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
     },
   }
 }

@@ -398,3 +398,30 @@ test('the results are kept as received, under the number of their batch', async 
     results: [{ reference: 'S-1', ...prices, more: 'unheard of' }],
   })
 })
+
+test('a price that Postgres refuses is reported and makes the run partial; the others land, deep fields or not', async () => {
+  await using house = await stockHouse(unitsOf(3))
+  await rowsOf(
+    house,
+    'alter table core.stock_price_observation add constraint no_odd check (retail <> 13)',
+  )
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+  const results = [1, 2, 3].map((number) => ({
+    reference: `S-${number}`,
+    ...prices,
+    retail: number === 2 ? 13 : 20_000,
+  }))
+  const text = JSON.stringify({ percentComplete: 100, results, odd: 0 })
+  const body = text.replace('"odd":0', `"odd":${deep}`)
+  const match = { path: pollPath }
+  house.sandbox.faults.add({ match, fault: { kind: 'status', status: 200, body } })
+
+  const report = await house.night(impatient(house))
+
+  expect(report.status).toBe('partial')
+  expect(report.rooftops['rooftop-1']!.error).toContain('1 prices cannot be stored')
+  expect((await observations(house)).map(({ stock_no }) => stock_no)).toEqual(['S-1', 'S-3'])
+  expect(await reports(house)).toMatchObject([
+    { natural_key: 'S-2', check_name: 'cannot-be-stored' },
+  ])
+})
