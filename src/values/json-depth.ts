@@ -5,7 +5,11 @@ export const deepestJson = 100
 export function isTooDeep(value: unknown, left = deepestJson): boolean {
   if (value === null || typeof value !== 'object') return false
   if (left === 0) return true
-  return Object.values(value).some((item) => isTooDeep(item, left - 1))
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  // Every record passes here: nothing is called for a text or a number.
+  for (const item of items)
+    if (item !== null && typeof item === 'object' && isTooDeep(item, left - 1)) return true
+  return false
 }
 
 /** The value with a remark in place of what is nested too deeply; the very value when nothing is. */

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { deepestJson, isTooDeep, prunedJson } from '#src/values/json-depth.ts'
+
+const nested = (depth: number): unknown =>
+  JSON.parse('{"a":['.repeat(depth / 2) + '1' + ']}'.repeat(depth / 2))
+
+test.each([
+  [0, false],
+  [2, false],
+  [deepestJson, false],
+  [deepestJson + 2, true],
+  [400_000, true],
+])('a value that is nested %d deep is too deep: %s', (depth, expected) => {
+  expect(isTooDeep(nested(depth))).toBe(expected)
+})
+
+test('what is nested too deeply is left out, and nothing else', () => {
+  const value = { kept: [1, { b: null }], deep: nested(200_000) }
+
+  const pruned = prunedJson(value) as typeof value
+
+  expect(pruned.kept).toEqual(value.kept)
+  expect(isTooDeep(pruned)).toBe(false)
+  expect(JSON.stringify(pruned)).toContain('[nested too deeply]')
+})
+
+test('a value that is fit stays the very value', () => {
+  const value = nested(deepestJson)
+
+  expect(prunedJson(value)).toBe(value)
+})
