@@ -16,49 +16,86 @@ export interface IsolatedWrite<Item, Result> {
 
 /**
  * Writes records in one transaction. Only when their data fails it are they halved, in transactions that are rolled back, until
- * those are found that fail by themselves; all is written again with these rejected. What nobody's data causes is thrown: a
- * connection that is lost, a deadlock, a fence, or, until the slice was planned anew, a key that another process was quicker with.
+ * those are found that fail by themselves; all is written again with these rejected. Of records that fail each other the later one
+ * is rejected. What nobody's data causes is thrown: a connection that is lost, a deadlock, a fence, or, until the slice was
+ * planned anew, a key that another process was quicker with.
  */
 export async function writeIsolated<Item, Result>(
   { context: { pool, log }, stream, rooftop, run, isLastTry }: SliceJob,
   items: readonly Item[],
   { write, store, reject }: IsolatedWrite<Item, Result>,
 ): Promise<Result> {
-  try {
-    return await inTransaction(pool, (tx) => write(tx, items))
-  } catch (error) {
-    if (!isDataFault(error) || (isCollision(error) && isLastTry !== true)) throw error
-    const faults = await findFaults(pool, items, store)
-    if (faults.size === 0) throw error
-    const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
-    log.warn({ ...about, records: faults.size }, 'records cannot be stored: put in quarantine')
+  const faults = new Map<Item, unknown>()
+  for (let isFirst = true; ; isFirst = false) {
     const kept = items.map((item) =>
       faults.has(item) ? reject(item, issuesOf(faults.get(item))) : item,
     )
-    return await inTransaction(pool, (tx) => write(tx, kept))
+    try {
+      return await inTransaction(pool, (tx) => write(tx, kept))
+    } catch (error) {
+      if (!isDataFault(error) || (isCollision(error) && isLastTry !== true)) throw error
+      const left = items.filter((item) => !faults.has(item))
+      const found = isFirst ? await byThemselves(pool, left, store) : []
+      const more = found.length > 0 ? found : await withOthers(pool, left, store)
+      if (more.length === 0) throw error
+      for (const [item, fault] of more) faults.set(item, fault)
+      const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
+      log.warn({ ...about, records: more.length }, 'records cannot be stored: put in quarantine')
+    }
   }
 }
+
+type Store<Item> = IsolatedWrite<Item, unknown>['store']
+type Faults<Item> = readonly (readonly [Item, unknown])[]
 
 function isCollision(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }
 
-/** The records that cannot be stored by themselves, each with its error. */
-async function findFaults<Item>(
+/** The data fault of storing these, undefined when there is none. */
+async function faultOf<Item>(
   pool: pg.Pool,
   items: readonly Item[],
-  store: IsolatedWrite<Item, unknown>['store'],
-): Promise<Map<Item, unknown>> {
-  if (items.length === 0) return new Map()
+  store: Store<Item>,
+): Promise<unknown> {
   try {
     await rehearse(pool, (tx) => store(tx, items))
-    return new Map()
+    return undefined
   } catch (error) {
     if (!isDataFault(error)) throw error
-    if (items.length === 1) return new Map([[items[0]!, error]])
-    const middle = items.length >> 1
-    const left = await findFaults(pool, items.slice(0, middle), store)
-    const right = await findFaults(pool, items.slice(middle), store)
-    return new Map([...left, ...right])
+    return error
   }
+}
+
+/** The records that cannot be stored by themselves. */
+async function byThemselves<Item>(
+  pool: pg.Pool,
+  items: readonly Item[],
+  store: Store<Item>,
+): Promise<Faults<Item>> {
+  if (items.length === 0) return []
+  const fault = await faultOf(pool, items, store)
+  if (fault === undefined) return []
+  if (items.length === 1) return [[items[0]!, fault]]
+  const middle = items.length >> 1
+  const left = await byThemselves(pool, items.slice(0, middle), store)
+  return [...left, ...(await byThemselves(pool, items.slice(middle), store))]
+}
+
+/** The first record that cannot be stored after those before it. */
+async function withOthers<Item>(
+  pool: pg.Pool,
+  items: readonly Item[],
+  store: Store<Item>,
+): Promise<Faults<Item>> {
+  let fault = await faultOf(pool, items, store)
+  if (fault === undefined || items.length === 0) return []
+  let [stored, failed] = [0, items.length]
+  while (failed - stored > 1) {
+    const middle = (stored + failed) >> 1
+    const error = await faultOf(pool, items.slice(0, middle), store)
+    if (error === undefined) stored = middle
+    else [failed, fault] = [middle, error]
+  }
+  return [[items[failed - 1]!, fault]]
 }
