@@ -58,12 +58,28 @@ export class OutdatedError extends Error {
   override readonly name = 'OutdatedError'
 }
 
-/** The message of anything that was thrown, on one line. */
+/** The message of anything that was thrown, on one line and without the values of a record that it quotes. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.map(messageOf).join('; ')
-  return (error instanceof Error ? error.message || error.name : String(error)).replaceAll(
-    /\s*\n\s*/g,
-    ' ',
+  const text = withoutQuotation(
+    error,
+    error instanceof Error ? error.message || error.name : String(error),
   )
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
+}
+
+/** JSON.parse quotes what it read, Postgres the value that it could not read (SQLSTATE class 22): either may be a customer's. */
+function withoutQuotation(error: unknown, text: string): string {
+  if (error instanceof SyntaxError && text.endsWith(' is not valid JSON')) return 'unexpected token'
+  if (!isPostgresError(error) || !error.code.startsWith('22')) return text
+  const said = text.split('"', 1)[0]!.trim()
+  return `${said.endsWith(':') ? said.slice(0, -1) : said} (SQLSTATE ${error.code})`
+}
+
+/** Whether Postgres sent the error: it has a severity and an SQLSTATE. */
+function isPostgresError(error: unknown): error is Error & { readonly code: string } {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return error instanceof Error && typeof code === 'string' && typeof severity === 'string'
 }

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import pino, { type Logger } from 'pino'
 import pretty from 'pino-pretty'
+import { messageOf } from './errors.ts'
 
 export type Log = Logger
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -29,9 +30,60 @@ export function openLog(options: LogOptions): Log {
       })
     : sink
   return pino(
-    { level: options.level, base: null, redact: { paths: redacted, censor: '[hidden]' } },
+    {
+      level: options.level,
+      base: null,
+      redact: { paths: redacted, censor: '[hidden]' },
+      serializers: { err: (error: unknown) => loggedError(error) },
+      hooks: {
+        // Without a message of ours pino takes that of the error as it is.
+        logMethod([first, ...rest]: unknown[], method) {
+          const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
+          const fields = first instanceof Error ? { err: first } : first
+          const message = error instanceof Error && rest.length === 0 ? [messageOf(error)] : rest
+          return method.apply(this, [fields, ...message] as Parameters<typeof method>)
+        },
+      },
+    },
     destination,
   )
+}
+
+/** What the log says of an error: codes, names of the schema and our own ids. An error of Postgres also carries the row that it is
+ *  about (`detail`, `where`, `parameters` …), others carry answers of the source; none of that is written. */
+const loggedFields = [
+  ...['code', 'severity', 'schema', 'table', 'column', 'constraint', 'dataType', 'routine'],
+  ...['syscall', 'errno', 'address', 'port', 'status', 'verdict', 'stream', 'rooftopUid'],
+  'naturalKey',
+]
+const mostCauses = 5
+
+function loggedError(error: unknown, depth = 0): object {
+  if (!(error instanceof Error)) return { message: messageOf(error) }
+  const fields = error as unknown as Readonly<Record<string, unknown>>
+  const known = loggedFields.flatMap((name) => {
+    const value = fields[name]
+    return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : []
+  })
+  const inner = depth < mostCauses
+  const { cause } = error
+  return {
+    type: error.name,
+    message: messageOf(error),
+    ...Object.fromEntries(known),
+    stack: framesOf(error),
+    ...(inner && cause !== undefined ? { cause: loggedError(cause, depth + 1) } : {}),
+    ...(inner && error instanceof AggregateError
+      ? { errors: error.errors.slice(0, 10).map((each) => loggedError(each, depth + 1)) }
+      : {}),
+  }
+}
+
+/** The stack without its beginning, which is the message. */
+function framesOf({ stack = '', message }: Error): string {
+  const at = stack.indexOf(message)
+  const frames = stack.slice(at < 0 ? 0 : at + message.length).split('\n')
+  return frames.filter((line) => line.startsWith('    at ')).join('\n')
 }
 
 const redacted = [
@@ -46,14 +98,20 @@ const redacted = [
   'value',
   'body',
   'payload',
+  ...['detail', 'where', 'hint', 'internalQuery', 'parameters'],
 ].flatMap((field) => [field, `*.${field}`])
+
+/** A link without a query matches too, so that no part of it is searched again: the time is linear. A backslash ends a link:
+ *  in JSON it escapes the quote behind the link. */
+const linkPattern = /(https?:\/\/[^\s"'?\\]+)(\?[^\s"'\\]+)?/g
 
 /** Replaces every secret and the query string of every link in a text. */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length)
   return (text) => {
-    // A backslash ends a link too: in JSON it escapes the quote behind the link.
-    let clean = text.replaceAll(/(https?:\/\/[^\s"'?\\]+)\?[^\s"'\\]+/g, '$1?[hidden]')
+    let clean = text.replaceAll(linkPattern, (link, address: string, query?: string) =>
+      query === undefined ? link : `${address}?[hidden]`,
+    )
     for (const secret of known) clean = clean.replaceAll(secret, '[hidden]')
     return clean
   }
