@@ -11,6 +11,7 @@ import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
 import { Patience } from './db/patience.ts'
 import { messageOf } from './errors.ts'
+import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
 import { installQueue, openQueue } from './queue/pg-boss-queue.ts'
 import type { Queue } from './queue/queue.ts'
@@ -183,6 +184,7 @@ export async function openContext(
     wire: config.wire,
     reach: ['read'],
   })
+  const eventLoop = watchEventLoop(log)
   return {
     ...warehouse,
     queue,
@@ -197,6 +199,7 @@ export async function openContext(
     crashPoint: options.crashPoint ?? (() => {}),
     progress: options.progress ?? noProgress,
     async [Symbol.asyncDispose]() {
+      eventLoop[Symbol.dispose]()
       await queue.stop()
       await Promise.all([appraisal.close(), vehicleData.source.close()])
       await rates[Symbol.asyncDispose]()

@@ -28,6 +28,11 @@ export interface SliceEnded {
   }
 }
 
+/** The event loop of this process was blocked for longer than the heartbeats allow. */
+export interface EventLoopBlocked {
+  readonly seconds: number
+}
+
 /** What a part of the program tells of itself. Where nobody listens it costs nothing, and it knows nobody who does. */
 export interface Told<Message> {
   readonly tell: (message: Message) => void
@@ -37,6 +42,8 @@ export interface Told<Message> {
 
 /** Of every request to a source. */
 export const requestEnded = told<RequestEnded>('forecourt:request-ended')
+/** Of every long block of the event loop. */
+export const eventLoopBlocked = told<EventLoopBlocked>('forecourt:event-loop-blocked')
 /** Of every slice of work. */
 export const sliceEnded = told<SliceEnded>('forecourt:slice-ended')
 

@@ -1,6 +1,13 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import { type RequestEnded, requestEnded, type SliceEnded, sliceEnded } from '../telemetry.ts'
+import {
+  type EventLoopBlocked,
+  eventLoopBlocked,
+  type RequestEnded,
+  requestEnded,
+  type SliceEnded,
+  sliceEnded,
+} from '../telemetry.ts'
 import { programVersion } from '../version.ts'
 import { endpointNames } from './endpoints.ts'
 
@@ -26,6 +33,7 @@ export function openProcessMetrics(config: Config): ProcessMetrics {
   const stops = [
     requestEnded.listen(requestCounter(registry, config)),
     sliceEnded.listen(sliceCounter(registry)),
+    eventLoopBlocked.listen(blockCounter(registry)),
   ]
   return {
     registry,
@@ -71,6 +79,24 @@ function requestCounter(registry: Registry, { wire }: Config): (request: Request
 function statusClass(status: number | null): string {
   if (status === null) return 'none'
   return status === 429 ? '429' : `${Math.floor(status / 100)}xx`
+}
+
+function blockCounter(registry: Registry): (block: EventLoopBlocked) => void {
+  const registers = [registry]
+  const blocks = new Counter({
+    name: 'forecourt_event_loop_blocked_total',
+    help: 'Times that the event loop of this process was blocked for longer than the heartbeats allow',
+    registers,
+  })
+  const blockedFor = new Counter({
+    name: 'forecourt_event_loop_blocked_seconds_total',
+    help: 'How long the event loop of this process was blocked at these times',
+    registers,
+  })
+  return ({ seconds }) => {
+    blocks.inc()
+    blockedFor.inc(seconds)
+  }
 }
 
 const rowOutcomes = ['inserted', 'updated', 'unchanged', 'quarantined', 'vanished'] as const

@@ -88,7 +88,7 @@ test('every metric has a name by the conventions and a help, and one that nobody
 
   expect(faultsOf(families)).toEqual([])
   expect([...families.keys()].filter((name) => name.startsWith('forecourt_')).length).toBe(
-    names.length + 8,
+    names.length + 10,
   )
   expect(await registryOf([{ gauge: 'forecourt_rooftops', value: 3 }]).metrics()).toBe(
     `# HELP forecourt_rooftops ${gauges.forecourt_rooftops.help}\n# TYPE forecourt_rooftops gauge\nforecourt_rooftops 3\n`,
