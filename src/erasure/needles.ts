@@ -22,9 +22,10 @@ export interface Needles {
 }
 
 export function plainNeedles(needles: readonly Needle[]): Needles {
-  const keys = new Set(needles.map(identify))
+  const keys = new Map<NeedleKind, Set<string>>()
+  for (const { kind, key } of needles) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
   return {
-    has: (kind, key) => keys.has(identify({ kind, key })),
+    has: (kind, key) => keys.get(kind)?.has(key) === true,
     phraseWords: phraseWordsOf(needles),
   }
 }
@@ -71,26 +72,61 @@ export function emailKey(text: string): string | null {
   return /^[^\s@]+@[^\s@]+$/.test(key) ? key : null
 }
 
-const emailPattern = /[\p{L}\p{N}._%+'-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/giu
-
 /** E-mails within a text, also one that stands in a link. */
 export function emailsIn(text: string): { key: string; start: number; end: number }[] {
   if (!text.includes('@') && !text.includes('%40')) return []
-  return [...text.matchAll(emailPattern)].flatMap(({ 0: found, index }) => {
-    const key = found.toLowerCase().replace('%40', '@')
-    const place = { start: index, end: index + found.length }
+  return emailPlaces(text).flatMap(({ start, end }) => {
+    const key = text.slice(start, end).toLowerCase().replace('%40', '@')
     const bare = key.replace(/^[._%+'-]+/, '')
     return bare === key
-      ? [{ key, ...place }]
+      ? [{ key, start, end }]
       : [
-          { key, ...place },
-          { key: bare, ...place },
+          { key, start, end },
+          { key: bare, start, end },
         ]
   })
 }
 
+/** Scanned in parts: a single pattern for local part, `@` and domain takes a time that is quadratic in the text. */
+function emailPlaces(text: string): { start: number; end: number }[] {
+  const localPart = /[\p{L}\p{N}._%+'-]+/gu
+  const places: { start: number; end: number }[] = []
+  for (let run = localPart.exec(text); run !== null; run = localPart.exec(text)) {
+    const end = domainEnd(text, run.index, localPart.lastIndex)
+    if (end === null) continue
+    places.push({ start: run.index, end })
+    localPart.lastIndex = end
+  }
+  return places
+}
+
+/** Where the e-mail ends whose local part begins the characters from `start` to `end`: at the `@` behind them, or at the last
+ *  `%40` among them. null: there is none. */
+function domainEnd(text: string, start: number, end: number): number | null {
+  const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/uy
+  const endFrom = (at: number) => {
+    domain.lastIndex = at
+    return domain.test(text) ? domain.lastIndex : null
+  }
+  const behind = text[end] === '@' ? endFrom(end + 1) : null
+  if (behind !== null) return behind
+  const characters = text.slice(start, end)
+  for (let at = characters.length; at > 0; ) {
+    at = characters.lastIndexOf('%40', at - 1)
+    const found = at > 0 ? endFrom(start + at + 3) : null
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** Nobody's name, address or list of contacts is longer. What stands behind is left out, else a hostile field of a megabyte
+ *  makes hundreds of thousands of needles. */
+const longestField = 1000
+const mostWords = 24
+
 /** The e-mails and phone numbers of a person's fields: a field may hold several. */
-export function contactsOf({ email, phone }: Person): Needle[] {
+export function contactsOf(person: Person): Needle[] {
+  const { email, phone } = shortened(person)
   const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
   const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
   return distinctNeedles([
@@ -125,10 +161,15 @@ export function ownNeedlesOf(found: Person): Needle[] {
 
 /** A field that was erased before names nobody. */
 function withoutMarks(person: Person): Person {
-  const fields = Object.entries(person).map(([key, value]) => [
-    key,
-    isErasedMark(value) ? null : value,
-  ])
+  return mapFields(shortened(person), (value) => (isErasedMark(value) ? null : value))
+}
+
+function shortened(person: Person): Person {
+  return mapFields(person, (value) => value?.slice(0, longestField) ?? null)
+}
+
+function mapFields(person: Person, change: (value: string | null) => string | null): Person {
+  const fields = Object.entries(person).map(([key, value]) => [key, change(value)])
   return Object.fromEntries(fields) as unknown as Person
 }
 
@@ -148,7 +189,12 @@ function phrases(
 
 /** Jane Ann Citizen, Citizen Jane Ann (wherever the family name begins), and Jane Citizen. */
 function nameSpellings(name: string | null): string[] {
-  const words = name === null ? [] : wordsOf(name).map(({ start, end }) => name.slice(start, end))
+  const words =
+    name === null
+      ? []
+      : wordsOf(name)
+          .slice(0, mostWords)
+          .map(({ start, end }) => name.slice(start, end))
   if (words.length < 2) return words
   const turned = words.map((_, begin) =>
     [...words.slice(begin), ...words.slice(0, begin)].join(' '),
@@ -158,7 +204,9 @@ function nameSpellings(name: string | null): string[] {
 
 /** The whole address, and its first line. */
 function addressSpellings(address: string | null): string[] {
-  return address === null ? [] : [address, address.split(/[,\n]/)[0]!]
+  if (address === null) return []
+  const beginning = address.slice(0, wordsOf(address)[mostWords - 1]?.end)
+  return [beginning, beginning.split(/[,\n]/)[0]!]
 }
 
 function plateSpellings(plate: string | null): string[] {

@@ -1,21 +1,22 @@
 // Phone numbers however they are written: 0412 345 678, +61 412 345 678 and (61) 412345678 are one.
 
 /** Calling codes of the regions, and how many digits a number has behind them. */
-const nationalDigits: Readonly<Record<string, readonly number[]>> = {
-  '61': [9],
-  '64': [8, 9, 10],
-  '1': [10],
-  '44': [10],
-  '971': [8, 9],
-  '966': [9],
-  '965': [8],
-  '974': [8],
-  '973': [8],
-  '968': [8],
-}
+const nationalDigits: readonly (readonly [code: string, lengths: readonly number[]])[] =
+  Object.entries({
+    '61': [9],
+    '64': [8, 9, 10],
+    '1': [10],
+    '44': [10],
+    '971': [8, 9],
+    '966': [9],
+    '965': [8],
+    '974': [8],
+    '973': [8],
+    '968': [8],
+  })
 /** Fewer are no number that names anybody; more are no phone number (E.164). */
 const least = 7
-const most = 15
+const mostDigits = 15
 
 /** A phone number within a text. */
 export interface PhoneFound {
@@ -30,44 +31,61 @@ export function phoneKey(text: string): string | null {
   return nationalOf(digits, text.trimStart().replace(/^\(/, '').startsWith('+'))
 }
 
-/** Everything in the text that can be read as a phone number: every row of digit groups that stand close together. */
-export function phonesIn(text: string): PhoneFound[] {
-  const groups = [...text.matchAll(/\d+/g)].map(({ 0: digits, index }) => ({
-    digits,
-    start: index,
-    end: index + digits.length,
-  }))
-  const found: PhoneFound[] = []
-  for (const [first, { start }] of groups.entries()) {
-    const isInternational = text[start - 1] === '+'
-    let digits = ''
-    for (let last = first; last < groups.length; last++) {
-      const group = groups[last]!
-      if (last > first && !isSeparator(text.slice(groups[last - 1]!.end, group.start))) break
-      digits += group.digits
-      if (digits.length > most + 4) break
-      const key = nationalOf(digits, isInternational)
-      if (key !== null)
-        found.push({ key, start: isInternational ? start - 1 : start, end: group.end })
+/** In a row of more groups than a number is ever written in, which is a table of figures, a number has at most `mostGroups`:
+ *  hostile text must not make ten candidates of every digit. */
+const longRow = 40
+const mostGroups = 7
+
+/** Everything in the text that can be read as a phone number: every part of a row of digit groups that stand close together. */
+export function* phonesIn(text: string): Generator<PhoneFound> {
+  for (const row of rowsOf(text)) {
+    const most = row.length > longRow ? mostGroups : row.length
+    for (const [first, { start }] of row.entries()) {
+      const isInternational = text[start - 1] === '+'
+      let digits = ''
+      for (const group of row.slice(first, first + most)) {
+        digits += group.digits
+        if (digits.length > mostDigits + 4) break
+        const key = nationalOf(digits, isInternational)
+        if (key !== null) yield { key, start: isInternational ? start - 1 : start, end: group.end }
+      }
     }
   }
-  return found
 }
 
-function isSeparator(between: string): boolean {
-  return /^[\s().\-–/\u00a0]{1,4}$/.test(between)
+interface DigitGroup {
+  readonly digits: string
+  readonly start: number
+  readonly end: number
+}
+
+function rowsOf(text: string): DigitGroup[][] {
+  const rows: DigitGroup[][] = []
+  for (const { 0: digits, index: start } of text.matchAll(/\d+/g)) {
+    const row = rows.at(-1)
+    const group = { digits, start, end: start + digits.length }
+    if (row !== undefined && isSeparator(text, row.at(-1)!.end, start)) row.push(group)
+    else rows.push([group])
+  }
+  return rows
+}
+
+function isSeparator(text: string, start: number, end: number): boolean {
+  return end - start <= 4 && /^[\s().\-–/\u00a0]{1,4}$/.test(text.slice(start, end))
 }
 
 function nationalOf(digits: string, plus: boolean): string | null {
+  // Most rows of digits in a text are too short, and a text has many.
+  if (digits.length < least) return null
   const isInternational = plus || digits.startsWith('00')
-  const bare = digits.replace(/^0+/, '')
+  const bare = digits.startsWith('0') ? digits.replace(/^0+/, '') : digits
   const national = withoutCode(bare, isInternational || (bare === digits && digits.length >= 11))
-  return national.length >= least && national.length <= most ? national : null
+  return national.length >= least && national.length <= mostDigits ? national : null
 }
 
 function withoutCode(digits: string, mayHaveOne: boolean): string {
   if (!mayHaveOne) return digits
-  for (const [code, lengths] of Object.entries(nationalDigits)) {
+  for (const [code, lengths] of nationalDigits) {
     if (!digits.startsWith(code)) continue
     // The zero of "+61 (0)412 345 678".
     const rest = digits.slice(code.length).replace(/^0+/, '')

@@ -1,7 +1,7 @@
 import { erasedMark } from './marks.ts'
 import { emailsIn, type Needles } from './needles.ts'
 import { phonesIn } from './phone.ts'
-import { wordsOf } from './words.ts'
+import { type Word, wordsOf } from './words.ts'
 
 interface Range {
   readonly start: number
@@ -49,21 +49,28 @@ export function redactNumber(value: number, needles: Needles): number | string {
 
 function found(text: string, needles: Needles): Range[] {
   const words = wordsOf(text)
-  const whole = words.map(({ key }) => key).join(' ')
+  const keys = words.map(({ key }) => key)
+  const whole = keys.join(' ')
   if (whole !== '' && needles.has('whole', whole)) return [{ start: 0, end: text.length }]
   return [
     ...emailsIn(text).filter(({ key }) => needles.has('email', key)),
     ...phonesIn(text).filter(({ key }) => needles.has('phone', key)),
-    ...needles.phraseWords.flatMap((length) => phrasesIn(words, length, needles)),
+    ...needles.phraseWords.flatMap((length) => phrasesIn(words, keys, length, needles)),
   ]
 }
 
-function phrasesIn(words: ReturnType<typeof wordsOf>, length: number, needles: Needles): Range[] {
+function phrasesIn(
+  words: readonly Word[],
+  keys: readonly string[],
+  length: number,
+  needles: Needles,
+): Range[] {
   const ranges: Range[] = []
   for (let first = 0; first + length <= words.length; first++) {
-    const part = words.slice(first, first + length)
-    if (needles.has('phrase', part.map(({ key }) => key).join(' ')))
-      ranges.push({ start: part[0]!.start, end: part.at(-1)!.end })
+    let phrase = keys[first]!
+    for (let next = first + 1; next < first + length; next++) phrase += ` ${keys[next]!}`
+    if (needles.has('phrase', phrase))
+      ranges.push({ start: words[first]!.start, end: words[first + length - 1]!.end })
   }
   return ranges
 }

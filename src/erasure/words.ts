@@ -24,5 +24,7 @@ export function phraseOf(text: string): string {
 }
 
 function keyOf(word: string): string {
+  // Most words are plain, and a long text has very many.
+  if (/^[\x20-\x7e]*$/.test(word)) return word.toLowerCase()
   return word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
 }

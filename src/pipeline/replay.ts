@@ -5,6 +5,7 @@ import { awaitErasures, erasedAt, suppressedAmong } from '../erasure/suppression
 import type { Row, RowSet } from '../streams/record.ts'
 import type { SnapshotStream } from '../streams/snapshot-stream.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { givingWay } from '../values/give-way.ts'
 import { readRecord } from './hydrate.ts'
 import { addCounts, zeroCounts } from './ledger.ts'
 import { deleteRows, storedRows } from './load.ts'
@@ -67,14 +68,16 @@ async function rebuild(
 ) {
   const { context, stream, rooftop } = job
   const wire = context.config.wire.appraisal
-  const read = payloads.map((payload) => ({
-    payload,
-    ...readRecord(stream, () => rooftop, wire, {
-      id: Number(payload.natural_key),
-      text: payload.text,
-      readAt: payload.read_at,
-    }),
-  }))
+  const giveWay = givingWay()
+  const read: (ReturnType<typeof readRecord> & { readonly payload: KeptPayload })[] = []
+  for (const payload of payloads) {
+    await giveWay()
+    const { natural_key, text, read_at: readAt } = payload
+    read.push({
+      payload,
+      ...readRecord(stream, () => rooftop, wire, { id: Number(natural_key), text, readAt }),
+    })
+  }
   const records = read.filter((entry) => entry.kind === 'record')
   const links = await stream.resolve(
     tx.db,

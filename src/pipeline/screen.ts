@@ -6,6 +6,7 @@ import { parsed, scrubPayload } from '../erasure/scrub.ts'
 import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
+import { givingWay } from '../values/give-way.ts'
 import { type Hydrated, readRecord } from './hydrate.ts'
 import { type SliceJob, sourceTimeAt } from './slice.ts'
 
@@ -38,7 +39,13 @@ export async function screen(tx: Tx, job: Job, records: readonly Hydrated[]): Pr
     })
   const isNew = await suppressCarriers(tx.db, secret, rooftop.groupId, carriers)
   const suppressed = isNew ? await suppressedAmong(tx.db, rooftop.groupId, ids) : before
-  return { records: records.map((entry) => scrubbed(job, entry, suppressed)), suppressed }
+  const giveWay = givingWay()
+  const clean: Hydrated[] = []
+  for (const entry of records) {
+    await giveWay()
+    clean.push(scrubbed(job, entry, suppressed))
+  }
+  return { records: clean, suppressed }
 }
 
 function isReceived(entry: Hydrated): entry is Received {

@@ -1,7 +1,6 @@
 import type { Tx } from '../db/transaction.ts'
+import { contactsIn } from '../erasure/carriers.ts'
 import { digestOf, readSecret } from '../erasure/digests.ts'
-import { emailsIn } from '../erasure/needles.ts'
-import { phonesIn } from '../erasure/phone.ts'
 import { redactJson } from '../erasure/redact.ts'
 import { awaitErasures, readContacts, suppressedAmong } from '../erasure/suppression.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
@@ -22,10 +21,9 @@ export async function screenBody(
   const screened = erased === undefined ? body : redactJson(body, erased.needles)
   const contacts = await readContacts(tx.db)
   const text = textOf(screened)
-  const found = [
-    ...emailsIn(text).map(({ key }) => ({ kind: 'email' as const, key })),
-    ...phonesIn(text).map(({ key }) => ({ kind: 'phone' as const, key })),
-  ].filter((contact) => contacts.has(digestOf(secret, contact).toString('hex')))
+  const found = await contactsIn(text, (contact) =>
+    contacts.has(digestOf(secret, contact).toString('hex')),
+  )
   // Whose body it is nobody can tell: the names beside an erased contact have no field that is known.
   return found.length === 0
     ? text

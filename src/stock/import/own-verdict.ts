@@ -12,7 +12,7 @@ const faults: readonly string[] = [
   'encoding-error',
 ]
 const faultIn = new RegExp(`\\((${faults.join('|')})\\)`)
-const countIn = /(\d+) cells? where the file has \d+ columns/
+const countIn = /(\d{1,9}) cells? where the file has \d{1,9} columns/
 
 /** A row with an error of this code needs its error emptied, or its cells filled in, before it is taken again. */
 export function isFault(code: string): boolean {

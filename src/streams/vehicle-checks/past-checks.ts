@@ -97,7 +97,7 @@ const signing =
 
 /** Path and query of a link, without what changes when it is signed anew. */
 function unsigned(url: string): string {
-  if (!URL.canParse(url)) return url.replace(/[?#].*$/, '')
+  if (!URL.canParse(url)) return url.replace(/[?#].*/s, '')
   const { pathname, searchParams } = new URL(url)
   return JSON.stringify([pathname, ...[...searchParams].filter(([name]) => !signing.test(name))])
 }

@@ -61,8 +61,12 @@ function names(currency: string, words: string): [string, string][] {
   return words.split(/\s+/).map((word) => [word, currency])
 }
 
+/** No currency is written longer. */
+const longestCurrency = 20
+
 /** The currency of a word, or of a currency column's cell: its ISO code, or a name that dealers write; null when it is none. */
 export function currencyOf(text: string): string | null {
+  if (text.length > longestCurrency) return null
   const word = text.toLowerCase().trim().replace(/\.$/, '')
   const code = word.toUpperCase()
   return currencyWords.get(word) ?? (isCurrencyCode(code) ? code : null)

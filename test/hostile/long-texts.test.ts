@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { guarded, unguarded } from '#src/csv/write/guard.ts'
+import { needlesOf, ownNeedlesOf, plainNeedles } from '#src/erasure/needles.ts'
+import { patternsOf } from '#src/erasure/pattern.ts'
+import { redactText } from '#src/erasure/redact.ts'
+import { messageOf } from '#src/errors.ts'
+import { openLog, scrubber } from '#src/log.ts'
+import { readList } from '#src/sources/appraisal/evaluation-list.ts'
+import { bodyHash } from '#src/values/content-hash.ts'
+import { parseInstant, parseUtc } from '#src/values/instant.ts'
+import { hostileTexts } from './texts.ts'
+
+// Each of them took minutes on a text of 100 KB, or more memory than there is.
+
+const jane = {
+  name: 'Jane Citizen',
+  phone: '0412 345 678',
+  email: 'jane@example.org',
+  address: '12 Station Street',
+  suburb: 'Richmond',
+  plate: 'JAN412',
+}
+
+test.each(hostileTexts)('a megabyte of %s is searched for a customer', (_, text) => {
+  const needles = plainNeedles(ownNeedlesOf(jane))
+
+  expect(redactText(`${text} Jane Citizen`, needles)).toContain('[erased]')
+})
+
+test.each(hostileTexts)('a customer called by a megabyte of %s is few needles', (_, text) => {
+  const person = { name: text, phone: text, email: text, address: text, suburb: text, plate: text }
+  const needles = ownNeedlesOf(person)
+
+  expect(needles.length).toBeLessThan(5_000)
+  expect(patternsOf(needlesOf(person)).texts.length).toBeLessThan(5_000)
+})
+
+test.each(hostileTexts)('a megabyte of %s is logged', (_, text) => {
+  const lines: string[] = []
+  const log = openLog({
+    level: 'info',
+    human: false,
+    secrets: ['a secret'],
+    write: (line) => void lines.push(line),
+  })
+  log.warn({ err: new Error(text), reason: text }, text)
+
+  expect(lines).toHaveLength(1)
+  expect(messageOf(new Error(text)).length).toBeLessThanOrEqual(text.length)
+})
+
+test.each(hostileTexts)('a cell of a megabyte of %s is written for a spreadsheet', (_, text) => {
+  for (const cell of [text, `=${text}`, `- ${text}`])
+    expect(unguarded(guarded(cell))).toBe(unguarded(cell))
+})
+
+test.each(hostileTexts)('a body with a megabyte of %s is hashed', (_, text) => {
+  expect(bodyHash(JSON.stringify([text]))).toHaveLength(32)
+})
+
+test.each(hostileTexts)('a list item with a megabyte of %s is read', (_, text) => {
+  const wire = { items: '', id: 'EvalID', updatedAt: 'UpdatedAt' } as const
+  const context = { where: '/getevallist', details: {}, secrets: [] }
+  const body = [{ EvalID: 1, UpdatedAt: text }, { EvalID: text }, { EvalID: 2 }]
+  const { items, malformed } = readList(body, wire, context)
+
+  expect([items.length, malformed.length]).toEqual([2, 1])
+  expect([parseInstant(text), parseUtc(text)]).toEqual([null, null])
+})
+
+test('a link loses its query in the log, and one without a query is as it was', () => {
+  const hide = scrubber([])
+
+  expect(hide('http://a/b?c=d and https://e/f? "http://g"')).toBe(
+    'http://a/b?[hidden] and https://e/f? "http://g"',
+  )
+})

@@ -1,0 +1,122 @@
+import { check } from 'recheck'
+import { expect, test, vi } from 'vitest'
+import { readSources } from './support/imports.ts'
+import { patternsIn } from './support/patterns.ts'
+
+// A pattern over foreign text takes a time that is linear in the text: one that is quadratic stops the process, its heartbeats
+// and its transactions at a text of 100 KB.
+
+vi.stubEnv('RECHECK_BACKEND', 'pure')
+
+const short = {
+  quoted: 'at most 2,000 characters of an error are quoted',
+  cell: 'a longer cell was refused before',
+  config: 'text of the config, which the operator writes',
+  own: 'text of ours',
+}
+
+/** Patterns that are not linear, or cannot be checked, and why that does no harm. */
+const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'src/cli.ts': { '\\.?\\s*\\n\\s*\\((.*)\\)$': 'what commander says of a command line' },
+  'src/commands/api-recover.ts': { '[.\\s]*$': short.quoted },
+  'src/config-schema.ts': { '\\/+$': short.config },
+  'src/config-values.ts': { '\\/+$': short.config },
+  'src/csv/map/typing/model-year.ts': {
+    '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
+  },
+  'src/csv/map/typing/money.ts': { '[.\\s]+$': short.cell },
+  'src/csv/map/typing/quantity.ts': { '^[.,]+|[.,]+$': short.cell },
+  'src/csv/map/profile.ts': {
+    '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
+      'linear, and slow to check',
+  },
+  'src/csv/write/csv-text.ts': {
+    "new RegExp(`[${parts}\\\\r\\\\n]|^[\\\\s'\"]|\\\\s$${delimiter.trim() === '' ? '|^$' : ''}`, 'u')":
+      'a set of characters, and one character at each end',
+  },
+  'src/db/core-views.ts': {
+    "new RegExp(`\\\\bcore\\\\.${name}\\\\b`, 'g')": short.own,
+    'new RegExp(`\\\\bcore\\\\.${name}\\\\b`)': short.own,
+  },
+  'src/db/embedded-cluster.ts': { '\\/postgres -D (.+?) -[pc] ': 'the command line of a process' },
+  'src/db/mart-files.ts': {
+    "new RegExp(`^create or replace view (mart|mart_pii)\\\\.${name}\\\\b`, 'm')": short.own,
+  },
+  'src/db/migration-files.ts': { '^\\s*(commit|rollback)\\s*;': short.own },
+  'src/operations/endpoints.ts': { "new RegExp(`^${parts.join('[^/]+')}$`)": short.own },
+  'src/sources/appraisal/client.ts': {
+    '\\buser\\b.*\\brequired\\b|\\brequire[sd]?\\b.*\\buser\\b': short.quoted,
+  },
+  'src/sources/http-fault.ts': {
+    '\\?[^\\s]*=[^\\s]*': short.quoted,
+    "[^\\s@<>()',;:]+(?:@|%40)[^\\s@<>()',;:]+": short.quoted,
+    '(?:\\+|\\b0)\\d(?:[ ()-]{0,2}\\d){7,}': `linear, and slow to check; ${short.quoted}`,
+  },
+  'src/sources/http.ts': { '\\/+$': short.config },
+  'src/stock/export/amount-text.ts': { '0+$': 'a number of the warehouse' },
+  'src/stock/export/columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
+  'src/stock/import/own-verdict.ts': {
+    "new RegExp(`\\\\((${faults.join('|')})\\\\)`)": 'a choice of fixed words',
+  },
+  'src/values/http-date.ts': {
+    'new RegExp(`^\\\\w{3}, \\\\d{2} (?:${months}) \\\\d{4} ${time} GMT$`)': 'has no repetition',
+    'new RegExp(`^\\\\w{6,9}, \\\\d{2}-(?:${months})-\\\\d{2} ${time} GMT$`)': 'has no repetition',
+    'new RegExp(`^\\\\w{3} (?:${months}) [ \\\\d]\\\\d ${time} \\\\d{4}$`)': 'has no repetition',
+  },
+  'src/values/interpolate.ts': {
+    '\\$\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\\n]*))?\\}': short.config,
+    "new RegExp(`\\\\$\\\\$\\\\{[^}\\\\n]*\\\\}?|${reference.source}`, 'g')": short.config,
+  },
+  'src/values/wire.ts': { '\\{[^}]*\\}': short.config },
+}
+
+const sources = [...(await readSources())]
+const patterns = sources.flatMap(([file, text]) =>
+  patternsIn(text).map((pattern) => ({ file, ...pattern })),
+)
+
+test('every pattern of the program takes linear time, or is known to meet short texts only', {
+  timeout: 300_000,
+}, async () => {
+  const faults: string[] = []
+  const unchecked = patterns.filter(({ file, source }) => allowed[file]?.[source] === undefined)
+  for (const [key, [first, ...others]] of Map.groupBy(unchecked, keyOf)) {
+    const { source, flags } = first!
+    const places = [first!, ...others].map(({ file, line }) => `${file}:${line}`).join(', ')
+    if (flags === null) faults.push(`${places} ${key}: put together at run time`)
+    else {
+      const found = await check(source, flags, { timeout: 50_000 })
+      if (found.status === 'vulnerable')
+        faults.push(`${places} ${key}: ${found.complexity.summary}`)
+      else if (found.status === 'unknown') faults.push(`${places} ${key}: cannot be checked`)
+    }
+  }
+
+  expect(faults).toEqual([])
+})
+
+test('no exception is left of a pattern that has gone', () => {
+  const stale = Object.entries(allowed).flatMap(([file, exceptions]) =>
+    Object.keys(exceptions).filter(
+      (source) => !patterns.some((pattern) => pattern.file === file && pattern.source === source),
+    ),
+  )
+
+  expect(stale).toEqual([])
+})
+
+test('a slow pattern that is planted is found, as a literal and put together', async () => {
+  const found = patternsIn(
+    "const a: string = '/no/'\nconst slow = /a+@/g.test(a as string)\nnew RegExp(a + '+', 'u')",
+  )
+
+  expect(found).toEqual([
+    { line: 2, source: 'a+@', flags: 'g' },
+    { line: 3, source: "new RegExp(a + '+', 'u')", flags: null },
+  ])
+  expect((await check('a+@', 'g')).status).toBe('vulnerable')
+})
+
+function keyOf({ source, flags }: (typeof patterns)[number]): string {
+  return flags === null ? source : `/${source}/${flags}`
+}
