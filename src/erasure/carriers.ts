@@ -1,7 +1,7 @@
 import type { Db } from '../db/transaction.ts'
 import type { Person } from '../streams/windowed-stream.ts'
 import { givingWay } from '../values/give-way.ts'
-import { digestOf, type Secret } from './digests.ts'
+import { digester, digestOf, type Secret } from './digests.ts'
 import { emailsIn, type Needle, ownNeedlesOf } from './needles.ts'
 import { phonesIn } from './phone.ts'
 import { contactDigests, readContacts, suppress } from './suppression.ts'
@@ -34,7 +34,7 @@ export async function suppressCarriers(
     if (erasureId === undefined) continue
     const scope = own === undefined ? 'mention' : 'customer'
     const needles = own === undefined ? named : [...named, ...ownNeedlesOf(person)]
-    await suppress(db, secret, groupId, { evalId, scope, erasureId, needles })
+    await suppress(db, digester(secret), groupId, { evalId, scope, erasureId, needles })
     found = true
   }
   return found

@@ -24,6 +24,17 @@ export function digestOf(secret: Secret, needle: Pick<Needle, 'kind' | 'key'>): 
   return digestText(secret, identify(needle))
 }
 
+/** `digestOf` that remembers: the needles of an erasure are put on the list with every evaluation. */
+export function digester(secret: Secret): (needle: Pick<Needle, 'kind' | 'key'>) => Buffer {
+  const known = new Map<string, Buffer>()
+  return (needle) => {
+    const name = identify(needle)
+    const digest = known.get(name) ?? digestOf(secret, needle)
+    known.set(name, digest)
+    return digest
+  }
+}
+
 /** Of a name together with a contact. */
 export function digestOfPair(secret: Secret, name: string, contact: Needle): Buffer {
   return digestText(secret, `person:${name}:${identify(contact)}`)

@@ -125,8 +125,13 @@ async function beyond(
   const all = distinctNeedles([...asked, ...persons.flatMap(needlesOf)])
   const anyOf = plainNeedles(all)
   const matches = await search(tables, patternsOf(all, rooftopsOf(known)))
-  const hits = matches.filter((hit) => names(hit, anyOf))
   const theirs = new Set(known.map(keyOf))
+  const isTheirs = ({ evaluation }: Hit) => {
+    const group = evaluation && groups.get(evaluation.rooftopId)
+    return group != null && theirs.has(keyOf({ ...group, evalId: evaluation!.evalId }))
+  }
+  // Their own rows are erased whatever they say: of a customer with hundreds of evaluations, most are.
+  const hits = matches.filter((hit) => !isTheirs(hit) && names(hit, anyOf))
   const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
   const inAll = new Set(all.map(identify))
   const carriedBy = (people: readonly Person[]) =>

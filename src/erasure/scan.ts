@@ -57,6 +57,24 @@ export async function rowsOfEvaluation(
   return await select(client, table, { where, locks }, [rooftopIds, String(evalId)])
 }
 
+/** All rows of evaluations of one dealer group, locking none: in one query where an index serves that. */
+export async function rowsOfEvaluations(
+  client: pg.ClientBase,
+  table: TextTable,
+  rooftopIds: readonly number[],
+  evalIds: readonly number[],
+): Promise<Hit[]> {
+  if (table.belongsToAny !== null) {
+    const where = `${table.rooftop} = any($1::int[]) and ${table.belongsToAny}`
+    return await select(client, table, { where, locks: false }, [rooftopIds, evalIds])
+  }
+  const hits: Hit[] = []
+  if (table.belongs !== null)
+    for (const evalId of evalIds)
+      hits.push(...(await rowsOfEvaluation(client, table, { rooftopIds, evalId }, false)))
+  return hits
+}
+
 async function select(
   client: pg.ClientBase,
   table: TextTable,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Person } from '../streams/windowed-stream.ts'
-import { digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
+import { type digester, digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
 import { contactsOf, type Needle, needlesOf, phraseWordsOf } from './needles.ts'
 import type { Erased } from './scrub.ts'
 import { lockClass } from '../values/lock-classes.ts'
@@ -90,7 +90,7 @@ const thisMoment = sql`date_trunc('milliseconds', now())`
 /** Puts an evaluation on the list, or adds to what stands there; false: it was all there. */
 export async function suppress(
   db: Db,
-  secret: Secret,
+  digest: ReturnType<typeof digester>,
   groupId: number,
   evaluation: {
     readonly evalId: number
@@ -100,7 +100,7 @@ export async function suppress(
   },
 ): Promise<boolean> {
   const { evalId, scope, erasureId, needles } = evaluation
-  const digests = needles.map((needle) => digestOf(secret, needle))
+  const digests = needles.map(digest)
   const { numAffectedRows } = await sql`
     insert into pii.suppressed_evaluation as known
       (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Tx } from '../db/transaction.ts'
 import type { Person } from '../streams/windowed-stream.ts'
-import { digestOf, digestOfPair, type Secret } from './digests.ts'
+import { digester, digestOf, digestOfPair, type Secret } from './digests.ts'
 import type { Findings, Found } from './find.ts'
 import { eraseLinks } from './links.ts'
 import {
@@ -61,15 +61,20 @@ async function eraseOwn(
   { findings: { found, needles }, secret, erasureId }: Erasing,
 ) {
   let [counts, suppressed]: [Counts, number] = [{}, 0]
+  // Once for all evaluations: a customer may have hundreds.
+  const naming = plainNeedles(needles)
+  const digest = digester(secret)
   for (const each of found) {
     const { groupId, evalId } = each
-    const own = distinctNeedles([...needles, ...each.persons.flatMap(ownNeedlesOf)])
+    const theirs = distinctNeedles(each.persons.flatMap(ownNeedlesOf))
+    const own = bothNeedles(naming, plainNeedles(theirs))
     const known = (await suppressedAmong(db, groupId, [evalId])).get(evalId)
-    const all = known ? bothNeedles(plainNeedles(own), known.needles) : plainNeedles(own)
+    const all = known ? bothNeedles(own, known.needles) : own
     const erased = { scope: 'customer', needles: all } as const
     counts = addCounts(counts, await eraseEvaluation(work, each, erased))
-    const entry = { evalId, scope: 'customer', erasureId, needles: own } as const
-    if (await suppress(db, secret, groupId, entry)) suppressed++
+    const listed = distinctNeedles([...needles, ...theirs])
+    const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
+    if (await suppress(db, digest, groupId, entry)) suppressed++
   }
   return { counts, suppressed }
 }
@@ -83,6 +88,7 @@ async function eraseMentions(
 ) {
   const keys: EvaluationKey[] = []
   let [counts, suppressed]: [Counts, number] = [{}, 0]
+  const digest = digester(secret)
   const home = new Set([...found, ...former].map(({ groupId }) => groupId))
   for (const { key, persons } of [
     ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
@@ -96,7 +102,7 @@ async function eraseMentions(
     keys.push(key)
     counts = addCounts(counts, done)
     const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
-    if (await suppress(db, secret, key.groupId, entry)) suppressed++
+    if (await suppress(db, digest, key.groupId, entry)) suppressed++
   }
   return { keys, counts, suppressed }
 }

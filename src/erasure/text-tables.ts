@@ -19,6 +19,8 @@ export interface TextTable {
   readonly owner: string
   /** Whether a row belongs to the evaluation $2 (text), as SQL that an index serves; null where none does. */
   readonly belongs: string | null
+  /** The same for several evaluations $2 (bigint[]); null where no index serves that. */
+  readonly belongsToAny: string | null
   /** The rooftop of the row, as SQL. */
   readonly rooftop: string
 }
@@ -75,16 +77,20 @@ const tablesQuery = /* sql */ `
   having bool_or(t.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', '_text', '_varchar') and a.attgenerated = '')
   order by 1`
 
-const none = { owner: 'null::bigint', belongs: null }
+const none = { owner: 'null::bigint', belongs: null, belongsToAny: null }
 
 function ownership(
   name: string,
   columns: readonly string[],
   { endpoints, streams }: EvaluationKeys,
-): Pick<TextTable, 'owner' | 'belongs'> {
+): Pick<TextTable, 'owner' | 'belongs' | 'belongsToAny'> {
   if (!columns.includes('rooftop_id')) return none
   if (columns.includes('eval_id'))
-    return { owner: 'eval_id', belongs: 'eval_id = $2::text::bigint' }
+    return {
+      owner: 'eval_id',
+      belongs: 'eval_id = $2::text::bigint',
+      belongsToAny: 'eval_id = any($2::bigint[])',
+    }
   if (name === 'raw.payload') return byNaturalKey('endpoint', endpoints)
   if (name === 'ops.quarantine' || name === 'ops.data_quality')
     return byNaturalKey('stream', streams)
@@ -95,18 +101,19 @@ function ownership(
 function byNaturalKey(
   column: string,
   known: readonly string[],
-): Pick<TextTable, 'owner' | 'belongs'> {
+): Pick<TextTable, 'owner' | 'belongs' | 'belongsToAny'> {
   const isKnown = `${column} in (${known.map((each) => `'${each.replaceAll("'", "''")}'`).join(', ')})`
   const isNumber = `natural_key ~ '^[0-9]{1,15}(/|$)'`
   return {
     owner: `case when ${isKnown} and ${isNumber} then split_part(natural_key, '/', 1)::bigint end`,
     belongs: `${isKnown} and (natural_key = $2::text or natural_key like $2::text || '/%')`,
+    belongsToAny: null,
   }
 }
 
-/** The columns of a row as one array of text. */
+/** The columns of a row as one array of text, as JSON: an array of Postgres is parsed letter by letter. */
 export function textsOf({ columns }: TextTable): string {
-  return `array[${columns.map(textOf).join(', ')}]`
+  return `to_json(array[${columns.map(textOf).join(', ')}])`
 }
 
 function textOf({ name, type }: TextColumn): string {
