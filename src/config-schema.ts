@@ -134,6 +134,9 @@ export const fileSchema = z.strictObject({
     dailyForDays: whole(0, 365)
       .default(3)
       .describe('Evaluations completed in the last days are asked for new checks every night'),
+    backfillBudget: whole(0, 10_000_000)
+      .default(5000)
+      .describe('Requests of one "backfill vehicle-checks" for one rooftop, at most'),
   }),
   links: group({
     refreshBeforeHours: whole(48, 168).default(48),

@@ -1672,7 +1672,7 @@ core.stream_at_work view
        JOIN ops.run_stream part USING (run_id)
        CROSS JOIN LATERAL ( SELECT to_timestamp(((arguments ->> 'from'::text)::bigint)::double precision) AS lower,
               COALESCE(to_timestamp(((arguments ->> 'until'::text)::bigint)::double precision), source_started_at) AS upper) span
-    WHERE status::text = 'running'::text AND heartbeat_at > (now() - '00:01:00'::interval) AND (status::text = ANY (ARRAY['waiting'::character varying, 'running'::character varying]::text[])) AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text]))
+    WHERE status::text = 'running'::text AND heartbeat_at > (now() - '00:01:00'::interval) AND (status::text = ANY (ARRAY['waiting'::character varying, 'running'::character varying]::text[])) AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text])) AND (stream::text = 'evaluations'::text OR lane::text <> 'background'::text)
     GROUP BY rooftop_id, stream;
   -- Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.
 

@@ -16,6 +16,7 @@ cross join lateral (
 ) as span
 where run.status = 'running' and run.heartbeat_at > now() - interval '1 minute'
   and part.status in ('waiting', 'running') and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
+  and (part.stream = 'evaluations' or run.lane <> 'background')
 group by part.rooftop_id, part.stream;
 comment on view core.stream_at_work is 'Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.';
 

@@ -3,6 +3,7 @@ import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runToItsEnd, startDetached } from '../pipeline/run.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { allStreams } from '../streams/all.ts'
+import type { Stream } from '../streams/stream.ts'
 import { pauseThem, requestToResume, showThem } from './backfill-control.ts'
 import { chooseStreams, parseDateOption } from './choose.ts'
 import { collect, type CommandDefinition } from './command.ts'
@@ -16,7 +17,10 @@ export const backfill: CommandDefinition = {
     'Loads history [from, to) once; resumable, never moves the incremental checkpoint backwards',
   options: (command) =>
     command
-      .option('--from <date>', 'first instant; a bare date is midnight UTC (required to begin one)')
+      .option(
+        '--from <date>',
+        'first instant; a bare date is midnight UTC (required for evaluations)',
+      )
       .option('--to <date>', 'first instant that is left out (default: now)')
       .option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
       .option('--oldest-first', 'from the oldest window on (default: from the newest)')
@@ -28,6 +32,7 @@ export const backfill: CommandDefinition = {
       .option('--run <id>', 'with --pause or --resume: this run alone'),
   examples: [
     'forecourt backfill evaluations --from 2019-01-01 --to 2024-01-01',
+    'forecourt backfill vehicle-checks   (of evaluations too old for the nights)',
     'forecourt backfill --status',
     'forecourt backfill --pause',
     'forecourt backfill --resume --detach',
@@ -88,11 +93,18 @@ function requestOf(
 ): RunRequest {
   const missing = (what: string) => new UsageError(`${what}: see "forecourt backfill --help".`)
   if (names.length === 0) throw missing("Missing required argument 'stream'")
-  if (options['from'] === undefined) throw missing("Required option '--from <date>' not specified")
-  const windowed = allStreams.filter(({ kind }) => kind === 'windowed')
-  const streams = chooseStreams(names, windowed)
+  const streams = chooseStreams(names, allStreams.filter(hasHistory))
+  const listsWindows = streams.some(({ kind }) => kind === 'windowed')
+  if (options['from'] === undefined && listsWindows)
+    throw missing("Required option '--from <date>' not specified")
+  if (options['oldestFirst'] === true && !listsWindows)
+    throw new UsageError(
+      `--oldest-first is about windows, which ${names.join(', ')} does not list: leave it out.`,
+    )
   const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
-  const from = parseDateOption('--from', options['from'] as string)
+  // Without a date, evaluations of any age.
+  const from =
+    options['from'] === undefined ? 0 : parseDateOption('--from', options['from'] as string)
   const until =
     options['to'] === undefined ? null : parseDateOption('--to', options['to'] as string)
   if (until !== null && from >= until) {
@@ -108,6 +120,13 @@ function requestOf(
   const oldestFirst = options['oldestFirst'] === true
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
   return { plan: { ...plan, from, until, oldestFirst }, streams, rooftops }
+}
+
+function hasHistory(stream: Stream): boolean {
+  return (
+    stream.kind === 'windowed' ||
+    (stream.kind === 'enrichment' && stream.historyBudget !== undefined)
+  )
 }
 
 async function begin(

@@ -4,6 +4,7 @@ import { embeddedStatus } from '../db/embedded.ts'
 import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
 import type { Db } from '../db/transaction.ts'
 import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pipeline/due.ts'
+import { budgetOf, historyOf } from '../pipeline/enrichment.ts'
 import type { Run } from '../pipeline/ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
@@ -106,7 +107,7 @@ async function planOfEnrichment(
   if (db === null || rooftop === undefined || rooftop.id === 0 || !stream.serves(rooftop))
     return { ...plan, expectedReads: 0 }
   const now = fromUnixSeconds(run.sourceStart)
-  const budget = stream.budget(config)
+  const budget = budgetOf(stream, run, config)
   const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId).map(({ id }) => id)
   const ask = {
     now,
@@ -116,6 +117,7 @@ async function planOfEnrichment(
     only: null,
     siblings,
     scope: 'all',
+    history: historyOf(run),
   } as const
   const due = await stream.due(db, rooftop, ask, config)
   return { ...plan, expectedReads: due.length }

@@ -107,6 +107,7 @@ checks:
   lookForNewDays: 90         # evaluations of so many days are asked for new past checks
   lookEveryDays: 7           # at least this often
   dailyForDays: 3            # every night while it is so young
+  backfillBudget: 5000       # requests of one "backfill vehicle-checks" for one rooftop, at most
 
 links:
   refreshBeforeHours: 48

@@ -120,7 +120,7 @@ async function windowsLeft(
   const { rows } = await sql<{ left: number }>`
     select coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
     from ops.run_stream as line
-    left join ops.coverage using (rooftop_id, stream)
+    join ops.coverage using (rooftop_id, stream)
     cross join lateral unnest(
       tstzmultirange(tstzrange(${new Date(from * 1000)}, ${new Date(until * 1000)})) - coalesce(covered, '{}')
       - coalesce((

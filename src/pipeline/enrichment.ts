@@ -1,7 +1,9 @@
+import type { Config } from '../config.ts'
 import type { Tx } from '../db/transaction.ts'
 import { awaitErasures } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import {
+  type DueAsk,
   type EnrichmentStream,
   type EnrichmentTask,
   naturalKeyOf,
@@ -13,7 +15,7 @@ import { askable } from './askable.ts'
 import { type Answer, type Asked, ask, type Ending } from './ask.ts'
 import { recordWarnings } from './data-quality.ts'
 import { type AskedIn, nextPollAt, noteAnswers, park, parkedUntil } from './enrichment-state.ts'
-import { addCounts, type Counts, zeroCounts } from './ledger.ts'
+import { addCounts, type Counts, type Run, zeroCounts } from './ledger.ts'
 import { keepPayloads, newestHashes } from './load.ts'
 import { countAttempts, putAside, release } from './quarantine.ts'
 import { untriedKeys } from './retry.ts'
@@ -66,6 +68,11 @@ export async function enrichmentSlice(job: Job, finish: Finish): Promise<SliceRe
       return outcome
     },
   })
+  if (isHistory(job.run) && tasks.length > 0 && tasks.length === budget)
+    context.log.info(
+      { rooftop: job.rooftop.uid, stream: job.stream.name },
+      'the budget of the backfill is spent: run it again for the rest',
+    )
   context.crashPoint('committed')
   return result
 }
@@ -113,7 +120,23 @@ async function budgetLeft({ context, run, stream, rooftop }: Job): Promise<numbe
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
     .executeTakeFirst()
-  return Math.max(0, stream.budget(context.config) - (row?.hydrated ?? 0))
+  return Math.max(0, budgetOf(stream, run, context.config) - (row?.hydrated ?? 0))
+}
+
+/** What a run may ask for one rooftop. */
+export function budgetOf(stream: EnrichmentStream, run: Run, config: Config): number {
+  return (isHistory(run) ? stream.historyBudget?.(config) : stream.budget(config)) ?? 0
+}
+
+/** A job may bring in fresh windows by the same mode, in the foreground: that asks for what is due. */
+function isHistory({ mode, lane }: Run): boolean {
+  return mode === 'backfill' && lane === 'background'
+}
+
+/** The span that a backfill asks for; null: the run asks for what is due. */
+export function historyOf(run: Run): DueAsk['history'] {
+  if (!isHistory(run)) return null
+  return { from: fromUnixSeconds(run.from), until: fromUnixSeconds(run.until ?? run.sourceStart) }
 }
 
 async function dueTasks(job: Job, budget: number, now: Date): Promise<EnrichmentTask[]> {
@@ -126,6 +149,7 @@ async function dueTasks(job: Job, budget: number, now: Date): Promise<Enrichment
     budget,
     only: run.mode === 'retry' ? await untriedKeys(job) : null,
     scope: run.mode === 'links' ? 'links' : 'all',
+    history: historyOf(run),
     siblings: await askable(job),
   } as const
   return await stream.due(context.db, rooftop, ask, context.config)

@@ -13,6 +13,7 @@ export interface EnrichmentSettings {
     readonly lookForNewDays: number
     readonly lookEveryDays: number
     readonly dailyForDays: number
+    readonly backfillBudget: number
   }
   readonly links: { readonly refreshBeforeHours: number; readonly keepAliveDays: number | null }
 }
@@ -41,6 +42,8 @@ export interface DueAsk {
   readonly only: readonly string[] | null
   /** links: nothing but signed links that are about to expire. */
   readonly scope: 'all' | 'links'
+  /** Instead: evaluations completed in the span that no schedule asks for any more, and that were never asked about. */
+  readonly history: { readonly from: Date; readonly until: Date } | null
   /** The rooftops of the config that share the dealer group, by id; the rooftop itself among them. */
   readonly siblings: readonly number[]
 }
@@ -76,6 +79,8 @@ export interface EnrichmentStream<R = unknown> {
   serves(rooftop: RooftopRow): boolean
   /** Asked for one rooftop in one run, at most. */
   budget(settings: EnrichmentSettings): number
+  /** Asked of history for one rooftop in one backfill, at most; left out: the stream has no history to ask for. */
+  historyBudget?(settings: EnrichmentSettings): number
   /** Most urgent first. */
   due(
     db: Kysely<Tables>,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allStreams } from '#src/streams/all.ts'
 import { openChildHouse } from '../support/child-house.ts'
 import { smallHouse } from './runs.ts'
 
@@ -118,4 +119,33 @@ test('backfill --dry-run calls nothing and writes no run', async () => {
   expect(house.sandbox.requests.count()).toBe(0)
   const { rows } = await warehouse.database.pool.query('select from ops.run')
   expect(rows).toHaveLength(0)
+})
+
+test('backfill vehicle-checks needs no date, says in its plan what is left, and lists no windows', async () => {
+  await using house = await openChildHouse(smallHouse())
+  await using warehouse = await house.warehouse()
+  await warehouse.night(allStreams)
+  house.sandbox.clock.advance(200 * 86_400_000)
+  await warehouse.database.pool.query('delete from ops.enrichment_state')
+
+  const plan = await warehouse.json([
+    'backfill',
+    'vehicle-checks',
+    '--to',
+    '2026-03-05',
+    '--dry-run',
+  ])
+  const begun = await warehouse.json(['backfill', 'vehicle-checks'])
+  const status = await warehouse.json(['backfill', '--status'])
+  const ordered = await warehouse.run(['backfill', 'vehicle-checks', '--oldest-first'])
+
+  // All six are of one vehicle: its newest evaluation asks for both kinds of checks.
+  expect(plan.document).toMatchObject({ plan: [{ stream: 'vehicle-checks', expectedReads: 2 }] })
+  expect([begun.code, begun.document['status']]).toEqual([0, 'ok'])
+  expect(begun.document['streams']).toMatchObject({ 'vehicle-checks': { requests: 2 } })
+  expect(status.document['runs']![0]).toMatchObject({ state: 'ok', windows: { done: 0, left: 0 } })
+  expect(ordered).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--oldest-first is about windows'),
+  })
 })

@@ -91,7 +91,7 @@ const cases: Record<string, Case> = {
   'a backfill of prices': {
     args: 'backfill pricing --from 2024-01-01',
     config: access,
-    says: '"pricing" has no history of its own to load: "forecourt sync" asks what is there now. This takes: evaluations.',
+    says: '"pricing" has no history of its own to load: "forecourt sync" asks what is there now. This takes: evaluations, vehicle-checks.',
   },
   'a replay of prices': {
     args: 'replay pricing',

@@ -77,7 +77,7 @@ test('a record that is no JSON, or has values that do not fit, is quarantined wi
       { EvalID: 1, VIN: { [canary]: canary }, UpdatedAt: canary, FinalPrice: canary },
     ]),
   ]) {
-    const read = readRecord(evaluations, () => owner, wire.appraisal, 1, text)
+    const read = readRecord(evaluations, () => owner, wire.appraisal, { id: 1, text })
     expect(read.kind).toBe('rejected')
     expect(JSON.stringify(read)).not.toContain('Canary')
   }

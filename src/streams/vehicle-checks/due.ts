@@ -40,7 +40,8 @@ export async function dueChecks(
   ask: DueAsk,
   settings: EnrichmentSettings,
 ): Promise<EnrichmentTask[]> {
-  const { limit, only } = ask
+  const { limit, only, history } = ask
+  if (history !== null) return await neverAsked(db, rooftop, { ...ask, history }, settings)
   const chosen = only === null ? wanted(rooftop, ask) : named(rooftop, only)
   const { rows } = await sql<EnrichmentTask>`
     with known as materialized (${knownOf(rooftop, ask, settings)}),
@@ -160,6 +161,40 @@ function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
     where not exists (${standsBefore(rooftop, ask)})`
+}
+
+/**
+ * Listings of evaluations that were too old for checks.lookForNewDays when they were loaded, the newest first. A newer evaluation
+ * of the vehicle asks instead, unless it is as old and out of the span; none does where an answer about the vehicle is there.
+ */
+async function neverAsked(
+  db: Kysely<Tables>,
+  rooftop: Rooftop,
+  ask: DueAsk & { readonly history: NonNullable<DueAsk['history']> },
+  { checks: { lookForNewDays } }: EnrichmentSettings,
+): Promise<EnrichmentTask[]> {
+  const { runStart, limit, budget, history } = ask
+  const youngSince = new Date(runStart.getTime() - lookForNewDays * 86_400_000)
+  const { rows } = await sql<EnrichmentTask>`
+    select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince", 0 as failures
+    from (
+      select eval_id, vehicle_vin as vin, coalesce(completed_at, created_at) as born_at, ask
+      from core.evaluation cross join unnest(${Object.values(askedPast)}::text[]) as ask
+      where rooftop_id = ${rooftop.id} and vehicle_vin is not null and gone_at is null
+    ) as asking
+    where born_at >= ${history.from} and born_at < ${history.until} and born_at < ${youngSince}
+      and not exists (
+        select from core.evaluation as known
+        join ops.enrichment_state as state on state.rooftop_id = known.rooftop_id and state.stream = ${vehicleChecksName}
+          and state.eval_id = known.eval_id and state.ask = asking.ask
+        where known.group_id = ${rooftop.groupId} and known.vehicle_vin = asking.vin and state.last_asked_at > '-infinity'
+          and (known.eval_id = asking.eval_id or state.outcome = 'answered'))
+      and not exists (${standsBefore(rooftop, ask)}
+        and (coalesce(newer.completed_at, newer.created_at) < ${history.until}
+          or coalesce(newer.completed_at, newer.created_at) >= ${youngSince}))
+    order by born_at desc, eval_id, ask
+    limit ${Math.min(limit, budget)}`.execute(db)
+  return rows
 }
 
 /** A newer evaluation of the vehicle that asks for all of them: of a rooftop that is asked too, and not one that the source

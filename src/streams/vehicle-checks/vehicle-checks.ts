@@ -30,6 +30,7 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   serves: ({ region }) => region === 'AU',
   // The schedule bounds it: an evaluation without checks is not asked about for ever.
   budget: () => 10_000_000,
+  historyBudget: ({ checks }) => checks.backfillBudget,
   due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, ask, settings),
 
   async read({ services }, rooftop, { evalId, ask }, _settings, options) {
