@@ -69,6 +69,19 @@ core.agg_pricing_day table
   constraint agg_pricing_day_pkey PRIMARY KEY (rooftop_id, completed_date_local)
   -- How far the evaluations that the source still shows are priced by the pricing AI, by rooftop and local day of completion: what core.pricing_days counts, kept by triggers. A day of which nothing was asked or priced is not there.
 
+core.agg_pricing_evaluation table
+  rooftop_id integer not null
+  eval_id bigint not null
+  completed_date_local date not null
+  priced integer not null
+  cannot_be_priced integer not null
+  failed integer not null
+  confirmed_days integer not null -- Days from 2000-01-01 to the local day of confirmed_at; 0: not priced
+  confirmed_at timestamp with time zone -- last_confirmed_at of the current observation
+  constraint agg_pricing_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
+  CREATE INDEX agg_pricing_evaluation_oldest ON core.agg_pricing_evaluation USING btree (rooftop_id, completed_date_local, confirmed_at)
+  -- What each evaluation adds to core.agg_pricing_day: what core.pricing_evaluations counts, kept by triggers.
+
 core.agg_recon_day table
   rooftop_id integer not null
   completed_date_local date not null
@@ -231,6 +244,18 @@ AS $function$
     cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id, recon_type)
   where kept is distinct from fresh
+  union all
+  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  full join (
+    select counted.*
+    from (
+      select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
+      from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
+    ) as one
+    cross join lateral core.pricing_evaluations(one.rooftops, one.evals) as counted
+  ) as fresh using (rooftop_id, eval_id)
+  where kept is distinct from fresh
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -240,11 +265,17 @@ CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
 AS $function$
 begin
   perform core.lock_days(array[only_rooftop]);
-  -- Before the days are counted: it adds its difference to them.
+  -- Before the days are counted: these add their differences to them.
   perform core.update_recon_days(array_agg(only_rooftop), array_agg(eval_id))
   from (
     select eval_id from core.evaluation where rooftop_id = only_rooftop
     union select eval_id from core.agg_recon_evaluation where rooftop_id = only_rooftop
+  ) as every
+  having count(*) > 0;
+  perform core.update_pricing_days(array_agg(only_rooftop), array_agg(eval_id))
+  from (
+    select eval_id from core.evaluation where rooftop_id = only_rooftop
+    union select eval_id from core.agg_pricing_evaluation where rooftop_id = only_rooftop
   ) as every
   having count(*) > 0;
   perform core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
@@ -330,26 +361,6 @@ AS $function$
   limit 1
 $function$
 
-core.core.days_of(integer[],bigint[]) routine
-CREATE OR REPLACE FUNCTION core.days_of(rooftops integer[], evals bigint[], OUT days_rooftops integer[], OUT days date[])
- RETURNS record
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  select array_agg(e.rooftop_id), array_agg(e.completed_date_local) into days_rooftops, days
-  from (
-    select rooftop_id, array_agg(eval_id) as evals from unnest(rooftops, evals) as one (rooftop_id, eval_id) group by rooftop_id
-  ) as touched
-  cross join lateral (
-    select * from core.evaluation as one
-    where one.rooftop_id = touched.rooftop_id and one.eval_id = any(touched.evals)
-    offset 0
-  ) as e
-  where e.gone_at is null and e.completed_date_local is not null;
-end
-$function$
-
 core.core.empty_appraisals() routine
 CREATE OR REPLACE FUNCTION core.empty_appraisals()
  RETURNS trigger
@@ -376,7 +387,7 @@ begin
     delete from core.agg_recon_evaluation;
   end if;
   if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
-  perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local)) from core.agg_pricing_day;
+  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_pricing_evaluation;
   return null;
 end
 $function$
@@ -549,7 +560,7 @@ begin
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
-  perform core.refresh_pricing_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
+  perform core.update_pricing_days(rooftops, evals);
   return null;
 end
 $function$
@@ -563,21 +574,20 @@ AS $function$
 declare
   rooftops int[];
   evals bigint[];
-  days date[];
   removed core.counted_evaluation[];
   added core.counted_evaluation[];
 begin
   if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+    select array_agg(rooftop_id), array_agg(eval_id),
       array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
         created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, days, added
+    into rooftops, evals, added
     from new_rows where gone_at is null and completed_date_local is not null;
   elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+    select array_agg(rooftop_id), array_agg(eval_id),
       array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
         created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, days, removed
+    into rooftops, evals, removed
     from old_rows where gone_at is null and completed_date_local is not null;
   else
     with counted_before as materialized (
@@ -598,9 +608,9 @@ begin
           created_at, created_at_source, completed_at)::core.counted_evaluation as counted
       from changed
     )
-    select array_agg(rooftop_id), array_agg(eval_id), array_agg(completed_date_local),
+    select array_agg(rooftop_id), array_agg(eval_id),
       array_agg(counted) filter (where is_old), array_agg(counted) filter (where not is_old)
-    into rooftops, evals, days, removed, added
+    into rooftops, evals, removed, added
     from fact;
   end if;
   if rooftops is null then return null; end if;
@@ -614,13 +624,15 @@ begin
     select from core.agg_recon_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
   )
   having count(*) > 0;
-  perform core.refresh_pricing_days(array_agg(rooftop_id), array_agg(completed_date_local))
-  from unnest(rooftops, evals, days) as touched (rooftop_id, eval_id, completed_date_local)
+  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
+  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
   where exists (
     select from ops.enrichment_state as state
     where state.rooftop_id = touched.rooftop_id and state.stream = 'pricing' and state.eval_id = touched.eval_id offset 0
   ) or exists (
     select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.agg_pricing_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
   )
   having count(*) > 0;
   return null;
@@ -653,7 +665,7 @@ begin
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
-  perform core.refresh_pricing_days(days_rooftops, days) from core.days_of(rooftops, evals) where days is not null;
+  perform core.update_pricing_days(rooftops, evals);
   return null;
 end
 $function$
@@ -738,8 +750,8 @@ begin
     and (e.created_date_local, e.completed_date_local) is distinct from
       ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
   perform core.lock_days(array[new.rooftop_id]);
-  perform core.refresh_pricing_days(array_agg(day.rooftop_id), array_agg(day.completed_date_local))
-  from core.agg_pricing_day as day where day.rooftop_id = new.rooftop_id;
+  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
+  from core.agg_pricing_evaluation where rooftop_id = new.rooftop_id;
   return null;
 end
 $function$
@@ -902,6 +914,38 @@ AS $function$
   ) as s on true
   where p.eval_id is not null or s.eval_id is not null
   group by e.rooftop_id, e.completed_date_local
+$function$
+
+core.core.pricing_evaluations(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.pricing_evaluations(rooftops integer[], evals bigint[])
+ RETURNS SETOF core.agg_pricing_evaluation
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    e.rooftop_id, e.eval_id, e.completed_date_local,
+    (p.eval_id is not null)::int,
+    (p.eval_id is null and coalesce(s.outcome in ('skipped', 'rejected'), false))::int,
+    (p.eval_id is null and coalesce(s.outcome = 'failed', false))::int,
+    coalesce((p.last_confirmed_at at time zone coalesce(r.time_zone, 'UTC'))::date - date '2000-01-01', 0),
+    p.last_confirmed_at
+  from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+  left join lateral (select time_zone from core.rooftop as own where own.rooftop_id = asked.rooftop_id offset 0) as r on true
+  cross join lateral (
+    select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
+    offset 0
+  ) as e
+  left join lateral (
+    select price.eval_id, price.last_confirmed_at from core.price_observation as price
+    where price.rooftop_id = e.rooftop_id and price.eval_id = e.eval_id and price.price_source = 'pricing_ai' and price.is_current
+    offset 0
+  ) as p on true
+  left join lateral (
+    select state.eval_id, state.outcome from ops.enrichment_state as state
+    where state.rooftop_id = e.rooftop_id and state.stream = 'pricing' and state.eval_id = e.eval_id and state.ask = 'pricingAi'
+    offset 0
+  ) as s on true
+  where e.gone_at is null and e.completed_date_local is not null and (p.eval_id is not null or s.eval_id is not null)
 $function$
 
 core.core.recon_days(integer[],date[]) routine
@@ -1188,6 +1232,74 @@ AS $function$
   ) as e
   group by e.group_id, e.vehicle_vin, e.currency_code
   having count(*) > 1
+$function$
+
+core.core.update_pricing_days(integer[],bigint[]) routine
+CREATE OR REPLACE FUNCTION core.update_pricing_days(rooftops integer[], evals bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  touched_rooftops int[];
+  touched_days date[];
+begin
+  with before as materialized (
+    select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+    cross join lateral (
+      select * from core.agg_pricing_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      offset 0
+    ) as one
+  ), fresh as materialized (
+    select * from core.pricing_evaluations(rooftops, evals)
+  ), removed as (
+    delete from core.agg_pricing_evaluation as kept using before
+    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id
+      and (before.rooftop_id, before.eval_id) not in (select rooftop_id, eval_id from fresh)
+  ), written as (
+    insert into core.agg_pricing_evaluation as kept
+    select * from fresh
+    on conflict (rooftop_id, eval_id) do update set
+      completed_date_local = excluded.completed_date_local, priced = excluded.priced, cannot_be_priced = excluded.cannot_be_priced,
+      failed = excluded.failed, confirmed_days = excluded.confirmed_days, confirmed_at = excluded.confirmed_at
+    where kept is distinct from excluded
+  ), difference as materialized (
+    select rooftop_id, completed_date_local, sum(sign)::int as known, sum(sign * priced)::int as priced,
+      sum(sign * cannot_be_priced)::int as cannot_be_priced, sum(sign * failed)::int as failed,
+      sum(sign * confirmed_days)::bigint as confirmed_days
+    from (select -1 as sign, * from before union all select 1, * from fresh) as term
+    group by rooftop_id, completed_date_local
+  ), emptied as (
+    delete from core.agg_pricing_day as kept using difference
+    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
+      and kept.known + difference.known = 0
+    returning kept.rooftop_id, kept.completed_date_local
+  ), added as (
+    insert into core.agg_pricing_day as kept
+      (rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days)
+    select * from difference
+    where (rooftop_id, completed_date_local) not in (table emptied)
+      and (known, priced, cannot_be_priced, failed, confirmed_days) <> (0, 0, 0, 0, 0)
+    on conflict (rooftop_id, completed_date_local) do update set
+      known = kept.known + excluded.known, priced = kept.priced + excluded.priced,
+      cannot_be_priced = kept.cannot_be_priced + excluded.cannot_be_priced, failed = kept.failed + excluded.failed,
+      confirmed_days = kept.confirmed_days + excluded.confirmed_days
+  )
+  select array_agg(rooftop_id), array_agg(completed_date_local) into touched_rooftops, touched_days from difference;
+  -- The least of what is there now: a later statement sees it.
+  update core.agg_pricing_day as kept set oldest_confirmed_at = now_least.confirmed_at
+  from unnest(touched_rooftops, touched_days) as touched (rooftop_id, completed_date_local)
+  left join lateral (
+    select one.confirmed_at from core.agg_pricing_evaluation as one
+    where one.rooftop_id = touched.rooftop_id and one.completed_date_local = touched.completed_date_local and one.confirmed_at is not null
+    order by one.confirmed_at
+    limit 1
+  ) as now_least on true
+  where kept.rooftop_id = touched.rooftop_id and kept.completed_date_local = touched.completed_date_local
+    and kept.oldest_confirmed_at is distinct from now_least.confirmed_at;
+end
 $function$
 
 core.core.update_recon_days(integer[],bigint[]) routine

@@ -67,6 +67,18 @@ export interface CoreAggPricingDayTable {
   oldest_confirmed_at: Date | null
 }
 
+/** core.agg_pricing_evaluation */
+export interface CoreAggPricingEvaluationTable {
+  rooftop_id: number
+  eval_id: number
+  completed_date_local: string
+  priced: number
+  cannot_be_priced: number
+  failed: number
+  confirmed_days: number
+  confirmed_at: Date | null
+}
+
 /** core.agg_recon_day */
 export interface CoreAggReconDayTable {
   rooftop_id: number
@@ -979,6 +991,7 @@ export interface Tables {
   'core.agg_appraisal': CoreAggAppraisalTable
   'core.agg_evaluation_day': CoreAggEvaluationDayTable
   'core.agg_pricing_day': CoreAggPricingDayTable
+  'core.agg_pricing_evaluation': CoreAggPricingEvaluationTable
   'core.agg_recon_day': CoreAggReconDayTable
   'core.agg_recon_evaluation': CoreAggReconEvaluationTable
   'core.agg_repeat_vehicle': CoreAggRepeatVehicleTable
@@ -1122,6 +1135,16 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'failed', type: 'integer' },
     { name: 'confirmed_days', type: 'bigint' },
     { name: 'oldest_confirmed_at', type: 'timestamp with time zone' },
+  ],
+  'core.agg_pricing_evaluation': [
+    { name: 'rooftop_id', type: 'integer' },
+    { name: 'eval_id', type: 'bigint' },
+    { name: 'completed_date_local', type: 'date' },
+    { name: 'priced', type: 'integer' },
+    { name: 'cannot_be_priced', type: 'integer' },
+    { name: 'failed', type: 'integer' },
+    { name: 'confirmed_days', type: 'integer' },
+    { name: 'confirmed_at', type: 'timestamp with time zone' },
   ],
   'core.agg_recon_day': [
     { name: 'rooftop_id', type: 'integer' },

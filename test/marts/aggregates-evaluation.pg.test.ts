@@ -40,12 +40,19 @@ test('a load reads no more rows where its day holds many already', async () => {
     }))
     const lines = before.map(({ id }) => ({ ...paint, id }))
     await write(database, before, lines)
+    const ask = (id: number) => ({ rooftop: 1, id, day: 1, outcome: 'price' }) as const
+    await inSession(database.pool, async (client) => {
+      for (const { id } of before) await perform(client, { does: 'ask', asking: ask(id) })
+    })
     await database.pool.query('analyze')
     await inSession(database.pool, async (client) => {
       await client.query('begin')
+      // Small tables are read whole.
+      await client.query('set local enable_seqscan = off')
       const already = await rowsReadBy(client)
       await perform(client, { does: 'insert', evaluation: one, lines: [] })
       await perform(client, { does: 'lines', lines: [paint] })
+      await perform(client, { does: 'ask', asking: ask(one.id) })
       rowsRead.push((await rowsReadBy(client)) - already)
       await client.query('commit')
     })
@@ -57,7 +64,7 @@ test('a load reads no more rows where its day holds many already', async () => {
 async function rowsReadBy(client: pg.PoolClient): Promise<number> {
   const { rows } = await client.query<{ read: number }>(
     `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_user_tables
-     where schemaname = 'core' and relname in ('evaluation', 'reconditioning_item', 'agg_recon_evaluation')`,
+     where relname in ('evaluation', 'reconditioning_item', 'agg_recon_evaluation', 'price_observation', 'agg_pricing_evaluation')`,
   )
   return rows[0]!.read
 }

@@ -57,3 +57,26 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
   )
   expect(await differences(database.pool)).toEqual([])
 })
+
+test('what somebody falsified of a price is named, and mended by a rebuild', async () => {
+  await using database = await createTestDatabase()
+  await write(database, [one], [])
+  await inSession(database.pool, (client) =>
+    perform(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
+  )
+  await database.pool.query('update core.agg_pricing_evaluation set priced = 0')
+  await database.pool.query('update core.agg_pricing_day set oldest_confirmed_at = null')
+
+  const named = await differences(database.pool)
+  await database.pool.query('select core.agg_rebuild(1)')
+
+  const day = { rooftop_id: 1, completed_date_local: '2026-01-31' }
+  expect(named).toEqual([
+    { aggregate: 'agg_pricing_day', ...day },
+    { aggregate: 'agg_pricing_evaluation', ...day },
+  ])
+  expect(await differences(database.pool)).toEqual([])
+  expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+    await countPricing(database.pool),
+  )
+})
