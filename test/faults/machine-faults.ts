@@ -29,6 +29,10 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       ],
       [signals, 'a run right after SIGKILL takes the work over at once'],
       [
+        'test/faults/full/chaos.test.ts',
+        'four workers and a scheduler, killed at random at a hostile source and a full disk, end at the truth (seed %i)',
+      ],
+      [
         fourWorkers,
         'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
       ],
