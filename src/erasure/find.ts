@@ -50,18 +50,15 @@ export async function findCustomer(
   const groups = await readGroups(work.client)
   const found = new Map<string, Found>()
   const former: Found[] = []
-  for (const key of begin) {
-    const named = await personsOf(work, key)
+  for (const { key, named } of await personsOf(work, begin))
     found.set(keyOf(key), { ...key, ...tell(named, (person) => named.present.includes(person)) })
-  }
   const own = [...found.values()].flatMap(({ persons }) => persons)
   const emails = own.flatMap(contactsOf).filter(({ kind }) => kind === 'email')
   const ownNames = new Set(own.map(({ name }) => phraseOf(name ?? '')))
   const seeds = asked.length > 0 ? asked : emails
   const candidates = await evaluationsNaming(work, groups, seeds)
-  for (const candidate of candidates) {
-    if (found.has(keyOf(candidate))) continue
-    const named = await personsOf(work, candidate)
+  const unknown = candidates.filter((candidate) => !found.has(keyOf(candidate)))
+  for (const { key: candidate, named } of await personsOf(work, unknown)) {
     const isTheirs = (person: Person) =>
       contactsOf(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
@@ -141,8 +138,8 @@ async function beyond(
       .filter((needle) => inAll.has(needle))
   const carried = new Set(carriedBy(former.flatMap((each) => each.strangers)))
   const others: EvaluationKey[] = []
-  for (const stranger of strangers) {
-    const carries = carriedBy((await personsOf({ client, wire }, stranger)).all)
+  for (const { key: stranger, named } of await personsOf({ client, wire }, strangers)) {
+    const carries = carriedBy(named.all)
     if (carries.length > 0) others.push(stranger)
     for (const needle of carries) carried.add(needle)
   }

@@ -6,28 +6,45 @@ import { scrubAnswer } from './answer.ts'
 import { erasedIn, type IsTheirs, scrubBodies } from './bodies.ts'
 import { isErasedMark } from './marks.ts'
 import { withoutWholes } from './needles.ts'
-import { type Hit, names, rewrite, rowsOfEvaluation, withoutNeedles } from './scan.ts'
+import { type Hit, names, rewrite, rowsOfEvaluations, withoutNeedles } from './scan.ts'
 import { type Erased, parsed, scrubPayload } from './scrub.ts'
 import type { TextTable } from './text-tables.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './work.ts'
 
-/** Takes the customer, or the mention of one, out of all that belongs to an evaluation. Its facts stay. With a mention,
- *  payloads that name one who `isTheirs` as the customer are scrubbed of them wholly. */
-export async function eraseEvaluation(
+/** What is to be taken out of an evaluation. With a mention, payloads that name one who `isTheirs` as the customer are
+ *  scrubbed of them wholly. */
+export interface EvaluationErasure {
+  readonly key: EvaluationKey
+  readonly erased: Erased
+  readonly isTheirs?: IsTheirs | undefined
+}
+
+/** Takes the customer, or the mention of one, out of all that belongs to some evaluations of one dealer group: what changed, of
+ *  each in order. Their facts stay. The rows of all of them are read together: a customer may have hundreds. */
+export async function eraseEvaluations(
   work: ErasureWork,
-  key: EvaluationKey,
-  erased: Erased,
-  isTheirs?: IsTheirs,
-): Promise<Counts> {
-  const bodies = await scrubBodies(work, key, erased, isTheirs)
-  const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
-  const rows: Counts[] = []
-  for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
-    const hits = await rowsOfEvaluation(work.client, table, key)
-    const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
-    rows.push({ [table.name]: await scrubRows(work, key, { ...erased, isTheirs }, table, others) })
+  erasures: readonly EvaluationErasure[],
+): Promise<Counts[]> {
+  const counts: Counts[] = []
+  for (const { key, erased, isTheirs } of erasures) {
+    const bodies = await scrubBodies(work, key, erased, isTheirs)
+    const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
+    counts.push(addCounts(bodies, blanked))
   }
-  return addCounts(bodies, blanked, ...rows)
+  const [first] = erasures
+  if (first === undefined) return counts
+  const ids = erasures.map(({ key }) => key.evalId)
+  for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
+    const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
+    const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
+    const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
+    for (const [index, { key, erased, isTheirs }] of erasures.entries()) {
+      const own = byId.get(key.evalId) ?? []
+      const changed = await scrubRows(work, key, { ...erased, isTheirs }, table, own)
+      counts[index] = addCounts(counts[index]!, { [table.name]: changed })
+    }
+  }
+  return counts
 }
 
 /** What they hold is no text about anybody. */

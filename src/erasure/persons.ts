@@ -5,10 +5,6 @@ import { identify, needlesOf, ownNeedlesOf } from './needles.ts'
 import { parsed } from './scrub.ts'
 import type { ErasureWork, EvaluationKey } from './work.ts'
 
-interface BodyRow {
-  readonly body: string
-}
-
 /** Whom an evaluation has named as its customer. */
 export interface Named {
   /** As loaded, in every kept body, and in quarantine. */
@@ -17,34 +13,58 @@ export interface Named {
   readonly present: readonly Person[]
 }
 
-/** Everybody whom an evaluation has named, those first whom it was loaded with, then from the newest body on. */
-export async function personsOf(
+/** Bounds the bodies that are held at once. */
+const evaluationsAtOnce = 100
+
+/** Everybody whom evaluations have named, in the order of `keys`: those first whom one was loaded with, then from the newest body
+ *  on. Read together: a customer may have hundreds. */
+export async function personsOf<Key extends EvaluationKey>(
+  work: Pick<ErasureWork, 'client' | 'wire'>,
+  keys: readonly Key[],
+): Promise<{ readonly key: Key; readonly named: Named }[]> {
+  const named = new Map<Key, Named>()
+  for (const ofGroup of Map.groupBy(keys, ({ groupId }) => groupId).values())
+    for (let at = 0; at < ofGroup.length; at += evaluationsAtOnce) {
+      const some = ofGroup.slice(at, at + evaluationsAtOnce)
+      for (const [key, persons] of await personsOfSome(work, some)) named.set(key, persons)
+    }
+  return keys.map((key) => ({ key, named: named.get(key)! }))
+}
+
+/** Of one dealer group. */
+async function personsOfSome<Key extends EvaluationKey>(
   { client, wire }: Pick<ErasureWork, 'client' | 'wire'>,
-  { evalId, rooftopIds }: EvaluationKey,
-): Promise<Named> {
-  const key = [rooftopIds, String(evalId)]
-  const { rows: loaded } = await client.query<Person>(
-    `select customer_name as name, phone, email, address, suburb, registration_plate as plate
-     from pii.evaluation_customer where rooftop_id = any($1::int[]) and eval_id = $2::bigint`,
-    key,
+  keys: readonly Key[],
+): Promise<(readonly [Key, Named])[]> {
+  const { rooftopIds } = keys[0]!
+  const ids = keys.map(({ evalId }) => evalId)
+  const { rows: loaded } = await client.query<Person & { evalId: number }>(
+    `select eval_id as "evalId", customer_name as name, phone, email, address, suburb, registration_plate as plate
+     from pii.evaluation_customer where rooftop_id = any($1::int[]) and eval_id = any($2::bigint[])`,
+    [rooftopIds, ids],
   )
-  const { rows: bodies } = await client.query<BodyRow>(
-    `select body from (
-       select body::text as body, fetched_at as at, 1 as place from raw.payload
-       where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = $2
+  const { rows: bodies } = await client.query<{ evalId: string; body: string }>(
+    `select id as "evalId", body from (
+       select natural_key as id, body::text as body, fetched_at as at, 1 as place from raw.payload
+       where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = any($2::text[])
        union all
-       select payload, null, 2 from ops.quarantine
-       where rooftop_id = any($1::int[]) and stream = $4 and natural_key = $2 and payload is not null
+       select natural_key, payload, null, 2 from ops.quarantine
+       where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
      ) as kept order by place, at desc`,
-    [...key, evaluations.endpoint, evaluations.name],
+    [rooftopIds, ids.map(String), evaluations.endpoint, evaluations.name],
   )
-  const received = bodies.flatMap(({ body: text }) => {
-    const body = parsed(text)
-    return body === undefined ? [] : [evaluations.personOf(body, evalId, wire)]
+  const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
+  const bodiesOf = Map.groupBy(bodies, ({ evalId }) => Number(evalId))
+  return keys.map((key) => {
+    const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
+      const body = parsed(text)
+      return body === undefined ? [] : [evaluations.personOf(body, key.evalId, wire)]
+    })
+    const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
+    const asLoaded = rows.filter(isSomebody)
+    const present = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
+    return [key, { all: [...rows, ...received], present }]
   })
-  const asLoaded = loaded.filter(isSomebody)
-  const present = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
-  return { all: [...loaded, ...received], present }
 }
 
 /** A suburb or a plate alone is nobody. */

@@ -45,34 +45,17 @@ export async function scanTable(
   return [...new Map([...again, ...fresh].map((hit) => [hit.place, hit])).values()]
 }
 
-/** All rows of an evaluation, whatever they say. */
-export async function rowsOfEvaluation(
-  client: pg.ClientBase,
-  table: TextTable,
-  { rooftopIds, evalId }: { readonly rooftopIds: readonly number[]; readonly evalId: number },
-  locks = true,
-): Promise<Hit[]> {
-  if (table.belongs === null) return []
-  const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
-  return await select(client, table, { where, locks }, [rooftopIds, String(evalId)])
-}
-
-/** All rows of evaluations of one dealer group, locking none: in one query where an index serves that. */
+/** All rows of evaluations of one dealer group, whatever they say. `locks`: until the commit. */
 export async function rowsOfEvaluations(
   client: pg.ClientBase,
   table: TextTable,
   rooftopIds: readonly number[],
   evalIds: readonly number[],
+  locks = false,
 ): Promise<Hit[]> {
-  if (table.belongsToAny !== null) {
-    const where = `${table.rooftop} = any($1::int[]) and ${table.belongsToAny}`
-    return await select(client, table, { where, locks: false }, [rooftopIds, evalIds])
-  }
-  const hits: Hit[] = []
-  if (table.belongs !== null)
-    for (const evalId of evalIds)
-      hits.push(...(await rowsOfEvaluation(client, table, { rooftopIds, evalId }, false)))
-  return hits
+  if (table.belongs === null) return []
+  const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
+  return await select(client, table, { where, locks }, [rooftopIds, evalIds])
 }
 
 async function select(

@@ -13,7 +13,7 @@ import {
   plainNeedles,
   withoutNames,
 } from './needles.ts'
-import { eraseEvaluation } from './own.ts'
+import { type EvaluationErasure, eraseEvaluations } from './own.ts'
 import { isSamePerson } from './persons.ts'
 import { nameAll } from './record.ts'
 import { rewrite, withoutNeedles } from './scan.ts'
@@ -54,6 +54,9 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   }
 }
 
+/** Bounds the rows that are held at once. */
+const evaluationsAtOnce = 100
+
 /** The customer's own evaluations. */
 async function eraseOwn(
   { db }: Tx,
@@ -64,17 +67,25 @@ async function eraseOwn(
   // Once for all evaluations: a customer may have hundreds.
   const naming = plainNeedles(needles)
   const digest = digester(secret)
-  for (const each of found) {
-    const { groupId, evalId } = each
-    const theirs = distinctNeedles(each.persons.flatMap(ownNeedlesOf))
-    const own = bothNeedles(naming, plainNeedles(theirs))
-    const known = (await suppressedAmong(db, groupId, [evalId])).get(evalId)
-    const all = known ? bothNeedles(own, known.needles) : own
-    const erased = { scope: 'customer', needles: all } as const
-    counts = addCounts(counts, await eraseEvaluation(work, each, erased))
-    const listed = distinctNeedles([...needles, ...theirs])
-    const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
-    if (await suppress(db, digest, groupId, entry)) suppressed++
+  for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
+    const ids = all.map(({ evalId }) => evalId)
+    const before = await suppressedAmong(db, groupId, ids)
+    const erasures: EvaluationErasure[] = []
+    for (const each of all) {
+      const theirs = distinctNeedles(each.persons.flatMap(ownNeedlesOf))
+      const own = bothNeedles(naming, plainNeedles(theirs))
+      const known = before.get(each.evalId)
+      const sought = known ? bothNeedles(own, known.needles) : own
+      erasures.push({ key: each, erased: { scope: 'customer', needles: sought } })
+      const listed = distinctNeedles([...needles, ...theirs])
+      const { evalId } = each
+      const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
+      if (await suppress(db, digest, groupId, entry)) suppressed++
+    }
+    for (let at = 0; at < erasures.length; at += evaluationsAtOnce) {
+      const some = erasures.slice(at, at + evaluationsAtOnce)
+      counts = addCounts(counts, ...(await eraseEvaluations(work, some)))
+    }
   }
   return { counts, suppressed }
 }
@@ -97,10 +108,12 @@ async function eraseMentions(
     const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
     const erased = { scope: 'mention', needles: plainNeedles(needles) } as const
     const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
-    const done = await eraseEvaluation(work, key, erased, persons.length > 0 ? isTheirs : undefined)
-    if (Object.keys(done).length === 0) continue
+    const [done] = await eraseEvaluations(work, [
+      { key, erased, isTheirs: persons.length > 0 ? isTheirs : undefined },
+    ])
+    if (Object.keys(done!).length === 0) continue
     keys.push(key)
-    counts = addCounts(counts, done)
+    counts = addCounts(counts, done!)
     const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
     if (await suppress(db, digest, key.groupId, entry)) suppressed++
   }

@@ -17,10 +17,8 @@ export interface TextTable {
   readonly columns: readonly TextColumn[]
   /** The evaluation that a row belongs to, as SQL over the row; `null::bigint` where it belongs to none. */
   readonly owner: string
-  /** Whether a row belongs to the evaluation $2 (text), as SQL that an index serves; null where none does. */
+  /** Whether a row belongs to one of the evaluations $2 (bigint[]), as SQL that an index serves; null where none does. */
   readonly belongs: string | null
-  /** The same for several evaluations $2 (bigint[]); null where no index serves that. */
-  readonly belongsToAny: string | null
   /** The rooftop of the row, as SQL. */
   readonly rooftop: string
 }
@@ -36,6 +34,8 @@ const notSearched = [
 export interface EvaluationKeys {
   readonly endpoints: readonly string[]
   readonly streams: readonly string[]
+  /** What may follow the EvalID in a key. */
+  readonly suffixes: readonly string[]
 }
 
 /** Every table of the warehouse that holds text, those of the work engine and of whatever comes later included. */
@@ -77,23 +77,19 @@ const tablesQuery = /* sql */ `
   having bool_or(t.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', '_text', '_varchar') and a.attgenerated = '')
   order by 1`
 
-const none = { owner: 'null::bigint', belongs: null, belongsToAny: null }
+const none = { owner: 'null::bigint', belongs: null }
 
 function ownership(
   name: string,
   columns: readonly string[],
-  { endpoints, streams }: EvaluationKeys,
-): Pick<TextTable, 'owner' | 'belongs' | 'belongsToAny'> {
+  { endpoints, streams, suffixes }: EvaluationKeys,
+): Pick<TextTable, 'owner' | 'belongs'> {
   if (!columns.includes('rooftop_id')) return none
   if (columns.includes('eval_id'))
-    return {
-      owner: 'eval_id',
-      belongs: 'eval_id = $2::text::bigint',
-      belongsToAny: 'eval_id = any($2::bigint[])',
-    }
-  if (name === 'raw.payload') return byNaturalKey('endpoint', endpoints)
+    return { owner: 'eval_id', belongs: 'eval_id = any($2::bigint[])' }
+  if (name === 'raw.payload') return byNaturalKey('endpoint', endpoints, suffixes)
   if (name === 'ops.quarantine' || name === 'ops.data_quality')
-    return byNaturalKey('stream', streams)
+    return byNaturalKey('stream', streams, suffixes)
   return none
 }
 
@@ -101,14 +97,20 @@ function ownership(
 function byNaturalKey(
   column: string,
   known: readonly string[],
-): Pick<TextTable, 'owner' | 'belongs' | 'belongsToAny'> {
-  const isKnown = `${column} in (${known.map((each) => `'${each.replaceAll("'", "''")}'`).join(', ')})`
+  suffixes: readonly string[],
+): Pick<TextTable, 'owner' | 'belongs'> {
+  const isKnown = `${column} in (${literals(known)})`
   const isNumber = `natural_key ~ '^[0-9]{1,15}(/|$)'`
   return {
     owner: `case when ${isKnown} and ${isNumber} then split_part(natural_key, '/', 1)::bigint end`,
-    belongs: `${isKnown} and (natural_key = $2::text or natural_key like $2::text || '/%')`,
-    belongsToAny: null,
+    // A list of whole keys, since no index serves a pattern that is a parameter.
+    belongs: `${isKnown} and natural_key = any(array(
+      select id || suffix from unnest($2::bigint[]) as id, unnest(array[${literals(suffixes)}]) as suffix))`,
   }
+}
+
+function literals(texts: readonly string[]): string {
+  return texts.map((text) => `'${text.replaceAll("'", "''")}'`).join(', ')
 }
 
 /** The columns of a row as one array of text, as JSON: an array of Postgres is parsed letter by letter. */

@@ -34,6 +34,7 @@ export const evaluationKeys: EvaluationKeys = {
   streams: allStreams
     .filter(({ kind }) => kind === 'windowed' || kind === 'enrichment')
     .map(({ name }) => name),
+  suffixes: ['', ...asks.map((ask) => `/${ask}`)],
 }
 
 /** Rows that changed, by table. */

@@ -110,7 +110,11 @@ async function readUnits(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
   { units, earlier, readBefore }: Listed,
-): Promise<{ content: Omit<SliceContent, 'records'>; records: readonly Hydrated[]; left: Backlog }> {
+): Promise<{
+  content: Omit<SliceContent, 'records'>
+  records: readonly Hydrated[]
+  left: Backlog
+}> {
   const { records: enough, recordsPerPart } = job.context.sliceLimits
   const taken = firstUnits(units, enough)
   const parts = taken.flat()
