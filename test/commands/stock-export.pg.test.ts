@@ -63,7 +63,7 @@ test('an export that fails leaves no file, and the one that was there', async ()
 
   const { code, stderr } = await yard.give('--mart', 'broken', '--out', 'out.csv', '--force')
 
-  expect([code, stderr]).toEqual([1, 'division by zero\n'])
+  expect([code, stderr]).toEqual([1, 'division by zero (SQLSTATE 22012)\n'])
   expect(await yard.file('out.csv')).toBe('mine')
   expect(await filesOf(yard)).toEqual(before)
 })

@@ -38,6 +38,8 @@ async function openEditedHouse(): Promise<House> {
 async function age({ database }: House, days: number): Promise<void> {
   const columns = {
     'raw.payload': ['fetched_at'],
+    // The source's time of a reading is told by the run that made it.
+    'ops.run': ['started_at'],
     'core.evaluation_version': ['observed_at'],
     'core.evaluation': ['first_loaded_at', 'last_changed_at'],
   }
