@@ -2,7 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { allCommands } from './commands/all.ts'
 import type { CommandDefinition } from './commands/command.ts'
 import { type CommandIo, Session } from './commands/session.ts'
-import { BusyError, messageOf, UsageError } from './errors.ts'
+import { BusyError, framesOf, messageOf, UsageError } from './errors.ts'
 import { logLevels } from './log.ts'
 import { programVersion } from './version.ts'
 
@@ -125,8 +125,16 @@ function report(error: unknown, args: readonly string[], io: CommandIo): number 
   if (args.includes('--json') && !io.hasResult)
     io.stdout.write(`${JSON.stringify({ error: hide(message) })}\n`)
   const isDebug = /--log-level[ =]debug( |$)/.test(args.join(' '))
-  const stack = isDebug && error instanceof Error ? error.stack : undefined
-  io.stderr.write(`${hide(stack ?? message)}\n`)
+  const frames = isDebug ? framesOf(error) : ''
+  io.stderr.write(`${hide(frames === '' ? message : `${message}\n${frames}`)}\n`)
   if (error instanceof BusyError) return exitCodes.busy
   return known ? exitCodes.usage : exitCodes.failed
+}
+
+/** The same for an error that nothing has caught. Left alone, Node prints all its properties: one of Postgres holds the row that
+ *  it is about. */
+export function reportUncaught(error: unknown, io: CommandIo): number {
+  const { hide = (text: string) => text } = io
+  io.stderr.write(`${hide(`${messageOf(error)}\n${framesOf(error)}`)}\n`)
+  return exitCodes.failed
 }

@@ -83,3 +83,12 @@ function isPostgresError(error: unknown): error is Error & { readonly code: stri
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
   return error instanceof Error && typeof code === 'string' && typeof severity === 'string'
 }
+
+/** The stack of an error without its beginning, which is the message and may quote a record. */
+export function framesOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const { stack = '', message } = error
+  const at = stack.indexOf(message)
+  const frames = stack.slice(at < 0 ? 0 : at + message.length).split('\n')
+  return frames.filter((line) => line.startsWith('    at ')).join('\n')
+}

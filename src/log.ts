@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import pino, { type Logger } from 'pino'
 import pretty from 'pino-pretty'
-import { messageOf } from './errors.ts'
+import { framesOf, messageOf } from './errors.ts'
 
 export type Log = Logger
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -77,13 +77,6 @@ function loggedError(error: unknown, depth = 0): object {
       ? { errors: error.errors.slice(0, 10).map((each) => loggedError(each, depth + 1)) }
       : {}),
   }
-}
-
-/** The stack without its beginning, which is the message. */
-function framesOf({ stack = '', message }: Error): string {
-  const at = stack.indexOf(message)
-  const frames = stack.slice(at < 0 ? 0 : at + message.length).split('\n')
-  return frames.filter((line) => line.startsWith('    at ')).join('\n')
 }
 
 const redacted = [

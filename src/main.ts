@@ -10,7 +10,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(2)
 }
-const { runCli } = await import('./cli.ts')
+const { reportUncaught, runCli } = await import('./cli.ts')
 const { processEnvironment } = await import('./config.ts')
 
 const stop = new AbortController()
@@ -27,12 +27,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
 })
 
-const code = await runCli(process.argv.slice(2), {
+const io: Parameters<typeof runCli>[1] = {
   environment: processEnvironment(),
   signal: stop.signal,
   stdout: process.stdout,
   stderr: process.stderr,
-})
+}
+process.on('uncaughtException', (error) => process.exit(reportUncaught(error, io)))
+
+const code = await runCli(process.argv.slice(2), io)
 // A pipe takes what is written when its reader gets to it: leaving earlier would cut the result off.
 await new Promise<void>((done) => process.stdout.write('', () => done()))
 process.exit(received ? (received === 'SIGINT' ? 130 : 143) : code)
