@@ -213,13 +213,14 @@ function stillValid(
   earlier: PaidCall,
 ): UsageError {
   const listing = listingOf(operation)
+  const days = validDays[budget]
   const shown =
     listing === null
       ? 'Its answer is in raw.payload, where --rooftop was given'
       : `See it for free: forecourt api ${listing} --evalid ${naturalKey}`
   return new UsageError(
     `${operation} for ${naturalKey} was paid for ${named(earlier)} (call ${earlier.call_id}) and is valid for ` +
-      `${validDays[budget]} days: nothing was sent. ${shown}. --again pays for another one.`,
+      `${days} ${days === 1 ? 'day' : 'days'}: nothing was sent. ${shown}. --again pays for another one.`,
   )
 }
 

@@ -151,10 +151,12 @@ function showAnswer(session: Session, answer: unknown): void {
   session.openResult(answer, () => [JSON.stringify(answer, null, 2)])
 }
 
-/** What the call is about: an evaluation, else a vehicle. */
-function subjectOf(fields: Readonly<Record<string, unknown>>): string | null {
-  const named = fields['evalid'] ?? fields['vin'] ?? fields['adcode']
-  return named === undefined ? null : String(named).slice(0, 64)
+/** What the call is about: an evaluation, else a vehicle, which a code names together with its kilometres. However it was typed:
+ *  a repeat must be known as one. */
+function subjectOf({ evalid, vin, adcode, km }: Readonly<Record<string, unknown>>): string | null {
+  const model = adcode === undefined || km === undefined ? adcode : `${adcode}/${km}`
+  const named = evalid ?? vin ?? model
+  return named === undefined ? null : String(named).trim().toUpperCase().slice(0, 64)
 }
 
 /** Messages of the appraisal service name an evaluation alone. */

@@ -132,7 +132,7 @@ test.each([
     const repeat = leave(pool, asked)
     await expect(repeat).rejects.toThrow(UsageError)
     await expect(repeat).rejects.toThrow(
-      `(call ${paid}) and is valid for ${days} days: nothing was sent`,
+      `(call ${paid}) and is valid for ${days === 1 ? '1 day' : `${days} days`}: nothing was sent`,
     )
     await expect(leave(pool, { ...asked, naturalKey: '1002' })).resolves.toBeDefined()
     await pool.query(

@@ -47,3 +47,20 @@ test('a prediction without an id or a status names the setting of the id, and sh
   expect(stderr).toContain('wire.vehicleData.prediction.requestId')
   expect(JSON.parse(stdout)).toMatchObject({ requestId: expect.anything() })
 })
+
+test('a code with other kilometres is another vehicle; a repeat is known however it is typed', async () => {
+  await using office = await openOffice({ budget: { prediction: 5 } })
+  const predictCode = (code: string, km: string) =>
+    runInProcess(['api', 'prediction', '--adcode', code, '--km', km, '--yes'], office)
+
+  expect((await predictCode('AU0TOYHILUX01', '48000')).code).toBe(0)
+  expect((await predictCode('AU0TOYHILUX01', '120000')).code).toBe(0)
+  const repeat = await predictCode('au0toyhilux01', '48000')
+
+  expect(repeat.code).toBe(2)
+  expect(repeat.stderr).toContain('is valid for 1 day: nothing was sent')
+  expect(await office.bills()).toEqual([
+    ['prediction', 'AU0TOYHILUX01/48000', 'committed', 200],
+    ['prediction', 'AU0TOYHILUX01/120000', 'committed', 200],
+  ])
+})
