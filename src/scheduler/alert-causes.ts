@@ -15,26 +15,36 @@ export interface Troubles {
   readonly standing: ReadonlySet<string>
 }
 
+/** A job whose newest fire that has ended failed. */
+export interface FailedJob {
+  readonly name: string
+  readonly error: string | null
+  /** It failed in streams: the objectives tell of those, each cause once. */
+  readonly isExplained: boolean
+}
+
 /** Jobs that failed or are late; those are left out whose failure the streams of their runs tell. */
 export function jobTroubles(
   jobs: Readonly<Record<string, JobStanding>>,
-  explained: ReadonlySet<string>,
+  failed: readonly FailedJob[],
 ): Troubles {
-  const told = Object.entries(jobs).filter(([name]) => !explained.has(name))
-  const failed = told.filter(([, { last }]) => last?.status === 'failed' || last?.status === 'died')
-  const byError = Map.groupBy(failed, ([, { last }]) => `job/failed/${digest(last?.error ?? '')}`)
-  const late = told.filter(([, { lateSince }]) => lateSince !== undefined)
-  const raised = [...byError].map(([key, own]) => ({
+  const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
+  const own = failed.filter(({ name }) => !explained.has(name))
+  const byError = Map.groupBy(own, ({ error }) => `job/failed/${digest(error ?? '')}`)
+  const late = Object.entries(jobs).filter(
+    ([name, { lateSince }]) => lateSince !== undefined && !explained.has(name),
+  )
+  const raised = [...byError].map(([key, same]) => ({
     key,
-    what: `${namesOf(own)} failed: ${own[0]![1].last?.error ?? 'its process died'}`,
+    what: `${list(same.map(({ name }) => name))} failed: ${same[0]!.error ?? 'its process died'}`,
   }))
   if (late.length > 0)
-    raised.push({ key: 'job/late', what: `${namesOf(late)} late: ${late[0]![1].error ?? ''}` })
+    raised.push({
+      key: 'job/late',
+      what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
+    })
   return { raised, standing: new Set(raised.map(({ key }) => key)) }
 }
-
-const namesOf = (entries: readonly (readonly [string, unknown])[]) =>
-  list(entries.map(([name]) => name))
 
 interface Miss {
   readonly rooftop: string

@@ -5,7 +5,13 @@ import { scrubber } from '../log.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
-import { jobTroubles, objectiveTroubles, type Trouble, type Troubles } from './alert-causes.ts'
+import {
+  type FailedJob,
+  jobTroubles,
+  objectiveTroubles,
+  type Trouble,
+  type Troubles,
+} from './alert-causes.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './catalogue.ts'
 import { readJobs } from './standing.ts'
@@ -39,7 +45,7 @@ export class Alerts {
     const { config, db, pool } = this.#context
     if (config.alerts.url === null) return
     const standings = await readJobs(db, this.#jobs)
-    await this.#tell('job/', jobTroubles(standings, await explainedJobs(pool, this.#jobs)))
+    await this.#tell('job/', jobTroubles(standings, await readFailed(pool, this.#jobs)))
     if (await this.#isSecondLookDue()) await this.tellOfObjectives()
   }
 
@@ -99,21 +105,20 @@ export class Alerts {
   }
 }
 
-/** Jobs whose newest fire failed in streams: the objectives tell of those, each cause once. */
-async function explainedJobs(
-  pool: pg.Pool,
-  jobs: readonly PlannedJob[],
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ name: string }>(
-    `select name from unnest($1::text[]) as name
-     cross join lateral (
-       select run_ids from ops.job_fire where job_name = name and status <> 'skipped' order by fire_id desc limit 1) as newest
-     where exists (
+/** Jobs whose newest fire that has ended failed: while the next one runs, nobody can tell whether it mends that. */
+async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<FailedJob[]> {
+  const { rows } = await pool.query<FailedJob>(
+    `select name, error, exists (
        select from ops.run_stream as part join ops.run using (run_id)
-       where run_id = any(newest.run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice'))`,
+       where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')) as "isExplained"
+     from unnest($1::text[]) as name
+     cross join lateral (
+       select status, error, run_ids from ops.job_fire
+       where job_name = name and status in ('ok', 'partial', 'failed', 'died') order by fire_id desc limit 1) as newest
+     where status in ('failed', 'died')`,
     [jobs.map(({ name }) => name)],
   )
-  return new Set(rows.map(({ name }) => name))
+  return rows
 }
 
 /** Opens an alert for what is new, and resolves those of the prefix that are over. What was not told yet is told as it is now. */

@@ -209,3 +209,32 @@ test('jobs that fail for the same reason before a run begins are one alert', asy
     { state: 'raised', what: expect.stringMatching(/^hourly failed: .*cannot be reached/) },
   ])
 })
+
+test('a job that fails is not told as well again while its next fire is under way', async () => {
+  await using receiver = await openReceiver()
+  const alerts = { url: receiver.url, afterMinutes: 0 }
+  await using house = await openScheduleHouse({}, { alerts })
+  const { pool } = house.database
+  await house.run(['run', 'nightly'])
+  await using watch = await openAlerts(house)
+  const fire = async (status: string) =>
+    await pool.query(
+      `insert into ops.job_fire (job_name, cause, status, host, process_id, error)
+       values ('retention', 'manual', $1::text, 'here', 1, case when $1 = 'failed' then 'the disk is full' end)`,
+      [status],
+    )
+
+  for (const status of ['failed', 'running', 'stopped']) {
+    await fire(status)
+    await watch.alerts.tellOfJobs()
+  }
+  const meanwhile = receiver.got.map(({ state }) => state)
+  await fire('ok')
+  await watch.alerts.tellOfJobs()
+
+  expect(meanwhile).toEqual(['raised'])
+  expect(receiver.got).toMatchObject([
+    { state: 'raised', what: 'retention failed: the disk is full' },
+    { state: 'resolved' },
+  ])
+})
