@@ -217,7 +217,7 @@ function stillValid(
   const shown =
     listing === null
       ? 'Its answer is in raw.payload, where --rooftop was given'
-      : `See it for free: forecourt api ${listing} --evalid ${naturalKey}`
+      : `See it for free with the same --rooftop: forecourt api ${listing} --evalid ${naturalKey}`
   return new UsageError(
     `${operation} for ${naturalKey} was paid for ${named(earlier)} (call ${earlier.call_id}) and is valid for ` +
       `${days} ${days === 1 ? 'day' : 'days'}: nothing was sent. ${shown}. --again pays for another one.`,
