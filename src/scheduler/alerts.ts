@@ -17,8 +17,9 @@ import type { PlannedJob } from './catalogue.ts'
 import { readJobs } from './standing.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** Deliveries of one message that are tried, a look at a time. */
+/** Deliveries of one message that are tried: the pauses grow by 1, 3, 5 … minutes, so that the last one is 81 minutes later. */
 const mostAttempts = 10
+const sinceFirstTry = `make_interval(mins => attempts * attempts)`
 const look = 'forecourt status'
 
 /**
@@ -61,7 +62,7 @@ export class Alerts {
   async #isSecondLookDue(): Promise<boolean> {
     const { rows } = await this.#context.pool.query<{ due: boolean }>(
       `select exists (select from ops.alert where starts_with(alert_key, 'objective/') and told_at is null and resolved_at is null
-         and attempts < $1 and raised_at <= now() - make_interval(secs => $2::float8 * 60)) as due`,
+         and attempts < $1 and raised_at + ${sinceFirstTry} <= now() - make_interval(secs => $2::float8 * 60)) as due`,
       [mostAttempts, this.#afterMinutes],
     )
     return rows[0]!.due
@@ -158,8 +159,8 @@ async function undelivered(
        case when told_at is not null then resolved_at end as until
      from ops.alert
      where attempts < $1 and (told_at is null and resolved_at is null and starts_with(alert_key, $2)
-         and raised_at <= now() - make_interval(secs => $3::float8 * 60)
-       or told_at is not null and resolved_at is not null and resolution_told_at is null)
+         and raised_at + ${sinceFirstTry} <= now() - make_interval(secs => $3::float8 * 60)
+       or told_at is not null and resolved_at + ${sinceFirstTry} <= now() and resolution_told_at is null)
      order by alert_id limit 20`,
     [mostAttempts, prefix, afterMinutes],
   )
