@@ -79,8 +79,8 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                       stopped
       status                          Freshness, coverage, gaps, quarantine, jobs,
                                       links; exit 1 when an objective is missed
-      verify [options]                Proves coverage: gaps, overlaps, counts, ids;
-                                      --deep lists the source again
+      verify [options]                Proves coverage and every stored record; the
+                                      next sync repairs what it finds
       why <EvalID>                    Where a row comes from: row, payload, request,
                                       window, run
       replay [options] [stream...]    Rebuilds the normalised tables from the kept
