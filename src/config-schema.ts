@@ -187,7 +187,7 @@ export const fileSchema = z.strictObject({
       .describe("The message's body: ours, or as the webhooks of Slack or Teams take it"),
     afterMinutes: amount(0, 1440)
       .default(5)
-      .describe('A trouble is told that is still there so long after it was first seen'),
+      .describe('A problem is reported once it has lasted for so many minutes'),
   }),
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),

@@ -57,7 +57,7 @@ function addOptions(command: Command, operation: Operation): void {
   if (effect === 'bill')
     command.option(
       '--again',
-      'although an earlier call for the same is still valid or may have been billed',
+      'pay again, although an earlier call for the same subject is valid or may have been billed',
     )
   if (follow !== null) {
     command.option('--wait', 'ask again until it is done')

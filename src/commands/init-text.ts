@@ -154,7 +154,7 @@ const alertsSection = `
 alerts:                      # one message by POST for each cause of trouble that lasts, and one when it is over
   url: \${FORECOURT_ALERTS_URL:-}
   format: json               # or slack, teams: as their webhooks take it
-  afterMinutes: 5            # how long a trouble lasts before it is told`
+  afterMinutes: 5            # how long a problem must last before it is reported`
 
 const serveSection = `
 serve:                       # permalinks over HTTP; let a TLS proxy stand before it where it leaves the machine
