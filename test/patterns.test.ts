@@ -24,7 +24,6 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/csv/map/typing/model-year.ts': {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
   },
-  'src/csv/map/typing/money.ts': { '[.\\s]+$': short.cell },
   'src/csv/map/typing/quantity.ts': { '^[.,]+|[.,]+$': short.cell },
   'src/csv/map/profile.ts': {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':

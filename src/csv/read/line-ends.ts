@@ -6,7 +6,7 @@ const [lineFeed, carriageReturn] = [10, 13]
 /** Whether records end at a CR alone and at a LF too: most of what either parts has the first line's number of delimiters. */
 export function hasMixedLineEnds(text: string): boolean {
   if (!/\r[^\n]/.test(text)) return false
-  const plain = text.replace(/"[^"]*"/g, '').replace(/\r+\n/g, '\n')
+  const plain = text.replace(/"[^"]*"/g, '').replace(/(?<!\r)\r+\n/g, '\n')
   const lines = plain.split(/[\r\n]/).filter(isFilled)
   const first = lines.find((line) => /[,;\t|]/.test(line)) ?? ''
   const delimiter = delimiters.toSorted((a, b) => countOf(b, first) - countOf(a, first))[0]!
