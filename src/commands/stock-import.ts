@@ -35,7 +35,7 @@ export const stockImport: CommandDefinition = {
       .option('--allow-mass-removal', 'even when most of the stock would be removed')
       .option(
         '--allow-mass-change',
-        'even when most of the stock would change its make or lose its price',
+        'even when most of the stock would change its make or price, or lose it',
       ),
   examples: [
     'forecourt stock import stock.csv --rooftop 7f3a --dry-run',

@@ -10,6 +10,8 @@ function mapRows(change: (cells: string[]) => string[]): string {
 }
 
 const swapped = mapRows(([no, vin, make, model, ...rest]) => [no!, vin!, model!, make!, ...rest])
+const prices = (change: (price: number) => number | string) =>
+  mapRows((cells) => cells.with(6, String(change(Number(cells[6])))))
 const without = (column: number) => mapRows((cells) => cells.with(column, ''))
 
 test.for([
@@ -29,6 +31,17 @@ test.for([
     'the odometers of another column',
     mapRows((cells) => cells.with(5, String(Number(cells[5]) / 10))),
     /turn back the odometer of 20 of 20/,
+  ],
+  ['prices in cents', prices((price) => price * 100), /change the asking price of 20 of 20/],
+  [
+    'prices a hundredth',
+    prices((price) => price / 100),
+    /change the asking price of 20 of 20 \(S0001: 20001 → 200.01/,
+  ],
+  [
+    'prices in another currency',
+    prices((price) => `${price} SEK`),
+    /change the currency of 20 of 20 \(S0001: AUD → SEK\)/,
   ],
   [
     'a column less',
@@ -71,7 +84,8 @@ test('half of it changed, new prices, a sale and other letters of a make are no 
   const lists = [
     half,
     list,
-    mapRows((cells) => cells.with(6, String(Number(cells[6]) * 0.8))),
+    prices((price) => price * 0.8),
+    prices((price) => price * 1.9),
     list.replaceAll('Toyota', 'TOYOTA'),
     mapRows((cells) => cells.with(7, 'Blue').with(5, String(Number(cells[5]) + 1000))),
   ]
@@ -101,4 +115,25 @@ test('a delta list without the columns of a vehicle does not empty them', async 
     .join('\r\n')
 
   await expect(house.import(prices, { mode: 'delta' })).rejects.toThrow(/take away the make/)
+})
+
+test('dates in stock that cannot be read any more, or are others, are held back', async () => {
+  await using house = await openImportHouse()
+  const dated = (date: (row: number) => string) =>
+    list
+      .trimEnd()
+      .split('\r\n')
+      .map((row, index) => `${row},${index === 0 ? 'Date In' : date(index)}`)
+      .join('\r\n')
+      .concat('\r\n')
+  await house.import(dated((row) => `${row}/01/2026`))
+
+  for (const [bad, message] of [
+    [
+      dated(() => 'ask Bob'),
+      /take away the date in stock of 20 of 20 \(S0001: 2026-01-01 → none\)/,
+    ],
+    [dated((row) => `${row}/02/2026`), /change the date in stock of 20 of 20/],
+  ] as const)
+    await expect(house.import(bad)).rejects.toThrow(message)
 })

@@ -6,8 +6,8 @@ import { stockColumns } from '../../csv/map/fields.ts'
 import type { RowCounts } from './report.ts'
 import type { ImportRequest } from './request.ts'
 
-/** What a vehicle keeps for life: it may be corrected, not everywhere at once. */
-const lasting = ['make', 'model', 'model_year'] as const
+/** What a vehicle keeps: it may be corrected, not everywhere at once. */
+const lasting = ['make', 'model', 'model_year', 'acquired_on', 'currency_code'] as const
 /** What it does not lose everywhere at once. */
 const watched = {
   make: 'make',
@@ -17,6 +17,8 @@ const watched = {
   odometer_km: 'odometer',
   asking_price: 'asking price',
   cost: 'cost',
+  acquired_on: 'date in stock',
+  currency_code: 'currency',
 } as const
 
 /** Fewer are corrected by hand. */
@@ -72,18 +74,23 @@ export async function guardChanges(
   if (mass.length > 0) throw new UsageError(massText(request, mass, rows.accepted - diff.added))
 }
 
-// An odometer does not turn back: a tenth less may be a correction, or a reading that was rounded.
+// An odometer does not turn back: a tenth less may be a correction, or a reading that was rounded. An amount that becomes three
+// times as much or a third is of another scale: cents, thousands, a rate by the month. A currency
+// without an amount says nothing.
 const changedQuery = `
 with pair as (
   select diff.stock_no, change.key as name, regexp_replace(change.value ->> 0, '[.]000$', '') as old, change.value ->> 1 as new
   from stock_diff as diff, jsonb_each(diff.changes) as change
   where not diff.is_reused and change.key = any ($1::text[]) and change.value ->> 0 is not null
+    and (change.key <> 'currency_code' or diff.changes -> 'asking_price' ->> 0 is not null or not diff.changes ? 'asking_price')
 )
 select name, count(*)::int as count, count(*) filter (where new is null)::int as lost,
   min(stock_no || ': ' || old || ' → ' || coalesce(new, 'none')) as example
 from pair
-where case when new is null then true when name = any ($2::text[]) then lower(new) <> lower(old)
-  when name = 'odometer_km' then new::numeric < old::numeric * 0.9 else false end
+where case when new is null then name <> 'currency_code' when name = any ($2::text[]) then lower(new) <> lower(old)
+  when name = 'odometer_km' then new::numeric < old::numeric * 0.9
+  when name in ('asking_price', 'cost') then old::numeric > 0 and new::numeric not between old::numeric / 3 and old::numeric * 3
+  else false end
 group by name order by array_position($1::text[], name)`
 
 function massText(
