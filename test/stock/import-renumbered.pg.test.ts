@@ -77,6 +77,30 @@ test('the numbers may change back, and a vehicle in its days of grace is found t
   ])
 })
 
+test('a price that came for a number given up meanwhile does not stop the number from coming back', async () => {
+  await using house = await openImportHouse()
+  const price = async (retail: number) =>
+    await house.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
+      last_confirmed_at, is_current, retail, currency_code, value_hash, run_id)
+      values (1, '000001', 'price_batch', now(), now(), true, ${retail}, 'AUD', '\\x00', 1)`)
+  await house.import(listOf(numbered))
+  await price(21_000)
+  await house.import(listOf(withoutZeros(numbered)))
+  await price(22_000)
+
+  const back = await house.import(listOf(numbered))
+
+  expect(back).toMatchObject({ updated: 20 })
+  expect(
+    await house.rows(
+      'select stock_no, retail::int, is_current from core.stock_price_observation order by retail',
+    ),
+  ).toEqual([
+    { stock_no: '000001', retail: 21_000, is_current: false },
+    { stock_no: '000001', retail: 22_000, is_current: true },
+  ])
+})
+
 test('a list of vehicles known by their VINs may bring stock numbers in', async () => {
   await using house = await openImportHouse()
   const list = listOf(vehicles(4))

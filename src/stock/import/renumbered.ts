@@ -56,11 +56,22 @@ with arrived as (
 select arrived.stock_no, before.stock_no from arrived join before using (vin)
 where not exists (select from stock_stage as stage where stage.vin = arrived.vin)`
 
-/** Gives the units, their changes and their prices the new number. */
+/**
+ * Gives the units, their changes and their prices the new number. A price that was asked for under that number before, and came
+ * once the unit no longer had it, is the current one.
+ */
 export async function renumber(client: pg.ClientBase, rooftopId: number): Promise<void> {
-  for (const table of ['core.stock_unit', 'core.stock_unit_change', 'core.stock_price_observation'])
+  const others = `, is_current = own.is_current and not exists (
+    select from core.stock_price_observation as there where there.rooftop_id = own.rooftop_id
+      and there.stock_no = renumbered.stock_no and there.price_source = own.price_source and there.is_current)`
+  const tables = [
+    ['core.stock_unit', ''],
+    ['core.stock_unit_change', ''],
+    ['core.stock_price_observation', others],
+  ] as const
+  for (const [table, besides] of tables)
     await client.query(
-      `update ${table} as own set stock_no = renumbered.stock_no from stock_renumbered as renumbered
+      `update ${table} as own set stock_no = renumbered.stock_no${besides} from stock_renumbered as renumbered
        where own.rooftop_id = $1 and own.stock_no = renumbered.old_stock_no`,
       [rooftopId],
     )
