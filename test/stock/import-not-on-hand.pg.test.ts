@@ -110,13 +110,23 @@ test('words of a status that say that a vehicle has left, and words that do not'
       'SOLD',
       'Sold 12/11/2026',
       'Sold - Delivered',
+      'SOLD - awaiting delivery',
       'Wholesale',
       'Wholesaled',
       'Delivered',
       'مباع',
       'تم البيع',
     ],
-    0: ['Available', 'For sale', 'Not sold', 'Sold pending finance', 'Soldier', 'Reserved', ''],
+    0: [
+      'Available',
+      'For sale',
+      'Not sold',
+      'Sold pending finance',
+      'Sold awaiting finance',
+      'Soldier',
+      'Reserved',
+      '',
+    ],
   }
   for (const [skipped, statuses] of Object.entries(words))
     for (const status of statuses) {
@@ -173,4 +183,16 @@ test('a list that says that most of the stock is sold is held back', async () =>
   )
   const allowed = await house.import(list('Sold'), { allowMassRemoval: true })
   expect(allowed).toMatchObject({ removed: 20 })
+})
+
+test('a row with a comma too many is rejected, whatever stands in the place of the status', async () => {
+  await using house = await openImportHouse()
+  const names = header.replace('Status', 'Comments,Status')
+  const rows = (comment: string) =>
+    [1, 2, 3].map((index) => row(index, `${index === 1 ? comment : 'Clean'},In stock`))
+  await house.import([names, ...rows('One owner'), ''].join('\r\n'))
+
+  const report = await house.import([names, ...rows('One owner,sold new by us'), ''].join('\r\n'))
+
+  expect(report).toMatchObject({ accepted: 2, rejected: 1, skipped: 0, removed: 0 })
 })

@@ -43,7 +43,7 @@ export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotO
     blankOrHeader(record, layout) ??
     totalsRow(record.cells, layout) ??
     noVehicle(record, layout, places) ??
-    leftStock(record.cells, layout)
+    leftStock(record, layout)
 }
 
 function blankOrHeader({ problem, cells }: TypableRecord, layout: RowLayout): NotOnHand | null {
@@ -117,11 +117,12 @@ function hasNoContent(
 
 const gone =
   /^(sold|wholesaled?|delivered|retailed|مباعة?|بيعت?|تم البيع|تم التسليم)(?![\p{L}\p{M}])/iu
-const notYet = /\b(not|pending|subject|awaiting|until|unless)\b/i
+const notYet =
+  /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
 
-/** A vehicle that is sold, delivered or given to the trade, by its status. */
-function leftStock(cells: readonly string[], layout: RowLayout): NotOnHand | null {
-  if (!layout.status) return null
+/** A vehicle that is sold, delivered or given to the trade, by its status. A broken row may have another text in that place. */
+function leftStock({ cells, problem }: TypableRecord, layout: RowLayout): NotOnHand | null {
+  if (!layout.status || problem?.repaired === false) return null
   const text = textAt(cells, layout.status)
   if (text === '' || text.length > 60 || !gone.test(text) || notYet.test(text)) return null
   const hint = `"${text}" is not stock on hand; with --map status= the column "${layout.status.header}" is not followed`
