@@ -63,16 +63,17 @@ const texts: readonly (readonly [name: string, is: (text: string) => boolean])[]
 const mailHeader = /^[A-Za-z][A-Za-z-]*:/
 const mailOnly = /^(received|message-id|mime-version|return-path|delivered-to|content-type):/i
 
-/** Lines of `Name: text` at the top, of which two are names that only mails have. */
+/** Lines of `Name: text` at the top: two names that only mails have, or a sender and a subject. */
 function isMail(text: string): boolean {
   const lines = text.slice(0, 8000).split(/\r?\n/)
   const from = lines[0]!.startsWith('From ') ? 1 : 0
   const end = lines.findIndex(
     (line, index) => index >= from && !mailHeader.test(line) && !/^[ \t]+\S/.test(line),
   )
-  return (
-    lines.slice(from, end < 0 ? undefined : end).filter((line) => mailOnly.test(line)).length >= 2
-  )
+  const headers = lines.slice(from, end < 0 ? undefined : end)
+  const has = (name: RegExp) => headers.some((line) => name.test(line))
+  const isLetter = has(/^from:/i) && has(/^subject:/i)
+  return isLetter || headers.filter((line) => mailOnly.test(line)).length >= 2
 }
 
 /** Refuses text that is no table: JSON, web pages, XML, mails, and bytes that only look like text. */

@@ -45,6 +45,7 @@ test.each([
     'markup',
     'this is a mail',
   ],
+  ['a mail that was copied', 'From: a\nTo: b\nSubject: stock\n\nS1,Kia', 'markup', 'a mail'],
   ['RTF', '{\\rtf1\\ansi S1,Kia}', 'markup', 'word processor'],
   ['a web page', '\n<!DOCTYPE html><table><tr><td>1</td></tr></table>', 'markup', 'CSV UTF-8'],
 ] as const)('%s is refused, with what to do', async (_, content, code, advice) => {
