@@ -53,6 +53,18 @@ test('a year column that holds no years is refused until a person says what it i
   ])
 })
 
+test('a price column of ranges is asked about with what a yes leads to', async () => {
+  await using house = await openImportHouse()
+  const ranges = list(years, days).replaceAll('18990 SEK', '18990-19990')
+
+  const asked = house.import(ranges)
+  await expect(asked).rejects.toThrow(
+    /"Adv Price" holds price_asking.* a row whose cell cannot be read is rejected\. --map price_asking= leaves the column out/,
+  )
+  const without = await house.import(ranges, { maps: ['price_asking='] })
+  expect(without).toMatchObject({ status: 'imported', accepted: 3 })
+})
+
 test('a column that an older release left out is read again, in the same file too', async () => {
   await using house = await openImportHouse()
   const first = await house.import(list(years, days), { maps: ['price_asking=', 'model_year='] })

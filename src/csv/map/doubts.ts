@@ -52,7 +52,16 @@ function contradicted({ columns, sample, candidates, overrides, absent }: Known)
       const isAsked = isPlainName || isWorthIt || confidence >= worthAsking
       return isAsked && confidence < certainFrom && isFilled(sample[column]!)
     })
-    .map(({ column, field, evidence }) => lowConfidence(field, sample[column]!, sample, evidence))
+    .map(({ column, field, evidence }) =>
+      withOutcome(field, lowConfidence(field, sample[column]!, sample, evidence)),
+    )
+}
+
+/** A cell that is no amount rejects its row: whoever only copies the argument would be told so of every row. */
+function withOutcome(field: Field, doubt: Doubt): Doubt {
+  if (field !== 'price_asking' && field !== 'cost' && field !== 'odometer') return doubt
+  const outcome = `If it does, correct its cells first: a row whose cell cannot be read is rejected. --map ${field}= leaves the column out.`
+  return { ...doubt, message: `${doubt.message} ${outcome}` }
 }
 
 /** Does it hold no field, or one that is kept as text and that its header does not name? */
