@@ -1655,7 +1655,7 @@ core.stock_import table
   accepted integer not null
   rejected integer not null
   collapsed integer not null -- Rows that say again what another row of the file says
-  skipped integer not null -- Blank rows, totals, the header once more
+  skipped integer not null -- Rows that are no vehicle on hand: blank rows, totals, titles and footers, the header once more, and vehicles whose status says that they are sold
   added integer not null
   updated integer not null
   unchanged integer not null
@@ -1753,7 +1753,7 @@ core.stock_unit table
   first_seen_at timestamp with time zone not null
   last_seen_at timestamp with time zone not null -- Import that named it last; moves with a change, and when it had gone missing
   missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest one does
-  off_stock_at timestamp with time zone -- When the days of grace had passed; a mark, never a delete. null: in stock
+  off_stock_at timestamp with time zone -- When its status said that it was sold, or the days of grace after the last list that named it had passed; a mark, never a delete. null: in stock
   import_id bigint not null
   constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
