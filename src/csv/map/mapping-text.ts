@@ -41,7 +41,9 @@ export function mappingSummary(
     ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${groundOf(column)}`),
     ...none.map((field) => `${named(field)}: no column, as was said`),
     ...missingLines(missing),
-    ...listed('kept as text', extra, ({ field }) => field!),
+    ...listed('kept as text', extra, ({ field }) =>
+      field === 'status' ? 'status; what it says is sold is no stock on hand' : field!,
+    ),
     ...listed('left out', rest, ({ evidence }) => evidence.at(-1) ?? 'unknown'),
     ...(missing.length === 0
       ? []

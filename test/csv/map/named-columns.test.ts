@@ -162,8 +162,9 @@ test('a mapping of old is asked about what it left out, one of today only what a
 })
 
 test('the mapping is told in words, with what was left out and why', () => {
-  const names = ['Stock No', 'Adv Price', 'Web Price', 'Colour', 'Radio code', 'Rego', '']
-  const rows = stockNumbers.map((number) => [number, '19990', '18990', 'red', '1234', '', 'x'])
+  const names = ['Stock No', 'Adv Price', 'Web Price', 'Colour', 'Radio code', 'Rego', '', 'Status']
+  const cells = ['19990', '18990', 'red', '1234', '', 'x', 'In stock']
+  const rows = stockNumbers.map((number) => [number, ...cells])
   const overrides = parseOverrides(['received_date='], names)
 
   const { columns, missing } = proposeMapping(names, rows, { overrides })
@@ -175,7 +176,7 @@ test('the mapping is told in words, with what was left out and why', () => {
     'date in stock (received_date): no column, as was said',
     'model year (model_year): NO COLUMN',
     'odometer (odometer): NO COLUMN',
-    'kept as text: "Colour" (colour_exterior)',
+    'kept as text: "Colour" (colour_exterior), "Status" (status; what it says is sold is no stock on hand)',
     'left out: "Web Price" (column #2 holds price_asking), "Radio code" (its header is unknown), #7 (the values do not count the rows)',
     'Name a column with --map <field>=<header>, or say that there is none with --map <field>=',
   ])
