@@ -9,8 +9,9 @@ begin
     and (e.created_date_local, e.completed_date_local) is distinct from
       ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
   perform core.lock_days(array[new.rooftop_id]);
-  perform core.refresh_pricing_days(array_agg(day.rooftop_id), array_agg(day.completed_date_local))
-  from core.agg_pricing_day as day where day.rooftop_id = new.rooftop_id;
+  -- Also of evaluations whose own days stay: the day on which a price was confirmed may be another.
+  perform core.update_pricing_days(array_agg(one.rooftop_id), array_agg(one.eval_id))
+  from core.agg_pricing_evaluation as one where one.rooftop_id = new.rooftop_id;
   return null;
 end
 $$;

@@ -99,6 +99,30 @@ test('a new time zone recalculates all local days and sums in one command, and m
   expect((await pool.query(read)).rows).not.toEqual([])
 })
 
+test('a new time zone moves the days on which prices were confirmed, also of evaluations whose own day stays', async () => {
+  await using house = await loaded()
+  const { pool } = house.database
+  // Ten to midnight in UTC is another day in New Zealand, and not in Hawaii.
+  await pool.query(
+    `insert into core.price_observation (rooftop_id, eval_id, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
+       currency_code, confidence, value_hash, run_id)
+     select rooftop_id, eval_id, 'pricing_ai', '2026-03-09T23:50:00Z', '2026-03-09T23:50:00Z', true, '2026-03-09',
+       currency_code, 'High', '\\x00', run_id from core.evaluation`,
+  )
+  const moveTo = async (zone: string) =>
+    await pool.query('update core.rooftop set time_zone = $1', [zone])
+  const differences = async () => (await pool.query('select * from core.agg_differences()')).rows
+
+  for (const zone of ['Pacific/Honolulu', 'Pacific/Auckland', 'UTC']) {
+    await moveTo(zone)
+    expect(await differences()).toEqual([])
+    await pool.query(
+      "update core.price_observation set last_confirmed_at = last_confirmed_at + interval '1 hour'",
+    )
+    expect(await differences()).toEqual([])
+  }
+})
+
 test('a time zone does not change under a run that is at work', async () => {
   await using house = await loaded()
   const { pool } = house.database
