@@ -2,6 +2,7 @@ import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import { isAhead, parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin, overlap } from '../values/window.ts'
+import type { Backlog } from './backlog.ts'
 import type { EarlierCertificate } from './certificate.ts'
 import { isHeldElsewhere } from './adopt.ts'
 import type { DueScope } from './due.ts'
@@ -29,11 +30,13 @@ export interface Reading {
   readonly moved: ReadonlyMap<number, Date>
 }
 
-/** Which listed records are new, changed by the list's word, or due to be looked at again. */
+type Chosen = Pick<ListedWindows, 'parts' | 'earlier'> & Pick<Backlog, 'readBefore'>
+
+/** Which listed records are new, changed by the list's word, or due to be looked at again, and were not read before. */
 export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
-  { parts, earlier }: Pick<ListedWindows, 'parts' | 'earlier'>,
+  { parts, earlier, readBefore }: Chosen,
 ): Promise<Reading> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
@@ -56,10 +59,11 @@ export async function chooseRecords(
     const since = earliestLook(part, earlier)
     const { first, again, told } = sortOut(job, part, { known, aside, since })
     for (const id of told) changed.add(id)
-    // A part is read whole or not at all; the last one may overdraw, so that no part is too large for ever.
-    const affordable = budget > 0 || again.length === 0
-    if (affordable) budget -= again.length
-    for (const id of affordable ? [...first, ...again] : first) ids.add(id)
+    const left = again.filter((id) => !readBefore.has(id))
+    // A part is read whole or not at all, in however many slices; the last one may overdraw, so that no part is too large for ever.
+    const affordable = budget > 0 || again.length === 0 || left.length < again.length
+    if (affordable) budget -= left.length
+    for (const id of affordable ? [...first, ...left] : first) ids.add(id)
     lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
     for (const [id, at] of misplaced(part, known, rooftop)) moved.set(id, at)
     const missing = await missingFrom(job, part, stored.get(part)!)
@@ -74,7 +78,8 @@ export async function chooseRecords(
     )
   }
   const landed = [...aside].filter((id) => isHeldElsewhere(known.get(id), rooftop))
-  return { ids: [...ids], known, changed, aside, landed, lookedAt, unlisted, moved }
+  const unread = [...ids].filter((id) => !readBefore.has(id))
+  return { ids: unread, known, changed, aside, landed, lookedAt, unlisted, moved }
 }
 
 /** Listed in a window that does not hold the stored time: EntryDate and the list's own time disagree. The list is right. */

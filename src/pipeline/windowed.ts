@@ -118,8 +118,8 @@ async function readUnits(
   const { records: enough, recordsPerPart } = job.context.sliceLimits
   const taken = firstUnits(units, enough)
   const parts = taken.flat()
-  const reading = await chooseRecords(job, scope, { parts, earlier })
-  const wanted = reading.ids.filter((id) => !readBefore.has(id))
+  const reading = await chooseRecords(job, scope, { parts, earlier, readBefore })
+  const wanted = reading.ids
   const ids = wanted.slice(0, enough + recordsPerPart)
   const records = await readRecords(job, { ...reading, ids })
   const read = new Map([...readBefore, ...records.map(({ id, kind }) => [id, kind] as const)])

@@ -202,3 +202,28 @@ test('work that is taken over in the middle of a second commits nothing more, an
   expect(reads(house)).toBeLessThanOrEqual(all + 10)
   expect(await faultsOf(house)).toEqual([])
 })
+
+test('a second that takes many slices is read again whole, though the budget is less', async () => {
+  const evaluations = Array.from({ length: inOneSecond }, (_, index) =>
+    anEvaluation({ evalId: 1000 + index, rooftopUid: 'north', createdAt: new Date(moved) }),
+  )
+  const world = worldOf({
+    rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
+    evaluations,
+    keys: [aKey({ rooftopUids: ['north'] })],
+  })
+  await using house = await openHouse({
+    sandbox: { world, now, listCarriesUpdatedAt: false },
+    sync: { start, rereadBudget: 5 },
+  })
+  await house.night({ sliceLimits })
+  house.sandbox.requests.reset()
+
+  await house.nightAfter(1, { sliceLimits })
+
+  expect(reads(house)).toBe(inOneSecond)
+  const { rows } = await house.database.pool.query(
+    'select reread_at = listed_at as "isLookedAt" from ops.window_certificate where listed > 0',
+  )
+  expect(rows).toEqual([{ isLookedAt: true }])
+})
