@@ -1,6 +1,6 @@
 import type { Tx } from '../db/transaction.ts'
 import { awaitErasures, erasedAt, type Suppressions } from '../erasure/suppression.ts'
-import type { WindowedStream } from '../streams/windowed-stream.ts'
+import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { adopt } from './adopt.ts'
@@ -182,7 +182,7 @@ function countSlice(
   unlisted: number,
 ): Counts {
   const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
-  const listed = items + countListed(content, job.run.runId)
+  const listed = items + countListed(job, content)
   const of = (kind: Hydrated['kind']) =>
     content.records.filter((entry) => entry.kind === kind).length
   const loaded = (outcome: LoadOutcome['outcome']) =>
@@ -204,14 +204,16 @@ function countSlice(
 }
 
 /** Each listed record counts once: of a part that is begun those that are read now, in the end all others. What this run wrote of
- *  it before a crash is counted already. */
+ *  it at this rooftop before a crash is counted already. */
 function countListed(
+  { run, rooftop }: SliceJob,
   { parts, begun = [], readBefore, records, known }: SliceContent,
-  runId: number,
 ): number {
   const ids = (some: readonly ProvenPart[]) =>
     some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
-  const isCounted = (id: number) => readBefore?.has(id) || known.get(id)?.runId === runId
+  const isWritten = (entry: Known | undefined) =>
+    entry?.runId === run.runId && entry.rooftopId === rooftop.id
+  const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
   const rest = ids(parts).filter((id) => !isCounted(id))
   if (begun.length === 0) return rest.length
   const inBegun = new Set(ids(begun))

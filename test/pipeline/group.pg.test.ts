@@ -44,6 +44,8 @@ test('without dealerIds every evaluation is still read once and stored once', as
 
   expect(report.status).toBe('ok')
   expect(house.sandbox.requests.count('/geteval')).toBe(12)
+  // Listed under both, written under one.
+  expect(report.streams['evaluations']).toMatchObject({ listed: 24, inserted: 12, unchanged: 12 })
   expect(await held(house, 'group')).toEqual([])
 })
 
