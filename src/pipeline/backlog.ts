@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { overlap } from '../values/window.ts'
 import type { EarlierCertificate } from './certificate.ts'
 import type { DueWindow } from './due.ts'
 import type { Hydrated } from './hydrate.ts'
@@ -27,15 +28,22 @@ const keptMs = 3_600_000
 const backlogs = new WeakMap<Context, Map<string, Backlog & { readonly keptAt: number }>>()
 
 /**
- * Takes the backlog of the run at the rooftop, without what is no longer due. It only saves lists: a process that has none, as
- * after a crash, lists again and reads what is not loaded yet.
+ * Takes the backlog of the run at the rooftop, without what is no longer due, and what another run has listed and certified since:
+ * an older list must not replace a newer one. It only saves lists: a process that has none, as after a crash, lists again and
+ * reads what is not loaded yet.
  */
-export function takeBacklog(job: SliceJob, due: readonly DueWindow[]): Backlog | null {
+export function takeBacklog(
+  job: SliceJob,
+  due: readonly DueWindow[],
+  certified: readonly EarlierCertificate[],
+): Backlog | null {
   const backlog = backlogs.get(job.context)?.get(keyOf(job))
   backlogs.get(job.context)?.delete(keyOf(job))
   if (backlog === undefined) return null
   const isDue = (part: ProvenPart) => due.some((window) => holds(window, part))
-  const units = backlog.units.filter((unit) => unit.every(isDue))
+  const isNewest = ({ window, listedAt }: ProvenPart) =>
+    !certified.some((other) => overlap(other, window) && other.listedAt > listedAt)
+  const units = backlog.units.filter((unit) => unit.every((part) => isDue(part) && isNewest(part)))
   return units.length > 0 ? { ...backlog, units } : null
 }
 

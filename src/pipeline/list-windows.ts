@@ -1,6 +1,6 @@
 import type { WindowedStream } from '../streams/windowed-stream.ts'
-import { type EarlierCertificate, earlierCertificates, idsDigest } from './certificate.ts'
-import type { DueScope, DueWindow } from './due.ts'
+import { type EarlierCertificate, idsDigest } from './certificate.ts'
+import type { DueWindow } from './due.ts'
 import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
 import { dayNumber, latestTurn } from '../values/window.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
@@ -18,13 +18,12 @@ export interface ListedWindows {
 /** Lists due windows in waves until the slice is full. A wave is as wide as the records seen so far let expect. */
 export async function listWindows(
   job: SliceJob<WindowedStream>,
-  scope: DueScope,
   due: readonly DueWindow[],
+  earlier: readonly EarlierCertificate[],
   before: CapKnowledge,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
   const { records: recordsPerSlice } = job.context.sliceLimits
-  const earlier = await earlierCertificates(job.context.db, scope, due)
   let knowledge = before
   let next = 0
   let records = 0

@@ -3,7 +3,13 @@ import { suppressedAmong } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { isAhead } from '../values/instant.ts'
 import { type Backlog, firstUnits, keepBacklog, takeBacklog, unitsOf } from './backlog.ts'
-import { capKnowledge, certify, learnCap } from './certificate.ts'
+import {
+  capKnowledge,
+  certify,
+  type EarlierCertificate,
+  earlierCertificates,
+  learnCap,
+} from './certificate.ts'
 import { chooseRecords, type Reading } from './choose-records.ts'
 import type { Drift } from './drift.ts'
 import { type DueScope, type DueWindow, dueWindows } from './due.ts'
@@ -44,10 +50,11 @@ export async function windowedSlice(
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
   const before = await capKnowledge(context.db, scope)
-  const backlog = takeBacklog(job, due)
+  const earlier = await earlierCertificates(context.db, scope, due)
+  const backlog = takeBacklog(job, due, earlier)
   const listed = backlog
     ? { ...backlog, knowledge: before, more: true }
-    : await listUnits(job, scope, due, before)
+    : await listUnits(job, { due, earlier }, before)
   const work = await readUnits(job, scope, listed)
   context.crashPoint('before-commit')
   const hasNewCap = listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null
@@ -91,11 +98,10 @@ export function recordWrites(
 
 async function listUnits(
   job: SliceJob<WindowedStream>,
-  scope: DueScope,
-  due: readonly DueWindow[],
+  { due, earlier }: { due: readonly DueWindow[]; earlier: readonly EarlierCertificate[] },
   before: CapKnowledge,
 ): Promise<Listed> {
-  const listed = await listWindows(job, scope, due, before)
+  const listed = await listWindows(job, due, earlier, before)
   return { ...listed, units: unitsOf(listed.parts, due), readBefore: new Map() }
 }
 
