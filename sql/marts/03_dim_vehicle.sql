@@ -1,11 +1,11 @@
 -- grain: one row per vehicle of a dealer group, by VIN
 create or replace view mart.dim_vehicle as
 with seen as (
-  select e.group_id, upper(e.vin) as vin, e.make, e.model, e.variant, e.model_year, e.colour, e.created_at as seen_at, 1 as evaluations, 0 as in_stock
+  select e.group_id, e.vehicle_vin as vin, e.make, e.model, e.variant, e.model_year, e.colour, e.created_at as seen_at, 1 as evaluations, 0 as in_stock
   from core.evaluation as e
-  where length(e.vin) = 17
+  where e.vehicle_vin is not null
   union all
-  select r.group_id, upper(s.vin), s.make, s.model, s.variant, s.model_year, null, s.first_seen_at, 0, (s.off_stock_at is null)::int
+  select r.group_id, s.vin, s.make, s.model, s.variant, s.model_year, null, s.first_seen_at, 0, (s.off_stock_at is null)::int
   from core.stock_unit as s
   join core.rooftop as r using (rooftop_id)
   where length(s.vin) = 17
@@ -27,7 +27,7 @@ select
 from seen as v
 group by v.group_id, v.vin;
 
-comment on view mart.dim_vehicle is 'Vehicles that were appraised or are in stock, one row per VIN of 17 characters and dealer group. What is said of the vehicle is what its newest evaluation or stock list says. | grain: one row per vehicle of a dealer group, by VIN | key: vehicle_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.dim_vehicle is 'Vehicles that were appraised or are in stock, one row per VIN of 17 characters and dealer group. What is said of the vehicle is what its newest evaluation or stock list says. Filter by vin, which has an index; a join reads every vehicle once. | grain: one row per vehicle of a dealer group, by VIN | key: vehicle_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.dim_vehicle.vehicle_key is 'Dealer group and VIN in one column | unit: id | source: group_id and vin';
 comment on column mart.dim_vehicle.group_id is 'Dealer group | unit: id | source: core.rooftop.group_id';
 comment on column mart.dim_vehicle.vin is 'VIN in capitals | unit: text | source: core.evaluation.vin [A §2 VIN], core.stock_unit.vin';

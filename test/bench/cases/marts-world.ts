@@ -147,12 +147,7 @@ const steps: Readonly<Record<string, string>> = {
   // As autovacuum would have by then: without statistics the days of a million evaluations take minutes.
   analyse: 'analyze',
   aggregates: /* sql */ `
-    select core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
-    from (
-      select array_agg(rooftop_id) as rooftops, array_agg(completed_date_local) as days
-      from (select distinct rooftop_id, completed_date_local from core.evaluation) as day
-    ) as every;
-    select core.repeat_rebuild(group_id) from core.rooftop_group;
-    select core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.evaluation group by rooftop_id;`,
+    select core.agg_rebuild(rooftop_id) from core.rooftop;
+    select core.repeat_rebuild(group_id) from core.rooftop_group;`,
   'vacuum analyze': 'vacuum analyze',
 }
