@@ -45,7 +45,7 @@ export const unchangedWal: BenchCase = {
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
     // Not fewer: what a run writes in any case would decide what an evaluation does.
-    const { yard, warehouse } = await loaded(started, quick ? 8_000 : 20_000)
+    const { yard, warehouse } = await loaded(started, quick ? 12_000 : 20_000)
     const all = started.move()
     return {
       measure: async () => (await warehouse.walOf(() => yard.sync(warehouse))) / yard.evaluations,
