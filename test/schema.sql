@@ -224,12 +224,12 @@ AS $function$
   select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
   from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
   full join (
-    select reckoned.*
+    select counted.*
     from (
       select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
       from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
     ) as one
-    cross join lateral core.appraisals(one.rooftops, one.evals) as reckoned
+    cross join lateral core.appraisals(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
   where kept is distinct from fresh
   union all
@@ -2297,7 +2297,7 @@ ops.run table
   lane character varying(10) not null default 'foreground'::character varying -- Whose turn comes first where several runs want the same rooftop and stream: event, then foreground, then background
   is_detached boolean not null default false -- No process waits for it: any worker does its work, and keeps its heartbeat
   resumes bigint -- The paused, stopped or killed run that this one goes on with
-  heartbeat_at timestamp with time zone not null default now() -- When a process was last at work for the run; older than a minute while status is running: nobody is
+  heartbeat_at timestamp with time zone not null default now() -- When a process was last at work for the run; older than a minute while status is running: no process is
   constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
@@ -2355,7 +2355,7 @@ ops.stock_mapping table
   fingerprint character varying(64) not null
   columns jsonb not null -- Field by position of the column; null: unknown, which says nothing of what it is in the next list.
   confirmed_at timestamp with time zone not null default now()
-  absent jsonb -- Fields of which a person has said that no column holds them; null: the mapping was kept before that was kept, and columns that it leaves out are looked at again.
+  absent jsonb -- Fields of which a person has said that no column holds them; null: the mapping was stored before that was recorded, and columns that it leaves out are looked at again.
   constraint stock_mapping_pkey PRIMARY KEY (rooftop_id, fingerprint)
   constraint stock_mapping_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   -- Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.

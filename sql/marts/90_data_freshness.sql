@@ -48,7 +48,7 @@ comment on view mart.data_freshness is 'How fresh and how complete each stream o
 comment on column mart.data_freshness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As "forecourt status" has it, but for what only a look at every row can tell: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and none at work), never | unit: text | source: the columns after';
+comment on column mart.data_freshness.status is 'As "forecourt status" has it, except for what only a check of every row can tell: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and none at work), never | unit: text | source: the columns after';
 comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: all but what is in quarantine landed | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
 comment on column mart.data_freshness.last_attempt_status is 'How it ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';

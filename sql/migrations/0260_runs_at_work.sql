@@ -1,7 +1,7 @@
 -- A run that is at work looked like an outage: what it had been asked for and had not listed yet was a gap to its end.
 -- Its heartbeat tells it from a run whose process has died, also on a replica, which has no locks of the primary.
 alter table ops.run add heartbeat_at timestamptz not null default now();
-comment on column ops.run.heartbeat_at is 'When a process was last at work for the run; older than a minute while status is running: nobody is';
+comment on column ops.run.heartbeat_at is 'When a process was last at work for the run; older than a minute while status is running: no process is';
 comment on column ops.run.is_detached is 'No process waits for it: any worker does its work, and keeps its heartbeat';
 
 create view core.stream_at_work as
