@@ -20,7 +20,8 @@ import { newestHashes } from './load.ts'
 import type { CapKnowledge, ProvenPart } from './prove.ts'
 import { type SliceJob, sourceTimeAt } from './slice.ts'
 import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
-import { type SliceContent, writeSlice } from './write-slice.ts'
+import type { SliceContent } from './slice-outcome.ts'
+import { writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
   readonly counts: Counts

@@ -1,33 +1,22 @@
 import type { Tx } from '../db/transaction.ts'
 import { awaitErasures, erasedAt, type Suppressions } from '../erasure/suppression.ts'
-import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { adopt } from './adopt.ts'
 import type { Certificate } from './certificate.ts'
 import type { Reading } from './choose-records.ts'
-import { type CertifiedIds, expectUnlisted, type RecordOutcome } from './certified-ids.ts'
+import { expectUnlisted } from './certified-ids.ts'
 import { recordWarnings } from './data-quality.ts'
 import { Drift } from './drift.ts'
-import type { Hydrated } from './hydrate.ts'
-import { addCounts, type Counts, zeroCounts } from './ledger.ts'
+import type { Counts } from './ledger.ts'
 import { keepPayloads, type LoadOutcome, loadRecords } from './load.ts'
 import type { ProvenPart } from './prove.ts'
 import { itemKey, putAside, type QuarantineScope, release, releaseItems } from './quarantine.ts'
 import { screen } from './screen.ts'
 import { type SliceJob, sourceTimeAt } from './slice.ts'
+import { certificatesOf, countSlice, type Fresh, type SliceContent } from './slice-outcome.ts'
 import { clearVanished, markVanished } from './vanished.ts'
-
-/** Everything that a slice read, ready to be written. */
-export interface SliceContent extends Reading {
-  /** Parts whose records are all read: they are certified. */
-  readonly parts: readonly ProvenPart[]
-  /** Parts of which some records are left to the next slice. */
-  readonly begun?: readonly ProvenPart[]
-  /** Results of records of these parts that earlier slices have written. */
-  readonly readBefore?: ReadonlyMap<number, Hydrated['kind']>
-  readonly records: readonly Hydrated[]
-}
 
 /** What a slice did. */
 export interface Written {
@@ -126,8 +115,6 @@ async function putItemsAside(
   await putAside(tx, scope, items)
 }
 
-type Fresh = Extract<Hydrated, { kind: 'record' }>
-
 interface Loading extends Pick<Reading, 'known'> {
   readonly windowOf: ReturnType<typeof partOf>
   readonly suppressed: Suppressions
@@ -175,51 +162,6 @@ async function loadOwned(
   return outcomes
 }
 
-function countSlice(
-  job: SliceJob,
-  content: SliceContent,
-  outcomes: readonly LoadOutcome[],
-  unlisted: number,
-): Counts {
-  const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
-  const listed = items + countListed(job, content)
-  const of = (kind: Hydrated['kind']) =>
-    content.records.filter((entry) => entry.kind === kind).length
-  const loaded = (outcome: LoadOutcome['outcome']) =>
-    outcomes.filter((entry) => entry.outcome === outcome).length
-  const [inserted, updated] = [loaded('inserted'), loaded('updated')]
-  const rejected = of('rejected') + items
-  return addCounts(zeroCounts, {
-    listed,
-    hydrated: content.records.length,
-    inserted,
-    updated,
-    unchanged: Math.max(0, listed - inserted - updated - rejected - of('vanished')),
-    quarantined: rejected,
-    vanished: of('vanished') + unlisted,
-    windows: content.parts.length,
-    requests: job.traffic.requests,
-    retries: job.traffic.retries,
-  })
-}
-
-/** Each listed record counts once: of a part that is begun those that are read now, in the end all others. What this run wrote of
- *  it at this rooftop before a crash is counted already. */
-function countListed(
-  { run, rooftop }: SliceJob,
-  { parts, begun = [], readBefore, records, known }: SliceContent,
-): number {
-  const ids = (some: readonly ProvenPart[]) =>
-    some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
-  const isWritten = (entry: Known | undefined) =>
-    entry?.runId === run.runId && entry.rooftopId === rooftop.id
-  const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
-  const rest = ids(parts).filter((id) => !isCounted(id))
-  if (begun.length === 0) return rest.length
-  const inBegun = new Set(ids(begun))
-  return rest.length + records.filter(({ id }) => inBegun.has(id)).length
-}
-
 function partOf(parts: readonly ProvenPart[]) {
   const byId = new Map(
     parts.flatMap((part) => part.items.map((item) => [item.evalId, part.window] as const)),
@@ -250,63 +192,4 @@ async function expectOthers(
       ownerId,
       records.map(({ id }) => id),
     )
-}
-
-function certificatesOf(
-  job: SliceJob<WindowedStream>,
-  content: SliceContent,
-  fresh: readonly Fresh[],
-  outcomes: readonly LoadOutcome[],
-): Certificate[] {
-  const entries = new Map([...content.known.values()].map((entry) => [entry.id, entry.entryAt]))
-  for (const { id, record } of fresh) entries.set(id, job.stream.entryAt(record))
-  const outcomeOf = outcomesOf(job, content, outcomes)
-  return content.parts.map((part) => {
-    const times = part.items.flatMap((item) => entries.get(item.evalId)?.getTime() ?? [])
-    return {
-      part,
-      listed: byOutcome(part, outcomeOf),
-      leastEntryAt: times.length > 0 ? new Date(Math.min(...times)) : null,
-      greatestEntryAt: times.length > 0 ? new Date(Math.max(...times)) : null,
-      rereadAt: content.lookedAt.get(part)!,
-    }
-  })
-}
-
-type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
-
-/** What came of a listed record, and whose it is; null: nothing did, which must not happen, and so must show. */
-function outcomesOf(
-  { rooftop }: SliceJob,
-  { known, records, readBefore, aside, landed }: SliceContent,
-  outcomes: readonly LoadOutcome[],
-): OutcomeOf {
-  const read = new Map(records.map((entry) => [entry.id, entry]))
-  const loaded = new Set(outcomes.map(({ id }) => id))
-  const held = new Set(landed)
-  const at = (outcome: RecordOutcome, ownerId: number) => ({ outcome, ownerId })
-  return (id) => {
-    const entry = read.get(id)
-    const before = known.get(id)
-    const isStored = before !== undefined && !before.gone
-    if (entry?.kind === 'record') return loaded.has(id) ? at('loaded', entry.owner.id) : null
-    if ((entry?.kind ?? readBefore?.get(id)) === 'vanished') return at('vanished', rooftop.id)
-    if (entry?.kind === 'rejected' || (entry === undefined && aside.has(id) && !held.has(id)))
-      return isStored ? at('outdated', before.rooftopId) : at('quarantined', rooftop.id)
-    return isStored ? at('loaded', before.rooftopId) : null
-  }
-}
-
-function byOutcome({ items }: ProvenPart, outcomeOf: OutcomeOf): CertifiedIds[] {
-  const groups = new Map<string, { ownerId: number; outcome: RecordOutcome; ids: number[] }>()
-  const ids = [...new Set(items.map(({ evalId }) => evalId))].sort((a, b) => a - b)
-  for (const id of ids) {
-    const found = outcomeOf(id)
-    if (found === null) continue
-    const key = `${found.ownerId} ${found.outcome}`
-    const group = groups.get(key) ?? { ...found, ids: [] }
-    groups.set(key, group)
-    group.ids.push(id)
-  }
-  return [...groups.values()]
 }
