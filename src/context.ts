@@ -7,7 +7,12 @@ import { isConnectionLoss, openPool, type PoolOptions } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
 import { readMarts } from './db/mart-files.ts'
 import { buildMarts, martsAreCurrent } from './db/marts.ts'
-import { assertSchemaCurrent, migrate, migrationStatus } from './db/migrate.ts'
+import {
+  applyPending,
+  assertSchemaCurrent,
+  migrationStatus,
+  withMigrationLock,
+} from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
 import { Patience } from './db/patience.ts'
 import { messageOf } from './errors.ts'
@@ -105,12 +110,15 @@ export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string
   }
   const lacking = pending.length > 0 ? `migration ${pending[0]}` : `marts ${marts.version}`
   await assertMayMigrate(pool, lacking)
-  const { applied } = await migrate(pool)
-  await installQueue(pool)
-  const areBuilt = await martsAreCurrent(pool, marts)
-  // A migration may also have made tables that the writer has a right to.
-  if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
-  return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
+  // pg-boss fails when two processes install it at once.
+  return await withMigrationLock(pool, async (client) => {
+    const { applied } = await applyPending(client)
+    await installQueue(pool)
+    const areBuilt = await martsAreCurrent(pool, marts)
+    // A migration may also have made tables that the writer has a right to.
+    if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
+    return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
+  })
 }
 
 async function hasQueue(pool: pg.Pool): Promise<boolean> {

@@ -30,15 +30,19 @@ export async function migrate(
   pool: pg.Pool,
   folder: string = migrationsFolder(),
 ): Promise<{ applied: string[] }> {
-  const files = await readMigrations(folder)
+  return await withMigrationLock(pool, (client) => applyPending(client, folder))
+}
+
+/** Runs `change` while no other process changes the schema; the client it gets holds the lock. */
+export async function withMigrationLock<Result>(
+  pool: pg.Pool,
+  change: (client: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
   const client = await pool.connect()
   let fault: unknown
   try {
     await client.query('select pg_advisory_lock($1::bigint)', [lockKey])
-    await createLedger(client)
-    const pending = pendingOf(files, await readLedger(client))
-    for (const file of pending) await apply(client, file)
-    return { applied: pending.map((file) => file.file) }
+    return await change(client)
   } catch (error) {
     fault = error
     throw error
@@ -50,6 +54,18 @@ export async function migrate(
     )
     client.release(fault !== undefined || !unlocked)
   }
+}
+
+/** As `migrate`, for who holds the migration lock. */
+export async function applyPending(
+  client: pg.ClientBase,
+  folder: string = migrationsFolder(),
+): Promise<{ applied: string[] }> {
+  const files = await readMigrations(folder)
+  await createLedger(client)
+  const pending = pendingOf(files, await readLedger(client))
+  for (const file of pending) await apply(client, file)
+  return { applied: pending.map((file) => file.file) }
 }
 
 /** What is applied and what is pending; changes nothing. UsageError as `migrate`. */
