@@ -27,7 +27,7 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
 
 /** The name of a subcommand as it is listed, however it was typed. */
 function respelled(args: readonly string[]): readonly string[] {
-  for (const { usage, spell } of allCommands) {
+  for (const { usage, subcommandName: spell } of allCommands) {
     const at = spell === undefined ? -1 : args.indexOf(usage)
     if (spell === undefined || at < 0) continue
     const next = args.findIndex((arg, index) => index > at && spell(arg) !== undefined)

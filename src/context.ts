@@ -14,7 +14,7 @@ import {
   withMigrationLock,
 } from './db/migrate.ts'
 import { type Db, openDb } from './db/transaction.ts'
-import { Patience } from './db/patience.ts'
+import { RetryOnConnectionLoss } from './db/retry-on-connection-loss.ts'
 import { messageOf } from './errors.ts'
 import { watchEventLoop } from './event-loop-watch.ts'
 import type { Log } from './log.ts'
@@ -29,7 +29,7 @@ import {
 } from './sources/appraisal/client.ts'
 import { HttpSource, type SentRequest } from './sources/http.ts'
 import { localBudgets, type OpenBudget } from './sources/limiter.ts'
-import { ReadingOrder } from './sources/reading-order.ts'
+import { FairReadQueue } from './sources/fair-read-queue.ts'
 import { ServiceClient } from './sources/service-client.ts'
 import { VehicleDataCalls } from './sources/vehicle-data/calls.ts'
 import { type RequestEnded, requestEnded } from './telemetry.ts'
@@ -57,7 +57,7 @@ export interface Context extends Warehouse {
   /** How fast each key may be used now, over all processes, and what this one has under way. */
   readonly rates: () => RateReading[]
   /** Which slice's records this process reads first. */
-  readonly readingOrder: ReadingOrder
+  readonly readQueue: FairReadQueue
   readonly sliceLimits: SliceLimits
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
@@ -172,8 +172,8 @@ export async function openContext(
 ): Promise<Context> {
   const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
   const { signal = new AbortController().signal, waitSeconds = waitSecondsByDefault } = options
-  const patience = new Patience({ log, signal }, waitSeconds)
-  const warehouse = await patience.whenBack(() => openWarehouse(config, log, 'write', sessions))
+  const patience = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
+  const warehouse = await patience.run(() => openWarehouse(config, log, 'write', sessions))
   const { version: schemaVersion } = await migrationStatus(warehouse.pool)
   const queue = await openQueue(warehouse.pool, (error) => {
     // Whoever works says once that Postgres is away; the engine would say so every second.
@@ -201,7 +201,7 @@ export async function openContext(
     services,
     rates: () => rates.readings(),
     // So many wait at the limiter that a slot is taken again before the answer that left it has been looked into.
-    readingOrder: new ReadingOrder(2 * config.http.concurrency),
+    readQueue: new FairReadQueue(2 * config.http.concurrency),
     sliceLimits: options.sliceLimits ?? defaultSliceLimits,
     signal,
     crashPoint: options.crashPoint ?? (() => {}),
@@ -295,5 +295,5 @@ function tellOfRequest(
   keyName: string,
   { method, path: at, status, ms, attempt }: Omit<SentRequest, 'details'>,
 ): void {
-  requestEnded.tell({ service, keyName, method, path: at, status, seconds: ms / 1000, attempt })
+  requestEnded.publish({ service, keyName, method, path: at, status, seconds: ms / 1000, attempt })
 }

@@ -1,5 +1,5 @@
 /** What the pipeline does about a fault: try the slice later, leave the record out, leave the stream until tomorrow, end the stream. */
-export type Verdict = 'retry' | 'skip' | 'park' | 'abort'
+export type ErrorAction = 'retry' | 'skip' | 'park' | 'abort'
 
 export interface ErrorDetails extends ErrorOptions {
   readonly stream?: string
@@ -12,15 +12,15 @@ export interface ErrorDetails extends ErrorOptions {
 /** A fault of the source or of a record. Whoever knows the protocol makes it; only `pipeline/` acts on its verdict. */
 export class SyncError extends Error {
   override readonly name = 'SyncError'
-  readonly verdict: Verdict
+  readonly errorAction: ErrorAction
   readonly stream: string | undefined
   readonly rooftopUid: string | undefined
   readonly naturalKey: string | undefined
   readonly status: number | undefined
 
-  constructor(verdict: Verdict, message: string, details: ErrorDetails = {}) {
+  constructor(verdict: ErrorAction, message: string, details: ErrorDetails = {}) {
     super(message, details)
-    this.verdict = verdict
+    this.errorAction = verdict
     this.stream = details.stream
     this.rooftopUid = details.rooftopUid
     this.naturalKey = details.naturalKey

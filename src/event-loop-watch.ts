@@ -21,7 +21,7 @@ export function watchEventLoop(
       { seconds },
       'the event loop was blocked: no heartbeat was sent meanwhile, so work may have been taken over',
     )
-    eventLoopBlocked.tell({ seconds: blockedMs / 1000 })
+    eventLoopBlocked.publish({ seconds: blockedMs / 1000 })
   }, everyMs)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }

@@ -34,26 +34,26 @@ export interface EventLoopBlocked {
 }
 
 /** What a part of the program tells of itself. Where nobody listens it costs nothing, and it knows nobody who does. */
-export interface Told<Message> {
-  readonly tell: (message: Message) => void
+export interface Topic<Message> {
+  readonly publish: (message: Message) => void
   /** Gives what ends the listening. */
-  readonly listen: (listener: (message: Message) => void) => () => void
+  readonly subscribe: (listener: (message: Message) => void) => () => void
 }
 
 /** Of every request to a source. */
-export const requestEnded = told<RequestEnded>('forecourt:request-ended')
+export const requestEnded = topic<RequestEnded>('forecourt:request-ended')
 /** Of every long block of the event loop. */
-export const eventLoopBlocked = told<EventLoopBlocked>('forecourt:event-loop-blocked')
+export const eventLoopBlocked = topic<EventLoopBlocked>('forecourt:event-loop-blocked')
 /** Of every slice of work. */
-export const sliceEnded = told<SliceEnded>('forecourt:slice-ended')
+export const sliceEnded = topic<SliceEnded>('forecourt:slice-ended')
 
-function told<Message>(name: string): Told<Message> {
+function topic<Message>(name: string): Topic<Message> {
   const messages: Channel = channel(name)
   return {
-    tell: (message) => {
+    publish: (message) => {
       if (messages.hasSubscribers) messages.publish(message)
     },
-    listen: (listener) => {
+    subscribe: (listener) => {
       const onMessage = (message: unknown) => listener(message as Message)
       messages.subscribe(onMessage)
       return () => messages.unsubscribe(onMessage)

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Import, importsOf, readSources } from './support/imports.ts'
 
-// Who may import whom: the rungs of the house. A room may import itself and what stands here; `type:` = as a type alone.
+// Who may import whom: the rungs of the fixture. A room may import itself and what stands here; `type:` = as a type alone.
 const ground = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...ground]
 // What a stream is, not any one of them.

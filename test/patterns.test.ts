@@ -25,7 +25,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
   },
   'src/csv/map/typing/quantity.ts': { '^[.,]+|[.,]+$': short.cell },
-  'src/csv/map/profile.ts': {
+  'src/csv/map/column-profile.ts': {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
       'linear, and slow to check',
   },
@@ -54,7 +54,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/sources/http.ts': { '\\/+$': short.config },
   'src/stock/export/amount-text.ts': { '0+$': 'a number of the warehouse' },
   'src/stock/export/columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
-  'src/stock/import/own-verdict.ts': {
+  'src/stock/import/earlier-result.ts': {
     "new RegExp(`\\\\((${faults.join('|')})\\\\)`)": 'a choice of fixed words',
   },
   'src/values/http-date.ts': {

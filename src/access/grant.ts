@@ -3,10 +3,10 @@ import pg from 'pg'
 import type { Config } from '../config.ts'
 import type { AccessRole } from '../config-access.ts'
 import { UsageError } from '../errors.ts'
-import { type LoginState, readSurroundings } from './login-state.ts'
-import { type PasswordTrial, planLogins } from './plan-logins.ts'
+import { type LoginState, readServerState } from './login-state.ts'
+import { type PasswordCheck, planLogins } from './plan-logins.ts'
 import { assertMayGrant } from './restore.ts'
-import { planRights, type Step, take } from './step.ts'
+import { planRights, type Step, runSteps } from './step.ts'
 
 /** What was done, or with `dryRun` would be. */
 export interface GrantReport {
@@ -78,7 +78,7 @@ async function tryOnce({
     // What builds the marts, and another grant, wait.
     if (!dryRun) await client.query('lock table ops.mart_version in share row exclusive mode')
     const { logins } = config.access
-    const around = await readSurroundings(
+    const around = await readServerState(
       client,
       logins.map(({ name }) => name),
     )
@@ -91,7 +91,7 @@ async function tryOnce({
     )
     const removed = revokeRemoved ? unknown.filter(({ isOurs }) => isOurs) : []
     const steps = [...rights.steps, ...people.steps, ...removed.flatMap(removalSteps)]
-    if (!dryRun) await take(client, steps)
+    if (!dryRun) await runSteps(client, steps)
     await client.query('commit')
     broken = false
     return {
@@ -147,7 +147,7 @@ function removalSteps({ name, roles }: UnknownLogin): Step[] {
 }
 
 /** Connects as the login would. Where the server asks for no password, any is right. */
-function passwordTrial(url: string): PasswordTrial {
+function passwordTrial(url: string): PasswordCheck {
   return async (name, password) => {
     const address = new URL(url)
     address.username = name

@@ -22,7 +22,7 @@ export interface LoginState {
 }
 
 /** What every login is planned against. */
-export interface Surroundings {
+export interface ServerState {
   readonly database: string
   readonly user: string
   /** Roles that own the database or the warehouse. */
@@ -35,11 +35,11 @@ export interface Surroundings {
 }
 
 /** Reads the named logins, those in our roles, and what is around them. */
-export async function readSurroundings(
+export async function readServerState(
   client: pg.ClientBase,
   names: readonly string[],
-): Promise<Surroundings> {
-  const { rows } = await client.query<Omit<Surroundings, 'logins'> & { readsPasswords: boolean }>(
+): Promise<ServerState> {
+  const { rows } = await client.query<Omit<ServerState, 'logins'> & { readsPasswords: boolean }>(
     around,
   )
   const { readsPasswords, ...surroundings } = rows[0]!

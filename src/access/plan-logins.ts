@@ -3,23 +3,23 @@ import type { Config } from '../config.ts'
 import type { AccessRole } from '../config-access.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../values/nearest-name.ts'
-import type { LoginState, Surroundings } from './login-state.ts'
+import type { LoginState, ServerState } from './login-state.ts'
 import { isVerifierOf, scramVerifier } from './scram.ts'
 import type { Plan, Step } from './step.ts'
 
 export type Login = Config['access']['logins'][number]
 
 /** Is this the login's password? Asked where what is stored of it cannot be read. */
-export type PasswordTrial = (name: string, password: string) => Promise<boolean>
+export type PasswordCheck = (name: string, password: string) => Promise<boolean>
 
 const { escapeIdentifier: quoted, escapeLiteral: literal } = pg
 
 /** What the logins of the config lack. UsageError for one that must not be taken, or a group that nobody knows. */
 export async function planLogins(
   logins: readonly Login[],
-  around: Surroundings,
+  around: ServerState,
   configuredGroups: readonly string[],
-  tryPassword: PasswordTrial,
+  tryPassword: PasswordCheck,
 ): Promise<Plan> {
   for (const login of logins) {
     assertFree(login, around)
@@ -48,7 +48,7 @@ export async function planLogins(
 }
 
 /** A role that is more than a login of ours, or was there before us, is not ours to change. */
-function assertFree({ name, role }: Login, { user, owners, logins }: Surroundings): void {
+function assertFree({ name, role }: Login, { user, owners, logins }: ServerState): void {
   const state = logins.get(name)
   const beyond = state?.beyond ?? []
   const why =
@@ -75,7 +75,7 @@ function assertGroups({ name, groups }: Login, known: readonly string[]): void {
   )
 }
 
-function attributeSteps(login: Login, state: LoginState | undefined, around: Surroundings): Step[] {
+function attributeSteps(login: Login, state: LoginState | undefined, around: ServerState): Step[] {
   const limit = login.connectionLimit ?? (login.role === 'forecourt_writer' ? -1 : 20)
   const bypasses = login.role === 'forecourt_writer'
   const attributes = [
@@ -98,7 +98,7 @@ function attributeSteps(login: Login, state: LoginState | undefined, around: Sur
 async function passwordSteps(
   { name, password }: Login,
   state: LoginState | undefined,
-  tryPassword: PasswordTrial,
+  tryPassword: PasswordCheck,
 ): Promise<Step[]> {
   if (password === null || password === '') return []
   const isSet =
@@ -120,7 +120,7 @@ async function passwordSteps(
 function membershipSteps(
   { name, role }: Login,
   state: LoginState | undefined,
-  { saysInherit }: Surroundings,
+  { saysInherit }: ServerState,
 ): Step[] {
   const memberOf = state?.memberOf ?? []
   const others = memberOf.filter((other) => other !== role)
@@ -169,7 +169,7 @@ function wantedSettings({
 function settingSteps(
   login: Login,
   state: LoginState | undefined,
-  { database }: Surroundings,
+  { database }: ServerState,
 ): Step[] {
   const role = `alter role ${quoted(login.name)} in database ${quoted(database)}`
   return Object.entries(wantedSettings(login)).flatMap(([name, value]) => {
@@ -201,12 +201,12 @@ function recordSteps({ name, role, groups }: Login, state: LoginState | undefine
   return [...(state?.madeAs === role ? [] : [record]), ...(isSame ? [] : [groupStep])]
 }
 
-function lacksBypass({ name, role }: Login, around: Surroundings): boolean {
+function lacksBypass({ name, role }: Login, around: ServerState): boolean {
   const has = around.logins.get(name)?.bypassesRowSecurity === true
   return role === 'forecourt_writer' && !has && !around.mayBypassRowSecurity
 }
 
-function bypassNote({ name }: Login, { user, owners }: Surroundings): string {
+function bypassNote({ name }: Login, { user, owners }: ServerState): string {
   return (
     `The login ${name} cannot load yet: Postgres lets no role COPY into a table with row-level security but its owner and roles with BYPASSRLS, which ${user} may not give. ` +
     `Let the loader connect as ${owners.at(-1)}, or have a superuser run: alter role ${quoted(name)} bypassrls;`

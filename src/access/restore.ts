@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { UsageError } from '../errors.ts'
-import { planRights, take } from './step.ts'
+import { planRights, runSteps } from './step.ts'
 
 /** Gives views and tables that are new or made anew their owners, policies and rights, where access was granted in this database before. */
 export async function restoreAccess(client: pg.ClientBase): Promise<void> {
-  if (await isGranted(client)) await take(client, (await planRights(client)).steps)
+  if (await isGranted(client)) await runSteps(client, (await planRights(client)).steps)
 }
 
 async function isGranted(client: pg.ClientBase): Promise<boolean> {

@@ -37,7 +37,7 @@ export async function planRights(client: pg.ClientBase): Promise<Plan> {
 }
 
 /** Does the steps in the open transaction. UsageError where the present user may not. */
-export async function take(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
+export async function runSteps(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
   for (const { what, statement } of steps) {
     try {
       await client.query(statement)

@@ -8,7 +8,7 @@ export interface AllowedHost {
   readonly port: string
   readonly isWildcard: boolean
   /** Where its address may lie: an address that is spelt out is meant, `localhost` is this machine, all else is public. */
-  readonly reach: 'public' | 'loopback' | 'literal'
+  readonly addressKind: 'public' | 'loopback' | 'literal'
 }
 
 /** Parses `host`, `host:port` or `*.example.com`, all of them https unless `http://` stands before; null for anything else. */
@@ -23,7 +23,13 @@ export function parseAllowedHost(entry: string): AllowedHost | null {
   const reach = reachOf(hostname)
   // An asterisk stands for names, never for numbers of an address, and not for all those of a top-level domain.
   if (isWildcard && (reach !== 'public' || !hostname.includes('.'))) return null
-  return { protocol: protocol as AllowedHost['protocol'], hostname, port, isWildcard, reach }
+  return {
+    protocol: protocol as AllowedHost['protocol'],
+    hostname,
+    port,
+    isWildcard,
+    addressKind: reach,
+  }
 }
 
 /** The entry that allows the address; undefined when none does. */
@@ -42,7 +48,7 @@ export function literalAddress(hostname: string): string | null {
   return isIP(address) === 0 ? null : address
 }
 
-function reachOf(hostname: string): AllowedHost['reach'] {
+function reachOf(hostname: string): AllowedHost['addressKind'] {
   if (literalAddress(hostname) !== null) return 'literal'
   return hostname === 'localhost' ? 'loopback' : 'public'
 }

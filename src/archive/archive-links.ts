@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
-import { type ArchivedPdf, keepArchived, readAllArchived, storePdf } from './archive.ts'
+import { type ArchivedPdf, recordArchived, readAllArchived, storePdf } from './archive.ts'
 import { fetchPdf, type PdfRules, type Refusal } from './fetch-pdf.ts'
 import { type SignedLink, signedLinks } from './links-to-archive.ts'
 
@@ -34,7 +34,7 @@ export interface ArchiveWork {
   /** PDFs fetched at once. */
   readonly concurrency: number
   /** A new url for a link that turned out to be dead; null when there is none. */
-  readonly renew: (link: SignedLink) => Promise<string | null>
+  readonly renewUrl: (link: SignedLink) => Promise<string | null>
 }
 
 type Outcome =
@@ -86,13 +86,13 @@ async function archiveOne(
   const fetched = await fetchLive(work, link)
   if (fetched.kind === 'refused') return failed(work, link, fetched)
   await storePdf(work.rules.folder, fetched)
-  await keepArchived(work.db, link, fetched)
+  await recordArchived(work.db, link, fetched)
   work.log.debug({ ref: link.linkRef, bytes: fetched.byteCount }, `archived a ${link.linkKind}`)
   return { kind: 'archived', bytes: fetched.byteCount }
 }
 
 /** A link that is dead before its time is renewed, and asked once more. */
-async function fetchLive({ rules, signal, renew }: ArchiveWork, link: SignedLink) {
+async function fetchLive({ rules, signal, renewUrl: renew }: ArchiveWork, link: SignedLink) {
   const fetched = await fetchPdf(link.url, rules, signal)
   if (fetched.kind === 'pdf' || fetched.code !== 'expired') return fetched
   const url = await renew(link)

@@ -59,7 +59,7 @@ export async function readAllArchived(
 }
 
 /** Says which file is the PDF of the check. The file must be in the store by then, so that no row is without one. */
-export async function keepArchived(
+export async function recordArchived(
   db: Db,
   { rooftopId, evalId, linkKind, linkRef }: LinkKey,
   { sha256, byteCount }: Pick<PdfFile, 'sha256' | 'byteCount'>,

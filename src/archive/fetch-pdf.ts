@@ -3,7 +3,7 @@ import { isLoopbackAddress, isPublicAddress } from './addresses.ts'
 import { allowedBy, type AllowedHost, literalAddress } from './allowed-hosts.ts'
 import { type PdfFile, tooLarge, webPage, writePdf } from './pdf-file.ts'
 import { type Answer, networkFault, requestAt } from './pinned-request.ts'
-import { PdfRefused } from './refusal.ts'
+import { PdfRefused } from './pdf-refused.ts'
 
 /** What a link may lead to, and where the file goes. */
 export interface PdfRules {
@@ -32,7 +32,7 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const expiredStatuses = new Set([403, 404, 410])
 
 /** The rules of the archive: 25 MB, a minute, names as the system resolves them. */
-export function usualRules(hosts: readonly AllowedHost[], folder: string): PdfRules {
+export function defaultRules(hosts: readonly AllowedHost[], folder: string): PdfRules {
   const resolve = async (name: string) =>
     (await lookup(name, { all: true })).map(({ address }) => address)
   return { hosts, folder, maxBytes: 25 * 1024 * 1024, timeoutMs: 60_000, resolve }
@@ -87,7 +87,7 @@ async function checkedAddresses(
   const literal = literalAddress(url.hostname)
   if (literal !== null) return [literal]
   const addresses = await unlessAborted(resolved(url.hostname, resolve), signal)
-  const isMeant = entry.reach === 'loopback' ? isLoopbackAddress : isPublicAddress
+  const isMeant = entry.addressKind === 'loopback' ? isLoopbackAddress : isPublicAddress
   if (addresses.length > 0 && addresses.every(isMeant)) return addresses
   throw new PdfRefused('address', `${url.hostname} resolves to an address that is not public`)
 }

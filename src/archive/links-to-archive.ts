@@ -27,7 +27,7 @@ export async function* signedLinks(
 }
 
 /** The link's url as it stands in the warehouse now: it may have been signed anew meanwhile. null: it is not there. */
-export async function presentUrl(db: Db, link: LinkKey): Promise<string | null> {
+export async function currentUrl(db: Db, link: LinkKey): Promise<string | null> {
   const row = await db
     .selectFrom('pii.signed_link')
     .select('url')

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { PdfRefused } from './refusal.ts'
+import { PdfRefused } from './pdf-refused.ts'
 
 /** A whole PDF in a file of its own that is on disk to stay, not yet in the store. */
 export interface PdfFile {

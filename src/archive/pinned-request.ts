@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { PdfRefused, type RefusalCode } from './refusal.ts'
+import { PdfRefused, type RefusalCode } from './pdf-refused.ts'
 
 export type Answer = Dispatcher.ResponseData
 

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
 import { type Db, openDb } from '../db/transaction.ts'
 import { BusyError, UsageError } from '../errors.ts'
-import { listedKindOf, listingOf, type PastList } from './past-calls.ts'
+import { listedKindOf, listOperationOf, type PastList } from './past-calls.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
 /** A billable call that somebody asks for. */
@@ -62,9 +62,9 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
     if (!call.again) await requireNoneValid(holder, call)
     const callId = await insertCall(holder, call)
     // Before anybody can see the row: of the session, so that it goes with the process.
-    await holder.query('select pg_advisory_lock($1, $2::int)', [ownerLocks, callId])
+    await holder.query('select pg_advisory_lock($1, $2::int)', [callLocks, callId])
     await holder.query('commit')
-    return { callId, [Symbol.asyncDispose]: () => letGo(holder, callId) }
+    return { callId, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
     const broken = await holder.query('rollback').then(
       () => undefined,
@@ -77,12 +77,12 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
 
 /** First keys of the advisory locks: of a budget (the second is its name), and of the owner of a call (the second is its id). */
 const budgetLocks = lockClass.budget
-export const ownerLocks = lockClass.call
+export const callLocks = lockClass.call
 
 /** Ends the hold on a call; the connection goes back to the pool, or away where it is broken. */
-export async function letGo(holder: pg.PoolClient, callId: number): Promise<void> {
+export async function unlockCall(holder: pg.PoolClient, callId: number): Promise<void> {
   const broken = await holder
-    .query('select pg_advisory_unlock($1, $2::int)', [ownerLocks, callId])
+    .query('select pg_advisory_unlock($1, $2::int)', [callLocks, callId])
     .then(
       () => undefined,
       (error: Error) => error,
@@ -119,7 +119,7 @@ async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promis
        and call_id > (select coalesce(max(call_id), 0) from ops.billable_call
          where operation = $1 and natural_key is not distinct from $2 and state = 'committed')
      order by call_id`,
-    [call.operation, call.naturalKey, ownerLocks],
+    [call.operation, call.naturalKey, callLocks],
   )
   const living = rows.find(({ is_dead }) => !is_dead)
   if (living !== undefined) throw underWay(call, living)
@@ -186,7 +186,7 @@ export async function settleCall(
 }
 
 /** Names the check that a call made, where its answer did not. */
-export async function noteCheck(db: Db, callId: number, checkRef: string): Promise<void> {
+export async function saveCheckRef(db: Db, callId: number, checkRef: string): Promise<void> {
   await db
     .updateTable('ops.billable_call')
     .set({ check_ref: checkRef.slice(0, 80) })
@@ -212,7 +212,7 @@ function stillValid(
   { operation, budget, naturalKey }: BillableCall,
   earlier: PaidCall,
 ): UsageError {
-  const listing = listingOf(operation)
+  const listing = listOperationOf(operation)
   const days = validDays[budget]
   const shown =
     listing === null

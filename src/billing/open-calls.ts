@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
 import type { Db } from '../db/transaction.ts'
-import { letGo, ownerLocks } from './ledger.ts'
-import { type Doubt, type ListedKind, listedKindOf } from './past-calls.ts'
+import { unlockCall, callLocks } from './ledger.ts'
+import { type UnknownCall, type ListedKind, listedKindOf } from './past-calls.ts'
 
 /** A call that nobody knows the outcome of and whose process is gone; held against other processes until it is disposed. */
-export interface OpenCall extends Doubt, AsyncDisposable {
+export interface OpenCall extends UnknownCall, AsyncDisposable {
   readonly callId: number
   readonly operation: string
   readonly kind: ListedKind
@@ -23,7 +23,7 @@ export interface CallSubject {
 }
 
 /** Ids of the calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
-export async function openCalls(
+export async function listOpenCalls(
   db: Db,
   { budget, rooftopId }: { readonly budget: Budget; readonly rooftopId: number | null },
 ): Promise<number[]> {
@@ -56,12 +56,12 @@ interface Row {
 
 /** Takes a call whose process is gone, to find out how it ended; null while that process lives, another one has taken it,
  *  or it is settled. */
-export async function takeOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
+export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
   const holder = await pool.connect()
   try {
     const { rows: locks } = await holder.query<{ free: boolean }>(
       'select pg_try_advisory_lock($1, $2::int) as free',
-      [ownerLocks, callId],
+      [callLocks, callId],
     )
     if (!locks[0]!.free) {
       holder.release()
@@ -69,10 +69,10 @@ export async function takeOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
     }
     const row = await readOpen(holder, callId)
     if (row === null) {
-      await letGo(holder, callId)
+      await unlockCall(holder, callId)
       return null
     }
-    return { ...described(callId, row), [Symbol.asyncDispose]: () => letGo(holder, callId) }
+    return { ...described(callId, row), [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
     // The lock goes with the connection.
     holder.release(error as Error)
@@ -139,11 +139,11 @@ export async function takenRefs(
 type Taken = Pick<OpenCall, 'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'>
 
 /** Notes of the ledger. */
-export const nothingFound = 'Not among the past checks: it was not billed.'
-export const wasFound = 'Found among the past checks: it was billed.'
+export const notFoundNote = 'Not among the past checks: it was not billed.'
+export const foundNote = 'Found among the past checks: it was billed.'
 /** Nobody has seen what was paid for: a repeat gets it for its answer. */
 const unseen = 'Found among the past checks by a later call: it was billed.'
-const seen = `${wasFound} Shown to a repeat.`
+const seen = `${foundNote} Shown to a repeat.`
 
 /** Says what was found out about a call that this process did not send: the check that it made, or null for none. A call that
  *  is settled meanwhile stays as it is. */
@@ -152,7 +152,7 @@ export async function settleOpenCall(
   callId: number,
   checkRef: string | null,
 ): Promise<void> {
-  const [state, note] = checkRef === null ? ['released', nothingFound] : ['committed', unseen]
+  const [state, note] = checkRef === null ? ['released', notFoundNote] : ['committed', unseen]
   await sql`
     update ops.billable_call set state = ${state}, settled_at = now(), check_ref = ${checkRef},
       note = left(concat_ws(' ', ${note}::text, note), 400)
@@ -167,7 +167,7 @@ export interface UnseenCall {
 
 /** The newest call for the subject, if it was found to have gone through and is still unseen: to pay for another one would be
  *  to pay twice. */
-export async function unseenCall(db: Db, subject: CallSubject): Promise<UnseenCall | null> {
+export async function findUnseenCall(db: Db, subject: CallSubject): Promise<UnseenCall | null> {
   const { operation, naturalKey, rooftopId } = subject
   const { rows } = await sql<UnseenCall & { readonly note: string | null }>`
     select call_id::int as "callId", check_ref as ref, note

@@ -15,14 +15,14 @@ export function listedKindOf(operation: string): ListedKind | null {
 }
 
 /** The operation that lists what a billable one made; null: none does. */
-export function listingOf(operation: string): string | null {
+export function listOperationOf(operation: string): string | null {
   const kind = listedKindOf(operation)
   if (kind === null) return null
   return kind === 'ppsr' ? listPastPpsr.name : listPastCarHistory.name
 }
 
 /** How long a call may be running at the source, in ms. */
-export function runsForMs(kind: ListedKind): number {
+export function maxRunMs(kind: ListedKind): number {
   const { timeoutSeconds } = kind === 'ppsr' ? searchPpsr : runCarHistory
   return timeoutSeconds! * 1000
 }
@@ -36,8 +36,8 @@ export interface EndedWait {
 }
 
 /** The wait of a process that is gone: nobody saw its end, so it counts as the longest. `patienceSeconds`: http.timeoutSeconds. */
-export function unseenWait(kind: ListedKind, patienceSeconds: number): EndedWait {
-  return { waitedMs: Math.max(patienceSeconds * 1000, runsForMs(kind)), hasTimedOut: true }
+export function longestWait(kind: ListedKind, patienceSeconds: number): EndedWait {
+  return { waitedMs: Math.max(patienceSeconds * 1000, maxRunMs(kind)), hasTimedOut: true }
 }
 
 /** A source may be slow to list what it has made. */
@@ -47,7 +47,7 @@ const overtimeMs = 10 * 60_000
 
 /** So long after its reservation a call that shows nothing has done nothing, in ms. */
 export function endedAfterMs(kind: ListedKind, { waitedMs, hasTimedOut }: EndedWait): number {
-  return waitedMs + (hasTimedOut ? overtimeMs : runsForMs(kind) + listingMs)
+  return waitedMs + (hasTimedOut ? overtimeMs : maxRunMs(kind) + listingMs)
 }
 
 /** The past checks of an evaluation, as far as the ledger looks at them. */
@@ -60,7 +60,7 @@ export interface PastList {
 }
 
 /** A call of unknown outcome, by what was known before it was sent. */
-export interface Doubt {
+export interface UnknownCall {
   /** Checks that were listed before; null: not read. */
   readonly knownRefs: readonly string[] | null
   /** The source's time of the reservation; null: not read. */
@@ -75,7 +75,7 @@ const stampToleranceMs = 5 * 60_000
 /** The check that the call must have made: the oldest that was not there before and that nobody else has made (`taken`).
  *  Without a list from before, the first since the reservation; one without a time is then taken for it. Null: none. */
 export function checkMadeBy(
-  doubt: Doubt,
+  doubt: UnknownCall,
   past: PastList,
   taken: ReadonlySet<string>,
 ): string | null {
@@ -92,7 +92,7 @@ export function checkMadeBy(
 /** Whether the call may be at work at the source while nothing shows it yet, until `endedMs` after its reservation. Of two
  *  clocks that disagree, the one by which less time has passed is right; an answer without a date proves no time. */
 export function mayStillRun(
-  { sourceAt, ageMs }: Doubt,
+  { sourceAt, ageMs }: UnknownCall,
   { at, isDated }: PastList,
   endedMs: number,
 ): boolean {
@@ -101,7 +101,7 @@ export function mayStillRun(
 }
 
 /** The source's time of the reservation. */
-export function reservedAt({ sourceAt, ageMs }: Doubt, { at }: PastList): Date {
+export function reservedAt({ sourceAt, ageMs }: UnknownCall, { at }: PastList): Date {
   return sourceAt ?? new Date(at.getTime() - ageMs)
 }
 

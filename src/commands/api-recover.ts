@@ -1,17 +1,27 @@
-import { nothingFound, wasFound } from '../billing/open-calls.ts'
+import { notFoundNote, foundNote } from '../billing/open-calls.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { DeadlineExceeded } from '../sources/http-exchange.ts'
 import { unknownOutcome } from '../sources/http-fault.ts'
-import type { Desk, Paid, Past, PastSubject, Sending } from './api-desk.ts'
-import { awaitReport, type Finding, findOutNow } from './api-find-out.ts'
-import { landOrTell } from './api-land.ts'
-import { itemOf } from './api-past.ts'
+import type {
+  BillingContext,
+  PaidResult,
+  PastChecks,
+  PastSubject,
+  ReservedCall,
+} from './api-billing-context.ts'
+import { awaitReport, type Finding, findOutcome } from './api-find-outcome.ts'
+import { loadOrWarn } from './api-load.ts'
+import { findItem } from './api-past-checks.ts'
 
-type Listed = Sending & { readonly listed: PastSubject }
+type Listed = ReservedCall & { readonly listed: PastSubject }
 
 /** A call whose answer was lost: finds out by reading whether it took effect. The check that it made stands in for its answer;
  *  rejects with what went wrong when it made none, or when that cannot be told. */
-export async function recover(desk: Desk, call: Sending, error: unknown): Promise<Paid> {
+export async function recoverAnswer(
+  desk: BillingContext,
+  call: ReservedCall,
+  error: unknown,
+): Promise<PaidResult> {
   const { operation, listed, callId } = call
   const { log } = desk.session
   const what = { callId, operation: operation.name }
@@ -25,17 +35,17 @@ export async function recover(desk: Desk, call: Sending, error: unknown): Promis
   const status = (error as { status?: number }).status ?? null
   if (finding.outcome === 'committed') {
     const { ref, past } = finding
-    await call.settle('committed', { status, note: wasFound, checkRef: ref })
+    await call.settle('committed', { status, note: foundNote, checkRef: ref })
     log.warn(
       { ...what, check: ref },
       'it went through: here is the check as the past checks show it',
     )
-    return standIn(desk, call, past, ref)
+    return answerFromCheck(desk, call, past, ref)
   }
   // An answer that came and cannot be read was paid for, whatever the list shows.
   if (isPaid(error)) throw error
   if (finding.outcome === 'released') {
-    await call.settle('released', { status, note: `${nothingFound} ${messageOf(error)}` })
+    await call.settle('released', { status, note: `${notFoundNote} ${messageOf(error)}` })
     throw withAdvice(error, 'It took no effect: no past check is new, so nothing was billed.')
   }
   const advice =
@@ -48,10 +58,10 @@ function isPaid(error: unknown): boolean {
   return status !== undefined && status >= 200 && status < 300
 }
 
-async function findOut(desk: Desk, call: Listed, error: unknown): Promise<Finding> {
+async function findOut(desk: BillingContext, call: Listed, error: unknown): Promise<Finding> {
   const { callId, operation, reservedMs, before, listed } = call
   const { kind, evalId, rooftop } = listed
-  return await findOutNow(desk, {
+  return await findOutcome(desk, {
     ...{ callId, operation: operation.name, kind, evalId, rooftop, rooftopId: rooftop.id },
     knownRefs: before?.checks.map(({ ref }) => ref) ?? null,
     sourceAt: before?.isDated ? before.at : null,
@@ -63,7 +73,10 @@ async function findOut(desk: Desk, call: Listed, error: unknown): Promise<Findin
 }
 
 /** The source runs a report for the evaluation already: waits for that one instead of asking for another. */
-export async function waitForRunning(desk: Desk, call: Listed): Promise<Paid> {
+export async function waitForRunningReport(
+  desk: BillingContext,
+  call: Listed,
+): Promise<PaidResult> {
   const { operation, listed, before } = call
   const { log } = desk.session
   const { evalId } = listed
@@ -79,22 +92,22 @@ export async function waitForRunning(desk: Desk, call: Listed): Promise<Paid> {
         `Look for it later: forecourt api getpastcarhistory --evalid ${evalId} --rooftop ${listed.rooftop.uid}`,
     )
   log.warn({ evalId, check: report.ref }, 'this is the report that was running')
-  return standIn(desk, call, report.past, report.ref)
+  return answerFromCheck(desk, call, report.past, report.ref)
 }
 
 /** The check in place of an answer that is lost. */
-export function standIn(
-  desk: Desk,
-  { operation }: Pick<Sending, 'operation'>,
-  past: Past,
+export function answerFromCheck(
+  desk: BillingContext,
+  { operation }: Pick<ReservedCall, 'operation'>,
+  past: PastChecks,
   ref: string,
-): Paid {
-  const finish = async () => await landOrTell(desk, past, operation.name)
-  return { body: itemOf(desk, past, ref) ?? null, finish }
+): PaidResult {
+  const finish = async () => await loadOrWarn(desk, past, operation.name)
+  return { body: findItem(desk, past, ref) ?? null, finish }
 }
 
 /** The day's throttle: nothing was billed, and a repeat today is in vain. */
-export function refusedUntilTomorrow({ operation }: Sending, error: unknown): SyncError {
+export function refusedUntilTomorrow({ operation }: ReservedCall, error: unknown): SyncError {
   const message = `${messageOf(error)} Nothing was billed: the source takes no more ${operation.name} until tomorrow.`
   return new SyncError('park', message, { cause: error, status: 429 })
 }
@@ -102,7 +115,7 @@ export function refusedUntilTomorrow({ operation }: Sending, error: unknown): Sy
 /** The error with what was found out in place of the advice to find it out. */
 function withAdvice(error: unknown, advice: string): SyncError {
   const said = messageOf(error).replace(unknownOutcome.advice, '').trim()
-  const verdict = error instanceof SyncError ? error.verdict : 'abort'
+  const verdict = error instanceof SyncError ? error.errorAction : 'abort'
   const { status } = error as { status?: number }
   const details = { cause: error, ...(status === undefined ? {} : { status }) }
   return new SyncError(verdict, `${said.replace(/[.\s]*$/, '')}. ${advice}`, details)

@@ -2,7 +2,7 @@ import { MultiBar, Presets } from 'cli-progress'
 import {
   type Effect,
   type FieldValues,
-  MissingAnswer,
+  MissingField,
   type Operation,
 } from '../contract/operation.ts'
 import { findOperation } from '../contract/operations.ts'
@@ -14,7 +14,7 @@ import type { Session } from './session.ts'
 type Call = ServiceCall<Record<string, unknown>>
 
 /** An asynchronous call that was answered. */
-export interface Begun {
+export interface StartedCall {
   readonly operation: Operation
   readonly call: Call
   readonly body: unknown
@@ -22,13 +22,13 @@ export interface Begun {
 
 /** Asks again until the work that a call began is done, and gives the last body. SyncError `retry` when it takes longer
  *  than the document says it may, `abort` when an answer cannot be read; each message names the command that asks again. */
-export async function waitFor(
+export async function waitUntilDone(
   session: Session,
   client: ServiceClient<Effect>,
-  { operation, call, body: begun }: Begun,
+  { operation, call, body: begun }: StartedCall,
   every: number | null,
 ): Promise<unknown> {
-  const { follow } = operation
+  const { polling: follow } = operation
   if (follow === null) return begun
   const { wire } = session.config
   const fields = orTellWhere(operation, () => follow.fields(begun, call.fields, wire))
@@ -36,7 +36,7 @@ export async function waitFor(
   const poll = findOperation(follow.operation)!
   session.log.info(fields, `${operation.name} has begun; it can be asked for by ${poll.name}`)
   const meter = openMeter(session, operation.name, fields)
-  const until = Date.now() + follow.patienceSeconds * 1000
+  const until = Date.now() + follow.maxWaitSeconds * 1000
   try {
     for (;;) {
       await sleep((every ?? follow.everySeconds) * 1000, [session.io.signal])
@@ -47,7 +47,7 @@ export async function waitFor(
       if (Date.now() >= until)
         throw new SyncError(
           'retry',
-          `${operation.name} is not done after ${follow.patienceSeconds} s`,
+          `${operation.name} is not done after ${follow.maxWaitSeconds} s`,
         )
     }
   } catch (error) {
@@ -61,7 +61,7 @@ function orTellWhere<T>({ name }: Operation, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof MissingAnswer)) throw error
+    if (!(error instanceof MissingField)) throw error
     throw new SyncError('abort', `The answer of ${name} ${error.message}.`, { cause: error })
   }
 }
@@ -80,7 +80,7 @@ function withNextStep(
     ...flags.map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
   ]
   const said = messageOf(error).replace(/\.$/, '')
-  const verdict = error instanceof SyncError ? error.verdict : 'retry'
+  const verdict = error instanceof SyncError ? error.errorAction : 'retry'
   return new SyncError(verdict, `${said}. Nothing is lost, ask again with: ${again.join(' ')}`, {
     cause: error,
   })

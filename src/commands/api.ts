@@ -8,10 +8,10 @@ import { messageOf, UsageError } from '../errors.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
 import { pay } from './api-bill.ts'
-import type { Desk } from './api-desk.ts'
+import type { BillingContext } from './api-billing-context.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
-import { type Begun, waitFor } from './api-wait.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { type StartedCall, waitUntilDone } from './api-wait.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import type { Session } from './session.ts'
 
 const effects: Readonly<Record<Effect, string>> = {
@@ -31,7 +31,7 @@ export const api: CommandDefinition = {
   ],
   subcommands: allOperations.map(commandOf),
   // As the documents write it: /geteval, /v1/historyCheck, any case.
-  spell: (typed) => findOperation(typed)?.name,
+  subcommandName: (typed) => findOperation(typed)?.name,
   run: () => Promise.resolve(undefined),
 }
 
@@ -47,7 +47,7 @@ function commandOf(operation: Operation): CommandDefinition {
 
 function addOptions(command: Command, operation: Operation): void {
   addFieldFlags(command, operation)
-  const { service, effect, file, follow } = operation
+  const { service, effect, file, polling: follow } = operation
   const isNeeded = service === 'appraisal'
   const about = isNeeded ? 'as which rooftop (default: the only one of the config)' : 'not needed'
   command.option('--rooftop <uid>', about)
@@ -68,7 +68,7 @@ function addOptions(command: Command, operation: Operation): void {
 
 /** Commander shows a default, so there is none. */
 function collectFiles(path: string, before: readonly string[] | undefined): string[] {
-  return collect(path, before ?? [])
+  return addToList(path, before ?? [])
 }
 
 function helpOf({ source, status, statuses, region }: Operation): string {
@@ -121,7 +121,7 @@ async function runOperation(
   const again = options['again'] === true
   const { pool, db } = await session.warehouse('write')
   const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], session.log)
-  const desk: Desk = { session, client, pool, db }
+  const desk: BillingContext = { session, client, pool, db }
   const { body, finish } = await pay(desk, { operation, rooftop: row, naturalKey, again }, send)
   await finish(await answerTo(session, client, { operation, call, body }, waiting))
   return 0
@@ -131,13 +131,13 @@ async function runOperation(
 async function answerTo(
   session: Session,
   client: ServiceClient<Effect>,
-  begun: Begun,
+  begun: StartedCall,
   waiting: { readonly every: number | null } | null,
 ): Promise<unknown> {
   const last =
     waiting === null
       ? begun.body
-      : await waitFor(session, client, begun, waiting.every).catch((error: unknown) => {
+      : await waitUntilDone(session, client, begun, waiting.every).catch((error: unknown) => {
           // What was answered so far may be paid for: it holds the id to ask again by.
           showAnswer(session, begun.body)
           throw error
@@ -148,7 +148,7 @@ async function answerTo(
 
 /** As received, signed links included: whoever asks for one wants to open it. */
 function showAnswer(session: Session, answer: unknown): void {
-  session.openResult(answer, () => [JSON.stringify(answer, null, 2)])
+  session.resultWithSecrets(answer, () => [JSON.stringify(answer, null, 2)])
 }
 
 /** What the call is about: an evaluation, else a vehicle, which a code names together with its kilometres. However it was typed:

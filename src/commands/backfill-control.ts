@@ -1,18 +1,18 @@
 import { UsageError } from '../errors.ts'
 import {
-  type BackfillStanding,
+  type BackfillStatus,
   findResumable,
   pauseBackfills,
   readBackfills,
 } from '../pipeline/backfills.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { allStreams } from '../streams/all.ts'
-import { chooseStreams, wholeNumberOption } from './choose.ts'
+import { chooseStreams, wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
 /** `backfill --status`. */
-export async function showThem(session: Session): Promise<number> {
+export async function showBackfills(session: Session): Promise<number> {
   const { db } = await session.warehouse('read')
   const runs = await readBackfills(db, session.config.sync)
   session.result({ runs }, () => {
@@ -34,7 +34,7 @@ export async function showThem(session: Session): Promise<number> {
   return 0
 }
 
-function stateOf({ state, isDetached, resumedBy }: BackfillStanding): string {
+function stateOf({ state, isDetached, resumedBy }: BackfillStatus): string {
   if (resumedBy !== null) return `${state}, resumed by ${resumedBy}`
   if (state === 'dead') return 'killed'
   return state === 'running' && isDetached ? 'running, detached' : state
@@ -48,7 +48,7 @@ function durationText(seconds: number): string {
 }
 
 /** `backfill --pause`. */
-export async function pauseThem(session: Session, run: unknown): Promise<number> {
+export async function pauseRunning(session: Session, run: unknown): Promise<number> {
   const runId = runOf(run)
   const { db } = await session.warehouse('write')
   const paused = await pauseBackfills(db, runId)
@@ -65,7 +65,7 @@ export async function pauseThem(session: Session, run: unknown): Promise<number>
 }
 
 /** What the run was asked for that `backfill --resume` goes on with. */
-export async function requestToResume(session: Session, run: unknown): Promise<RunRequest> {
+export async function readResumedRequest(session: Session, run: unknown): Promise<RunRequest> {
   const { config, log } = session
   const runId = runOf(run)
   const { db } = await session.warehouse('write')

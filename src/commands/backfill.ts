@@ -1,12 +1,12 @@
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runToItsEnd, startDetached } from '../pipeline/run.ts'
+import { runToEnd, startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { allStreams } from '../streams/all.ts'
 import type { Stream } from '../streams/stream.ts'
-import { pauseThem, requestToResume, showThem } from './backfill-control.ts'
-import { chooseStreams, parseDateOption } from './choose.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { pauseRunning, readResumedRequest, showBackfills } from './backfill-control.ts'
+import { chooseStreams, parseDateOption } from './option-values.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
@@ -22,7 +22,7 @@ export const backfill: CommandDefinition = {
         'first instant; a bare date is midnight UTC (required for evaluations)',
       )
       .option('--to <date>', 'first instant that is left out (default: now)')
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
+      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
       .option('--oldest-first', 'from the oldest window on (default: from the newest)')
       .option('--detach', 'leave the work to "forecourt worker" processes, and come back at once')
       .option('--dry-run', 'print the plan (windows, expected calls) and call nothing')
@@ -39,11 +39,11 @@ export const backfill: CommandDefinition = {
   ],
   async run(session, options, [names]) {
     const action = actionOf(options, names as string[])
-    if (action === 'status') return await showThem(session)
-    if (action === 'pause') return await pauseThem(session, options['run'])
+    if (action === 'status') return await showBackfills(session)
+    if (action === 'pause') return await pauseRunning(session, options['run'])
     chooseRooftops(session.config, [])
     if (action === 'resume')
-      return await begin(session, await requestToResume(session, options['run']), options)
+      return await begin(session, await readResumedRequest(session, options['run']), options)
     const request = requestOf(session, options, names as string[])
     if (options['dryRun'] === true) return await dryRun(session, request)
     return await begin(session, request, options)
@@ -145,7 +145,7 @@ async function begin(
     ])
     return 0
   }
-  const { report, end } = await runToItsEnd(context, request)
+  const { report, end } = await runToEnd(context, request)
   if (end === 'paused') {
     session.result({ ...report, paused: true }, () => [
       ...reportLines(report, rooftops),

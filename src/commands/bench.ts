@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { messageOf, UsageError } from '../errors.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 
 /** What test/bench/bench.ts takes and gives; the benchmark is not part of the package. */
 export interface BenchRequest {
@@ -34,7 +34,7 @@ export const bench: CommandDefinition = {
     command
       .option('--quick', 'short measurements: a look rather than a figure', false)
       .option('--counted', 'only what is the same on every machine', false)
-      .option('--case <name>', 'this case; repeatable', collect, [])
+      .option('--case <name>', 'this case; repeatable', addToList, [])
       .option('--results <file>', 'write everything that was measured as JSON')
       .option('--svg <file>', 'write a chart of the ratios'),
   examples: [

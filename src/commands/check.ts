@@ -7,7 +7,7 @@ import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { refusedChanges } from '../pipeline/rooftops.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
-import { loadJobs } from '../scheduler/catalogue.ts'
+import { loadJobs } from '../scheduler/load-jobs.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
 import type { CommandDefinition } from './command.ts'
 import type { Session } from './session.ts'
@@ -68,7 +68,12 @@ async function checkJobs(config: Config): Promise<Check[]> {
   if (Object.keys(config.jobs).length === 0) return []
   try {
     const jobs = await loadJobs(config)
-    return [ok('jobs', `${jobs.filter(({ off }) => off === null).length} of ${jobs.length} are on`)]
+    return [
+      ok(
+        'jobs',
+        `${jobs.filter(({ disabledReason: off }) => off === null).length} of ${jobs.length} are on`,
+      ),
+    ]
   } catch (error) {
     return [fail('jobs', messageOf(error))]
   }
@@ -82,7 +87,7 @@ function* describeConfig(config: Config): Iterable<Check> {
   else if (rooftops.length === 0)
     yield warn('config', `${file}: no rooftops, so there is nothing to sync: list them in it`)
   else yield ok('config', `${file}, ${counts}`)
-  for (const { path, value, usual } of changedSettings(wire, defaultWire))
+  for (const { path, value, defaultValue: usual } of changedSettings(wire, defaultWire))
     yield ok(
       `wire.${path}`,
       `${JSON.stringify(value)} instead of the default ${JSON.stringify(usual)}`,

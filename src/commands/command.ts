@@ -12,7 +12,7 @@ export interface CommandDefinition {
   /** Commands below it; with them there is nothing to run but they. */
   readonly subcommands?: readonly CommandDefinition[]
   /** The listed name of a subcommand, however it is written; undefined when there is none. */
-  readonly spell?: (typed: string) => string | undefined
+  readonly subcommandName?: (typed: string) => string | undefined
   /** Gives the exit code; nothing means 0. */
   run(
     session: Session,
@@ -22,6 +22,6 @@ export interface CommandDefinition {
 }
 
 /** For repeatable options. */
-export function collect(value: string, before: readonly string[]): string[] {
+export function addToList(value: string, before: readonly string[]): string[] {
   return [...before, value]
 }

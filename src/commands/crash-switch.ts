@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts'
 import { type CrashPoint, crashPoints } from '../pipeline/crash-points.ts'
 
 /** FORECOURT_CRASH_AT=<point>[:<n>] kills the process at the n-th passing of a crash point: for the crash tests. */
-export function crashSwitch({ variables }: Environment): (name: string) => void {
+export function crashPointFrom({ variables }: Environment): (name: string) => void {
   const wanted = variables['FORECOURT_CRASH_AT']
   if (!wanted) return () => {}
   const [point, count = '1'] = wanted.split(':')

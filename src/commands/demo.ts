@@ -1,15 +1,15 @@
 import type { Config } from '../config.ts'
 import { makeConfig } from '../config.ts'
 import type { Warehouse } from '../context.ts'
-import type { RunReport } from '../pipeline/report.ts'
+import type { RunReport } from '../pipeline/run-report.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { verifyStream } from '../pipeline/verify.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import { allStreams } from '../streams/all.ts'
 import { daySeconds } from '../values/window.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
-import { wholeNumberOption } from './choose.ts'
+import { wholeNumberOption } from './option-values.ts'
 import type { CommandDefinition } from './command.ts'
 import { answerQuestions } from './demo-questions.ts'
 import { countLines, exitCodeOf } from './run-report.ts'
@@ -37,7 +37,7 @@ export const demo: CommandDefinition = {
     })
     sandbox.clock.set(new Date(startedAt))
     try {
-      const config = session.use(demoConfig(sandbox, session.io.environment.cwd, anchor))
+      const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
       const context = await session.context()
       const rooftops = chooseRooftops(config, [])
       const plan = {
@@ -51,7 +51,7 @@ export const demo: CommandDefinition = {
       const questions = await answerQuestions(context.db)
       const seconds = (Date.now() - startedAt) / 1000
       const document = { ...report, seconds, coverage, questions, connectionString: context.url }
-      session.openResult(document, () =>
+      session.resultWithSecrets(document, () =>
         summary(report, config, coverage, questions, context.url, seconds),
       )
       return exitCodeOf(report)

@@ -3,9 +3,14 @@ import { connectWarehouse, embeddedFolder } from '../context.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
 import type { Db } from '../db/transaction.ts'
-import { type DueReason, type DueScope, type DueWindow, dueWindows } from '../pipeline/due.ts'
-import { budgetOf, historyOf } from '../pipeline/enrichment.ts'
-import type { Run } from '../pipeline/ledger.ts'
+import {
+  type DueReason,
+  type DueScope,
+  type DueWindow,
+  dueWindows,
+} from '../pipeline/due-windows.ts'
+import { budgetOf, historyOf } from '../pipeline/enrichment-slice.ts'
+import type { Run } from '../pipeline/run-ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import type { BatchStream } from '../streams/batch-stream.ts'
@@ -135,7 +140,7 @@ async function planOfBatches(
   const rooftops = db ? await findRooftops(db, config.rooftops) : []
   const rooftop = rooftops.find((one) => one.uid === uid)
   if (db === null || rooftop === undefined || rooftop.id === 0) return { ...plan, expectedReads: 0 }
-  if (stream.refusal(rooftop, config) !== null) return { ...plan, expectedReads: 0 }
+  if (stream.skipReason(rooftop, config) !== null) return { ...plan, expectedReads: 0 }
   const sourceStart = fromUnixSeconds(run.sourceStart)
   const ask = { runId: run.runId, sourceStart, again: false }
   const vins = await stream.lookUpsDue(db, rooftop, mostPlanned, sourceStart)

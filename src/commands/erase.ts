@@ -2,9 +2,9 @@ import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { archiveFolder } from '../archive/archive.ts'
 import { erase as eraseCustomer } from '../erasure/erase.ts'
-import { type FilesRemoved, removeErasedFiles } from '../erasure/files.ts'
+import { type FilesRemoved, removeErasedFiles } from '../erasure/erased-files.ts'
 import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.ts'
-import { needlesAsked, type Subject } from '../erasure/subject.ts'
+import { requestedTerms, type Subject } from '../erasure/subject.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import type { CommandDefinition } from './command.ts'
@@ -35,7 +35,7 @@ export const erase: CommandDefinition = {
   async run(session, options) {
     const { config } = session
     const subject = subjectOf(options)
-    needlesAsked(subject)
+    requestedTerms(subject)
     if (subject.kind === 'eval' && subject.rooftopUid !== null)
       chooseRooftops(config, [subject.rooftopUid])
     const isDryRun = options['dryRun'] === true

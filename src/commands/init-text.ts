@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { wireSettings } from '../values/wire.ts'
 
 /** What the file is filled in with; without it, with examples in comments. */
-export interface ConfigPlaces {
+export interface SandboxValues {
   readonly appraisal: { readonly baseUrl: string }
   readonly vehicleData: { readonly baseUrl: string; readonly apiKey: string }
   readonly keys: Readonly<Record<string, object>>
@@ -13,7 +13,7 @@ export interface ConfigPlaces {
 }
 
 /** The text of a commented config file: every setting of contract section 2 with its default. */
-export function configText(places: ConfigPlaces | null): string {
+export function configText(places: SandboxValues | null): string {
   return [
     heading,
     `appraisal:
@@ -41,7 +41,7 @@ const heading = `
 # Forecourt. \${NAME} takes an environment variable, \${NAME:-default} with a default; a missing one is an error.
 # Whatever is left out has the default that is shown here. "forecourt check" tells what is wrong.`
 
-function vehicleDataSection(places: ConfigPlaces | null): string {
+function vehicleDataSection(places: SandboxValues | null): string {
   const { baseUrl, apiKey } = places?.vehicleData ?? {
     baseUrl: 'http://127.0.0.1:4011',
     apiKey: `\${FORECOURT_VEHICLE_DATA_KEY:-}`,
@@ -67,7 +67,7 @@ keys:
 rooftops:
   # - { uid: 7f3a, name: Northside, dealerId: 101, key: group-au, timezone: Australia/Sydney, currency: AUD }`
 
-function sandboxAccess({ keys, rooftops }: ConfigPlaces): string {
+function sandboxAccess({ keys, rooftops }: SandboxValues): string {
   const flow = { collectionStyle: 'flow', lineWidth: 0 } as const
   const named = Object.entries(keys).map(([name, key]) => `  ${name}: ${stringify(key, flow)}`)
   const listed = rooftops.map((rooftop) => `  - ${stringify(rooftop, flow)}`)

@@ -7,7 +7,7 @@ import { generateWorld } from '../sandbox/generate-world.ts'
 import { daySeconds } from '../values/window.ts'
 import { defaultWire } from '../values/wire.ts'
 import type { CommandDefinition } from './command.ts'
-import { type ConfigPlaces, configText } from './init-text.ts'
+import { type SandboxValues, configText } from './init-text.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 
 const schemaFile = '.forecourt/forecourt.schema.json'
@@ -63,7 +63,7 @@ function writeConfig(file: string, isSandbox: boolean): string {
 }
 
 /** What `forecourt sandbox` serves when it is started without options. */
-function sandboxPlaces(home: string): ConfigPlaces {
+function sandboxPlaces(home: string): SandboxValues {
   const now = sandboxAnchor(home)
   const days = 90
   const size = { seed: 1, rooftops: 6, evaluations: 0, days, now }

@@ -1,8 +1,8 @@
-import type { JobStanding } from '../scheduler/standing.ts'
+import type { JobStatus } from '../scheduler/job-status.ts'
 import { table } from './table.ts'
 
 /** The jobs for a person, a line each. */
-export function jobLines(jobs: Readonly<Record<string, JobStanding>>): string[] {
+export function jobLines(jobs: Readonly<Record<string, JobStatus>>): string[] {
   const at = (instant: string | null | undefined) => instant?.slice(0, 19).replace('T', ' ') ?? '-'
   const rows = Object.entries(jobs).map(([name, own]) => [
     name,

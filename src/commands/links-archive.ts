@@ -1,14 +1,14 @@
 import { type AllowedHost, parseAllowedHost } from '../archive/allowed-hosts.ts'
 import { archiveFolder, openArchive } from '../archive/archive.ts'
 import { type ArchiveReport, type ArchiveWork, archiveLinks } from '../archive/archive-links.ts'
-import { usualRules } from '../archive/fetch-pdf.ts'
-import { hostsOfLinks, presentUrl } from '../archive/links-to-archive.ts'
+import { defaultRules } from '../archive/fetch-pdf.ts'
+import { hostsOfLinks, currentUrl } from '../archive/links-to-archive.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { table } from './table.ts'
 
 /** `links archive`: below `links`. */
@@ -16,7 +16,7 @@ export const linksArchive: CommandDefinition = {
   usage: 'archive',
   summary: 'Keeps the PDF behind every live link in links.archive.folder; exit 1 when one failed',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, []),
+    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
   examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
   async run(session, options) {
     const { config, log, io } = session
@@ -29,11 +29,11 @@ export const linksArchive: CommandDefinition = {
     const work: ArchiveWork = {
       db,
       log,
-      rules: usualRules(hosts, folder),
+      rules: defaultRules(hosts, folder),
       signal: io.signal,
       now: await readSourceNow(db),
       concurrency: config.http.concurrency,
-      renew: (link) => presentUrl(db, link),
+      renewUrl: (link) => currentUrl(db, link),
     }
     const report = await archiveLinks(
       work,

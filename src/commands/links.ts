@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts'
 import { UsageError } from '../errors.ts'
-import { type LinkAsk, type LinkKind, type LinkOutcome, linkKinds } from '../links/link.ts'
-import { LinkOpener } from '../links/opener.ts'
+import { type LinkRequest, type LinkKind, type LinkOutcome, linkKinds } from '../links/link.ts'
+import { LinkOpener } from '../links/link-opener.ts'
 import { outcomePage } from '../links/pages.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { vehicleChecks } from '../streams/vehicle-checks/vehicle-checks.ts'
 import { nearestName } from '../values/nearest-name.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { linksArchive } from './links-archive.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 
@@ -17,7 +17,7 @@ const refresh: CommandDefinition = {
   summary:
     'Re-signs the links that are about to expire, the soonest first, and asks for nothing else',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, []),
+    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
   examples: ['forecourt links refresh', 'forecourt links refresh --rooftop 7f3a --json'],
   async run(session, options) {
     const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
@@ -49,7 +49,7 @@ const show: CommandDefinition = {
     if (outcome.is !== 'live') throw whyNot(ask, outcome, config)
     const { url, expiresAt } = outcome
     // The one purpose of the command is to hand the link out.
-    session.openResult({ kind, id: ask.id, url, expiresAt }, () => [url])
+    session.resultWithSecrets({ kind, id: ask.id, url, expiresAt }, () => [url])
     return 0
   },
 }
@@ -76,7 +76,7 @@ function parseKind(typed: string): LinkKind {
 
 /** UsageError where another command line would help. */
 function whyNot(
-  { kind, id }: LinkAsk,
+  { kind, id }: LinkRequest,
   outcome: Exclude<LinkOutcome, { readonly is: 'live' }>,
   { file }: Config,
 ): Error {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { type Operations, openOperations } from '../operations/operations.ts'
 import { type OperationsServer, startOperationsServer } from '../operations/server.ts'
-import { wholeNumberOption } from './choose.ts'
+import { wholeNumberOption } from './option-values.ts'
 
 /** Adds --operations-port to a command that runs until it is stopped. */
 export function operationsOption(command: Command): Command {
@@ -13,15 +13,15 @@ export function operationsOption(command: Command): Command {
 }
 
 /** Health and metrics of a command that runs until it is stopped; they end when they are disposed. */
-export interface KeptOperations extends AsyncDisposable {
+export interface OpenOperations extends AsyncDisposable {
   readonly operations: Operations
 }
 
 /** Opens the operations, and serves them on a port of their own where one is given. UsageError when it cannot be had. */
-export async function openKeptOperations(
+export async function openOperationsPort(
   context: Context,
   options: Record<string, unknown>,
-): Promise<KeptOperations> {
+): Promise<OpenOperations> {
   const port = portOf(context, options)
   const operations = await openOperations(context)
   let server: OperationsServer | null = null
@@ -41,11 +41,11 @@ export async function openKeptOperations(
 }
 
 /** The same for a command that serves nothing else: null where no port is given. */
-export async function keepOperations(
+export async function openOptionalPort(
   context: Context,
   options: Record<string, unknown>,
-): Promise<KeptOperations | null> {
-  return portOf(context, options) === null ? null : await openKeptOperations(context, options)
+): Promise<OpenOperations | null> {
+  return portOf(context, options) === null ? null : await openOperationsPort(context, options)
 }
 
 function portOf({ config }: Context, options: Record<string, unknown>): number | null {

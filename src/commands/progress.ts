@@ -12,7 +12,7 @@ interface Screen {
 }
 
 /** How far the work of one stream at one rooftop is. */
-export interface Advance {
+export interface SliceProgress {
   readonly stream: string
   readonly rooftop: string
   readonly done: number
@@ -23,7 +23,7 @@ export interface Advance {
   readonly secondsLeft: number | null
 }
 
-interface Measure {
+interface ProgressPoint {
   readonly atMs: number
   readonly done: number
   readonly records: number
@@ -38,13 +38,13 @@ export function openProgress({ io, globals }: Screen): Progress {
       stream: io.stderr as NodeJS.WriteStream,
       hideCursor: true,
       clearOnComplete: true,
-      format: (_options, { maxWidth }: { maxWidth?: number }, advance: Advance) =>
+      format: (_options, { maxWidth }: { maxWidth?: number }, advance: SliceProgress) =>
         progressLine(advance, maxWidth ?? 80),
     },
     Presets.shades_classic,
   )
-  const opened: Measure = { atMs: performance.now(), done: 0, records: 0 }
-  const open = new Map<string, { bar: SingleBar; first: Measure; records: number }>()
+  const opened: ProgressPoint = { atMs: performance.now(), done: 0, records: 0 }
+  const open = new Map<string, { bar: SingleBar; first: ProgressPoint; records: number }>()
   return {
     slice({ stream, rooftop, done, total, records }) {
       const key = `${stream}/${rooftop}`
@@ -67,10 +67,10 @@ export function openProgress({ io, globals }: Screen): Progress {
 
 /** The pace between two moments; nothing is known before a second has passed. */
 export function paceOf(
-  first: Measure,
-  now: Measure,
+  first: ProgressPoint,
+  now: ProgressPoint,
   total: number,
-): Pick<Advance, 'rate' | 'secondsLeft'> {
+): Pick<SliceProgress, 'rate' | 'secondsLeft'> {
   const seconds = (now.atMs - first.atMs) / 1000
   if (seconds < 1) return { rate: null, secondsLeft: null }
   const windows = now.done - first.done
@@ -81,7 +81,7 @@ export function paceOf(
 }
 
 /** One line of at most `columns` − 1 characters: the facts whole, then the name, and the bar in what is left. */
-export function progressLine(advance: Advance, columns: number): string {
+export function progressLine(advance: SliceProgress, columns: number): string {
   const { stream, rooftop, done, total, records, rate, secondsLeft } = advance
   const pace = rate === null ? '-' : rate > 0 && rate < 1 ? '<1' : String(Math.round(rate))
   const left = secondsLeft === null ? '-' : durationText(secondsLeft)

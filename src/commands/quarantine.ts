@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
 import { allStreams } from '../streams/all.ts'
 import type { CommandDefinition } from './command.ts'

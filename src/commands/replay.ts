@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { chooseStreams } from './choose.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { chooseStreams } from './option-values.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import type { Stream } from '../streams/stream.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 
@@ -10,7 +10,7 @@ export const replay: CommandDefinition = {
   usage: 'replay [stream...]',
   summary: 'Rebuilds the normalised tables from the kept payloads, with no API call',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, []),
+    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
   examples: ['forecourt replay', 'forecourt replay evaluations'],
   async run(session, options, [names]) {
     const streams = replayable(chooseStreams(names as string[]), names as string[])

@@ -1,16 +1,16 @@
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { stockPrices } from '../streams/stock-prices/stock-prices.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 
 export const reprice: CommandDefinition = {
   usage: 'reprice',
   summary: 'Prices the stock on hand anew, in batches, however lately it was priced',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, []),
+    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
   examples: ['forecourt reprice', 'forecourt reprice --rooftop 7f3a --json'],
   async run(session, options) {
     const { config } = session

@@ -1,6 +1,6 @@
 import type { RooftopConfig } from '../config.ts'
-import type { Counts } from '../pipeline/ledger.ts'
-import type { RunReport } from '../pipeline/report.ts'
+import type { Counts } from '../pipeline/run-ledger.ts'
+import type { RunReport } from '../pipeline/run-report.ts'
 import { table } from './table.ts'
 
 /** 0 all that was asked is in the warehouse; 1 something failed or was quarantined. */

@@ -3,10 +3,10 @@ import { embeddedStatus } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
-import { findJob, loadJobs, type PlannedJob } from '../scheduler/catalogue.ts'
-import { claimManually } from '../scheduler/claim.ts'
-import { carryOut, type FireReport } from '../scheduler/fire.ts'
-import { readJobs } from '../scheduler/standing.ts'
+import { findJob, loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
+import { claimManually } from '../scheduler/claim-slot.ts'
+import { executeJobRun, type JobRunReport } from '../scheduler/job-run.ts'
+import { readJobStatuses } from '../scheduler/job-status.ts'
 import type { CommandDefinition } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import { reportLines } from './run-report.ts'
@@ -21,14 +21,15 @@ export const run: CommandDefinition = {
     if (typeof name !== 'string') return await list(session, jobs)
     const job = findJob(jobs, name)
     chooseRooftops(session.config, [])
-    if (job.lacks !== null) throw new UsageError(`${job.name} cannot run: ${job.lacks}.`)
+    if (job.missingSetting !== null)
+      throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
     const context = await session.context()
     const claim = await claimManually(context.pool, job.name)
-    const { report, thrown } = await carryOut(context, job, claim)
+    const { report, thrown } = await executeJobRun(context, job, claim)
     // This process ends: it cannot look a second time.
     const alerts = new Alerts(context, jobs, 0)
-    await alerts.tellOfJobs()
-    if (report.status !== 'stopped') await alerts.tellOfObjectives()
+    await alerts.reportJobs()
+    if (report.status !== 'stopped') await alerts.reportObjectives()
     if (thrown !== undefined && report.status !== 'stopped') throw thrown
     session.result(report, () => lines(session, report))
     return report.status === 'ok' ? 0 : 1
@@ -40,7 +41,7 @@ async function list(session: Session, jobs: readonly PlannedJob[]): Promise<numb
   const { config } = session
   const isUp =
     config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
-  const standings = isUp ? await readJobs((await session.warehouse('read')).db, jobs) : null
+  const standings = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
   const plain = () =>
     Object.fromEntries(
       jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
@@ -56,7 +57,7 @@ async function list(session: Session, jobs: readonly PlannedJob[]): Promise<numb
   return 0
 }
 
-function lines({ config }: Session, report: FireReport): string[] {
+function lines({ config }: Session, report: JobRunReport): string[] {
   const counts = Object.entries(report.counts ?? {}).map(([what, count]) => `  ${what}: ${count}`)
   return [
     `${report.job}: ${report.status}${report.error === undefined ? '' : `: ${report.error}`}`,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { stringify } from 'yaml'
 import { UsageError } from '../errors.ts'
 import { startSandbox } from '../sandbox/server.ts'
-import { wholeNumberOption } from './choose.ts'
+import { wholeNumberOption } from './option-values.ts'
 import type { CommandDefinition } from './command.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 
@@ -36,7 +36,7 @@ export const sandbox: CommandDefinition = {
     const config = started.clientConfig()
     // Its keys are made up and meant to be copied, even when the config here holds them as secrets.
     const page = started.baseUrl.replace(/v1$/, '')
-    session.openResult({ baseUrl: started.baseUrl, page, ...config }, () => [
+    session.resultWithSecrets({ baseUrl: started.baseUrl, page, ...config }, () => [
       `Sandbox listens on ${started.baseUrl}; stop it with Ctrl-C.`,
       `Its page, ${page} , shows every operation with an example. A config that fits:`,
       '',

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import { type Context, noProgress } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { LinkOpener } from '../links/opener.ts'
+import { LinkOpener } from '../links/link-opener.ts'
 import { serveLinks } from '../links/routes.ts'
 import type { Operations } from '../operations/operations.ts'
 import { serveOperations } from '../operations/routes.ts'
@@ -11,10 +11,10 @@ import { consumeHints } from '../webhook/consume.ts'
 import { Inbox } from '../webhook/inbox.ts'
 import { serveWebhooks } from '../webhook/receiver.ts'
 import { secretCheck } from '../webhook/secret.ts'
-import { wholeNumberOption } from './choose.ts'
+import { wholeNumberOption } from './option-values.ts'
 import type { CommandDefinition } from './command.ts'
-import { openKeptOperations, operationsOption } from './operations-port.ts'
-import { type Address, listen, openServer } from './server.ts'
+import { openOperationsPort, operationsOption } from './operations-port.ts'
+import { type Address, listen, createServer } from './server.ts'
 import type { Session } from './session.ts'
 
 export const serve: CommandDefinition = {
@@ -33,16 +33,16 @@ export const serve: CommandDefinition = {
     const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
     const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
     const context = await session.context({ progress: noProgress, waitSeconds: null })
-    await using kept = await openKeptOperations(context, options)
+    await using kept = await openOperationsPort(context, options)
     const { operations } = kept
     const { token } = config.links
     const server = await startServer(context, { host, port, token, operations })
     log.debug(`listening on ${server.url}`)
-    const hints = server.receives ? consumeHints(context) : null
+    const hints = server.receivesWebhooks ? consumeHints(context) : null
     const document = {
       url: server.url,
       links: config.links.token === null ? null : `${server.url}/links`,
-      webhooks: server.receives ? `${server.url}/webhooks` : null,
+      webhooks: server.receivesWebhooks ? `${server.url}/webhooks` : null,
     }
     session.result(document, () => whatIsServed(document))
     const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
@@ -107,7 +107,7 @@ export interface ServerOptions extends Address {
 export interface Server extends AsyncDisposable {
   readonly url: string
   /** Whether it takes webhooks. */
-  readonly receives: boolean
+  readonly receivesWebhooks: boolean
   /** Takes no more requests, and ends when those under way have. */
   close(): Promise<void>
 }
@@ -115,7 +115,7 @@ export interface Server extends AsyncDisposable {
 /** Starts the server with everything that is served. UsageError when the address cannot be had. */
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const { log } = context
-  const app = openServer(log)
+  const app = createServer(log)
   const { token, operations } = options
   if (operations !== undefined) serveOperations(app, operations, { metrics: false })
   if (token !== null) serveLinks(app, { links: new LinkOpener(context), token, log })
@@ -124,7 +124,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   const close = async () => {
     await app.close()
   }
-  return { url, receives, close, [Symbol.asyncDispose]: close }
+  return { url, receivesWebhooks: receives, close, [Symbol.asyncDispose]: close }
 }
 
 /** A burst of deliveries becomes one run. */
@@ -141,6 +141,6 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
   await appraisal.measureClock({ signal: patience }).catch(() => undefined)
   const valid = [authHeaderValue, previousAuthHeaderValue].filter((value) => value !== null)
   const inbox = new Inbox({ context, rooftops, secret: authHeaderValue, debounceMs })
-  serveWebhooks(app, { inbox, headerName: authHeaderName, isRight: secretCheck(valid), log })
+  serveWebhooks(app, { inbox, headerName: authHeaderName, isAuthorised: secretCheck(valid), log })
   return true
 }

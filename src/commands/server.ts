@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { messageOf, UsageError } from '../errors.ts'
 import { brokenPage, htmlOf, notFoundPage } from '../links/pages.ts'
-import { sendPage } from '../links/reply.ts'
+import { sendPage } from '../links/send-page.ts'
 import type { Log } from '../log.ts'
 
 /** Where a server listens. */
@@ -16,7 +16,7 @@ const headTimeoutMs = 10_000
 const requestTimeoutMs = 20_000
 
 /** The frame onto which each part registers its routes: safe headers, pages for what goes wrong, and /health. */
-export function openServer(log: Log): FastifyInstance {
+export function createServer(log: Log): FastifyInstance {
   const app = fastify({
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,

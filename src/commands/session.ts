@@ -8,7 +8,7 @@ import {
   type Warehouse,
 } from '../context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
-import { crashSwitch } from './crash-switch.ts'
+import { crashPointFrom } from './crash-switch.ts'
 import { openProgress } from './progress.ts'
 
 /** What a command line runs in. */
@@ -47,12 +47,12 @@ export class Session implements AsyncDisposable {
   }
 
   get config(): Config {
-    this.#config ??= this.use(loadConfig(this.globals.config, this.io.environment))
+    this.#config ??= this.useConfig(loadConfig(this.globals.config, this.io.environment))
     return this.#config
   }
 
   /** Takes a config made in the program, and keeps its secrets out of everything that is written. */
-  use(config: Config): Config {
+  useConfig(config: Config): Config {
     this.io.hide = scrubber(secretsOf(config))
     this.#config = config
     return config
@@ -75,7 +75,7 @@ export class Session implements AsyncDisposable {
   /** Opens warehouse, work engine and source; closed with the session. */
   async context(options: Partial<ContextOptions> = {}): Promise<Context> {
     const progress = openProgress(this)
-    const crashPoint = crashSwitch(this.io.environment)
+    const crashPoint = crashPointFrom(this.io.environment)
     const context = await openContext(this.config, this.log, {
       signal: this.io.signal,
       progress,
@@ -103,7 +103,7 @@ export class Session implements AsyncDisposable {
   }
 
   /** A result that is meant to hold what is elsewhere a secret: the demo's connection string, the sandbox's keys. */
-  openResult(document: unknown, lines: () => readonly string[]): void {
+  resultWithSecrets(document: unknown, lines: () => readonly string[]): void {
     this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
     this.io.hasResult = true
   }

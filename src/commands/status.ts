@@ -2,13 +2,13 @@ import { readSpend } from '../billing/spend.ts'
 import { openAppraisal } from '../context.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
-import { type LinkStanding, readLinkStanding } from '../links/standing.ts'
+import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
-import { readStatus, type StreamStandings } from '../pipeline/status.ts'
-import { loadJobs } from '../scheduler/catalogue.ts'
-import { isAsPromised, readJobs } from '../scheduler/standing.ts'
+import { readStatus, type StreamHealth } from '../pipeline/status.ts'
+import { loadJobs } from '../scheduler/load-jobs.ts'
+import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
-import { readWebhooks } from '../webhook/meter.ts'
+import { readWebhookStatus } from '../webhook/webhook-status.ts'
 import type { CommandDefinition } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
@@ -30,11 +30,11 @@ export const status: CommandDefinition = {
     const known = await findRooftops(db, rooftops)
     const standing = await readStatus(db, allStreams, known, session.config)
     const spend = await readSpend(db, session.config.budget)
-    const links = await readLinkStanding(db, session.config, await sourceNow(session, db))
-    const jobs = await readJobs(db, planned)
-    const webhooks = await readWebhooks(db)
+    const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
+    const jobs = await readJobStatuses(db, planned)
+    const webhooks = await readWebhookStatus(db)
     const isGood =
-      standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isAsPromised)
+      standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
     const overall = isGood ? 'ok' : 'missed'
     session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
       const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
@@ -80,7 +80,7 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
 /** What the list alone vouches for. */
 function rereadLines(
   name: string,
-  streams: Readonly<Record<string, Pick<StreamStandings, 'rereads'>>>,
+  streams: Readonly<Record<string, Pick<StreamHealth, 'rereads'>>>,
 ): string[] {
   return Object.entries(streams).flatMap(([stream, { rereads }]) => {
     if (rereads === undefined || rereads.records === 0) return []
@@ -92,14 +92,14 @@ function rereadLines(
   })
 }
 
-function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStanding): string {
+function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStatus): string {
   if (inScope === 0) return 'Links to PDFs: none yet'
   const facts = `Links to PDFs: ${alive} of ${inScope} have ${hoursToLive} h to live`
   if (status === 'ok') return facts
   return `${facts}, fewer than ${objective * 100} %: run "forecourt links refresh"`
 }
 
-function standingRow(name: string, stream: string, own: StreamStandings): (string | number)[] {
+function standingRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
   const at = (instant: string | null) => instant?.slice(0, 19).replace('T', ' ') ?? '-'
   return [
     name,

@@ -5,8 +5,8 @@ import { type ExportSubject, runExport } from '../stock/export/export.ts'
 import { checkTarget } from '../stock/export/output.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { CommandDefinition } from './command.ts'
-import { delimiterOf } from './delimiter.ts'
-import { once } from './once.ts'
+import { parseDelimiter } from './delimiter.ts'
+import { singleValue } from './once.ts'
 import type { Session } from './session.ts'
 
 /** `stock export`: below `stock`. */
@@ -15,12 +15,16 @@ export const stockExport: CommandDefinition = {
   summary: 'The priced stock list, an uploaded file with its prices (--original), or any mart',
   options: (command) =>
     command
-      .option('--rooftop <uid>', 'whose stock', once)
+      .option('--rooftop <uid>', 'whose stock', singleValue)
       .option('--out <file>', 'write into this file (default: stdout)')
       .option('--force', 'replace the file when it is there already')
-      .option('--original <import id>', 'the uploaded file, prices appended to its columns', once)
+      .option(
+        '--original <import id>',
+        'the uploaded file, prices appended to its columns',
+        singleValue,
+      )
       .option('--all', 'units that the newest list does not name too, in grace or off stock')
-      .option('--mart <view>', 'a view of the schema mart instead of the stock list', once)
+      .option('--mart <view>', 'a view of the schema mart instead of the stock list', singleValue)
       .option('--format <format>', 'csv or parquet (parquet: of a mart, with --out)', 'csv')
       .option('--delimiter <character>', '"," ";" "|" or tab (default: a comma; as uploaded)')
       .option('--no-bom', 'without the mark at the beginning that tells Excel of UTF-8')
@@ -84,7 +88,7 @@ function readOptions(options: Record<string, unknown>): Asked {
     out: text('out'),
     force: flag('force'),
     format: formatOf(String(options['format'])),
-    delimiter: delimiter === null ? null : delimiterOf(delimiter),
+    delimiter: delimiter === null ? null : parseDelimiter(delimiter),
     bom: options['bom'] !== false,
     raw: flag('raw'),
   }

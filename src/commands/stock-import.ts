@@ -4,10 +4,10 @@ import { Option } from 'commander'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { importStock } from '../stock/import/import-stock.ts'
 import type { ImportRequest } from '../stock/import/request.ts'
-import { collect, type CommandDefinition } from './command.ts'
-import { crashSwitch } from './crash-switch.ts'
-import { delimiterOf } from './delimiter.ts'
-import { once } from './once.ts'
+import { addToList, type CommandDefinition } from './command.ts'
+import { crashPointFrom } from './crash-switch.ts'
+import { parseDelimiter } from './delimiter.ts'
+import { singleValue } from './once.ts'
 import { stockImportLines } from './stock-import-lines.ts'
 
 /** `stock import`: below `stock`. */
@@ -16,7 +16,7 @@ export const stockImport: CommandDefinition = {
   summary: 'Loads a stock list, - for standard input; exit 1 when rows were rejected',
   options: (command) =>
     command
-      .requiredOption('--rooftop <uid>', 'whose stock it is', once)
+      .requiredOption('--rooftop <uid>', 'whose stock it is', singleValue)
       .addOption(
         new Option('--mode <mode>', 'snapshot: the whole stock; delta: only what is new or changed')
           .choices(['snapshot', 'delta'])
@@ -26,11 +26,11 @@ export const stockImport: CommandDefinition = {
       .option(
         '--map <field>=<header>',
         'what a column holds (repeatable); <field>= for none',
-        collect,
+        addToList,
         [],
       )
-      .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', once)
-      .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', once)
+      .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', singleValue)
+      .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)
       .option('--rejects <file>', 'write the rejected rows there, to be corrected and imported')
       .option('--allow-mass-removal', 'even when most of the stock would be removed')
       .option(
@@ -53,7 +53,7 @@ export const stockImport: CommandDefinition = {
         ? { file: 'standard input', input: io.stdin ?? process.stdin }
         : { file: path(String(file)) }),
       ...(typeof encoding === 'string' ? { encoding } : {}),
-      ...(typeof delimiter === 'string' ? { delimiter: delimiterOf(delimiter) } : {}),
+      ...(typeof delimiter === 'string' ? { delimiter: parseDelimiter(delimiter) } : {}),
       rooftop: chooseRooftops(config, [String(options['rooftop'])])[0]!,
       mode: options['mode'] === 'delta' ? 'delta' : 'snapshot',
       dryRun: options['dryRun'] === true,
@@ -65,7 +65,7 @@ export const stockImport: CommandDefinition = {
       now: new Date(),
     }
     const warehouse = await session.warehouse(request.dryRun ? 'read' : 'write')
-    const crashPoint = crashSwitch(io.environment)
+    const crashPoint = crashPointFrom(io.environment)
     const report = await importStock({ warehouse, signal: io.signal, crashPoint }, request)
     session.result(report, () => stockImportLines(report))
     return report.status !== 'already-imported' && report.rejected > 0 ? 1 : 0

@@ -1,9 +1,9 @@
 import { exitCodeOf, reportLines } from './run-report.ts'
-import { chooseStreams } from './choose.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { chooseStreams } from './option-values.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 
 export const sync: CommandDefinition = {
@@ -11,7 +11,7 @@ export const sync: CommandDefinition = {
   summary: 'Incremental run of the named streams (default: all) for all rooftops',
   options: (command) =>
     command
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
+      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
       .option('--dry-run', 'print the plan (windows, expected calls) and call nothing'),
   examples: [
     'forecourt sync',

@@ -3,15 +3,15 @@ import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import {
   duplicateIds,
   isProved,
-  type Span,
+  type IsoSpan,
   uncover,
   type Verification,
   verifyAndUncover,
 } from '../pipeline/verify.ts'
-import { type UntrueAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
+import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import { allStreams } from '../streams/all.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import { table } from './table.ts'
 
 const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
@@ -22,7 +22,7 @@ export const verify: CommandDefinition = {
   options: (command) =>
     command
       .option('--deep', 'list every window again, whole and in halves, and compare the ids')
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, []),
+      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
   examples: ['forecourt verify', 'forecourt verify --deep --json'],
   async run(session, options) {
     const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
@@ -121,11 +121,11 @@ function lines(
 const readAgain = 'the next "forecourt sync" reads this window again'
 
 function problems(entry: Verification, syncStart: Date): string[] {
-  const tell = <S extends Span>(spans: readonly S[], what: (span: S) => string) =>
+  const tell = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
       (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
     )
-  const byBackfill = ({ from, until }: Span) =>
+  const byBackfill = ({ from, until }: IsoSpan) =>
     `run "forecourt backfill --from ${from} --to ${until}"`
   return [
     ...tell(entry.gaps, (span) =>
@@ -163,7 +163,7 @@ function someOf(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
-function untrue({ aggregate, of, differences, mend }: UntrueAggregate): string {
+function untrue({ aggregate, of, differences, mend }: WrongAggregate): string {
   const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
   return `  ${of}: core.${aggregate} is not what the facts say of ${differences} ${what}: run "${mend}" in the warehouse`
 }

@@ -38,7 +38,7 @@ const actions: Readonly<Record<string, (session: Session, folder: string) => Pro
   },
   async url(session, folder) {
     const { url } = await open(session, folder)
-    session.openResult({ url }, () => [url])
+    session.resultWithSecrets({ url }, () => [url])
   },
   async status(session, folder) {
     const status = await embeddedStatus(folder)

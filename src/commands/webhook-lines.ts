@@ -1,8 +1,8 @@
-import type { WebhookMeter } from '../webhook/meter.ts'
+import type { WebhookStatus } from '../webhook/webhook-status.ts'
 import { table } from './table.ts'
 
 /** The webhooks of the last 7 days for a person; no line where nobody uses them. */
-export function webhookLines({ rooftops, unknownRooftop }: WebhookMeter): string[] {
+export function webhookLines({ rooftops, unknownRooftop }: WebhookStatus): string[] {
   const seconds = (value: number | null) => (value === null ? '-' : `${value} s`)
   const rows = Object.entries(rooftops).map(([uid, own]) => [
     uid,

@@ -5,21 +5,27 @@ import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
-import { collect, type CommandDefinition } from './command.ts'
+import { addToList, type CommandDefinition } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 import {
-  applyTo,
-  deleteOne,
-  listFor,
-  planFor,
-  recordedFor,
-  type SubscriptionDesk,
-} from './webhooks-desk.ts'
-import { type Failed, hasDrift, planTable, shown, shownPlan } from './webhooks-shown.ts'
+  applyChanges,
+  deleteSubscription,
+  listSubscriptions,
+  planChanges,
+  readRecorded,
+  type SubscriptionContext,
+} from './webhooks-changes.ts'
+import {
+  type RooftopError,
+  hasChanges,
+  planTable,
+  withoutQuery,
+  planDocument,
+} from './webhooks-table.ts'
 
 const rooftopOption = (command: Command) =>
-  command.option('--rooftop <uid>', 'only this rooftop (repeatable)', collect, [])
+  command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
 
 const plan: CommandDefinition = {
   usage: 'plan',
@@ -29,10 +35,10 @@ const plan: CommandDefinition = {
   async run(session, options) {
     requireTarget(session)
     const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { plan: own } = await planFor(desk, rooftop, wantedBy(session, rooftop))
-      return shownPlan(own)
+      const { plan: own } = await planChanges(desk, rooftop, wantedBy(session, rooftop))
+      return planDocument(own)
     })
-    const drift = Object.values(results).some((one) => 'error' in one || hasDrift(one))
+    const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
     session.result({ drift, rooftops: results }, () => [
       drift
         ? 'The subscriptions differ from the config:'
@@ -54,7 +60,7 @@ const apply: CommandDefinition = {
     requireSafe(requireTarget(session).publicUrl)
     const results = await eachRooftop(session, options, (desk, rooftop) =>
       // Two that apply at once go one after the other; the second finds nothing left to do.
-      whileLocked(desk, rooftop, () => applyTo(desk, rooftop, wantedBy(session, rooftop))),
+      whileLocked(desk, rooftop, () => applyChanges(desk, rooftop, wantedBy(session, rooftop))),
     )
     session.result({ rooftops: results }, () => [
       'Subscriptions, by rooftop:',
@@ -77,12 +83,12 @@ const list: CommandDefinition = {
   examples: ['forecourt webhooks list', 'forecourt webhooks list --json'],
   async run(session, options) {
     const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listFor(desk, rooftop)
-      const recorded = await recordedFor(desk.pool, rooftop)
+      const { listed } = await listSubscriptions(desk, rooftop)
+      const recorded = await readRecorded(desk.pool, rooftop)
       const { publicUrl } = session.config.webhooks
       return {
         subscriptions: listed.map((one) => ({
-          ...shown(one),
+          ...withoutQuery(one),
           ours: isOurs(one, publicUrl, recorded),
         })),
       }
@@ -117,18 +123,18 @@ const remove: CommandDefinition = {
         `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
       )
     const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listFor(desk, rooftop)
+      const { listed } = await listSubscriptions(desk, rooftop)
       const found = listed.find((one) => one.id === id)
       if (found === undefined) return { deleted: false }
-      const recorded = await recordedFor(desk.pool, rooftop)
+      const recorded = await readRecorded(desk.pool, rooftop)
       if (
         !isOurs(found, session.config.webhooks.publicUrl, recorded) &&
         options['foreign'] !== true
       )
         throw new UsageError(
-          `Subscription ${id} leads to ${shown(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
+          `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
         )
-      await deleteOne(desk, rooftop, id)
+      await deleteSubscription(desk, rooftop, id)
       return { deleted: true }
     })
     const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
@@ -154,14 +160,14 @@ export const webhooks: CommandDefinition = {
 async function eachRooftop<T>(
   session: Session,
   options: Readonly<Record<string, unknown>>,
-  act: (desk: SubscriptionDesk, rooftop: RooftopRow) => Promise<T>,
-): Promise<Record<string, T | Failed>> {
+  act: (desk: SubscriptionContext, rooftop: RooftopRow) => Promise<T>,
+): Promise<Record<string, T | RooftopError>> {
   const { config, log, io } = session
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   await using services = openServices(config, log, ['read', 'write'])
   const { pool, db } = await session.warehouse('write')
   const desk = { client: services.client, config, pool, signal: io.signal }
-  const results: Record<string, T | Failed> = {}
+  const results: Record<string, T | RooftopError> = {}
   for (const rooftop of await registerRooftops(db, chosen, log)) {
     try {
       results[rooftop.uid] = await act(desk, rooftop)
@@ -175,7 +181,7 @@ async function eachRooftop<T>(
 
 /** Holds the session lock on the subscriptions of a rooftop meanwhile. */
 async function whileLocked<T>(
-  { pool }: SubscriptionDesk,
+  { pool }: SubscriptionContext,
   rooftop: RooftopRow,
   act: () => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { explain, type Provenance } from '../pipeline/why.ts'
+import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
 import type { CommandDefinition } from './command.ts'
 
 export const why: CommandDefinition = {
@@ -14,7 +14,7 @@ export const why: CommandDefinition = {
       )
     }
     const warehouse = await session.warehouse('read')
-    const found = await explain(warehouse.db, evalId)
+    const found = await readProvenance(warehouse.db, evalId)
     session.result({ evalId, found }, () =>
       found.length === 0
         ? [

@@ -1,12 +1,12 @@
 import { type Context, noProgress } from '../context.ts'
-import { keepWorking } from '../pipeline/keep-working.ts'
+import { runWorker } from '../pipeline/run-worker.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import { slicesAtOnce } from '../pipeline/worker.ts'
+import { slicesAtOnce } from '../pipeline/work-loop.ts'
 import { allStreams } from '../streams/all.ts'
 import { consumeHints } from '../webhook/consume.ts'
-import { wholeNumberOption } from './choose.ts'
+import { wholeNumberOption } from './option-values.ts'
 import type { CommandDefinition } from './command.ts'
-import { keepOperations, operationsOption } from './operations-port.ts'
+import { openOptionalPort, operationsOption } from './operations-port.ts'
 
 const mostSlices = 32
 
@@ -18,7 +18,7 @@ async function workBoth(context: Context, concurrency: number): Promise<boolean>
   const hints = consumeHints(both).finally(() => failed.abort())
   hints.catch(() => undefined)
   try {
-    const hasStopped = await keepWorking(both, { streams: allStreams, concurrency })
+    const hasStopped = await runWorker(both, { streams: allStreams, concurrency })
     if (hasStopped) await hints
     return hasStopped
   } catch (error) {
@@ -51,7 +51,7 @@ export const worker: CommandDefinition = {
       log.info(
         'the warehouse is embedded: workers of other hosts need one that warehouse.url names',
       )
-    await using _operations = await keepOperations(context, options)
+    await using _operations = await openOptionalPort(context, options)
     log.info({ concurrency }, 'at work')
     const hasStopped = await workBoth(context, concurrency)
     session.result({ stopped: true }, () => ['Stopped.'])

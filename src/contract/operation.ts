@@ -31,7 +31,7 @@ export interface FileField {
 }
 
 /** An answer that does not hold what waiting needs, where this setting says it stands. */
-export class MissingAnswer extends Error {
+export class MissingField extends Error {
   override readonly name = 'MissingAnswer'
 
   constructor(setting: string) {
@@ -40,7 +40,7 @@ export class MissingAnswer extends Error {
 }
 
 /** How an asynchronous operation is asked again. */
-export interface Follow {
+export interface Polling {
   /** Name of the operation that is polled. */
   readonly operation: string
   /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. Throws MissingAnswer. */
@@ -53,7 +53,7 @@ export interface Follow {
   /** Between two polls, in seconds. */
   readonly everySeconds: number
   /** How long it is worth waiting at all, in seconds. */
-  readonly patienceSeconds: number
+  readonly maxWaitSeconds: number
 }
 
 /** One documented operation as data: the client calls by it, the sandbox serves by it, `forecourt api` and the
@@ -95,7 +95,7 @@ export interface Operation<
   /** Only where it bills. */
   readonly budget: Budget | null
   /** Only where it is asynchronous. */
-  readonly follow: Follow | null
+  readonly polling: Polling | null
   readonly example: FieldValues
   /** The fields by their names on the wire. */
   readonly toWire: (fields: FieldValues, wire: WireSettings) => Record<string, unknown>
@@ -139,9 +139,9 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     shownErrors: [],
     region: null,
     budget: null,
-    follow: null,
+    polling: null,
     toWire: (fields, wire) => renamed(fields, names(wire)),
-    fromWire: (sent, wire) => unnamed(sent, names(wire)),
+    fromWire: (sent, wire) => fromWireNames(sent, names(wire)),
     ...given,
     fields: z.strictObject(draft.fields),
     transport: (wire) => ({
@@ -181,13 +181,13 @@ export function needsOneOf(...names: readonly string[]): Operation['problem'] {
 export const asReceived = (body: unknown): unknown => body
 
 /** A reader that can tell the documented shape it holds answers against. */
-export interface Shaped<T> {
+export interface SchemaReader<T> {
   (body: unknown): T
   readonly shape: z.ZodType<T>
 }
 
 /** A reader that holds the answer against its documented shape. */
-export function shaped<T>(shape: z.ZodType<T>): Shaped<T> {
+export function readAs<T>(shape: z.ZodType<T>): SchemaReader<T> {
   return Object.assign((body: unknown) => shape.parse(body), { shape })
 }
 
@@ -213,7 +213,7 @@ export function withQuery(path: string, query: string): string {
 }
 
 /** Back to our names; one of ours that goes by another name on the wire means nothing there. */
-export function unnamed(sent: FieldValues, names: Names): Record<string, unknown> {
+export function fromWireNames(sent: FieldValues, names: Names): Record<string, unknown> {
   const ours = new Map(Object.entries(names).map(([name, theirs]) => [theirs, name]))
   return Object.fromEntries(
     Object.entries(sent)

@@ -44,7 +44,7 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
 }
 
 /** A sentence for a Postgres that ended our connection or went away; any other error as it is. */
-export function explainLoss(error: unknown): unknown {
+export function explainConnectionLoss(error: unknown): unknown {
   if (!isConnectionLoss(error)) return error
   const advice = 'what was committed stays; see that Postgres runs, then run the command again.'
   const said = `The connection to Postgres was lost (${messageOf(error)}): ${advice}`

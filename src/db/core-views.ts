@@ -32,13 +32,13 @@ export async function copyCoreViews(
   const names = [...wanted.keys()]
   for (const { name, definition } of wanted.values())
     await client.query(
-      `create or replace view core_scoped.${name} as ${overCopies(definition, names)}`,
+      `create or replace view core_scoped.${name} as ${readFromCopies(definition, names)}`,
     )
   return names
 }
 
 /** The file of a view over the copies; its comments go on naming core. */
-export function overCopies(sql: string, names: readonly string[]): string {
+export function readFromCopies(sql: string, names: readonly string[]): string {
   const { statement, comments } = parted(sql)
   const over = names.reduce(
     (text, name) => text.replaceAll(new RegExp(`\\bcore\\.${name}\\b`, 'g'), `core_scoped.${name}`),

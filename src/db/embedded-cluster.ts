@@ -194,7 +194,7 @@ export async function prepareFiles(layout: Layout, user: OsUser | undefined): Pr
 /** The server that this cluster's `postmaster.pid` names, or undefined when none lives.
  *  A file left by a dead server whose pid now belongs to another program is removed, because
  *  Postgres would not start over it; `owned` says that we hold the lock and may do so. */
-export async function livingPostmaster(
+export async function runningPostmaster(
   layout: Layout,
   owned: 'locked' | 'looking',
 ): Promise<Postmaster | undefined> {

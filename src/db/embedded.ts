@@ -11,7 +11,7 @@ import {
   initialise,
   type Layout,
   layoutOf,
-  livingPostmaster,
+  runningPostmaster,
   prepareFiles,
   writeOwned,
 } from './embedded-cluster.ts'
@@ -74,7 +74,7 @@ export async function stopEmbedded(folder: string): Promise<boolean> {
   const layout = await findFolder(folder)
   if (!(await hasCluster(layout))) return false
   return withLock(layout, async () => {
-    if ((await livingPostmaster(layout, 'locked')) === undefined) return false
+    if ((await runningPostmaster(layout, 'locked')) === undefined) return false
     const { binaries, run } = await openServer(layout)
     await run(binaries.pg_ctl, ['stop', '-D', layout.data, '-m', 'fast', '-w', '-t', '60'], 70_000)
     return true
@@ -86,7 +86,7 @@ export async function embeddedStatus(folder: string): Promise<EmbeddedStatus> {
   const layout = await findFolder(folder)
   if (!(await hasCluster(layout)))
     return { initialised: false, running: false, pid: undefined, port: undefined }
-  const postmaster = await livingPostmaster(layout, 'looking')
+  const postmaster = await runningPostmaster(layout, 'looking')
   const port = postmaster?.port ?? (await rememberedPort(layout))
   return { initialised: true, running: postmaster !== undefined, pid: postmaster?.pid, port }
 }
@@ -132,7 +132,7 @@ async function ownerOf(layout: Layout): Promise<OsUser | undefined> {
 
 async function connectRunning(layout: Layout): Promise<Embedded | undefined> {
   if (!(await hasCluster(layout))) return undefined
-  const postmaster = await livingPostmaster(layout, 'looking')
+  const postmaster = await runningPostmaster(layout, 'looking')
   if (postmaster === undefined) return undefined
   const url = await urlOf(layout, postmaster.port)
   const answer = await askServer(url, layout)
@@ -142,7 +142,7 @@ async function connectRunning(layout: Layout): Promise<Embedded | undefined> {
 // Somebody else's start, or a recovery after a crash, may be under way.
 async function awaitStarting(layout: Layout): Promise<Embedded | undefined> {
   const giveUpAt = performance.now() + startTimeoutSeconds * 1000
-  while ((await livingPostmaster(layout, 'locked')) !== undefined) {
+  while ((await runningPostmaster(layout, 'locked')) !== undefined) {
     const running = await connectRunning(layout)
     if (running !== undefined) return running
     if (performance.now() > giveUpAt)

@@ -30,14 +30,14 @@ export class HeldLock {
   }
 
   /** Waits for the lock on a session that is open, and is the lock's from now on. */
-  static async take(pool: pg.Pool, client: pg.PoolClient, key: LockKey): Promise<HeldLock> {
+  static async acquire(pool: pg.Pool, client: pg.PoolClient, key: LockKey): Promise<HeldLock> {
     const lock = new HeldLock(pool, key)
     await lock.#take(client)
     return lock
   }
 
   /** Over a session that has the lock already. */
-  static over(pool: pg.Pool, client: pg.PoolClient, key: LockKey): HeldLock {
+  static fromSession(pool: pg.Pool, client: pg.PoolClient, key: LockKey): HeldLock {
     const lock = new HeldLock(pool, key)
     lock.#watch(client)
     return lock
@@ -47,7 +47,7 @@ export class HeldLock {
    * To be called every now and then; it never waits for the lock. `retaken`: it was lost for a while, in which others may have
    * taken us for dead. `lost`: a later call tries again.
    */
-  async keep(): Promise<'held' | 'lost' | 'retaken'> {
+  async ensureHeld(): Promise<'held' | 'lost' | 'retaken'> {
     if (this.#client !== null) {
       this.#ping(this.#client)
       return 'held'

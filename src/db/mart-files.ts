@@ -50,6 +50,6 @@ async function readMart(folder: string, file: string): Promise<MartFile> {
 }
 
 /** The same views under row-level security: those of `mart`, in the schema `mart_scoped`. */
-export function scoped(sql: string): string {
+export function toScopedSchema(sql: string): string {
   return sql.replaceAll(/\bmart\./g, 'mart_scoped.')
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { messageOf, UsageError } from '../errors.ts'
-import { copyCoreViews, overCopies } from './core-views.ts'
-import { type MartFile, type Marts, readMarts, scoped } from './mart-files.ts'
+import { copyCoreViews, readFromCopies } from './core-views.ts'
+import { type MartFile, type Marts, readMarts, toScopedSchema } from './mart-files.ts'
 
 /** Are the marts those of our files? */
 export async function martsAreCurrent(
@@ -86,7 +86,7 @@ async function createAll(client: pg.ClientBase, files: readonly MartFile[]): Pro
   for (const { schema, file, sql } of files) {
     try {
       await client.query(sql)
-      if (schema === 'mart') await client.query(overCopies(scoped(sql), copied))
+      if (schema === 'mart') await client.query(readFromCopies(toScopedSchema(sql), copied))
     } catch (cause) {
       throw new UsageError(
         `sql/marts/${file} failed and no mart was changed (${messageOf(cause)}): correct the file, or run "forecourt migrate" as the owner of the warehouse.`,

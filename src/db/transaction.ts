@@ -43,7 +43,10 @@ export async function inTransaction<T>(
 }
 
 /** Runs `work` in a transaction that is rolled back, whatever becomes of it. */
-export async function rehearse(pool: pg.Pool, work: (tx: Tx) => Promise<unknown>): Promise<void> {
+export async function runAndRollBack(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<unknown>,
+): Promise<void> {
   const done = new Error('rehearsed')
   try {
     await inTransaction(pool, async (tx) => {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import { identify, type Needle, type Needles } from './needles.ts'
+import { termId, type SearchTerm, type SearchTerms } from './search-terms.ts'
 
 /** The key of all digests, in the warehouse (pii.erasure_secret): whoever has it can test a guess against them. */
 export type Secret = Buffer
@@ -20,15 +20,15 @@ export async function ensureSecret(db: Db): Promise<Secret> {
   return (await readSecret(db))!
 }
 
-export function digestOf(secret: Secret, needle: Pick<Needle, 'kind' | 'key'>): Buffer {
-  return digestText(secret, identify(needle))
+export function digestOf(secret: Secret, needle: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
+  return digestText(secret, termId(needle))
 }
 
 /** `digestOf` that remembers: the needles of an erasure are put on the list with every evaluation. */
-export function digester(secret: Secret): (needle: Pick<Needle, 'kind' | 'key'>) => Buffer {
+export function digester(secret: Secret): (needle: Pick<SearchTerm, 'kind' | 'key'>) => Buffer {
   const known = new Map<string, Buffer>()
   return (needle) => {
-    const name = identify(needle)
+    const name = termId(needle)
     const digest = known.get(name) ?? digestOf(secret, needle)
     known.set(name, digest)
     return digest
@@ -36,16 +36,16 @@ export function digester(secret: Secret): (needle: Pick<Needle, 'kind' | 'key'>)
 }
 
 /** Of a name together with a contact. */
-export function digestOfPair(secret: Secret, name: string, contact: Needle): Buffer {
-  return digestText(secret, `person:${name}:${identify(contact)}`)
+export function digestOfPair(secret: Secret, name: string, contact: SearchTerm): Buffer {
+  return digestText(secret, `person:${name}:${termId(contact)}`)
 }
 
 /** Needles of which nothing but digests is known. */
-export function digestNeedles(
+export function termsFromDigests(
   secret: Secret,
   digests: readonly Buffer[],
   phraseWords: readonly number[],
-): Needles {
+): SearchTerms {
   const known = new Set(digests.map((digest) => digest.toString('hex')))
   return {
     has: (kind, key) => known.has(digestOf(secret, { kind, key }).toString('hex')),

@@ -3,19 +3,25 @@ import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { digestOf, ensureSecret } from './digests.ts'
-import type { Findings } from './find.ts'
-import { distinctNeedles, type Needle, ownNeedlesOf } from './needles.ts'
-import { peopleOf } from './people.ts'
+import type { Findings } from './find-customer.ts'
+import { distinctTerms, type SearchTerm, termsForOwnEvaluation } from './search-terms.ts'
+import { distinctPeople } from './distinct-people.ts'
 import type { EvaluationName, Receipt } from './receipt.ts'
-import { type ErasureRequest, headOf, insertErasure, nameAll, writeReceipt } from './record.ts'
+import {
+  type ErasureRequest,
+  receiptHead,
+  insertErasure,
+  evaluationNames,
+  writeReceipt,
+} from './erasure-record.ts'
 import { rescan } from './rescan.ts'
-import { NotSearched, SearchMemory } from './search.ts'
-import { maskOf, needlesAsked } from './subject.ts'
+import { NotCachedError, SearchCache } from './search.ts'
+import { maskOf, requestedTerms } from './subject.ts'
 import { erasureLock, readContacts } from './suppression.ts'
-import { eraseFound } from './take-out.ts'
+import { eraseFound } from './erase-found.ts'
 import { textTables } from './text-tables.ts'
-import { aside, findWhom, searchAhead } from './whom.ts'
-import { evaluationKeys } from './work.ts'
+import { searchWithoutLocks, findSubject, searchBeforeLocking } from './find-subject.ts'
+import { evaluationKeys } from './erasure-work.ts'
 
 /** Carries the receipt of a dry run out of its transaction, which is rolled back. */
 class DryRun extends Error {
@@ -41,8 +47,8 @@ export async function erase(
   wire: AppraisalWire,
   request: ErasureRequest,
 ): Promise<Receipt> {
-  const memory = new SearchMemory()
-  const ahead = async () => await searchAhead(pool, wire, request.subject, memory)
+  const memory = new SearchCache()
+  const ahead = async () => await searchBeforeLocking(pool, wire, request.subject, memory)
   await ahead()
   for (let left = 4; ; left--) {
     // What came in during a long search is searched before loads wait, too.
@@ -62,7 +68,7 @@ export async function erase(
 
 /** What has come in names the customer in a new way; or a deadlock. */
 function isPassing(error: unknown): boolean {
-  return error instanceof NotSearched || (error as { code?: unknown }).code === deadlock
+  return error instanceof NotCachedError || (error as { code?: unknown }).code === deadlock
 }
 
 interface Done {
@@ -74,32 +80,32 @@ async function eraseIn(
   tx: Tx,
   wire: AppraisalWire,
   request: ErasureRequest,
-  memory: SearchMemory,
+  memory: SearchCache,
   how: 'held' | 'whatever',
 ): Promise<Done> {
   const { client, db } = tx
   await client.query('select pg_advisory_xact_lock($1::int, 0)', [erasureLock])
   const tables = await textTables(client, evaluationKeys)
-  const work = { client, wire, tables, search: memory.over(client, how) }
+  const work = { client, wire, tables, search: memory.searchWith(client, how) }
   const secret = await ensureSecret(db)
-  const findings = await findWhom(work, request.subject)
+  const findings = await findSubject(work, request.subject)
   const people = await peopleNamed(client, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
     throw severalPeople(request, people)
   const contacts = await readContacts(db)
-  const [before] = needlesAsked(request.subject).map((needle) =>
+  const [before] = requestedTerms(request.subject).map((needle) =>
     contacts.get(digestOf(secret, needle).toString('hex')),
   )
   const erasureId = await insertErasure(client, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
   const receipt = {
-    ...(await headOf(client, request, namesIn(findings))),
+    ...(await receiptHead(client, request, namesIn(findings))),
     erasureId: request.dryRun ? null : erasureId,
     erasedBefore: before ?? null,
     matched: matchesOf(findings),
     people,
     ...erased,
-    alsoCarriedBy: await nameAll(client, findings.others),
+    alsoCarriedBy: await evaluationNames(client, findings.others),
     rescan: await rescan(work, findings),
   }
   if (request.dryRun) throw new DryRun(receipt)
@@ -107,7 +113,7 @@ async function eraseIn(
   return { receipt, findings }
 }
 
-function matchesOf({ found, former, mentions, elsewhere }: Findings): number {
+function matchesOf({ found, former, mentions, otherRows: elsewhere }: Findings): number {
   return found.length + former.length + mentions.length + elsewhere.length
 }
 
@@ -116,7 +122,8 @@ async function peopleNamed(
   { found, former }: Findings,
 ): Promise<EvaluationName[][]> {
   const people: EvaluationName[][] = []
-  for (const one of peopleOf([...found, ...former])) people.push(await nameAll(client, one))
+  for (const one of distinctPeople([...found, ...former]))
+    people.push(await evaluationNames(client, one))
   return people
 }
 
@@ -134,7 +141,9 @@ async function prove(
   { receipt, findings }: Done,
 ): Promise<Receipt> {
   try {
-    const found = await aside(pool, wire, new SearchMemory(), (work) => rescan(work, findings))
+    const found = await searchWithoutLocks(pool, wire, new SearchCache(), (work) =>
+      rescan(work, findings),
+    )
     const proved = { ...receipt, rescan: found }
     await writeReceipt(pool, proved)
     return proved
@@ -147,7 +156,7 @@ async function prove(
 }
 
 /** Everything that may name the customer in a reason, shared or not. */
-function namesIn({ found, former, needles, shared }: Findings): Needle[] {
+function namesIn({ found, former, terms: needles, shared }: Findings): SearchTerm[] {
   const persons = [...found, ...former].flatMap((each) => each.persons)
-  return distinctNeedles([...needles, ...shared, ...persons.flatMap(ownNeedlesOf)])
+  return distinctTerms([...needles, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
 }

@@ -1,15 +1,15 @@
 import type { Db } from '../db/transaction.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import { scrubAnswer } from './answer.ts'
+import { scrubAnswer } from './scrub-answer.ts'
 import { digestOf, readSecret } from './digests.ts'
-import type { Needles } from './needles.ts'
+import type { SearchTerms } from './search-terms.ts'
 import { redactJson, redactText } from './redact.ts'
-import { parsed } from './scrub.ts'
+import { parseJson } from './scrub-payload.ts'
 import { readContacts, suppressedAmong } from './suppression.ts'
 
 /** Every e-mail and phone number that was erased, for texts that belong to no evaluation; null: none was. The caller holds
  *  the lock of `awaitErasures`. */
-export async function erasedContacts(db: Db): Promise<Needles | null> {
+export async function erasedContacts(db: Db): Promise<SearchTerms | null> {
   const secret = await readSecret(db)
   const contacts = secret === null ? null : await readContacts(db)
   if (secret === null || contacts === null || contacts.size === 0) return null
@@ -31,7 +31,7 @@ export async function screenAnswer(
   const ids = about.evalId === null ? [] : [about.evalId]
   const erased = (await suppressedAmong(db, about.groupId, ids)).get(about.evalId ?? 0)
   const contacts = await erasedContacts(db)
-  const body = parsed(answer.text)
+  const body = parseJson(answer.text)
   if (body === undefined) return contacts === null ? answer.text : redactText(answer.text, contacts)
   const own = erased === undefined ? body : scrubAnswer(body, answer.endpoint, wire, erased)
   const screened = contacts === null ? own : redactJson(own, contacts)

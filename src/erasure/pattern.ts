@@ -1,5 +1,5 @@
-import { isName, type Needle } from './needles.ts'
-import { wordsOf } from './words.ts'
+import { isName, type SearchTerm } from './search-terms.ts'
+import { tokenize } from './tokenize.ts'
 
 // Needles as LIKE patterns over text as it is stored, JSON with its escapes included. They find more than is meant; redact.ts
 // decides. Regular expressions would say more and take a hundred times as long.
@@ -22,12 +22,12 @@ const betweenDigits = [
 
 /** With rooftops given, names are searched for in their rows and in those of no rooftop alone. */
 export function patternsOf(
-  needles: readonly Needle[],
+  needles: readonly SearchTerm[],
   rooftopIds: readonly number[] | null = null,
 ): Patterns {
   const texts = needles.filter(({ kind }) => kind === 'email' || kind === 'phrase')
   const phones = needles.filter(({ kind }) => kind === 'phone')
-  const distinct = (of: readonly Needle[]) => [...new Set(of.flatMap(containing))]
+  const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(containing))]
   return {
     texts: distinct(texts),
     digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
@@ -60,7 +60,7 @@ export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns):
 const leastRun = 3
 
 /** The patterns of a phrase or an e-mail; none when all its runs of letters are too short to tell anything. */
-function containing(needle: Needle): string[] {
+function containing(needle: SearchTerm): string[] {
   const parts = partsOf(needle)
   const loose = pattern(parts.map(loosened))
   if (longestRun(loose) >= leastRun) return [loose]
@@ -72,9 +72,9 @@ function containing(needle: Needle): string[] {
     .flatMap((words) => [pattern(words.map(asWritten)), pattern(words.map(asEscaped))])
 }
 
-function partsOf({ kind, key, spelling }: Needle): string[] {
+function partsOf({ kind, key, spelling }: SearchTerm): string[] {
   if (kind === 'email') return key.split('@')
-  return wordsOf(spelling).map(({ start, end }) => spelling.slice(start, end))
+  return tokenize(spelling).map(({ start, end }) => spelling.slice(start, end))
 }
 
 /** Words in their order, whatever is between them. */

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import type { Person } from '../streams/windowed-stream.ts'
-import { identify, needlesOf, ownNeedlesOf } from './needles.ts'
-import { parsed } from './scrub.ts'
-import type { ErasureWork, EvaluationKey } from './work.ts'
+import { termId, termsOf, termsForOwnEvaluation } from './search-terms.ts'
+import { parseJson } from './scrub-payload.ts'
+import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 /** Whom an evaluation has named as its customer. */
-export interface Named {
+export interface NamedPersons {
   /** As loaded, in every kept body, and in quarantine. */
   readonly all: readonly Person[]
   /** Of these, whom it names now: as loaded, else as in what was received last. Empty: nobody any more. */
@@ -18,11 +18,11 @@ const evaluationsAtOnce = 100
 
 /** Everybody whom evaluations have named, in the order of `keys`: those first whom one was loaded with, then from the newest body
  *  on. Read together: a customer may have hundreds. */
-export async function personsOf<Key extends EvaluationKey>(
+export async function readPersons<Key extends EvaluationKey>(
   work: Pick<ErasureWork, 'client' | 'wire'>,
   keys: readonly Key[],
-): Promise<{ readonly key: Key; readonly named: Named }[]> {
-  const named = new Map<Key, Named>()
+): Promise<{ readonly key: Key; readonly named: NamedPersons }[]> {
+  const named = new Map<Key, NamedPersons>()
   for (const ofGroup of Map.groupBy(keys, ({ groupId }) => groupId).values())
     for (let at = 0; at < ofGroup.length; at += evaluationsAtOnce) {
       const some = ofGroup.slice(at, at + evaluationsAtOnce)
@@ -35,7 +35,7 @@ export async function personsOf<Key extends EvaluationKey>(
 async function personsOfSome<Key extends EvaluationKey>(
   { client, wire }: Pick<ErasureWork, 'client' | 'wire'>,
   keys: readonly Key[],
-): Promise<(readonly [Key, Named])[]> {
+): Promise<(readonly [Key, NamedPersons])[]> {
   const { rooftopIds } = keys[0]!
   const ids = keys.map(({ evalId }) => evalId)
   const { rows: loaded } = await client.query<Person & { evalId: number }>(
@@ -57,7 +57,7 @@ async function personsOfSome<Key extends EvaluationKey>(
   const bodiesOf = Map.groupBy(bodies, ({ evalId }) => Number(evalId))
   return keys.map((key) => {
     const received = (bodiesOf.get(key.evalId) ?? []).flatMap(({ body: text }) => {
-      const body = parsed(text)
+      const body = parseJson(text)
       return body === undefined ? [] : [evaluations.personOf(body, key.evalId, wire)]
     })
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
@@ -69,7 +69,7 @@ async function personsOfSome<Key extends EvaluationKey>(
 
 /** A suburb or a plate alone is nobody. */
 function isSomebody(person: Person): boolean {
-  return ownNeedlesOf({ ...person, suburb: null, plate: null }).length > 0
+  return termsForOwnEvaluation({ ...person, suburb: null, plate: null }).length > 0
 }
 
 /** Whether two are the same person, as far as can be told: by an e-mail, a phone number or the full name. */
@@ -79,11 +79,11 @@ export function isSamePerson(one: Person, other: Person): boolean {
 }
 
 function namesOf(person: Person): string[] {
-  return needlesOf({ ...person, address: null }).map(identify)
+  return termsOf({ ...person, address: null }).map(termId)
 }
 
 /** The evaluations of that number: one of each dealer group that knows it. */
-export async function findById(
+export async function findEvaluations(
   client: pg.ClientBase,
   evalId: number,
   rooftopUid: string | null,

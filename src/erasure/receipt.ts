@@ -1,4 +1,4 @@
-import type { Counts } from './work.ts'
+import type { Counts } from './erasure-work.ts'
 
 /** What an erasure did. No personal data. */
 export interface Receipt {

@@ -1,7 +1,7 @@
-import { erasedMark } from './marks.ts'
-import { emailsIn, type Needles } from './needles.ts'
+import { erasedMark } from './redaction-mark.ts'
+import { emailsIn, type SearchTerms } from './search-terms.ts'
 import { phonesIn } from './phone.ts'
-import { type Word, wordsOf } from './words.ts'
+import { type Word, tokenize } from './tokenize.ts'
 
 interface Range {
   readonly start: number
@@ -9,7 +9,7 @@ interface Range {
 }
 
 /** The text with the mark in place of every needle; the very text when it has none. Doing it twice changes nothing more. */
-export function redactText(text: string, needles: Needles): string {
+export function redactText(text: string, needles: SearchTerms): string {
   const ranges = found(text, needles).sort((a, b) => a.start - b.start || b.end - a.end)
   if (ranges.length === 0) return text
   let [result, at] = ['', 0]
@@ -21,7 +21,7 @@ export function redactText(text: string, needles: Needles): string {
 }
 
 /** The same for every string and number of a JSON value, keys included. The very value when it has no needle. */
-export function redactJson(value: unknown, needles: Needles): unknown {
+export function redactJson(value: unknown, needles: SearchTerms): unknown {
   if (typeof value === 'string') return redactText(value, needles)
   if (typeof value === 'number') return redactNumber(value, needles)
   if (value === null || typeof value !== 'object') return value
@@ -42,13 +42,13 @@ export function redactJson(value: unknown, needles: Needles): unknown {
 }
 
 /** A phone number may be sent as a number. */
-export function redactNumber(value: number, needles: Needles): number | string {
+export function redactNumber(value: number, needles: SearchTerms): number | string {
   if (!Number.isSafeInteger(value) || value < 1_000_000) return value
   return redactText(String(value), needles) === String(value) ? value : erasedMark
 }
 
-function found(text: string, needles: Needles): Range[] {
-  const words = wordsOf(text)
+function found(text: string, needles: SearchTerms): Range[] {
+  const words = tokenize(text)
   const keys = words.map(({ key }) => key)
   const whole = keys.join(' ')
   if (whole !== '' && needles.has('whole', whole)) return [{ start: 0, end: text.length }]
@@ -63,7 +63,7 @@ function phrasesIn(
   words: readonly Word[],
   keys: readonly string[],
   length: number,
-  needles: Needles,
+  needles: SearchTerms,
 ): Range[] {
   const ranges: Range[] = []
   for (let first = 0; first + length <= words.length; first++) {

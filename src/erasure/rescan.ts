@@ -1,34 +1,34 @@
-import { type Findings, keyOf, rooftopsOf } from './find.ts'
+import { type Findings, keyOf, rooftopsOf } from './find-customer.ts'
 import {
-  bothNeedles,
-  identify,
-  ownNeedlesOf,
-  plainNeedles,
+  unionOfTerms,
+  termId,
+  termsForOwnEvaluation,
+  plainTerms,
   withoutNames,
-  withoutWholes,
-} from './needles.ts'
-import { isStillThere } from './own.ts'
+  withoutWholeTerms,
+} from './search-terms.ts'
+import { isStillThere } from './erase-evaluation.ts'
 import { patternsOf } from './pattern.ts'
 import { readGroups } from './persons.ts'
 import type { Receipt } from './receipt.ts'
-import { type Hit, names, rowsOfEvaluations } from './scan.ts'
-import { addCounts, type Counts, type ErasureWork } from './work.ts'
+import { type Hit, matchesTerms, rowsOfEvaluations } from './scan.ts'
+import { addCounts, type Counts, type ErasureWork } from './erasure-work.ts'
 
 /** Searches every text of the warehouse for the customer once more. Within the erasure, `work.search` may leave out what it
  *  has searched ahead and nobody has written since. */
 export async function rescan(
   work: ErasureWork,
-  { found, former, needles, shared, ofOwnPeople }: Findings,
+  { found, former, terms: needles, shared, dealerNames: ofOwnPeople }: Findings,
 ): Promise<Receipt['rescan']> {
   const groups = await readGroups(work.client)
-  const isOurs = new Set(ofOwnPeople.map(identify))
-  const naming = plainNeedles(needles)
+  const isOurs = new Set(ofOwnPeople.map(termId))
+  const naming = plainTerms(needles)
   // Once for each evaluation: of many rows of many evaluations, building it again takes most of the time.
   const own = new Map(
     found.map((each) => {
-      const theirs = each.persons.flatMap(ownNeedlesOf)
-      const named = plainNeedles(theirs.filter((needle) => !isOurs.has(identify(needle))))
-      return [keyOf(each), bothNeedles(naming, named)] as const
+      const theirs = each.persons.flatMap(termsForOwnEvaluation)
+      const named = plainTerms(theirs.filter((needle) => !isOurs.has(termId(needle))))
+      return [keyOf(each), unionOfTerms(naming, named)] as const
     }),
   )
   const hits = await work.search(
@@ -40,18 +40,18 @@ export async function rescan(
       const ids = each.map(({ evalId }) => evalId)
       hits.push(...(await rowsOfEvaluations(work.client, table, each[0]!.rooftopIds, ids)))
     }
-  const anyOf = plainNeedles([...needles, ...shared])
+  const anyOf = plainTerms([...needles, ...shared])
   const ownOf = (hit: Hit) => {
     const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
     return group && own.get(keyOf({ ...group, evalId: hit.evaluation!.evalId }))
   }
   const verdict = (hit: Hit): 'left' | 'others' | 'clean' => {
     const theirs = ownOf(hit)
-    const inner = withoutWholes(theirs ?? naming)
+    const inner = withoutWholeTerms(theirs ?? naming)
     const sought = hit.isForeign ? withoutNames(inner) : inner
     const erased = { scope: theirs ? 'customer' : 'mention', needles: sought } as const
     if (isStillThere(work, hit, erased)) return 'left'
-    return names(hit, sought) || names(hit, anyOf) ? 'others' : 'clean'
+    return matchesTerms(hit, sought) || matchesTerms(hit, anyOf) ? 'others' : 'clean'
   }
   const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.place}`, hit]))
   const verdicts = Map.groupBy(once.values(), verdict)

@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import { type Needles, withoutNames } from './needles.ts'
+import { type SearchTerms, withoutNames } from './search-terms.ts'
 import { matching, parametersOf, type Patterns } from './pattern.ts'
 import { redactJson, redactText } from './redact.ts'
-import { parsed } from './scrub.ts'
+import { parseJson } from './scrub-payload.ts'
 import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
 
 /** A row that may name somebody. */
@@ -90,30 +90,30 @@ const facts = new Set([
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
 ])
 
-export function mayChange({ name, isKey }: TextColumn): boolean {
+export function isRedactable({ name, isKey }: TextColumn): boolean {
   return !isKey && !facts.has(name)
 }
 
 /** The text of a column without the needles; the very text when it has none. */
-export function withoutNeedles({ type }: TextColumn, text: string, needles: Needles): string {
+export function redactColumn({ type }: TextColumn, text: string, needles: SearchTerms): string {
   if (type === 'text') return redactText(text, needles)
-  const body = parsed(text)
+  const body = parseJson(text)
   if (body === undefined) return redactText(text, needles)
   const redacted = redactJson(body, needles)
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
 /** Whether a row names somebody; `beyondFacts` leaves the facts of a vehicle out. */
-export function names(
+export function matchesTerms(
   { table, texts, isForeign }: Hit,
-  needles: Needles,
+  needles: SearchTerms,
   { beyondFacts = false } = {},
 ): boolean {
   const known = isForeign ? withoutNames(needles) : needles
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
     if (text === null || (beyondFacts && facts.has(column.name))) return false
-    return withoutNeedles(column, text, known) !== text
+    return redactColumn(column, text, known) !== text
   })
 }
 
@@ -128,7 +128,7 @@ export async function rewrite(
     const { table, place, texts } = hit
     const next = table.columns.flatMap((column, index) => {
       const text = texts[index] ?? null
-      if (text === null || !mayChange(column)) return []
+      if (text === null || !isRedactable(column)) return []
       const value = change(text, column, hit)
       return value === text ? [] : [{ column, value }]
     })

@@ -7,7 +7,7 @@ import type { TextTable } from './text-tables.ts'
 export type Search = (tables: readonly TextTable[], patterns: Patterns) => Promise<Hit[]>
 
 /** A search while loads wait has come upon something that was not searched for ahead: caught, and searched for. */
-export class NotSearched extends Error {
+export class NotCachedError extends Error {
   constructor() {
     super('the warehouse was not searched for this ahead')
   }
@@ -28,17 +28,17 @@ interface Known {
 
 /** What was searched for, and what was found: the next search for the same looks at that, and at what was written since. It
  *  holds personal data. */
-export class SearchMemory {
+export class SearchCache {
   readonly #known = new Map<string, Known>()
 
   /** `ahead` locks nothing, searches what is unknown as a whole, and is remembered. `held` locks the rows it finds until
    *  the commit; NotSearched for what is unknown, unless `whatever` it takes. */
-  over(client: pg.ClientBase, how: 'ahead' | 'held' | 'whatever'): Search {
+  searchWith(client: pg.ClientBase, how: 'ahead' | 'held' | 'whatever'): Search {
     return async (tables, patterns) => {
       if (patterns.texts.length + patterns.digits.length === 0) return []
       const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
       const known = this.#known.get(key)
-      if (known === undefined && how === 'held') throw new NotSearched()
+      if (known === undefined && how === 'held') throw new NotCachedError()
       // Before the first row is read: what is written meanwhile counts as unseen.
       const now = await markOf(client, tables)
       const found = new Map<string, Searched>()
@@ -47,7 +47,7 @@ export class SearchMemory {
         const file = now.files.get(table.name)!
         const before = known?.tables.get(table.name)
         const isKnown = known !== undefined && before?.file === file
-        if (!isKnown && how === 'held') throw new NotSearched()
+        if (!isKnown && how === 'held') throw new NotCachedError()
         const part = isKnown ? { places: before.places, since: known.since } : null
         const own = await scanTable(client, table, patterns, { part, locks: how !== 'ahead' })
         found.set(table.name, { file, places: own.map(({ place }) => place) })

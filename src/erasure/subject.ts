@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { emailKey, type Needle } from './needles.ts'
+import { emailKey, type SearchTerm } from './search-terms.ts'
 import { phoneKey } from './phone.ts'
 
 /** Whom an erasure is about. The value is personal data, but for an EvalID. */
@@ -8,7 +8,7 @@ export type Subject =
   | { readonly kind: 'eval'; readonly evalId: number; readonly rooftopUid: string | null }
 
 /** What was asked for, as it is compared; empty for an evaluation. UsageError when it is no e-mail or phone number. */
-export function needlesAsked(subject: Subject): Needle[] {
+export function requestedTerms(subject: Subject): SearchTerm[] {
   if (subject.kind === 'eval') return []
   const { kind, value } = subject
   const key = kind === 'email' ? emailKey(value) : phoneKey(value)

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Person } from '../streams/windowed-stream.ts'
-import { type digester, digestNeedles, digestOf, digestOfPair, type Secret } from './digests.ts'
-import { contactsOf, type Needle, needlesOf, phraseWordsOf } from './needles.ts'
-import type { Erased } from './scrub.ts'
+import { type digester, termsFromDigests, digestOf, digestOfPair, type Secret } from './digests.ts'
+import { contactsOf, type SearchTerm, termsOf, phraseWordsOf } from './search-terms.ts'
+import type { Erased } from './scrub-payload.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
 export const erasureLock = lockClass.erasure
 
 /** Held by every load until its commit: an erasure waits for the loads under way, and those that come wait for it. */
-export async function awaitErasures({ client }: Tx): Promise<void> {
+export async function holdErasureLock({ client }: Tx): Promise<void> {
   await client.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
 }
 
@@ -47,7 +47,7 @@ export async function suppressedAmong(
         scope: row.scope,
         erasureId: row.erasure_id,
         at: row.suppressed_at,
-        needles: digestNeedles(row.secret, row.digests, row.phrase_words),
+        needles: termsFromDigests(row.secret, row.digests, row.phrase_words),
       },
     ]),
   )
@@ -78,9 +78,9 @@ export function contactDigests(secret: Secret, person: Person): Buffer[] {
 }
 
 /** A name with each of the contacts and address lines beside it. */
-export function pairsOf(person: Person): { readonly name: string; readonly contact: Needle }[] {
-  const names = needlesOf({ ...person, email: null, phone: null, address: null })
-  const contacts = needlesOf({ ...person, name: null })
+export function pairsOf(person: Person): { readonly name: string; readonly contact: SearchTerm }[] {
+  const names = termsOf({ ...person, email: null, phone: null, address: null })
+  const contacts = termsOf({ ...person, name: null })
   return names.flatMap(({ key: name }) => contacts.map((contact) => ({ name, contact })))
 }
 
@@ -96,7 +96,7 @@ export async function suppress(
     readonly evalId: number
     readonly scope: Suppressed['scope']
     readonly erasureId: number
-    readonly needles: readonly Needle[]
+    readonly needles: readonly SearchTerm[]
   },
 ): Promise<boolean> {
   const { evalId, scope, erasureId, needles } = evaluation

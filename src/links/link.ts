@@ -6,7 +6,7 @@ export type LinkKind = (typeof linkKinds)[number]
 export type PdfKind = Exclude<LinkKind, 'photo'>
 
 /** A click. `rooftopUid` chooses where two rooftops know the same id; null: there is nothing to choose. */
-export interface LinkAsk {
+export interface LinkRequest {
   readonly kind: LinkKind
   readonly id: string
   readonly rooftopUid: string | null

@@ -3,19 +3,19 @@ import { archiveFolder, readArchived } from '../archive/archive.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import type { RooftopAccess } from '../sources/appraisal/client.ts'
-import { followMoves } from '../streams/vehicle-checks/follow-moves.ts'
-import { loadPastChecks } from '../streams/vehicle-checks/load-past.ts'
+import { relistReports } from '../streams/vehicle-checks/make-due.ts'
+import { loadPastChecks } from '../streams/vehicle-checks/load-past-checks.ts'
 import {
   checkRefOf,
   pastOperations,
   readPastChecks,
 } from '../streams/vehicle-checks/past-checks.ts'
-import { accessOf, choose, type FoundPdf, findEvaluations, findPdfs } from './find.ts'
-import type { LinkAsk, LinkContext, LinkOutcome, Unavailable, VanishedReason } from './link.ts'
-import { underLock } from './lock.ts'
+import { accessOf, chooseOne, type FoundPdf, findEvaluations, findPdfs } from './find-linked.ts'
+import type { LinkRequest, LinkContext, LinkOutcome, Unavailable, VanishedReason } from './link.ts'
+import { withSignLock } from './sign-lock.ts'
 import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
-import { patienceMs, patient, unavailable } from './unavailable.ts'
+import { clickTimeoutMs, withClickTimeout, unavailable } from './unavailable.ts'
 
 /** A link with less to live is signed anew: whoever opens it may do so in a moment. */
 const leastLifeMs = 5 * 60_000
@@ -44,17 +44,17 @@ export class PdfLinks {
     this.#time = time
   }
 
-  async open(ask: LinkAsk): Promise<LinkOutcome> {
+  async open(ask: LinkRequest): Promise<LinkOutcome> {
     const { db, config } = this.#context
-    const chosen = choose(await findPdfs(db, config, ask), ask)
+    const chosen = chooseOne(await findPdfs(db, config, ask), ask)
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
     const now = await this.#time.now()
     if (livesFor(one, now) > leastLifeMs) return liveLink(one)
     const resigned = this.#isMissing(one) ? none : await this.#resign(one, ask)
-    const after = choose(await findPdfs(db, config, ask), ask)
+    const after = chooseOne(await findPdfs(db, config, ask), ask)
     if ('outcome' in after) return after.outcome
-    if (livesFor(after.one, await this.#time.last()) > leastLifeMs) return liveLink(after.one)
+    if (livesFor(after.one, await this.#time.lastKnown()) > leastLifeMs) return liveLink(after.one)
     if (resigned.is !== 'unavailable') return await this.#vanished(after.one, resigned)
     // The source is silent: a link that is about to die is better than none.
     return livesFor(after.one, now) > 0 ? liveLink(after.one) : resigned
@@ -73,19 +73,19 @@ export class PdfLinks {
   }
 
   /** One call for the vehicle, however many clicks there are, here and in other processes. */
-  async #resign(one: FoundPdf, ask: LinkAsk): Promise<Resigned> {
+  async #resign(one: FoundPdf, ask: LinkRequest): Promise<Resigned> {
     const key = `${one.groupId} ${one.vin} ${one.kind}`
     const { pool, signal, db, config } = this.#context
     return await this.#flights.join(key, async () => {
-      const until = patient(signal)
+      const until = withClickTimeout(signal)
       try {
         return await this.#slots(
           async () =>
-            await underLock(pool, key, patienceMs, async () => {
+            await withSignLock(pool, key, clickTimeoutMs, async () => {
               const again = (await findPdfs(db, config, ask)).find(
                 ({ groupId }) => groupId === one.groupId,
               )
-              const isLive = again && livesFor(again, await this.#time.last()) > leastLifeMs
+              const isLive = again && livesFor(again, await this.#time.lastKnown()) > leastLifeMs
               return isLive ? { is: 'signed' } : await this.#askAny(one, until)
             }),
         )
@@ -108,7 +108,7 @@ export class PdfLinks {
         if (unlistedAt === null) return { is: 'signed' }
       } catch (error) {
         if (!(error instanceof SyncError)) throw error
-        if (error.verdict === 'abort') refused = error
+        if (error.errorAction === 'abort') refused = error
         // Not found, or no VIN there: about this evaluation alone [A §7].
         else if (error.status !== 404 && error.status !== 400) throw error
       }
@@ -133,13 +133,13 @@ export class PdfLinks {
       naturalKey: String(evalId),
       signal,
     })
-    this.#time.keep(date, requestedAt)
+    this.#time.update(date, requestedAt)
     const checks = readPastChecks(body, config.wire.appraisal)
-    const at = date ?? (await this.#time.last())
+    const at = date ?? (await this.#time.lastKnown())
     await inTransaction(pool, async ({ db }) => {
       const answer = { groupId, vin, kind, checks, at, isCertain: false }
       const [loaded] = await loadPastChecks(db, [answer], null)
-      if (kind === 'ppsr' && loaded!.hasMoved) await followMoves(db, groupId, [vin])
+      if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     })
     return checks.some((check) => checkRefOf(check, vin) === ref) ? null : at
   }

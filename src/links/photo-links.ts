@@ -1,10 +1,10 @@
 import { listImages } from '../contract/appraisal/photos.ts'
 import { SyncError } from '../errors.ts'
-import { accessOf, choose, type FoundPhoto, findPhotos } from './find.ts'
-import type { LinkAsk, LinkContext, LinkOutcome } from './link.ts'
+import { accessOf, chooseOne, type FoundPhoto, findPhotos } from './find-linked.ts'
+import type { LinkRequest, LinkContext, LinkOutcome } from './link.ts'
 import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
-import { patient, unavailable } from './unavailable.ts'
+import { withClickTimeout, unavailable } from './unavailable.ts'
 
 /** How long an answer stands for the evaluation's other photos. How long a photo's link lives is not shown. */
 const keptMs = 5 * 60_000
@@ -30,12 +30,12 @@ export class PhotoLinks {
     this.#time = time
   }
 
-  async open(ask: LinkAsk): Promise<LinkOutcome> {
+  async open(ask: LinkRequest): Promise<LinkOutcome> {
     const { db, config, signal } = this.#context
-    const chosen = choose(await findPhotos(db, config, ask), ask)
+    const chosen = chooseOne(await findPhotos(db, config, ask), ask)
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
-    const until = patient(signal)
+    const until = withClickTimeout(signal)
     try {
       const { urls } = await this.#album(one, until)
       const url = urls?.get(one.photoId)
@@ -75,16 +75,16 @@ export class PhotoLinks {
     try {
       const requestedAt = new Date()
       const answer = await services.call(listImages, call)
-      this.#time.keep(answer.date, requestedAt)
+      this.#time.update(answer.date, requestedAt)
       const urls = answer.answer().Photos.map(({ id, url }) => [id, httpUrl(url)] as const)
-      return { at: answer.date ?? (await this.#time.last()), urls: new Map(urls) }
+      return { at: answer.date ?? (await this.#time.lastKnown()), urls: new Map(urls) }
     } catch (error) {
       if (!(error instanceof SyncError) || error.status !== 403) throw error
       // "No access" and "does not exist" are one status here; /geteval tells them apart [A §4].
       const isThere =
         !isGone && (await appraisal.getEvaluation(rooftop, evalId, { signal })).kind === 'found'
       if (isThere) throw error
-      return { at: await this.#time.last(), urls: null }
+      return { at: await this.#time.lastKnown(), urls: null }
     }
   }
 }

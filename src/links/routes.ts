@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
 import { type ArchivedFile, type LinkKind, type LinkOutcome, linkKinds } from './link.ts'
-import type { LinkOpener } from './opener.ts'
-import { Refusals } from '../values/refusals.ts'
+import type { LinkOpener } from './link-opener.ts'
+import { RefusalLimiter } from '../values/refusal-limiter.ts'
 import { outcomePage, refusedPage, tooManyPage } from './pages.ts'
-import { sendPage } from './reply.ts'
+import { sendPage } from './send-page.ts'
 import { tokenCheck, tokenOf } from './token.ts'
 
 /** What the routes are made of. */
@@ -26,7 +26,7 @@ interface Click {
  *  stranger behind the same proxy could shut everyone out. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
   const isRight = tokenCheck(token)
-  const refusals = new Refusals()
+  const refusals = new RefusalLimiter()
   // An id may hold a slash, which proxies like to decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
     const begun = performance.now()
@@ -36,8 +36,8 @@ export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRout
     const tell = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
     if (!isRight(tokenOf(headers.authorization, query.token))) {
-      const isAnswered = refusals.isAnswered(ip)
-      const count = refusals.toLog()
+      const isAnswered = refusals.shouldAnswer(ip)
+      const count = refusals.takeLogCount()
       if (count > 0) log.warn({ count }, 'links refused: no valid token')
       if (isAnswered) return await sendPage(request, reply, refusedPage)
       reply.header('connection', 'close')

@@ -23,17 +23,17 @@ export class SourceTime {
 
   async now(): Promise<Date> {
     if (performance.now() >= this.#restUntil) await this.#asking.join('clock', () => this.#ask())
-    return await this.last()
+    return await this.lastKnown()
   }
 
   /** The same without asking. */
-  async last(): Promise<Date> {
+  async lastKnown(): Promise<Date> {
     const { db, appraisal } = this.#context
     return appraisal.clock.measured ? appraisal.clock.now() : await readSourceNow(db)
   }
 
   /** Takes the time from an answer that came anyway. */
-  keep(date: Date | null, requestedAt: Date): void {
+  update(date: Date | null, requestedAt: Date): void {
     const receivedAt = new Date()
     if (date === null || receivedAt.getTime() - requestedAt.getTime() > coarseMs) return
     this.#context.appraisal.clock.measure(date.toUTCString(), requestedAt, receivedAt)

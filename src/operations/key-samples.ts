@@ -1,7 +1,7 @@
 import type { Sample } from './gauges.ts'
 
 /** How an API key stands, as this process knows it. */
-export interface KeyStanding {
+export interface KeyStatus {
   /** `appraisal/<name under keys:>`, or `vehicleData`. */
   readonly key: string
   readonly inFlight: number
@@ -15,7 +15,7 @@ export interface KeyStanding {
 }
 
 /** The gauges of the keys, labelled as the requests are. */
-export function keySamples(keys: readonly KeyStanding[]): Sample[] {
+export function keySamples(keys: readonly KeyStatus[]): Sample[] {
   return keys.flatMap((standing) => {
     const { inFlight, waiting, concurrency, processes, perSecond, blockedUntil } = standing
     const labels = labelsOf(standing.key)

@@ -1,12 +1,12 @@
 import type { Context } from '../context.ts'
 import { openPool } from '../db/connect.ts'
 import type { Log } from '../log.ts'
-import { loadJobs } from '../scheduler/catalogue.ts'
+import { loadJobs } from '../scheduler/load-jobs.ts'
 import { registryOf } from './gauges.ts'
 import { keySamples } from './key-samples.ts'
 import { openProcessMetrics } from './process-metrics.ts'
 import { type Readiness, ReadinessProbe } from './readiness.ts'
-import { WarehouseMetrics, warehousePatienceMs } from './warehouse-metrics.ts'
+import { WarehouseMetrics, warehouseTimeoutMs } from './warehouse-metrics.ts'
 
 /** What a process tells those who run it. */
 export interface Operations extends AsyncDisposable {
@@ -23,7 +23,7 @@ export async function openOperations(context: Context): Promise<Operations> {
   const pool = await openPool(url, {
     applicationName: 'forecourt operations',
     max: 2,
-    statementTimeoutMs: warehousePatienceMs,
+    statementTimeoutMs: warehouseTimeoutMs,
   })
   const counted = openProcessMetrics(config)
   const warehouse = new WarehouseMetrics({ config, log, pool, jobs })
@@ -35,7 +35,7 @@ export async function openOperations(context: Context): Promise<Operations> {
       const texts = [counted.registry.metrics(), registryOf(samples).metrics()]
       return (await Promise.all(texts)).join('\n')
     },
-    readiness: async () => await probe.ask(),
+    readiness: async () => await probe.check(),
     [Symbol.asyncDispose]: async () => {
       counted[Symbol.dispose]()
       await pool.end()

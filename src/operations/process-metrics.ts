@@ -31,9 +31,9 @@ export function openProcessMetrics(config: Config): ProcessMetrics {
     registers: [registry],
   }).set({ version: programVersion() }, 1)
   const stops = [
-    requestEnded.listen(requestCounter(registry, config)),
-    sliceEnded.listen(sliceCounter(registry)),
-    eventLoopBlocked.listen(blockCounter(registry)),
+    requestEnded.subscribe(requestCounter(registry, config)),
+    sliceEnded.subscribe(sliceCounter(registry)),
+    eventLoopBlocked.subscribe(blockCounter(registry)),
   ]
   return {
     registry,

@@ -24,7 +24,7 @@ export class ReadinessProbe {
     this.#signal = signal
   }
 
-  async ask(): Promise<Readiness> {
+  async check(): Promise<Readiness> {
     if (this.#signal.aborted) return { ready: false, reason: 'it is stopping' }
     if (this.#asking === null || performance.now() - this.#askedAt > keepMs) {
       this.#askedAt = performance.now()

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { PlannedJob } from '../scheduler/catalogue.ts'
+import type { PlannedJob } from '../scheduler/load-jobs.ts'
 import type { Sample } from './gauges.ts'
 import { quarantineSamples, streamSamples } from './stream-samples.ts'
 import { webhookSamples } from './webhook-samples.ts'
@@ -17,7 +17,7 @@ import {
 } from './work-samples.ts'
 
 /** How long a scrape waits for the warehouse, and a statement may take there. */
-export const warehousePatienceMs = 5_000
+export const warehouseTimeoutMs = 5_000
 const keepMs = 10_000
 /** What took long is kept so many times as long: however many processes are scraped, the warehouse has other things to do. */
 const restsFor = 30
@@ -65,7 +65,7 @@ export class WarehouseMetrics {
 
   /** Waits for what is out of date, but no longer than a scrape may take: then the figures of that part are left out. */
   async samples(): Promise<Sample[]> {
-    const late = new Promise<void>((done) => setTimeout(done, warehousePatienceMs).unref())
+    const late = new Promise<void>((done) => setTimeout(done, warehouseTimeoutMs).unref())
     await Promise.race([Promise.all(this.#parts.map((part) => this.#refresh(part))), late])
     const parts = this.#parts.flatMap(({ name }) => this.#samplesOf(name))
     const isUp = Number(this.#isUp(schemaPart))

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
-import { readLinkStanding } from '../links/standing.ts'
-import type { PlannedJob } from '../scheduler/catalogue.ts'
-import { readJobs } from '../scheduler/standing.ts'
+import { readLinkStatus } from '../links/link-status.ts'
+import type { PlannedJob } from '../scheduler/load-jobs.ts'
+import { readJobStatuses } from '../scheduler/job-status.ts'
 import type { Sample } from './gauges.ts'
 
 /** What the schema is at. */
@@ -16,7 +16,7 @@ export async function schemaSamples(db: Db): Promise<Sample[]> {
 
 /** The links against their objective, as `status` tells them. */
 export async function linkSamples(db: Db, config: Config): Promise<Sample[]> {
-  const { inScope, alive, objective } = await readLinkStanding(db, config, await readSourceNow(db))
+  const { inScope, alive, objective } = await readLinkStatus(db, config, await readSourceNow(db))
   return [
     { gauge: 'forecourt_links_in_scope', value: inScope },
     { gauge: 'forecourt_links_alive', value: alive },
@@ -44,7 +44,7 @@ export async function spendSamples(db: Db, { budget: allowed }: Config): Promise
 
 /** The jobs that a scheduler keeps. */
 export async function jobSamples(db: Db, jobs: readonly PlannedJob[]): Promise<Sample[]> {
-  const standings = Object.entries(await readJobs(db, jobs))
+  const standings = Object.entries(await readJobStatuses(db, jobs))
   return standings.flatMap(([job, { kept, status, lastGoodAt }]): Sample[] => {
     if (!kept || status === 'off') return []
     const labels = { job }

@@ -21,7 +21,7 @@ export async function hasAnswered({
 
 /** Rooftops of the group that this run asks for as well, and that answered last time: one that cannot be asked keeps nobody
  *  else from asking. */
-export async function askable({
+export async function askableRooftops({
   context,
   run,
   stream,

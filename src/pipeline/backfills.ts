@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 import { daySeconds } from '../values/window.ts'
-import type { RunState } from './ledger.ts'
+import type { RunState } from './run-ledger.ts'
 
 /** How a backfill stands. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
-export interface BackfillStanding {
+export interface BackfillStatus {
   readonly runId: number
   /** `dead`: its row says running, and its process has ended. */
   readonly state: RunState | 'dead'
@@ -31,7 +31,7 @@ export interface BackfillStanding {
 
 interface Row {
   readonly runId: number
-  readonly state: BackfillStanding['state']
+  readonly state: BackfillStatus['state']
   readonly isDetached: boolean
   readonly resumes: number | null
   readonly resumedBy: number | null
@@ -52,7 +52,7 @@ interface Row {
 const newestEnded = 10
 
 /** Every backfill that has not ended, and the newest of those that have; the newest first. */
-export async function readBackfills(db: Db, sync: Config['sync']): Promise<BackfillStanding[]> {
+export async function readBackfills(db: Db, sync: Config['sync']): Promise<BackfillStatus[]> {
   const { rows } = await sql<Row>`
     with chosen as (
       select * from ops.run where lane = 'background' and status = 'running'
@@ -75,7 +75,7 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
     order by run_id desc`.execute(db)
-  const standings: BackfillStanding[] = []
+  const standings: BackfillStatus[] = []
   for (const row of rows) standings.push(standingOf(row, await windowsLeft(db, row, sync)))
   return standings
 }
@@ -87,7 +87,7 @@ const isHeld = sql`exists (
   select from pg_locks where locktype = 'advisory' and classid = 7300 and objid = chosen.run_id::bigint
     and database = (select oid from pg_database where datname = current_database()) and granted)`
 
-function standingOf(row: Row, left: number): BackfillStanding {
+function standingOf(row: Row, left: number): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
   const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
   const minutes = Math.max(row.paceSeconds, 1) / 60
@@ -145,7 +145,7 @@ export async function pauseBackfills(db: Db, runId: number | null): Promise<numb
 /** A backfill that another run may go on with: what it was asked for. */
 export interface Resumable {
   readonly runId: number
-  readonly state: BackfillStanding['state']
+  readonly state: BackfillStatus['state']
   readonly streams: readonly string[]
   readonly rooftops: readonly string[]
   /** Unix seconds. */
@@ -183,7 +183,7 @@ export async function findResumable(
 
 interface Stopped {
   readonly runId: number
-  readonly state: BackfillStanding['state']
+  readonly state: BackfillStatus['state']
   readonly started: number
   readonly arguments: Arguments
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { overlap } from '../values/window.ts'
 import type { EarlierCertificate } from './certificate.ts'
-import type { DueWindow } from './due.ts'
+import type { DueWindow } from './due-windows.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
@@ -48,7 +48,7 @@ export function takeBacklog(
 }
 
 /** Keeps a backlog for the next slice; call it after the commit. Units beyond the bound are listed again when it is done. */
-export function keepBacklog(job: SliceJob, backlog: Backlog): void {
+export function saveBacklog(job: SliceJob, backlog: Backlog): void {
   const own = backlogs.get(job.context) ?? new Map<string, Backlog & { keptAt: number }>()
   backlogs.set(job.context, own)
   const now = performance.now()

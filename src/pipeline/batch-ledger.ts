@@ -50,7 +50,7 @@ function ofRun({ run, rooftop }: Job) {
 }
 
 /** What an earlier run left open is this run's from now on. */
-export async function adoptBatches(
+export async function takeOverBatches(
   { db }: Tx,
   { run }: Job,
   batches: readonly OpenBatch[],
@@ -62,7 +62,7 @@ export async function adoptBatches(
   )
 }
 
-export async function batchesOfRun(db: Db, job: Job): Promise<RunBatches> {
+export async function readRunBatches(db: Db, job: Job): Promise<RunBatches> {
   const { rows } = await sql<RunBatches>`
     select count(*) > 0 as any,
       count(*) filter (where state = 'lost' and batch_id is null)::int as lost,
@@ -92,7 +92,7 @@ export async function recordBatch(
 }
 
 /** The service has taken it, also where another process had given it up for lost meanwhile. */
-export async function noteTaken(db: Db, batchNo: number, batchId: string): Promise<void> {
+export async function recordAccepted(db: Db, batchNo: number, batchId: string): Promise<void> {
   await sql`
     update ops.price_batch
     set state = 'submitted', batch_id = ${batchId}, percent = 0, progressed_at = now(), finished_at = null, detail = null
@@ -114,7 +114,7 @@ export async function endBatch(
 }
 
 /** Notes how far a batch is. True when it has stood still for too long, and is given up. */
-export async function noteProgress(
+export async function recordProgress(
   { db }: Tx,
   { run, stream }: Job,
   batchNo: number,
@@ -124,7 +124,7 @@ export async function noteProgress(
   await sql`
     update ops.price_batch set percent = ${told}, progressed_at = now()
     where batch_no = ${batchNo} and ${told}::numeric > coalesce(percent, 0)`.execute(db)
-  const { patienceSeconds } = stream.polling
+  const { maxStallSeconds: patienceSeconds } = stream.polling
   const why = fault === null ? '' : `; at last: ${fault}`
   // A batch that an earlier run left has had nobody to look at it.
   const { numAffectedRows } = await sql`
@@ -137,7 +137,7 @@ export async function noteProgress(
   return numAffectedRows === 1n
 }
 
-export async function unitsOfBatch(db: Db, batchNo: number): Promise<BatchUnit[]> {
+export async function readBatchUnits(db: Db, batchNo: number): Promise<BatchUnit[]> {
   return await db
     .selectFrom('ops.price_batch_unit')
     .select(['stock_no as stockNo', 'vin', 'adcode', 'odometer_km as odometerKm'])
@@ -148,7 +148,7 @@ export async function unitsOfBatch(db: Db, batchNo: number): Promise<BatchUnit[]
 
 export type UnitOutcome = 'priced' | 'failed' | 'missing' | 'duplicate'
 
-export async function noteOutcomes(
+export async function recordOutcomes(
   { db }: Tx,
   batchNo: number,
   outcomes: ReadonlyMap<string, UnitOutcome>,
@@ -169,7 +169,7 @@ export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> 
 const learnedForDays = 7
 
 /** The size of the next batch: what the service was found to take, twice that once it was learned a week ago; at most the config's. */
-export async function batchSizeOf(db: Db, { rooftop, context }: Job): Promise<number> {
+export async function readBatchSize(db: Db, { rooftop, context }: Job): Promise<number> {
   const { rows } = await sql<{ size: number; isOld: boolean }>`
     select size, learned_at <= now() - make_interval(days => ${learnedForDays}) as "isOld"
     from ops.price_batch_size where rooftop_id = ${rooftop.id}`.execute(db)
@@ -179,7 +179,7 @@ export async function batchSizeOf(db: Db, { rooftop, context }: Job): Promise<nu
 }
 
 /** So many were too many: half of them, or what was known to be taken, from now on and for a week. */
-export async function learnSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
+export async function lowerBatchSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
   const half = Math.max(1, Math.floor(refused / 2))
   await sql`
     insert into ops.price_batch_size as known (rooftop_id, size) values (${rooftop.id}, ${half})
@@ -190,14 +190,14 @@ export async function learnSize({ db }: Tx, { rooftop }: Job, refused: number): 
 }
 
 /** So many were taken. The time of learning stays, so that the next batch tries twice as many. */
-export async function growSize(db: Db, { rooftop }: Job, taken: number): Promise<void> {
+export async function raiseBatchSize(db: Db, { rooftop }: Job, taken: number): Promise<void> {
   await sql`
     update ops.price_batch_size set size = ${taken}
     where rooftop_id = ${rooftop.id} and size < ${taken}`.execute(db)
 }
 
 /** What of the run's batches is missing, a sentence each; nothing when all is there. */
-export async function faultsOfRun(db: Db, job: Job): Promise<string[]> {
+export async function readRunFaults(db: Db, job: Job): Promise<string[]> {
   const { rows } = await sql<{ batchNo: number; state: string; units: number; detail: string }>`
     select batch_no as "batchNo", state, units, detail from ops.price_batch
     where ${ofRun(job)} and state in ('refused', 'lost', 'stuck') and detail is not null order by batch_no`.execute(

@@ -24,7 +24,7 @@ export async function lookUpAll(
     try {
       found.push(await stream.lookUp(sourcesOf(context), rooftop, vin, options))
     } catch (error) {
-      if (!(error instanceof SyncError) || isAboutKey(error)) throw error
+      if (!(error instanceof SyncError) || isKeyRefused(error)) throw error
       reasons.push(messageOf(error))
     }
   }
@@ -39,6 +39,6 @@ export async function lookUpAll(
 }
 
 /** The key is refused: nothing else that is asked with it will be answered. */
-export function isAboutKey({ status }: SyncError): boolean {
+export function isKeyRefused({ status }: SyncError): boolean {
   return status === 401 || status === 403
 }

@@ -1,24 +1,24 @@
-import { MissingAnswer } from '../contract/operation.ts'
+import { MissingField } from '../contract/operation.ts'
 import type { Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import type { Issue } from '../streams/record.ts'
 import { bodyHash } from '../values/content-hash.ts'
 import {
-  adoptBatches,
+  takeOverBatches,
   completeBatch,
   endBatch,
-  noteOutcomes,
-  noteProgress,
+  recordOutcomes,
+  recordProgress,
   type OpenBatch,
   type UnitOutcome,
-  unitsOfBatch,
+  readBatchUnits,
 } from './batch-ledger.ts'
-import { isAboutKey } from './batch-look-ups.ts'
+import { isKeyRefused } from './batch-look-ups.ts'
 import { type Matched, matchResults } from './batch-match.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
-import type { Counts } from './ledger.ts'
-import { keepPayloads, keptList } from './load.ts'
+import type { Counts } from './run-ledger.ts'
+import { savePayloads, storableList } from './load-records.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 import type { Warning } from './data-quality.ts'
 
@@ -27,7 +27,7 @@ type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }
 
 /** A batch as it was found; `gone`: the service does not know it any more. */
-export type Look = { readonly batch: Submitted } & (
+export type PollResult = { readonly batch: Submitted } & (
   | {
       readonly kind: 'complete'
       readonly found: Complete
@@ -41,12 +41,12 @@ export type Look = { readonly batch: Submitted } & (
 )
 
 /** Asks how far the batches are. Rejects with SyncError when the key is refused: they stay open for the next run. */
-export async function lookAt(job: Job, batches: readonly OpenBatch[]): Promise<Look[]> {
+export async function pollBatches(job: Job, batches: readonly OpenBatch[]): Promise<PollResult[]> {
   const submitted = batches.filter((batch): batch is Submitted => batch.batchId !== null)
   return await Promise.all(submitted.map((batch) => lookAtOne(job, batch)))
 }
 
-async function lookAtOne(job: Job, batch: Submitted): Promise<Look> {
+async function lookAtOne(job: Job, batch: Submitted): Promise<PollResult> {
   const { context, stream, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   try {
@@ -56,23 +56,23 @@ async function lookAtOne(job: Job, batch: Submitted): Promise<Look> {
     const at = found.at ?? context.appraisal.clock.now()
     return { batch, kind: 'complete', found: { ...found, results }, at, fetchedAt: new Date() }
   } catch (error) {
-    if (error instanceof MissingAnswer)
+    if (error instanceof MissingField)
       return { batch, kind: 'underway', percent: null, fault: `the answer ${error.message}` }
-    if (!(error instanceof SyncError) || isAboutKey(error)) throw error
+    if (!(error instanceof SyncError) || isKeyRefused(error)) throw error
     if (error.status === 404) return { batch, kind: 'gone', reason: messageOf(error) }
     return { batch, kind: 'underway', percent: null, fault: messageOf(error) }
   }
 }
 
 /** A result of one of the looks; with issues it cannot be stored. */
-export interface LookItem {
+export interface PollItem {
   readonly batchNo: number
   readonly reference: string
   readonly issues: readonly Issue[] | null
 }
 
 /** The results of the looks, to be written each by itself if need be. */
-export function itemsOf(looks: readonly Look[]): LookItem[] {
+export function pollItems(looks: readonly PollResult[]): PollItem[] {
   return looks.flatMap((look) => {
     if (look.kind !== 'complete') return []
     const references = new Set(look.found.results.map(({ reference }) => reference ?? ''))
@@ -83,7 +83,10 @@ export function itemsOf(looks: readonly Look[]): LookItem[] {
 }
 
 /** The looks with these results alone, those with issues refused. */
-export function withItems(looks: readonly Look[], items: readonly LookItem[]): Look[] {
+export function withPollItems(
+  looks: readonly PollResult[],
+  items: readonly PollItem[],
+): PollResult[] {
   return looks.map((look) => {
     if (look.kind !== 'complete') return look
     const own = items.filter(({ batchNo }) => batchNo === look.batch.batchNo)
@@ -97,13 +100,13 @@ export function withItems(looks: readonly Look[], items: readonly LookItem[]): L
 }
 
 /** Writes what the looks have brought, and tells whether any batch goes on. */
-export async function writeLooks(
+export async function writePollResults(
   tx: Tx,
   job: Job,
-  looks: readonly Look[],
+  looks: readonly PollResult[],
 ): Promise<{ readonly counts: Partial<Counts>; readonly goesOn: boolean }> {
   const counts = { hydrated: 0, inserted: 0, updated: 0, unchanged: 0 }
-  await adoptBatches(
+  await takeOverBatches(
     tx,
     job,
     looks.map(({ batch }) => batch),
@@ -113,7 +116,7 @@ export async function writeLooks(
     const { batchNo } = look.batch
     if (look.kind === 'gone') await endBatch(tx, batchNo, 'lost', look.reason)
     else if (look.kind === 'underway') {
-      const isStuck = await noteProgress(tx, job, batchNo, look)
+      const isStuck = await recordProgress(tx, job, batchNo, look)
       goesOn ||= !isStuck
     } else
       for (const { outcome } of await settle(tx, job, look)) {
@@ -128,12 +131,12 @@ export async function writeLooks(
 async function settle(
   tx: Tx,
   job: Job,
-  look: Extract<Look, { kind: 'complete' }>,
+  look: Extract<PollResult, { kind: 'complete' }>,
 ): Promise<readonly BatchLoaded[]> {
   const { stream, rooftop, run } = job
   const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = look
   const { batchNo } = batch
-  const all = matchResults(await unitsOfBatch(tx.db, batchNo), found.results)
+  const all = matchResults(await readBatchUnits(tx.db, batchNo), found.results)
   const [unstored, missing] = divide(all.missing, ({ stockNo }) => refused.has(stockNo))
   const matched = { ...all, missing }
   const same = await sameVehicles(tx, job, matched)
@@ -143,7 +146,7 @@ async function settle(
   const loaded = await stream.load(tx.db, rooftop, answers, run.runId)
   const told = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
   const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
-  await noteOutcomes(tx, batchNo, new Map([...outcomesOf(matched, told), ...failed]))
+  await recordOutcomes(tx, batchNo, new Map([...outcomesOf(matched, told), ...failed]))
   const asked = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
   const unstoredWarnings = unstored.map(({ stockNo }) => ({
     ...{ naturalKey: stockNo, check: 'cannot-be-stored', detail: refused.get(stockNo)! },
@@ -155,9 +158,9 @@ async function settle(
     [...warningsOf(matched, told, batchNo), ...unstoredWarnings],
   )
   await reportUnknown(tx, job, batchNo, matched.unknown)
-  const text = keptList(found.text)
+  const text = storableList(found.text)
   const payload = { naturalKey: String(batchNo), text, hash: bodyHash(text), fetchedAt }
-  await keepPayloads(tx, stream.endpoint, rooftop, run.runId, [payload])
+  await savePayloads(tx, stream.endpoint, rooftop, run.runId, [payload])
   await completeBatch(tx, batchNo)
   return loaded
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../db/transaction.ts'
-import type { BatchStream, NotAsked } from '../streams/batch-stream.ts'
+import type { BatchStream, SkippedUnit } from '../streams/batch-stream.ts'
 import { storable } from '../values/text.ts'
 import { recordWarnings, type Warning } from './data-quality.ts'
 import type { SliceJob } from './slice.ts'
@@ -67,7 +67,7 @@ export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): P
 export async function reportNotAsked(
   { db }: Tx,
   { stream, rooftop, run }: Job,
-  notAsked: readonly NotAsked[],
+  notAsked: readonly SkippedUnit[],
 ): Promise<void> {
   const values = notAsked.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))
   await sql`

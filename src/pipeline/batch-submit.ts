@@ -1,28 +1,28 @@
-import { MissingAnswer } from '../contract/operation.ts'
+import { MissingField } from '../contract/operation.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { KeyBlocked } from '../sources/limiter.ts'
 import { TransportFault } from '../sources/http-fault.ts'
 import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import {
-  batchSizeOf,
+  readBatchSize,
   endBatch,
-  growSize,
-  learnSize,
+  raiseBatchSize,
+  lowerBatchSize,
   lockBatches,
-  noteOutcomes,
-  noteTaken,
+  recordOutcomes,
+  recordAccepted,
   recordBatch,
 } from './batch-ledger.ts'
 import { reportUnits } from './batch-reports.ts'
-import { advanceFence, type Run } from './ledger.ts'
+import { advanceFence, type Run } from './run-ledger.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 
 type Job = SliceJob<BatchStream>
 
 /** A batch that is recorded, and that nobody else will send. */
-export interface Recorded {
+export interface RecordedBatch {
   readonly batchNo: number
   readonly units: readonly BatchUnit[]
 }
@@ -31,23 +31,23 @@ export interface Recorded {
  * What became of sending it. `lost`: it may be at work at the source, and nobody can ask for it. `refused`: it was surely not
  * taken; `tooLarge` alone is mended by smaller ones.
  */
-export type Sent =
+export type SendResult =
   | { readonly kind: 'taken' }
   | { readonly kind: 'tooLarge' }
   | { readonly kind: 'refused' | 'lost'; readonly reason: string }
 
 /** What is due to the run, for the stream's question. */
-export function askOf(run: Run, limit: number) {
+export function dueRequest(run: Run, limit: number) {
   const again = run.mode === 'reprice'
   return { runId: run.runId, sourceStart: fromUnixSeconds(run.sourceStart), limit, again }
 }
 
 /** Chooses the units of the next batch and records it, committed before anything is sent; null when nothing is due. */
-export async function recordNext(job: Job): Promise<Recorded | null> {
+export async function recordNextBatch(job: Job): Promise<RecordedBatch | null> {
   const { context, run, stream, rooftop } = job
   return await inTransaction(context.pool, async (tx) => {
     await lockBatches(tx, job)
-    const units = await stream.due(tx.db, rooftop, askOf(run, await batchSizeOf(tx.db, job)))
+    const units = await stream.due(tx.db, rooftop, dueRequest(run, await readBatchSize(tx.db, job)))
     if (units.length === 0) return null
     // A process whose run was taken over sends nothing.
     await advanceFence(tx, run.runId)
@@ -56,17 +56,17 @@ export async function recordNext(job: Job): Promise<Recorded | null> {
 }
 
 /** Sends it once. It is not cut off by a signal, or it would be lost: the answer is waited for. */
-export async function sendBatch(job: Job, batch: Recorded): Promise<Sent> {
+export async function sendBatch(job: Job, batch: RecordedBatch): Promise<SendResult> {
   const { context, stream, rooftop, traffic } = job
   const options = { onAttempt: traffic.onAttempt }
   try {
     const id = await stream.submit(sourcesOf(context), rooftop, batch, context.config, options)
     context.crashPoint('record-read')
-    await noteTaken(context.db, batch.batchNo, id)
-    await growSize(context.db, job, batch.units.length)
+    await recordAccepted(context.db, batch.batchNo, id)
+    await raiseBatchSize(context.db, job, batch.units.length)
     return { kind: 'taken' }
   } catch (error) {
-    if (error instanceof MissingAnswer)
+    if (error instanceof MissingField)
       return { kind: 'lost', reason: `the answer of ${stream.endpoint} ${error.message}` }
     if (!(error instanceof SyncError)) throw error
     if (error.status === 413) return { kind: 'tooLarge' }
@@ -87,22 +87,22 @@ function isRefusal({ status, cause }: SyncError): boolean {
 export async function writeNotTaken(
   tx: Tx,
   job: Job,
-  { batchNo, units }: Recorded,
-  sent: Exclude<Sent, { kind: 'taken' }>,
+  { batchNo, units }: RecordedBatch,
+  sent: Exclude<SendResult, { kind: 'taken' }>,
 ): Promise<void> {
   if (sent.kind !== 'tooLarge') {
     const { kind, reason } = sent
-    return await endBatch(tx, batchNo, kind, kind === 'lost' ? lostBecause(reason) : reason)
+    return await endBatch(tx, batchNo, kind, kind === 'lost' ? lostReason(reason) : reason)
   }
   // One alone says nothing of how many would be taken.
   if (units.length > 1) {
-    await learnSize(tx, job, units.length)
+    await lowerBatchSize(tx, job, units.length)
     return await endBatch(tx, batchNo, 'refused', null)
   }
   const [{ stockNo }] = units as readonly [BatchUnit]
   const detail = `the service refuses ${stockNo} as too large, though it is alone in its batch`
   await endBatch(tx, batchNo, 'refused', detail)
-  await noteOutcomes(tx, batchNo, new Map([[stockNo, 'failed']]))
+  await recordOutcomes(tx, batchNo, new Map([[stockNo, 'failed']]))
   await reportUnits(
     tx,
     job,
@@ -112,7 +112,7 @@ export async function writeNotTaken(
 }
 
 /** What is done about a batch of which nobody knows whether the service has it. */
-export function lostBecause(reason: string): string {
+export function lostReason(reason: string): string {
   const said = reason.replace(/\.$/, '').slice(0, 220)
   return `${said}. Whether it was taken is not known, so it was not sent again: its vehicles are due in the next night.`
 }

@@ -5,8 +5,8 @@ import type { Db, Tx } from '../db/transaction.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds, type Span } from '../values/window.ts'
 import { type CertifiedIds, type RecordOutcome, replaceCertifiedIds } from './certified-ids.ts'
-import type { DueScope } from './due.ts'
-import type { CapKnowledge, ProvenPart } from './prove.ts'
+import type { DueScope } from './due-windows.ts'
+import type { ListLimit, ProvenPart } from './prove.ts'
 
 /** What one listing of a window proved, with what became of its records. */
 export interface Certificate {
@@ -148,7 +148,7 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
 }
 
 /** Adds to what sync and backfills were asked for, of a stream of some rooftops. */
-export async function want(
+export async function addWanted(
   db: Db,
   scope: { readonly rooftopIds: readonly number[]; readonly stream: string },
   from: number,
@@ -163,7 +163,7 @@ export async function want(
     where not stored.wanted @> excluded.wanted`.execute(db)
 }
 
-export async function capKnowledge(db: Db, scope: DueScope): Promise<CapKnowledge> {
+export async function readListLimit(db: Db, scope: DueScope): Promise<ListLimit> {
   const row = await db
     .selectFrom('ops.stream_state')
     .select(['largest_answer', 'list_cap'])
@@ -177,11 +177,11 @@ export async function capKnowledge(db: Db, scope: DueScope): Promise<CapKnowledg
  * Remembers what the lists taught. A new cap takes back the coverage of every window that may have been cut by it:
  * those are gaps again and are listed anew.
  */
-export async function learnCap(
+export async function saveListLimit(
   tx: Tx,
   scope: DueScope,
-  before: CapKnowledge,
-  after: CapKnowledge,
+  before: ListLimit,
+  after: ListLimit,
 ): Promise<void> {
   if (before.largest === after.largest && before.cap === after.cap) return
   await sql`

@@ -2,7 +2,7 @@ import type { Tx } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
-import type { DueScope } from './due.ts'
+import type { DueScope } from './due-windows.ts'
 
 /** loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; the others are not in the tables. */
 export type RecordOutcome = 'loaded' | 'outdated' | 'quarantined' | 'vanished'

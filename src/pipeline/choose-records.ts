@@ -1,21 +1,21 @@
-import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
+import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
 import { isAhead, parseUtc } from '../values/instant.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { isWithin, overlap } from '../values/window.ts'
 import type { Backlog } from './backlog.ts'
 import type { EarlierCertificate } from './certificate.ts'
-import { isHeldElsewhere } from './adopt.ts'
-import type { DueScope } from './due.ts'
+import { isOwnedByOther } from './record-owner.ts'
+import type { DueScope } from './due-windows.ts'
 import type { ProvenPart } from './prove.ts'
-import { type AsideRecord, asideRecords } from './quarantine.ts'
+import { type QuarantinedRecord, readQuarantinedRecords } from './quarantine.ts'
 import type { ListedWindows } from './list-windows.ts'
-import { isRereadDue, saysUnchanged } from './reread.ts'
+import { isRereadDue, isUnchanged } from './reread.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
-export interface Reading {
+export interface ReadPlan {
   /** Records to read. */
   readonly ids: readonly number[]
-  readonly known: ReadonlyMap<number, Known>
+  readonly known: ReadonlyMap<number, StoredRecord>
   /** Known, and changed by the list's word. */
   readonly changed: ReadonlySet<number>
   /** In quarantine now. */
@@ -37,16 +37,16 @@ export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
   { parts, earlier, readBefore }: Chosen,
-): Promise<Reading> {
+): Promise<ReadPlan> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
-  const open = await asideRecords(context.db, scope)
+  const open = await readQuarantinedRecords(context.db, scope)
   const aside = new Set(open.map(({ id }) => id))
   // Aside and no longer listed: read once more, to learn whether it has vanished.
   const lost = open
     .filter((record) => !listed.has(record.id) && wasListedIn(parts, record))
     .map(({ id }) => id)
-  const entries = await stream.known(context.db, rooftop, [...listed, ...lost])
+  const entries = await stream.storedRecords(context.db, rooftop, [...listed, ...lost])
   const known = new Map(entries.map((entry) => [entry.id, entry]))
   const stored = await storedOf(job, parts)
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
@@ -77,7 +77,7 @@ export async function chooseRecords(
       missing.filter((id) => !listed.has(id) && !elsewhere.has(id)),
     )
   }
-  const landed = [...aside].filter((id) => isHeldElsewhere(known.get(id), rooftop))
+  const landed = [...aside].filter((id) => isOwnedByOther(known.get(id), rooftop))
   const unread = [...ids].filter((id) => !readBefore.has(id))
   return { ids: unread, known, changed, aside, landed, lookedAt, unlisted, moved }
 }
@@ -85,7 +85,7 @@ export async function chooseRecords(
 /** Listed in a window that does not hold the stored time: EntryDate and the list's own time disagree. The list is right. */
 function misplaced(
   { window, items }: ProvenPart,
-  known: ReadonlyMap<number, Known>,
+  known: ReadonlyMap<number, StoredRecord>,
   rooftop: SliceJob['rooftop'],
 ): Map<number, Date> {
   const moved = new Map<number, Date>()
@@ -106,7 +106,7 @@ async function shownElsewhere(
   const { context, stream, rooftop } = job
   const shown = new Map<number, Date>()
   if (ids.length === 0) return shown
-  for (const entry of await stream.known(context.db, rooftop, ids)) {
+  for (const entry of await stream.storedRecords(context.db, rooftop, ids)) {
     const second = toUnixSeconds(entry.createdAt)
     if (second === toUnixSeconds(entry.entryAt)) continue
     const range = { from: second, until: second + 1 }
@@ -125,14 +125,14 @@ function sortOut(
     known,
     aside,
     since,
-  }: { since: Date | null; known: ReadonlyMap<number, Known>; aside: ReadonlySet<number> },
+  }: { since: Date | null; known: ReadonlyMap<number, StoredRecord>; aside: ReadonlySet<number> },
 ): { first: number[]; again: number[]; told: number[] } {
   const first: number[] = []
   const again: number[] = []
   const told: number[] = []
   for (const { evalId, updatedAt } of part.items) {
     const entry = known.get(evalId)
-    if (isHeldElsewhere(entry, rooftop)) continue
+    if (isOwnedByOther(entry, rooftop)) continue
     if (!entry || entry.gone || aside.has(evalId)) first.push(evalId)
     else {
       const isUnchanged = listSays(updatedAt, entry, run.sourceStart)
@@ -150,13 +150,13 @@ function sortOut(
 }
 
 /** Whether the list says that a record is as it is stored; null: it does not say, or tells a time that cannot be. */
-function listSays(updatedAt: string | null, entry: Known, now: number): boolean | null {
+function listSays(updatedAt: string | null, entry: StoredRecord, now: number): boolean | null {
   const listed = updatedAt === null ? null : parseUtc(updatedAt)
   const isUsable = listed !== null && !isAhead(listed, fromUnixSeconds(now))
-  return saysUnchanged(isUsable ? listed : null, entry.updatedAt)
+  return isUnchanged(isUsable ? listed : null, entry.updatedAt)
 }
 
-function wasListedIn(parts: readonly ProvenPart[], { from, until }: AsideRecord): boolean {
+function wasListedIn(parts: readonly ProvenPart[], { from, until }: QuarantinedRecord): boolean {
   if (!from || !until) return false
   return parts.some(
     ({ window }) => fromUnixSeconds(window.from) < until && fromUnixSeconds(window.until) > from,
@@ -192,7 +192,7 @@ async function storedOf(
   parts: readonly ProvenPart[],
 ): Promise<Map<ProvenPart, number[]>> {
   const spans = parts.map(({ window }) => window)
-  const entries = await stream.knownWithin(context.db, rooftop, spans)
+  const entries = await stream.storedWithin(context.db, rooftop, spans)
   const ids = entries.map(({ id, entryAt }) => [toUnixSeconds(entryAt), id] as const)
   return new Map(
     parts.map((part) => {

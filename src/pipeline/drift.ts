@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
-import { deepestJson } from '../values/json-depth.ts'
+import { maxJsonDepth } from '../values/json-depth.ts'
 import { storable } from '../values/text.ts'
 
 interface SeenPath {
@@ -84,7 +84,7 @@ export class Drift {
     for (const path of this.#required) {
       if (!Object.hasOwn(record, path)) this.#missing.set(path, (this.#missing.get(path) ?? 0) + 1)
     }
-    walkFields(record, this.#root, deepestJson)
+    walkFields(record, this.#root, maxJsonDepth)
   }
 
   /** What was seen so far. */

@@ -4,7 +4,7 @@ import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-str
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { daySeconds } from '../values/window.ts'
-import type { Answer } from './ask.ts'
+import type { Answer } from './ask-source.ts'
 import type { SliceJob } from './slice.ts'
 
 /** A key that has used up its quota; `until` is the source's time. */
@@ -51,7 +51,7 @@ export async function park(
 }
 
 /** When a slice asked, by the source's clock. */
-export interface AskedIn {
+export interface AskSpan {
   /** Before the first evaluation was asked about: whatever is edited later is news. */
   readonly began: Date
   /** After the last answer. */
@@ -59,11 +59,11 @@ export interface AskedIn {
 }
 
 /** Notes of every evaluation that was asked about what came of it, and when it is due again. */
-export async function noteAnswers(
+export async function recordAnswers(
   tx: Tx,
   job: SliceJob<EnrichmentStream>,
   answers: readonly Answer[],
-  { began, now }: AskedIn,
+  { began, now }: AskSpan,
 ): Promise<void> {
   if (answers.length === 0) return
   const states = answers.map((answer) => stateOf(job, answer, now))
@@ -111,7 +111,7 @@ function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): St
   // What could not be read was not read: the next run asks again.
   if (kind === 'rejected')
     return { ...usual, outcome: kind, failures: task.failures + 1, nextDueAt: runStart }
-  const { everySeconds, patienceSeconds } = stream.polling
+  const { everySeconds, maxWaitSeconds: patienceSeconds } = stream.polling
   // An earlier run that was killed may have left it: the waiting begins anew.
   const isOurs = task.pollingSince !== null && task.pollingSince >= runStart
   const pollingSince = isOurs ? task.pollingSince : now
@@ -133,7 +133,7 @@ function againAt(
 ): Date | null {
   const dayMs = daySeconds * 1000
   const ageDays = (runStart.getTime() - completedAt.getTime()) / dayMs
-  const days = stream.daysUntilAgain(ageDays, ask, config)
+  const days = stream.daysUntilDue(ageDays, ask, config)
   return days === null ? null : new Date(runStart.getTime() + days * dayMs - earlyMs)
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { scrubPayload } from '../erasure/scrub.ts'
+import { scrubPayload } from '../erasure/scrub-payload.ts'
 import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
@@ -38,7 +38,7 @@ export interface Payload {
   readonly hash: Buffer
   readonly fetchedAt: Date
   /** The newest kept payload is the same. */
-  readonly isKept: boolean
+  readonly isStored: boolean
 }
 
 /** What is known of the records before they are read. */
@@ -98,14 +98,14 @@ export async function hydrate(
         return refused(id, error)
       }
       const rejected = asRejected(id, error)
-      if (rejected && error instanceof SyncError && error.verdict === 'skip') return rejected
+      if (rejected && error instanceof SyncError && error.errorAction === 'skip') return rejected
       if (rejected && (aside.has(id) || ++faults <= Math.max(tolerated, ids.length / 5)))
         return rejected
       stop.abort(error)
       throw error
     }
   }
-  const results = await context.readingOrder.settle(turnOf(job), ids, readOne)
+  const results = await context.readQueue.readAll(turnOf(job), ids, readOne)
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
   if (answers === 0 && refusals.length >= refusalsTolerated) throw refusals[0]!.error
@@ -144,7 +144,7 @@ function digest(
     const readAt = sourceTimeAt(job.run, fetchedAt)
     const read = readRecord(job.stream, ownerOf, wire, { id, text, readAt })
     return read.kind === 'record'
-      ? { ...read, payload: { text, hash, fetchedAt, isKept } }
+      ? { ...read, payload: { text, hash, fetchedAt, isStored: isKept } }
       : { ...read, text }
   } catch (error) {
     return { kind: 'rejected', id, issues: issuesOf(error), text }
@@ -189,7 +189,8 @@ function isRefusal(error: unknown): error is SyncError {
   if (!(error instanceof SyncError) || error.status === undefined) return false
   const { status } = error
   return (
-    status === 403 || (error.verdict === 'abort' && status >= 300 && ![400, 401].includes(status))
+    status === 403 ||
+    (error.errorAction === 'abort' && status >= 300 && ![400, 401].includes(status))
   )
 }
 
@@ -200,7 +201,10 @@ function refused(id: number, error: SyncError): Hydrated {
 /** A fault that concerns this record alone; null when it concerns the source, the key or us. */
 function asRejected(id: number, error: unknown): Hydrated | null {
   if (isDataFault(error)) return { kind: 'rejected', id, issues: issuesOf(error), text: '' }
-  if (!(error instanceof SyncError) || (error.verdict !== 'skip' && error.verdict !== 'retry'))
+  if (
+    !(error instanceof SyncError) ||
+    (error.errorAction !== 'skip' && error.errorAction !== 'retry')
+  )
     return null
   const text = error.cause instanceof UnreadableBody ? error.cause.text : ''
   return { kind: 'rejected', id, issues: [{ path: '$', message: error.message }], text }

@@ -1,8 +1,8 @@
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { type EarlierCertificate, idsDigest } from './certificate.ts'
-import type { DueWindow } from './due.ts'
-import { type CapKnowledge, type Listing, type ProvenPart, proveWindow } from './prove.ts'
-import { dayNumber, latestTurn } from '../values/window.ts'
+import type { DueWindow } from './due-windows.ts'
+import { type ListLimit, type Listing, type ProvenPart, proveWindow } from './prove.ts'
+import { dayNumber, latestRotationStart } from '../values/window.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
 export const windowsPerSlice = 64
@@ -11,7 +11,7 @@ export interface ListedWindows {
   readonly parts: readonly ProvenPart[]
   /** What was known of the due windows before. */
   readonly earlier: readonly EarlierCertificate[]
-  readonly knowledge: CapKnowledge
+  readonly knowledge: ListLimit
   readonly more: boolean
 }
 
@@ -20,7 +20,7 @@ export async function listWindows(
   job: SliceJob<WindowedStream>,
   due: readonly DueWindow[],
   earlier: readonly EarlierCertificate[],
-  before: CapKnowledge,
+  before: ListLimit,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
   const { records: recordsPerSlice } = job.context.sliceLimits
@@ -37,7 +37,7 @@ export async function listWindows(
     const proofs = await Promise.all(wave.map((window) => listOne(job, window, earlier, knowledge)))
     for (const proof of proofs) {
       parts.push(...proof.parts)
-      knowledge = combine(knowledge, proof.knowledge)
+      knowledge = combine(knowledge, proof.listLimit)
     }
     next += width
     records = parts.reduce((sum, part) => sum + part.items.length, 0)
@@ -50,7 +50,7 @@ async function listOne(
   job: SliceJob<WindowedStream>,
   window: DueWindow,
   earlier: readonly EarlierCertificate[],
-  knowledge: CapKnowledge,
+  knowledge: ListLimit,
 ) {
   const { context, stream, rooftop, run } = job
   const nights = context.config.sync.deepRelistNights
@@ -60,7 +60,8 @@ async function listOne(
       old.until === window.until &&
       old.proof === 'halved' &&
       // The same full answer again may hide what completed since: on its window's turn it is proved anew.
-      old.listedAt.getTime() / 1000 >= latestTurn(dayNumber(window.from), nights, run.sourceStart),
+      old.listedAt.getTime() / 1000 >=
+        latestRotationStart(dayNumber(window.from), nights, run.sourceStart),
   )
   const options = { signal: context.signal, onAttempt: job.traffic.onAttempt }
   const list = async ({
@@ -76,11 +77,11 @@ async function listOne(
   const { recordsPerPart: maxItems } = context.sliceLimits
   const vouched = (items: Listing['items']) =>
     vouching?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
-  return await proveWindow(window, { list, knowledge, vouched, maxItems })
+  return await proveWindow(window, { list, listLimit: knowledge, isConfirmed: vouched, maxItems })
 }
 
 /** Windows of a wave are proved side by side: the largest answer and the least cap that it leaves standing count. */
-function combine(left: CapKnowledge, right: CapKnowledge): CapKnowledge {
+function combine(left: ListLimit, right: ListLimit): ListLimit {
   const caps = [left.cap, right.cap].filter((cap) => cap !== null)
   const largest = Math.max(left.largest, right.largest)
   const cap = caps.length > 0 ? Math.min(...caps) : null

@@ -19,21 +19,21 @@ export interface ProvenPart {
 }
 
 /** What is known of a source's lists: the largest it gave, and the silent cap that a mismatch exposed. */
-export interface CapKnowledge {
+export interface ListLimit {
   readonly largest: number
   readonly cap: number | null
 }
 
 export interface Proof {
   readonly parts: readonly ProvenPart[]
-  readonly knowledge: CapKnowledge
+  readonly listLimit: ListLimit
 }
 
 export interface ProveOptions {
   list(window: Window): Promise<Listing>
-  readonly knowledge: CapKnowledge
+  readonly listLimit: ListLimit
   /** Does an earlier certificate of this window vouch for exactly this answer? */
-  vouched(items: readonly ListedEvaluation[]): boolean
+  isConfirmed(items: readonly ListedEvaluation[]): boolean
   /** A part holds at most so many items, so that memory is bounded by the slice and never by the window. */
   readonly maxItems: number
 }
@@ -59,10 +59,10 @@ async function proveListing(
   options: ProveOptions,
 ): Promise<Proof> {
   const count = listing.items.length + listing.malformed.length
-  const knowledge = grown(options.knowledge, count)
+  const knowledge = grown(options.listLimit, count)
   const part = (proof: ProvenPart['proof']): Proof => ({
     parts: [{ window, ...listing, proof }],
-    knowledge,
+    listLimit: knowledge,
   })
   const suspect =
     knowledge.cap !== null
@@ -70,7 +70,8 @@ async function proveListing(
       : (count >= leastCap && count >= knowledge.largest) || isRound(count)
   const tooLarge = count > options.maxItems
   if (!suspect && !tooLarge) return part('plain')
-  if (!tooLarge && knowledge.cap === null && options.vouched(listing.items)) return part('halved')
+  if (!tooLarge && knowledge.cap === null && options.isConfirmed(listing.items))
+    return part('halved')
   const halves = halve(window)
   if (halves === null) return part(isCapped(count, knowledge) ? 'unprovable' : 'halved')
   const [left, right] = await Promise.all([options.list(halves[0]), options.list(halves[1])])
@@ -78,15 +79,15 @@ async function proveListing(
   const missing = [...left.items, ...right.items].some((item) => !ids.has(item.evalId))
   const next: ProveOptions = {
     ...options,
-    knowledge: missing ? await learn(window, listing, knowledge, options) : knowledge,
+    listLimit: missing ? await learn(window, listing, knowledge, options) : knowledge,
   }
   if (!missing && !tooLarge && knowledge.cap === null) {
     // Conserved; but a half that is as full as the whole proves nothing yet.
     const full = [left, right].findIndex((half) => half.items.length >= count)
     if (full < 0) return part('halved')
     const inner = await proveListing(halves[full]!, [left, right][full]!, next)
-    if (inner.knowledge.cap === null) return { ...part('halved'), knowledge: inner.knowledge }
-    return await both(halves, [left, right], { ...next, knowledge: inner.knowledge })
+    if (inner.listLimit.cap === null) return { ...part('halved'), listLimit: inner.listLimit }
+    return await both(halves, [left, right], { ...next, listLimit: inner.listLimit })
   }
   return await both(halves, [left, right], next)
 }
@@ -99,25 +100,25 @@ async function both(
   const first = await proveListing(left, listings[0]!, options)
   const second = await proveListing(closed(right, listings[1]!), listings[1]!, {
     ...options,
-    knowledge: first.knowledge,
+    listLimit: first.listLimit,
   })
-  return { parts: [...first.parts, ...second.parts], knowledge: second.knowledge }
+  return { parts: [...first.parts, ...second.parts], listLimit: second.listLimit }
 }
 
 /** A mismatch is a cap, unless the window has just changed under our hands: then listing it again shows more. */
 async function learn(
   window: Window,
   listing: Listing,
-  knowledge: CapKnowledge,
+  knowledge: ListLimit,
   options: ProveOptions,
-): Promise<CapKnowledge> {
+): Promise<ListLimit> {
   const again = await options.list(window)
   if (again.items.length !== listing.items.length) return grown(knowledge, again.items.length)
   return { ...knowledge, cap: listing.items.length }
 }
 
 /** A larger answer than the cap shows that there is none, or none so low. */
-function grown(knowledge: CapKnowledge, count: number): CapKnowledge {
+function grown(knowledge: ListLimit, count: number): ListLimit {
   return {
     largest: Math.max(knowledge.largest, count),
     cap: knowledge.cap !== null && count > knowledge.cap ? null : knowledge.cap,
@@ -125,7 +126,7 @@ function grown(knowledge: CapKnowledge, count: number): CapKnowledge {
 }
 
 /** Of a single second: no cap was ever seen, then only a round and large number is a reason to doubt. */
-function isCapped(count: number, { cap }: CapKnowledge): boolean {
+function isCapped(count: number, { cap }: ListLimit): boolean {
   return cap !== null ? count >= cap : isRound(count)
 }
 

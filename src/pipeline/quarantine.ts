@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../db/transaction.ts'
 import { erasedContacts } from '../erasure/erased-contacts.ts'
-import { erasedMark } from '../erasure/marks.ts'
-import type { Needles } from '../erasure/needles.ts'
+import { erasedMark } from '../erasure/redaction-mark.ts'
+import type { SearchTerms } from '../erasure/search-terms.ts'
 import { redactJson, redactText } from '../erasure/redact.ts'
 import type { Issue } from '../streams/record.ts'
-import { keptText } from './record-fault.ts'
+import { truncatedPayload } from './record-fault.ts'
 import { contentHash } from '../values/content-hash.ts'
 import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
@@ -36,14 +36,14 @@ function storableIssue({ path, message }: Issue): Issue {
 
 /** Puts records aside with their payload and every issue; one that is there already counts another attempt. Records of
  *  evaluations come without the customers that were erased. */
-export async function putAside(
+export async function quarantineRecords(
   tx: Tx,
   scope: QuarantineScope,
   rejected: readonly RejectedRecord[],
 ): Promise<void> {
   const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
   for (const whole of rejected) {
-    const received = { ...whole, payload: keptText(whole.payload) }
+    const received = { ...whole, payload: truncatedPayload(whole.payload) }
     const record = erased === null ? received : withoutErased(received, erased)
     const issues = JSON.stringify(record.issues.slice(0, mostIssues).map(storableIssue))
     await sql`
@@ -59,7 +59,7 @@ export async function putAside(
 }
 
 /** Of what names no evaluation nobody can tell whose the rest is: nothing of it is kept beside an erased contact. */
-function withoutErased(record: RejectedRecord, erased: Needles): RejectedRecord {
+function withoutErased(record: RejectedRecord, erased: SearchTerms): RejectedRecord {
   if (redactText(record.payload, erased) === record.payload) return record
   return { ...record, issues: redactJson(record.issues, erased) as Issue[], payload: erasedMark }
 }
@@ -106,7 +106,7 @@ export async function releaseAllBut(
 }
 
 /** Which of the keys are in quarantine now. */
-export async function asideKeys(
+export async function readQuarantinedKeys(
   db: Db,
   scope: Omit<QuarantineScope, 'runId'>,
   naturalKeys: readonly string[],
@@ -124,19 +124,19 @@ export async function asideKeys(
 }
 
 /** A record in quarantine, with the window that listed it last. */
-export interface AsideRecord {
+export interface QuarantinedRecord {
   readonly id: number
   readonly from: Date | null
   readonly until: Date | null
 }
 
 /** The key of a list item that names no record: by its content, so that the same item is one entry. */
-export function itemKey(text: string): string {
+export function listItemKey(text: string): string {
   return `item ${contentHash(text).toString('hex').slice(0, 16)}`
 }
 
 /** Closes items of the windows that are listed no more. */
-export async function releaseItems(
+export async function releaseListItems(
   tx: Tx,
   scope: QuarantineScope,
   windows: readonly Omit<Window, 'open'>[],
@@ -159,10 +159,10 @@ export async function releaseItems(
 }
 
 /** All records that are in quarantine now. */
-export async function asideRecords(
+export async function readQuarantinedRecords(
   db: Db,
   scope: Omit<QuarantineScope, 'runId'>,
-): Promise<AsideRecord[]> {
+): Promise<QuarantinedRecord[]> {
   const rows = await db
     .selectFrom('ops.quarantine')
     .select(['natural_key', 'window_from', 'window_until'])

@@ -1,5 +1,5 @@
 import { type Issue, RecordIssues } from '../streams/record.ts'
-import { deepestJson, isTooDeep } from '../values/json-depth.ts'
+import { maxJsonDepth, isTooDeep } from '../values/json-depth.ts'
 
 /** The largest payload that is worked on: a thousand times one of an evaluation with many photos. */
 const mostCharacters = 16 * 1024 * 1024
@@ -22,11 +22,11 @@ export function assertSize(text: string): void {
 
 /** RecordIssues when the body is nested too deeply to be walked. */
 export function assertDepth(body: unknown): void {
-  if (isTooDeep(body)) throw fault(`is nested more than ${deepestJson} deep`)
+  if (isTooDeep(body)) throw fault(`is nested more than ${maxJsonDepth} deep`)
 }
 
 /** What of a payload is kept in quarantine. */
-export function keptText(text: string): string {
+export function truncatedPayload(text: string): string {
   return text.length > mostCharacters ? text.slice(0, keptCharacters) : text
 }
 

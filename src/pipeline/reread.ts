@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { daySeconds, latestTurn } from '../values/window.ts'
+import { daySeconds, latestRotationStart } from '../values/window.ts'
 
 /** From this age in days on, a known record is read again once in so many nights; younger than the first step, at every listing. */
 const steps: readonly { readonly fromDays: number; readonly nights: number }[] = [
@@ -22,23 +22,23 @@ export function rereadWithinNights({ deepRelistNights }: Config['sync']): number
  * `isUnchanged`: the list calls it unchanged; null: the list does not say.
  */
 export function isRereadDue(
-  record: { id: number; bornAt: Date },
+  record: { id: number; ageingSince: Date },
   lookedAt: Date | null,
   now: number,
   isUnchanged: true | null = null,
 ): boolean {
   if (lookedAt === null) return isUnchanged === null
-  const ageDays = (now - record.bornAt.getTime() / 1000) / daySeconds
+  const ageDays = (now - record.ageingSince.getTime() / 1000) / daySeconds
   const aged = steps.find(({ fromDays }) => ageDays >= fromDays)?.nights ?? null
   const nights = isUnchanged === true ? sampleNights : aged
-  return nights === null || lookedAt.getTime() / 1000 < latestTurn(-record.id, nights, now)
+  return nights === null || lookedAt.getTime() / 1000 < latestRotationStart(-record.id, nights, now)
 }
 
 /**
  * Does the update time of a list item say that the stored record is the current one? null: the list does not say.
  * A list that gives whole seconds is compared in whole seconds.
  */
-export function saysUnchanged(listed: Date | null, stored: Date): boolean | null {
+export function isUnchanged(listed: Date | null, stored: Date): boolean | null {
   if (listed === null) return null
   const [left, right] = [listed.getTime(), stored.getTime()]
   return left === right || (left % 1000 === 0 && left === Math.floor(right / 1000) * 1000)

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { HeldLock, lockGraceSeconds } from '../db/held-lock.ts'
 import type { Db } from '../db/transaction.ts'
 import { lockClass } from '../values/lock-classes.ts'
-import { runStanding } from './ledger.ts'
+import { readRunProgress } from './run-ledger.ts'
 
 /** A run whose work is done is not taken for dead sooner: its process ends it, also through a restart of Postgres. */
 const deadAfterSeconds = 60
@@ -20,12 +20,12 @@ export class RunLock {
 
   /** On a session that is open already: nobody may see the run without its lock. */
   static async take(pool: pg.Pool, client: pg.PoolClient, runId: number): Promise<RunLock> {
-    return new RunLock(await HeldLock.take(pool, client, [lockClass.run, runId]), runId)
+    return new RunLock(await HeldLock.acquire(pool, client, [lockClass.run, runId]), runId)
   }
 
   /** Takes a lost lock again; to be called every now and then. FencedError when the run was ended meanwhile. */
   async keep(db: Db): Promise<void> {
-    if ((await this.#lock.keep()) === 'retaken') await runStanding(db, this.#runId)
+    if ((await this.#lock.ensureHeld()) === 'retaken') await readRunProgress(db, this.#runId)
   }
 
   release(): void {
@@ -52,7 +52,7 @@ export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number):
  * Ends the runs that have no open work any more, and no process that would end them, as their reports say: detached ones, and
  * those whose process has died while others did what was left. A dead run with open work is left for whoever takes that over.
  */
-export async function endOver(db: Db): Promise<void> {
+export async function endFinishedRuns(db: Db): Promise<void> {
   await sql`
     with done as materialized (
       select run_id, is_detached from ops.run

@@ -1,17 +1,17 @@
-import type { Known, WindowedStream } from '../streams/windowed-stream.ts'
+import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
 import type { Certificate } from './certificate.ts'
-import type { Reading } from './choose-records.ts'
+import type { ReadPlan } from './choose-records.ts'
 import type { CertifiedIds, RecordOutcome } from './certified-ids.ts'
 import type { Hydrated } from './hydrate.ts'
-import { addCounts, type Counts, zeroCounts } from './ledger.ts'
-import type { LoadOutcome } from './load.ts'
+import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
+import type { LoadResult } from './load-records.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
 
 // What came of a slice, counted from what happened to each record: for the report of the run, and for the certificates.
 
 /** Everything that a slice read, ready to be written. */
-export interface SliceContent extends Reading {
+export interface SliceContent extends ReadPlan {
   /** Parts whose records are all read: they are certified. */
   readonly parts: readonly ProvenPart[]
   /** Parts of which some records are left to the next slice. */
@@ -22,20 +22,20 @@ export interface SliceContent extends Reading {
 }
 
 /** A record that is loaded. */
-export type Fresh = Extract<Hydrated, { kind: 'record' }>
+export type FreshRecord = Extract<Hydrated, { kind: 'record' }>
 
 /** The counts of a slice for its run. `unlisted`: known records that its lists show no more. */
 export function countSlice(
   job: SliceJob,
   content: SliceContent,
-  outcomes: readonly LoadOutcome[],
+  outcomes: readonly LoadResult[],
   unlisted: number,
 ): Counts {
   const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
   const listed = items + countListed(job, content)
   const of = (kind: Hydrated['kind']) =>
     content.records.filter((entry) => entry.kind === kind).length
-  const loaded = (outcome: LoadOutcome['outcome']) =>
+  const loaded = (outcome: LoadResult['outcome']) =>
     outcomes.filter((entry) => entry.outcome === outcome).length
   const [inserted, updated] = [loaded('inserted'), loaded('updated')]
   const rejected = of('rejected') + items
@@ -61,7 +61,7 @@ function countListed(
 ): number {
   const ids = (some: readonly ProvenPart[]) =>
     some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
-  const isWritten = (entry: Known | undefined) =>
+  const isWritten = (entry: StoredRecord | undefined) =>
     entry?.runId === run.runId && entry.rooftopId === rooftop.id
   const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
   const rest = ids(parts).filter((id) => !isCounted(id))
@@ -74,8 +74,8 @@ function countListed(
 export function certificatesOf(
   job: SliceJob<WindowedStream>,
   content: SliceContent,
-  fresh: readonly Fresh[],
-  outcomes: readonly LoadOutcome[],
+  fresh: readonly FreshRecord[],
+  outcomes: readonly LoadResult[],
 ): Certificate[] {
   const entries = new Map([...content.known.values()].map((entry) => [entry.id, entry.entryAt]))
   for (const { id, record } of fresh) entries.set(id, job.stream.entryAt(record))
@@ -98,7 +98,7 @@ type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
 function outcomesOf(
   { rooftop }: SliceJob,
   { known, records, readBefore, aside, landed }: SliceContent,
-  outcomes: readonly LoadOutcome[],
+  outcomes: readonly LoadResult[],
 ): OutcomeOf {
   const read = new Map(records.map((entry) => [entry.id, entry]))
   const loaded = new Set(outcomes.map(({ id }) => id))

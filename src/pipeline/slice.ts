@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { AttemptReport } from '../sources/http.ts'
-import type { Sources } from '../streams/reach.ts'
+import type { Sources } from '../streams/stream-sources.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { Run } from './ledger.ts'
+import type { Run } from './run-ledger.ts'
 
 /** One claimed piece of work: a stream of a rooftop, for a run. */
 export interface SliceJob<S extends Stream = Stream> {

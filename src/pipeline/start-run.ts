@@ -4,12 +4,12 @@ import type { Context } from '../context.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
-import { workKey } from '../queue/queue.ts'
+import { queueKey } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { want } from './certificate.ts'
-import { abandonRun, insertRun, insertRunStreams, type Run, type RunPlan } from './ledger.ts'
-import type { Place } from './line.ts'
+import { addWanted } from './certificate.ts'
+import { abandonRun, insertRun, insertRunStreams, type Run, type RunPlan } from './run-ledger.ts'
+import type { WorkKey } from './work-queue.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
 
 /** What a run is to do, of which streams at which rooftops. */
@@ -20,11 +20,11 @@ export interface RunRequest {
 }
 
 /** A run that has begun; its work is in the ledger, and not in the queue yet. */
-export interface Started {
+export interface StartedRun {
   readonly run: Run
   /** null: it is detached. */
   readonly lock: RunLock | null
-  readonly places: readonly Place[]
+  readonly places: readonly WorkKey[]
 }
 
 /**
@@ -36,7 +36,7 @@ export async function startRun(
   request: RunRequest,
   rooftops: readonly RooftopRow[],
   sourceStart: number,
-): Promise<Started> {
+): Promise<StartedRun> {
   const holder = request.plan.isDetached === true ? null : await context.pool.connect()
   let lock: RunLock | null = null
   try {
@@ -77,15 +77,15 @@ async function wantAll(
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
 ): Promise<void> {
-  if (!ownsWindows(run)) return
+  if (!listsWindows(run)) return
   const rooftopIds = rooftops.map(({ id }) => id)
   for (const { kind, name } of streams)
     if (kind === 'windowed')
-      await want(db, { rooftopIds, stream: name }, run.from, run.until ?? run.sourceStart)
+      await addWanted(db, { rooftopIds, stream: name }, run.from, run.until ?? run.sourceStart)
 }
 
 /** Does the run list windows? */
-export function ownsWindows({ mode }: RunPlan): boolean {
+export function listsWindows({ mode }: RunPlan): boolean {
   return mode === 'sync' || mode === 'backfill'
 }
 
@@ -94,7 +94,7 @@ async function takeOver(
   context: Context,
   { client }: Tx,
   run: Run,
-  places: readonly Place[],
+  places: readonly WorkKey[],
 ): Promise<void> {
   const others = await runsAt(context, client, run, places)
   for (const { runId, isDetached, stream, rooftop } of others) {
@@ -123,9 +123,9 @@ async function runsAt(
   { queue }: Context,
   client: pg.PoolClient,
   { runId, lane }: Run,
-  places: readonly Place[],
+  places: readonly WorkKey[],
 ): Promise<OtherRun[]> {
-  const keys = places.map(({ rooftop, stream }) => workKey({ stream, rooftopUid: rooftop.uid }))
+  const keys = places.map(({ rooftop, stream }) => queueKey({ stream, rooftopUid: rooftop.uid }))
   const queued = await queue.holders(client, keys)
   const { rows } = await client.query<OtherRun>(
     `with place as (select * from unnest($3::int[], $4::text[]) as place (rooftop_id, stream)), held as (

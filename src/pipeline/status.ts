@@ -10,7 +10,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 /** A stream must have had a good run within so many hours: a night and some slack. */
 export const freshWithinHours = 26
 
-export interface StreamStandings {
+export interface StreamHealth {
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   /** By the source's clock: up to where everything was listed without a gap; where no windows are listed, when the last good run began. */
   readonly coveredTo: string | null
@@ -54,12 +54,12 @@ export interface RunningRun {
   readonly processId: number | null
 }
 
-export interface Standing {
+export interface WarehouseStatus {
   readonly status: 'ok' | 'missed'
   readonly rooftops: Readonly<
     Record<
       string,
-      { readonly name: string; readonly streams: Readonly<Record<string, StreamStandings>> }
+      { readonly name: string; readonly streams: Readonly<Record<string, StreamHealth>> }
     >
   >
   /** Runs that have not ended: at work now, or killed, then the next run takes their work over. */
@@ -73,7 +73,7 @@ export async function readStatus(
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
   config: Config,
-): Promise<Standing> {
+): Promise<WarehouseStatus> {
   const moment = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return await moment.execute((tx) => statusOf(tx, streams, rooftops, config))
 }
@@ -83,10 +83,10 @@ async function statusOf(
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
   config: Config,
-): Promise<Standing> {
-  const standings: Record<string, { name: string; streams: Record<string, StreamStandings> }> = {}
+): Promise<WarehouseStatus> {
+  const standings: Record<string, { name: string; streams: Record<string, StreamHealth> }> = {}
   for (const rooftop of rooftops) {
-    const own: Record<string, StreamStandings> = {}
+    const own: Record<string, StreamHealth> = {}
     for (const stream of streams)
       own[stream.name] = await streamStanding(db, stream, rooftop, config)
     standings[rooftop.uid] = { name: rooftop.name, streams: own }
@@ -130,7 +130,7 @@ async function streamStanding(
   stream: Stream,
   rooftop: RooftopRow,
   config: Config,
-): Promise<StreamStandings> {
+): Promise<StreamHealth> {
   const last = await lastRuns(db, stream, rooftop.id)
   const quarantined = await openQuarantine(db, stream.name, rooftop.id)
   const verification =
@@ -160,7 +160,7 @@ async function streamStanding(
   }
 }
 
-function standingOf(last: LastRuns, reasons: readonly Reason[]): StreamStandings['status'] {
+function standingOf(last: LastRuns, reasons: readonly Reason[]): StreamHealth['status'] {
   if (last.lastStatus === null) return 'never'
   if (last.lastStatus === 'failed' || last.lastStatus === 'parked') return 'failed'
   if (isLate(last)) return 'late'

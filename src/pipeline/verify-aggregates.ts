@@ -3,7 +3,7 @@ import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
 /** An aggregate of a rooftop, or of a dealer group, that is not what the facts say. */
-export interface UntrueAggregate {
+export interface WrongAggregate {
   /** Table of core. */
   readonly aggregate: string
   /** Whose: uid of the rooftop, or code of the dealer group. */
@@ -18,22 +18,22 @@ export interface UntrueAggregate {
 export async function verifyAggregates(
   db: Db,
   rooftops: readonly RooftopRow[],
-): Promise<UntrueAggregate[]> {
-  const untrue: UntrueAggregate[] = []
+): Promise<WrongAggregate[]> {
+  const untrue: WrongAggregate[] = []
   for (const { id, uid } of rooftops) untrue.push(...(await untrueDays(db, id, uid)))
   for (const groupId of new Set(rooftops.map((rooftop) => rooftop.groupId)))
     untrue.push(...(await untrueVehicles(db, groupId)))
   return untrue
 }
 
-async function untrueDays(db: Db, id: number, uid: string): Promise<UntrueAggregate[]> {
+async function untrueDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
   const { rows } = await sql<{ aggregate: string; differences: number }>`
     select aggregate, count(*)::int as differences from core.agg_differences(${id})
     group by aggregate order by aggregate`.execute(db)
   return rows.map((row) => ({ ...row, of: uid, mend: `select core.agg_rebuild(${id})` }))
 }
 
-async function untrueVehicles(db: Db, groupId: number): Promise<UntrueAggregate[]> {
+async function untrueVehicles(db: Db, groupId: number): Promise<WrongAggregate[]> {
   const { rows } = await sql<{ of: string; differences: number }>`
     select group_code as of, count(*)::int as differences
     from core.repeat_differences(${groupId}) join core.rooftop_group using (group_id)

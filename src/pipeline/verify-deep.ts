@@ -4,8 +4,8 @@ import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
-import type { Span } from './verify.ts'
-import { asideKeys } from './quarantine.ts'
+import type { IsoSpan } from './verify.ts'
+import { readQuarantinedKeys } from './quarantine.ts'
 import { vanishedKeys } from './vanished.ts'
 
 export interface DeepVerification {
@@ -16,9 +16,9 @@ export interface DeepVerification {
   /** Listed by the source now, but neither stored nor in quarantine. */
   readonly missing: readonly string[]
   /** Windows where ids(whole) <> ids(left) + ids(right). */
-  readonly notConserved: readonly Span[]
+  readonly notConserved: readonly IsoSpan[]
   /** Windows that one of these is about. */
-  readonly doubtful: readonly Span[]
+  readonly doubtful: readonly IsoSpan[]
 }
 
 type Deep = Pick<Context, 'db' | 'appraisal' | 'config' | 'signal'>
@@ -74,7 +74,7 @@ export async function verifyDeep(
   }
 }
 
-function spanOf({ window }: { readonly window: Window }): Span {
+function spanOf({ window }: { readonly window: Window }): IsoSpan {
   return {
     from: fromUnixSeconds(window.from).toISOString(),
     until: fromUnixSeconds(window.until).toISOString(),
@@ -92,8 +92,12 @@ async function checkWindow(
   const halves = whole.size >= 2 ? halve(window) : null
   const parts = halves === null ? whole : (await list(halves[0])).union(await list(halves[1]))
   const all = [...whole.union(parts)]
-  const known = new Set((await stream.known(db, rooftop, all)).map(({ id }) => id))
-  const aside = await asideKeys(db, { stream: stream.name, rooftopId: rooftop.id }, all.map(String))
+  const known = new Set((await stream.storedRecords(db, rooftop, all)).map(({ id }) => id))
+  const aside = await readQuarantinedKeys(
+    db,
+    { stream: stream.name, rooftopId: rooftop.id },
+    all.map(String),
+  )
   const vanished = await vanishedKeys(db, stream, rooftop, all.map(String))
   const missing = all.filter(
     (id) => !known.has(id) && !aside.has(String(id)) && !vanished.has(String(id)),

@@ -6,7 +6,7 @@ import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { mismatches, type Mismatch } from './verify-records.ts'
 
-export interface Span {
+export interface IsoSpan {
   readonly from: string
   readonly until: string
 }
@@ -21,15 +21,15 @@ export interface Verification {
   readonly quarantined: number
   readonly vanished: number
   /** Asked for, but in no certificate, and no living run is at work on it. */
-  readonly gaps: readonly Span[]
+  readonly gaps: readonly IsoSpan[]
   /** Certificates that overlap. */
-  readonly overlaps: readonly Span[]
+  readonly overlaps: readonly IsoSpan[]
   /** Counts that do not add up, or are not those of the ids that were listed. */
-  readonly brokenSums: readonly Span[]
+  readonly brokenSums: readonly IsoSpan[]
   /** Covered, but by no settled certificate. */
-  readonly uncertified: readonly Span[]
+  readonly uncertified: readonly IsoSpan[]
   /** Windows that may have been cut by the source and cannot be proved. */
-  readonly unprovable: readonly Span[]
+  readonly unprovable: readonly IsoSpan[]
   /** Windows whose certificate and the tables do not hold the same records under the same owner. */
   readonly notStored: readonly Mismatch[]
   /** Child rows without their record. */
@@ -67,7 +67,7 @@ export async function verifyStream(
   const key = sql`rooftop_id = ${rooftop.id} and stream = ${stream.name}`
   const spans = async (
     query: ReturnType<typeof sql<{ from: Date; until: Date }>>,
-  ): Promise<Span[]> => (await query.execute(db)).rows.map(asSpan)
+  ): Promise<IsoSpan[]> => (await query.execute(db)).rows.map(asSpan)
   const totals = await sql<
     Pick<Verification, 'windows' | 'listed' | 'loaded' | 'quarantined' | 'vanished'>
   >`
@@ -131,7 +131,7 @@ export async function uncover(
   db: Db,
   stream: WindowedStream,
   rooftop: RooftopRow,
-  spans: readonly Span[],
+  spans: readonly IsoSpan[],
 ): Promise<void> {
   if (spans.length === 0) return
   const key = sql`rooftop_id = ${rooftop.id} and stream = ${stream.name}`
@@ -176,6 +176,6 @@ export async function duplicateIds(db: Db): Promise<{ evalId: number; rooftops: 
   return rows
 }
 
-function asSpan({ from, until }: { from: Date; until: Date }): Span {
+function asSpan({ from, until }: { from: Date; until: Date }): IsoSpan {
   return { from: from.toISOString(), until: until.toISOString() }
 }

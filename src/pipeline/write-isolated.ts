@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { inTransaction, rehearse, type Tx } from '../db/transaction.ts'
+import { inTransaction, runAndRollBack, type Tx } from '../db/transaction.ts'
 import type { Issue } from '../streams/record.ts'
 import { isDataFault, issuesOf } from './record-fault.ts'
 import type { SliceJob } from './slice.ts'
@@ -59,7 +59,7 @@ async function faultOf<Item>(
   store: Store<Item>,
 ): Promise<unknown> {
   try {
-    await rehearse(pool, (tx) => store(tx, items))
+    await runAndRollBack(pool, (tx) => store(tx, items))
     return undefined
   } catch (error) {
     if (!isDataFault(error)) throw error

@@ -1,21 +1,27 @@
 import type { Tx } from '../db/transaction.ts'
-import { awaitErasures, erasedAt, type Suppressions } from '../erasure/suppression.ts'
+import { holdErasureLock, erasedAt, type Suppressions } from '../erasure/suppression.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
-import { adopt } from './adopt.ts'
+import { reassignRooftop } from './record-owner.ts'
 import type { Certificate } from './certificate.ts'
-import type { Reading } from './choose-records.ts'
+import type { ReadPlan } from './choose-records.ts'
 import { expectUnlisted } from './certified-ids.ts'
 import { recordWarnings } from './data-quality.ts'
 import { Drift } from './drift.ts'
-import type { Counts } from './ledger.ts'
-import { keepPayloads, type LoadOutcome, loadRecords } from './load.ts'
+import type { Counts } from './run-ledger.ts'
+import { savePayloads, type LoadResult, loadRecords } from './load-records.ts'
 import type { ProvenPart } from './prove.ts'
-import { itemKey, putAside, type QuarantineScope, release, releaseItems } from './quarantine.ts'
-import { screen } from './screen.ts'
+import {
+  listItemKey,
+  quarantineRecords,
+  type QuarantineScope,
+  release,
+  releaseListItems,
+} from './quarantine.ts'
+import { scrubRecords } from './scrub-records.ts'
 import { type SliceJob, sourceTimeAt } from './slice.ts'
-import { certificatesOf, countSlice, type Fresh, type SliceContent } from './slice-outcome.ts'
+import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
 import { clearVanished, markVanished } from './vanished.ts'
 
 /** What a slice did. */
@@ -23,7 +29,7 @@ export interface Written {
   readonly counts: Counts
   readonly certificates: Certificate[]
   /** Of each record that was read whole and differed from what is kept. */
-  readonly outcomes: readonly LoadOutcome[]
+  readonly outcomes: readonly LoadResult[]
   /** Of the records that were loaded. */
   readonly drift: Drift
 }
@@ -35,8 +41,8 @@ export async function writeSlice(
   read: SliceContent,
 ): Promise<Written> {
   // A slice that writes of no record has nothing that an erasure could miss, or wait for.
-  if (!isIdle(read)) await awaitErasures(tx)
-  const { records, suppressed } = await screen(tx, job, read.records)
+  if (!isIdle(read)) await holdErasureLock(tx)
+  const { records, suppressed } = await scrubRecords(tx, job, read.records)
   return await writeScreened(tx, job, { ...read, records }, suppressed)
 }
 
@@ -60,12 +66,12 @@ async function writeScreened(
   const rejected = content.records.filter((entry) => entry.kind === 'rejected')
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
   const windowOf = partOf([...content.parts, ...(content.begun ?? [])])
-  const outcomes: LoadOutcome[] = []
+  const outcomes: LoadResult[] = []
   const loading = { known: content.known, windowOf, suppressed }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
     outcomes.push(...(await loadOwned(tx, job, owner, owned, loading)))
   const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
-  await putAside(
+  await quarantineRecords(
     tx,
     quarantine,
     rejected.map(({ id, issues, text }) => ({
@@ -82,7 +88,7 @@ async function writeScreened(
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
-  await stream.place(tx.db, rooftop, content.moved)
+  await stream.setEntryTimes(tx.db, rooftop, content.moved)
   await expectOthers(tx, job, content, fresh)
   await putItemsAside(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
@@ -99,23 +105,23 @@ async function putItemsAside(
 ): Promise<void> {
   const items = parts.flatMap(({ malformed, window }) =>
     malformed.map(({ issue, text }) => ({
-      naturalKey: itemKey(text),
+      naturalKey: listItemKey(text),
       issues: [{ path: '$', message: issue }],
       payload: text,
       window,
     })),
   )
   const windows = parts.map(({ window }) => window)
-  await releaseItems(
+  await releaseListItems(
     tx,
     scope,
     windows,
     items.map(({ naturalKey }) => naturalKey),
   )
-  await putAside(tx, scope, items)
+  await quarantineRecords(tx, scope, items)
 }
 
-interface Loading extends Pick<Reading, 'known'> {
+interface Loading extends Pick<ReadPlan, 'known'> {
   readonly windowOf: ReturnType<typeof partOf>
   readonly suppressed: Suppressions
 }
@@ -125,12 +131,12 @@ async function loadOwned(
   tx: Tx,
   { context, stream, run }: SliceJob<WindowedStream>,
   owner: RooftopRow,
-  owned: readonly Fresh[],
+  owned: readonly FreshRecord[],
   { known, windowOf, suppressed }: Loading,
-): Promise<LoadOutcome[]> {
+): Promise<LoadResult[]> {
   const ids = owned.map(({ id }) => id)
   const entries = ids.map((id) => known.get(id))
-  await adopt(tx, stream, owner, entries)
+  await reassignRooftop(tx, stream, owner, entries)
   const incoming = owned.map(({ id, record, payload }) => ({
     id,
     record,
@@ -145,9 +151,9 @@ async function loadOwned(
   const outcomes = await loadRecords(tx, stream, owner, incoming, context.config.wire.appraisal)
   const stale = new Set(outcomes.filter(({ outcome }) => outcome === 'stale').map(({ id }) => id))
   const payloads = owned
-    .filter(({ id, payload }) => !stale.has(id) && !payload.isKept)
+    .filter(({ id, payload }) => !stale.has(id) && !payload.isStored)
     .map(({ id, payload }) => ({ naturalKey: String(id), ...payload }))
-  await keepPayloads(tx, stream.endpoint, owner, run.runId, payloads)
+  await savePayloads(tx, stream.endpoint, owner, run.runId, payloads)
   const warnings = owned.flatMap(({ id, record }) =>
     stream.warnings(record).map((warning) => ({ naturalKey: String(id), ...warning })),
   )
@@ -174,7 +180,7 @@ async function expectOthers(
   tx: Tx,
   { stream, rooftop }: SliceJob<WindowedStream>,
   { known, parts, moved }: SliceContent,
-  fresh: readonly Fresh[],
+  fresh: readonly FreshRecord[],
 ): Promise<void> {
   const windowOf = partOf(parts)
   const placed = fresh

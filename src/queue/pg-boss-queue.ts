@@ -9,7 +9,7 @@ import {
   type TakeOptions,
   type WorkData,
   type WorkItem,
-  workKey,
+  queueKey,
 } from './queue.ts'
 
 const queueName = 'rooftop.sync'
@@ -67,7 +67,7 @@ class PgBossQueue implements Queue {
   async offer(on: SqlRunner, data: WorkData, options: OfferOptions = {}): Promise<Holder | null> {
     const id = await this.#boss.send(queueName, data, { db: bossDb(on), ...asSent(data, options) })
     if (id !== null) return null
-    const [holder] = await this.holders(on, [workKey(data)])
+    const [holder] = await this.holders(on, [queueKey(data)])
     // Ended between the two statements: free now.
     return holder ?? (await this.offer(on, data, options))
   }
@@ -82,7 +82,7 @@ class PgBossQueue implements Queue {
         data,
         priority,
         startAfter: delaySeconds,
-        singletonKey: workKey(data),
+        singletonKey: queueKey(data),
         group: { id: data.rooftopUid },
       }))
       .sort((a, b) => (a.singletonKey < b.singletonKey ? -1 : 1))
@@ -141,7 +141,7 @@ class PgBossQueue implements Queue {
     })) as { affected?: number }
     if (done.affected === 1) return
     throw new FencedError(
-      `Work ${workKey(item.data)} was taken over by another worker; nothing was written.`,
+      `Work ${queueKey(item.data)} was taken over by another worker; nothing was written.`,
     )
   }
 
@@ -153,7 +153,7 @@ class PgBossQueue implements Queue {
 /** The group is the rooftop, by which a process leaves out what it does not know. */
 function asSent(data: WorkData, { delaySeconds, priority = 0 }: OfferOptions) {
   return {
-    singletonKey: workKey(data),
+    singletonKey: queueKey(data),
     priority,
     group: { id: data.rooftopUid },
     ...(delaySeconds ? { startAfter: delaySeconds } : {}),

@@ -67,6 +67,6 @@ export interface Queue {
 }
 
 /** `evaluations/7f3a…`: what at most one worker does at a time. */
-export function workKey(data: Pick<WorkData, 'stream' | 'rooftopUid'>): string {
+export function queueKey(data: Pick<WorkData, 'stream' | 'rooftopUid'>): string {
   return `${data.stream}/${data.rooftopUid}`
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** What a process tells of a key that it uses. */
-export interface OwnUse {
+export interface KeyUsage {
   readonly keyName: string
   readonly demand: number
   readonly inFlight: number
@@ -23,7 +23,7 @@ export interface BudgetRow {
 }
 
 /** Another process that uses the key. */
-export interface OtherUse extends OwnUse {
+export interface OtherUsage extends KeyUsage {
   readonly memberId: string
 }
 
@@ -56,12 +56,12 @@ export class BudgetRows {
 
   /** Tells of ourselves, and hears of the keys and of all others. */
   async exchange(
-    own: readonly OwnUse[],
-  ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUse[] }> {
+    own: readonly KeyUsage[],
+  ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUsage[] }> {
     const { memberId, host, processId } = this.#self
     const names = own.map(({ keyName }) => keyName)
     const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => own.map((use) => use[field])
-    const others = await this.#ask<OtherUse>(exchangeUse, [
+    const others = await this.#ask<OtherUsage>(exchangeUse, [
       ...[memberId, host, processId, names],
       ...[of('demand'), of('inFlight'), of('cleanPerSecond'), silentSeconds],
     ])

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { LimitedKey } from '../sources/limiter.ts'
 import { BudgetRows } from './budget-rows.ts'
-import { type Office, type RateReading, SharedKey } from './shared-key.ts'
+import { type RateBudgetStore, type RateReading, SharedKey } from './shared-key.ts'
 
 /** What one process says reaches the others within this, in ms. */
 const everyMs = 500
@@ -14,7 +14,7 @@ const retryMs = 2000
 /** The budgets of all keys over all processes of a warehouse: one row per key in ops.rate_budget. While a key is in use its row
  *  is read twice a second; with a ceiling, send times are reserved there. When Postgres cannot be asked, every process goes on
  *  by what it knew last, and says so once. */
-export class RateBudgets implements Office, AsyncDisposable {
+export class RateBudgets implements RateBudgetStore, AsyncDisposable {
   readonly rows: BudgetRows
   readonly #log: Log
   readonly #requestsPerSecond: number | null
@@ -34,7 +34,7 @@ export class RateBudgets implements Office, AsyncDisposable {
     this.#requestsPerSecond = requestsPerSecond
   }
 
-  get isLost(): boolean {
+  get isDisconnected(): boolean {
     return this.#isLost
   }
 
@@ -54,14 +54,14 @@ export class RateBudgets implements Office, AsyncDisposable {
     return this.#keys.map((key) => key.reading)
   }
 
-  hear(): Promise<void> {
+  refresh(): Promise<void> {
     this.#hearing ??= this.#exchange().finally(() => {
       this.#hearing = undefined
     })
     return this.#hearing
   }
 
-  lose(error: unknown): void {
+  onConnectionLost(error: unknown): void {
     if (!this.#isLost && !this.#isClosed)
       this.#log.warn(
         { reason: messageOf(error) },
@@ -72,7 +72,7 @@ export class RateBudgets implements Office, AsyncDisposable {
   }
 
   track(statement: Promise<unknown>): void {
-    const heard = statement.catch((error: unknown) => this.lose(error))
+    const heard = statement.catch((error: unknown) => this.onConnectionLost(error))
     this.#statements.add(heard)
     void heard.finally(() => this.#statements.delete(heard))
   }
@@ -89,7 +89,7 @@ export class RateBudgets implements Office, AsyncDisposable {
   async #exchange(): Promise<void> {
     clearTimeout(this.#timer)
     const active = this.#keys.filter((key) => key.isActive)
-    const own = active.map((key) => key.use)
+    const own = active.map((key) => key.usage)
     try {
       const { budgets, others } = await this.rows.exchange(own)
       if (this.#isLost) this.#log.info('the warehouse can be asked for the rate budgets again')
@@ -97,10 +97,10 @@ export class RateBudgets implements Office, AsyncDisposable {
       for (const [at, key] of active.entries()) {
         const row = budgets.find(({ keyName }) => keyName === key.name)
         const its = others.filter(({ keyName }) => keyName === key.name)
-        if (row) key.hear(row, own[at]!, its)
+        if (row) key.update(row, own[at]!, its)
       }
     } catch (error) {
-      this.lose(error)
+      this.onConnectionLost(error)
     }
     await this.#leave(this.#members.filter((key) => !active.includes(key)))
     this.#members = active
@@ -110,7 +110,7 @@ export class RateBudgets implements Office, AsyncDisposable {
   #next(): void {
     if (this.#isClosed) return
     const look = () => {
-      if (this.#members.length > 0 || this.#keys.some((key) => key.isActive)) void this.hear()
+      if (this.#members.length > 0 || this.#keys.some((key) => key.isActive)) void this.refresh()
     }
     this.#timer = setTimeout(look, this.#isLost ? retryMs : everyMs).unref()
   }

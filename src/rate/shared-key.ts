@@ -1,8 +1,8 @@
 import { usedShare, Pace } from '../sources/pace.ts'
 import type { KeyBudget, LimitedKey, Throttle } from '../sources/limiter.ts'
-import { Turns } from '../sources/turns.ts'
+import { SendSlots } from '../sources/send-slots.ts'
 import { backoffMs, throttleBackoff } from '../values/backoff.ts'
-import type { BudgetRow, BudgetRows, OtherUse, OwnUse } from './budget-rows.ts'
+import type { BudgetRow, BudgetRows, OtherUsage, KeyUsage } from './budget-rows.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { sharesOf } from './share.ts'
 
@@ -26,14 +26,14 @@ export interface RateReading {
 }
 
 /** What a key needs of those that share the connection. */
-export interface Office {
+export interface RateBudgetStore {
   readonly rows: BudgetRows
-  readonly isLost: boolean
+  readonly isDisconnected: boolean
   readonly isClosed: boolean
   /** Asks the warehouse about every key in use. Never rejects; when it fails, `isLost` is true. */
-  hear(): Promise<void>
+  refresh(): Promise<void>
   /** Postgres did not answer: from here on every process goes by what it knows. */
-  lose(error: unknown): void
+  onConnectionLost(error: unknown): void
   /** Waits for a statement at closing time, and hears of its failure. */
   track(statement: Promise<unknown>): void
 }
@@ -53,8 +53,8 @@ export class SharedKey implements KeyBudget {
   readonly #keyName: string | null
   readonly #limiter: LimitedKey
   readonly #ceiling: number | null
-  readonly #office: Office
-  readonly #turns: Turns
+  readonly #office: RateBudgetStore
+  readonly #turns: SendSlots
   readonly #pace = new Pace()
   readonly #clock = new DatabaseClock()
   #learnt: number | null = null
@@ -72,7 +72,7 @@ export class SharedKey implements KeyBudget {
     keyName: string | null,
     limiter: LimitedKey,
     requestsPerSecond: number | null,
-    office: Office,
+    office: RateBudgetStore,
   ) {
     this.name = keyName === null ? 'vehicleData' : `appraisal/${keyName}`
     this.#keyName = keyName
@@ -80,7 +80,7 @@ export class SharedKey implements KeyBudget {
     this.#ceiling = requestsPerSecond === null ? null : requestsPerSecond * usedShare
     this.#office = office
     this.#share = limiter.max
-    this.#turns = new Turns((count) => this.#reserve(count))
+    this.#turns = new SendSlots((count) => this.#reserve(count))
   }
 
   /** Whether calls were under way in the last seconds. */
@@ -90,7 +90,7 @@ export class SharedKey implements KeyBudget {
   }
 
   /** What this process tells the others. */
-  get use(): OwnUse {
+  get usage(): KeyUsage {
     const { inFlight, waiting, max, cleanPerSecond } = this.#limiter
     const demand = Math.min(inFlight + waiting, max)
     return { keyName: this.name, demand, inFlight, cleanPerSecond }
@@ -108,17 +108,17 @@ export class SharedKey implements KeyBudget {
     }
   }
 
-  turn(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
+  sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
     const now = performance.now()
     this.#usedAt = now
     if (this.#office.isClosed) return null
-    if (!this.#office.isLost && now - this.#heardAt > staleMs)
-      return this.#office.hear().then(() => false)
+    if (!this.#office.isDisconnected && now - this.#heardAt > staleMs)
+      return this.#office.refresh().then(() => false)
     return this.#perSecond === null ? null : this.#turns.wait(signals)
   }
 
-  throttled(isNew: boolean, { blockMs: asked, cleanPerSecond }: Throttle): void {
-    const { rows, isLost } = this.#office
+  reportThrottle(isNew: boolean, { blockMs: asked, cleanPerSecond }: Throttle): void {
+    const { rows, isDisconnected: isLost } = this.#office
     const blockMs = asked ?? (isNew ? this.#jitterMs() : 0)
     if (!isNew && performance.now() + blockMs <= this.#blockedUntil) return
     this.#block(blockMs)
@@ -138,9 +138,9 @@ export class SharedKey implements KeyBudget {
   }
 
   /** Takes over what the warehouse says; `own` is what it was told of us. */
-  hear(row: BudgetRow, own: OwnUse, others: readonly OtherUse[]): void {
+  update(row: BudgetRow, own: KeyUsage, others: readonly OtherUsage[]): void {
     this.#heardAt = performance.now()
-    if (row.generation > this.#generation) this.#limiter.forget()
+    if (row.generation > this.#generation) this.#limiter.ignoreEarlierCalls()
     this.#generation = row.generation
     this.#strikes = row.strikes
     this.#learnt = row.rate
@@ -149,7 +149,7 @@ export class SharedKey implements KeyBudget {
     const ids = others.map(({ memberId, demand }) => ({ id: memberId, demand }))
     const self = { id: this.#office.rows.memberId, demand: own.demand }
     this.#share = sharesOf(this.#limiter.max, [self, ...ids])[0]!
-    this.#limiter.allow(this.#share)
+    this.#limiter.setShare(this.#share)
     if (row.blockedMs > 0) this.#block(row.blockedMs)
     if (this.#perSecond === null) this.#turns.clear()
   }
@@ -167,15 +167,15 @@ export class SharedKey implements KeyBudget {
   async #reserve(calls: number): Promise<readonly number[]> {
     const perSecond = this.#perSecond
     if (perSecond === null) return []
-    if (this.#office.isLost)
-      return [this.#pace.take(performance.now(), perSecond / this.#processes)]
+    if (this.#office.isDisconnected)
+      return [this.#pace.reserve(performance.now(), perSecond / this.#processes)]
     const most = Math.ceil((perSecond * aheadSeconds) / this.#processes)
     const count = Math.min(calls, Math.max(1, most))
     const askedAt = performance.now()
     try {
       const row = await this.#office.rows.reserve(this.name, count, this.#ceiling)
       if (row === undefined) {
-        await this.#office.hear()
+        await this.#office.refresh()
         return []
       }
       this.#clock.learn(askedAt, performance.now(), row.databaseNow)
@@ -183,7 +183,7 @@ export class SharedKey implements KeyBudget {
       const first = this.#clock.toLocal(row.firstAt)
       return Array.from({ length: count }, (_, at) => first + at * row.intervalMs)
     } catch (error) {
-      this.#office.lose(error)
+      this.#office.onConnectionLost(error)
       return []
     }
   }

@@ -1,6 +1,6 @@
 import { archiveFolder } from '../archive/archive.ts'
 import type { Context } from '../context.ts'
-import { type FilesRemoved, removeErasedFiles } from '../erasure/files.ts'
+import { type FilesRemoved, removeErasedFiles } from '../erasure/erased-files.ts'
 import { deletePayloads } from './payloads.ts'
 
 /** What retention deleted. */

@@ -5,9 +5,9 @@ import { type Operation, receivedFields } from '../contract/operation.ts'
 import { authorise, type Claim, readClaim, readVehicleDataClaim } from './access.ts'
 import { Answer, type Call, type Endpoint } from './call.ts'
 import type { Fault } from './faults.ts'
-import { fittingFields } from './fitting-fields.ts'
+import { validFields } from './valid-fields.ts'
 import { Refusal } from './refusal.ts'
-import { type JsonObject, place } from './render.ts'
+import { type JsonObject, setAtPath } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
@@ -35,10 +35,10 @@ export async function answerRequest(
   let status = 0
   try {
     const evalId = evalIdIn(body.sent) ?? evalIdIn(request.params)
-    const strike = service.faults.strike({ path, rooftopUid, key, evalId })
+    const strike = service.faults.nextFault({ path, rooftopUid, key, evalId })
     const fault = strike?.fault
     if (fault?.kind === 'reset') return cutConnection(reply)
-    if (fault?.kind === 'slow') await waitUnlessLifted(fault.ms, strike!.lifted)
+    if (fault?.kind === 'slow') await waitUnlessLifted(fault.ms, strike!.removed)
     await sendAnswer(reply, fault, () =>
       answerCall(service, endpoint, { request, body, claim }, fault),
     )
@@ -119,7 +119,7 @@ async function answerCall(
 function errorBody({ wire }: SandboxState, operation: Operation, { status, message }: Refusal) {
   const body: JsonObject = {}
   const isShown = operation.shownErrors.includes(status)
-  place(body, isShown ? 'error' : wire[operation.service].error, message)
+  setAtPath(body, isShown ? 'error' : wire[operation.service].error, message)
   return body
 }
 
@@ -144,7 +144,7 @@ function callOf(
     ? receivedFields(operation, { path, query, rest: sent }, wire)
     : sent
   return {
-    fields: fittingFields(endpoint, fields),
+    fields: validFields(endpoint, fields),
     sent,
     files: body.files,
     // Only endpoints of the appraisal service look at it.

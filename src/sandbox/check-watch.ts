@@ -1,7 +1,7 @@
 import { watchStatuses } from '../contract/appraisal/shapes.ts'
 import type { CheckCounts, VehicleCheck, WatchPlan } from './check-types.ts'
 import { samples } from './samples.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 // What becomes of a search. Everything here is a function of the VIN and the time.
 
@@ -27,14 +27,14 @@ export function watchStatusAt({ searchedAt, watch }: Watched, now: Date): WatchS
 }
 
 /** When the search was last looked at: once a day for 14 days, and not at all where the watch is off. */
-export function lastLookedAt({ searchedAt, watch }: Watched, now: Date): Date {
+export function lastCheckedAt({ searchedAt, watch }: Watched, now: Date): Date {
   const passedMs = Math.min(now.getTime() - searchedAt.getTime(), watchPeriodMs)
   const days = watch?.isWatched ? Math.floor(passedMs / dayMs) : 0
   return new Date(searchedAt.getTime() + days * dayMs)
 }
 
 /** The first in the document's order; `not_watched` when there is none [A §3, §4 /ppsrwatch]. */
-export function mostNoteworthy(statuses: readonly WatchStatus[]): WatchStatus {
+export function mostUrgent(statuses: readonly WatchStatus[]): WatchStatus {
   return watchStatuses.find((status) => statuses.includes(status)) ?? 'not_watched'
 }
 
@@ -50,13 +50,13 @@ export function watchPlanFor(vin: string, searchedAt: Date): WatchPlan {
 function dayOfChange(vin: string): number | null {
   if (vin === samples.auWatchChanges.vin || vin === samples.auAmbiguous.vin) return 3
   const isSample = Object.values(samples).some((sample) => sample.vin === vin)
-  if (isSample || scramble(`watch of ${vin}`) % 6 !== 0) return null
-  return 1 + (scramble(`change of ${vin}`) % 13)
+  if (isSample || hash32(`watch of ${vin}`) % 6 !== 0) return null
+  return 1 + (hash32(`change of ${vin}`) % 13)
 }
 
 /** Most vehicles are clean; the same VIN always counts the same. */
 export function countsFor(vin: string): CheckCounts {
-  const draw = scramble(`registers on ${vin}`) % 100
+  const draw = hash32(`registers on ${vin}`) % 100
   return {
     securityInterests: draw < 30 ? 1 + (draw % 3) : 0,
     writeOffs: draw % 20 === 7 ? 1 : 0,

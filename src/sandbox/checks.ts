@@ -1,6 +1,6 @@
 import type { CheckDraft, CheckKind, VehicleCheck } from './check-types.ts'
 import { countsFor, watchPlanFor } from './check-watch.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** Every check that succeeded, and the Car History reports that are running. */
 export class Checks {
@@ -66,9 +66,9 @@ function completed(draft: CheckDraft, id: number): VehicleCheck {
   const isPpsr = draft.kind === 'ppsr'
   return {
     id,
-    ref: [1, 2].map((seed) => hex8(scramble(`check ${id}`, seed))).join(''),
+    ref: [1, 2].map((seed) => hex8(hash32(`check ${id}`, seed))).join(''),
     certificateNumber: isPpsr ? String(4_100_000_000 + id) : null,
-    searchNumber: isPpsr ? null : `CH-${id}-${hex8(scramble(`search ${id}`)).toUpperCase()}`,
+    searchNumber: isPpsr ? null : `CH-${id}-${hex8(hash32(`search ${id}`)).toUpperCase()}`,
     counts: countsFor(draft.vin),
     watch: isPpsr ? watchPlanFor(draft.vin, draft.searchedAt) : null,
     ...draft,

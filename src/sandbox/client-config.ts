@@ -5,7 +5,7 @@ import type { ApiKey, Region, Rooftop } from './world-types.ts'
 export const sandboxVehicleDataKey = 'sandbox-vehicle-data-5d1f0c8e7a2b'
 
 /** Where a sandbox listens. */
-export interface SandboxPlaces {
+export interface SandboxAddresses {
   readonly baseUrl: string
   readonly vehicleDataUrl: string
   readonly vehicleDataKey: string
@@ -33,7 +33,7 @@ export interface ClientConfig {
 /** What a client needs to read every rooftop that some key covers; the first such key is taken. */
 export function clientConfigFor(
   world: World,
-  { baseUrl, vehicleDataUrl, vehicleDataKey }: SandboxPlaces,
+  { baseUrl, vehicleDataUrl, vehicleDataKey }: SandboxAddresses,
 ): ClientConfig {
   const keys = world.keys.map(
     ({ name, value, kind, region, user }) => [name, { value, kind, region, user }] as const,

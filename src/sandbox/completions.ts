@@ -15,19 +15,19 @@ export class Completions {
   }
 
   /** What is completed by now is old. */
-  begin(): void {
+  skipPast(): void {
     for (const { evalId } of this.#untold()) this.#told.add(evalId)
   }
 
   /** It has been told of. */
-  note(evalId: number): void {
+  markReported(evalId: number): void {
     this.#told.add(evalId)
   }
 
   /** In the order of their completion. */
-  take(): Evaluation[] {
+  takeNew(): Evaluation[] {
     const found = this.#untold()
-    this.begin()
+    this.skipPast()
     return found.sort(
       (a, b) => a.completedAt!.getTime() - b.completedAt!.getTime() || a.evalId - b.evalId,
     )

@@ -15,7 +15,7 @@ export class ConfiguredFields {
   }
 
   /** What a name means is what it meant first. */
-  learn(groupId: string, fields: Readonly<Record<string, CustomField>>): void {
+  add(groupId: string, fields: Readonly<Record<string, CustomField>>): void {
     for (const [name, field] of Object.entries(fields)) {
       const known = this.#byGroup.get(groupId) ?? new Map<string, CustomField>()
       this.#byGroup.set(groupId, known)

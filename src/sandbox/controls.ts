@@ -102,10 +102,10 @@ function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
       return shares
     },
     'GET /requests': () => ({ total: requests.count(), paths: requests.counts() }),
-    'GET /limits': () => limits.of,
+    'GET /limits': () => limits.current,
     'POST /limits': (body) => {
       limits.set(fitting(someLimits, body))
-      return limits.of
+      return limits.current
     },
     'POST /faults': (body) => {
       const rule = fitting(faultRule, body)
@@ -197,5 +197,5 @@ function fire(
   const evaluation = world.evaluation(evalid)
   if (evaluation === undefined || !isReadable(evaluation, clock.now()))
     throw new Refusal(400, `There is no completed evaluation ${evalid}`)
-  return { deliveries: webhooks.fire(event, evalid) }
+  return { deliveries: webhooks.trigger(event, evalid) }
 }

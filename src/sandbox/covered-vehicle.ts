@@ -1,4 +1,4 @@
-import { appraisedAs, type KnownVehicle } from './appraised-as.ts'
+import { findKnownVehicle, type KnownVehicle } from './known-vehicle.ts'
 import { type CatalogueVehicle, lastSoldYear, vehicleByCode } from './catalogue.ts'
 import { regionCurrency } from './currencies.ts'
 import { decodeVin } from './decode-vin.ts'
@@ -49,7 +49,7 @@ export function currencyOf({ region }: CatalogueVehicle, market: Market | undefi
 }
 
 /** The vehicle by its code, which goes before a VIN, or by its VIN. 400 when it has neither, 404 when it is unknown. */
-export function mustFind(
+export function requireVehicle(
   { adcode, vin }: VehicleName,
   {
     world,
@@ -64,12 +64,12 @@ export function mustFind(
     return { vehicle, year: lastSoldYear(vehicle, now) }
   }
   if (vin === undefined) throw new Refusal(400, 'Neither a code nor a VIN')
-  return mustDecode(vin, { world, now, regions: market ? [market.region] : coveredRegions })
+  return requireDecoded(vin, { world, now, regions: market ? [market.region] : coveredRegions })
 }
 
 /** The exact factory build behind a VIN, where an ambiguous one stands for the first of its vehicles. 404 when it
  *  decodes in none of the regions. */
-export function mustDecode(
+export function requireDecoded(
   vin: string,
   {
     world,
@@ -77,7 +77,7 @@ export function mustDecode(
     regions,
   }: { readonly world: World; readonly now: Date; readonly regions: readonly Region[] },
 ): KnownVehicle {
-  const appraised = appraisedAs(vin, world, now)
+  const appraised = findKnownVehicle(vin, world, now)
   if (appraised !== undefined && regions.includes(appraised.vehicle.region)) return appraised
   for (const region of regions) {
     const decoded = decodeVin(vin, region)

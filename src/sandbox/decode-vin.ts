@@ -1,6 +1,6 @@
 import { catalogue, type CatalogueVehicle, vehicleByCode } from './catalogue.ts'
 import { type Sample, samples } from './samples.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 import type { Region } from './world-types.ts'
 
 /** What a VIN stands for; ambiguous ones are variants of one model. */
@@ -47,8 +47,8 @@ export function decodeVin(vin: string, region: Region): Decoded {
   const make = makeOf(text)
   const ofMake = sold.filter((vehicle) => vehicle.make === make)
   const known = ofMake.length > 0 ? ofMake : sold
-  const vehicle = known[scramble(`vehicle of ${text}`) % known.length]!
-  return decodedAs(vehicle, text, scramble(`ambiguity of ${text}`) % 4 === 0)
+  const vehicle = known[hash32(`vehicle of ${text}`) % known.length]!
+  return decodedAs(vehicle, text, hash32(`ambiguity of ${text}`) % 4 === 0)
 }
 
 /** Undefined for makers that the catalogue has nothing of. */
@@ -70,7 +70,7 @@ export function plainVin(vin: string): string {
 /** The VIN of a plate that nothing else is known of: always the same one. */
 export function vinOfPlate(plate: string, state: string): string {
   return Array.from({ length: 17 }, (_, at) => {
-    const index = scramble(`character ${at} of ${plate} in ${state}`) % vinCharacters.length
+    const index = hash32(`character ${at} of ${plate} in ${state}`) % vinCharacters.length
     return vinCharacters[index]!
   }).join('')
 }
@@ -83,7 +83,7 @@ function decodeSample({ vin, region: home }: Sample, region: Region): Decoded {
 /** Ambiguous only where the model has other variants of that year. */
 function decodedAs(vehicle: CatalogueVehicle, vin: string, wantsChoice: boolean): Decoded {
   const years = vehicle.lastYear - vehicle.firstYear + 1
-  const year = vehicle.firstYear + (scramble(`year of ${vin}`) % years)
+  const year = vehicle.firstYear + (hash32(`year of ${vin}`) % years)
   const vehicles = catalogue.filter(
     ({ region, make, model, firstYear, lastYear }) =>
       region === vehicle.region &&

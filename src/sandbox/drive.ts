@@ -1,5 +1,5 @@
 import { fieldsAt } from './lifecycle.ts'
-import { type JsonObject, place, type Rendering } from './render.ts'
+import { type JsonObject, setAtPath, type Rendering } from './render.ts'
 import { seededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 import type { EvaluationFields, Evaluation } from './world-types.ts'
@@ -46,7 +46,7 @@ export function renderDrive(
     CustomerName: fields.customer.name,
   }
   const { driveId, driveEvalId } = rendering.wire.webhookBody
-  place(body, driveId, id)
-  place(body, driveEvalId, evalId)
+  setAtPath(body, driveId, id)
+  setAtPath(body, driveEvalId, evalId)
   return body
 }

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 import type { ApiKey, Evaluation, Rooftop } from './world-types.ts'
 
 /** As whom an example is called, and about what. */
-export interface Scene {
+export interface ExampleSubject {
   readonly key: ApiKey
   readonly rooftop: Rooftop
   /** Null where the world has no completed evaluation that the key may read. */
@@ -36,11 +36,11 @@ export interface ExampleRequest {
 
 /** Examples out of this world as it stands now: real keys, rooftops, evaluations and photos. */
 export function exampleCalls(service: SandboxState): (operation: Operation) => ExampleCall {
-  const scenes = new Map<string, Scene | null>()
-  const sceneIn = (region: Region | 'any'): Scene | null => {
+  const scenes = new Map<string, ExampleSubject | null>()
+  const sceneIn = (region: Region | 'any'): ExampleSubject | null => {
     const known = scenes.get(region)
     if (known !== undefined) return known
-    const found = findScene(service, region)
+    const found = findExampleSubject(service, region)
     scenes.set(region, found)
     return found
   }
@@ -53,10 +53,10 @@ export function exampleCalls(service: SandboxState): (operation: Operation) => E
 }
 
 /** A key of the region with a rooftop and a completed evaluation that it reads; null in a world without keys. */
-export function findScene(
+export function findExampleSubject(
   { world, clock }: SandboxState,
   region: Region | 'any' = 'any',
-): Scene | null {
+): ExampleSubject | null {
   const now = clock.now()
   const keys = world.keys
     .filter((key) => region === 'any' || key.region === region)
@@ -95,7 +95,7 @@ function tellingEvaluation(
 /** The operation's own example, about something that is there. */
 function exampleFields(
   operation: Operation,
-  scene: Scene | null,
+  scene: ExampleSubject | null,
   { clock }: SandboxState,
 ): FieldValues {
   const { example } = operation
@@ -112,14 +112,14 @@ function exampleFields(
 }
 
 /** A key without a linked user has to say on whose behalf it reads [A §4 /geteval]. */
-function needsUser({ name }: Operation, scene: Scene | null): boolean {
+function needsUser({ name }: Operation, scene: ExampleSubject | null): boolean {
   return name === 'geteval' && scene !== null && scene.key.linkedUserId === null
 }
 
 function requestOf(
   service: SandboxState,
   operation: Operation,
-  { fields, scene }: { readonly fields: FieldValues; readonly scene: Scene | null },
+  { fields, scene }: { readonly fields: FieldValues; readonly scene: ExampleSubject | null },
 ): ExampleRequest {
   const { wire } = service
   const { method, path: template, encoding } = operation.transport(wire)
@@ -155,7 +155,7 @@ export function baseUrlOf(
 function headersOf(
   { wire, vehicleDataKey }: SandboxState,
   { service }: Operation,
-  scene: Scene | null,
+  scene: ExampleSubject | null,
 ): Record<string, string> {
   if (service === 'vehicleData') return { Authorization: vehicleDataKey }
   if (scene === null) return {}

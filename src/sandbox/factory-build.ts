@@ -1,6 +1,6 @@
 import type { CatalogueVehicle } from './catalogue.ts'
 import { plainVin } from './decode-vin.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** What left the factory under a VIN, beyond what the catalogue says of every such vehicle. */
 export interface FactoryBuild {
@@ -32,7 +32,7 @@ export function factoryBuildOf(
   year: number,
 ): FactoryBuild {
   const text = plainVin(vin)
-  const draw = (what: string, choices: number) => scramble(`${what} of ${text}`) % choices
+  const draw = (what: string, choices: number) => hash32(`${what} of ${text}`) % choices
   const months = draw('build month', 14) - 2
   return {
     buildMonth: new Date(Date.UTC(year, months)).toISOString().slice(0, 7),
@@ -49,5 +49,5 @@ export function specOf({ region }: CatalogueVehicle, vin: string | null | undefi
 }
 
 function isGccSpec(vin: string): boolean {
-  return scramble(`specification of ${plainVin(vin)}`) % 8 !== 0
+  return hash32(`specification of ${plainVin(vin)}`) % 8 !== 0
 }

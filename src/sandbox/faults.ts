@@ -55,16 +55,16 @@ export interface FaultRule {
 /** A rule that is in force. */
 export interface FaultHandle {
   /** How often it has struck; a request that still waits for its answer counts. */
-  readonly struck: number
+  readonly hits: number
   /** Whom it holds up is answered at once. */
   remove(): void
 }
 
 /** What strikes a request. */
-export interface Strike {
+export interface FaultHit {
   readonly fault: Fault
   /** Aborted when the rule is in force no more. */
-  readonly lifted: AbortSignal
+  readonly removed: AbortSignal
 }
 
 /** What a rule is held against. */
@@ -101,7 +101,7 @@ export class FaultPlan {
     const active: ActiveRule = { rule, random, lift, matched: 0, struck: 0 }
     this.#active.push(active)
     return {
-      get struck() {
+      get hits() {
         return active.struck
       },
       remove: () => {
@@ -118,7 +118,7 @@ export class FaultPlan {
   }
 
   /** The fault that strikes this request, if any; asking counts as a request. */
-  strike(target: FaultTarget): Strike | undefined {
+  nextFault(target: FaultTarget): FaultHit | undefined {
     for (const active of this.#active) {
       const { match = {}, times, probability = 1, fault } = active.rule
       if (!matches(match, fault, target)) continue
@@ -127,7 +127,7 @@ export class FaultPlan {
       if (times !== undefined && active.struck >= times) continue
       if (probability < 1 && !active.random.chance(probability)) continue
       active.struck++
-      return { fault, lifted: active.lift.signal }
+      return { fault, removed: active.lift.signal }
     }
     return undefined
   }

@@ -1,6 +1,6 @@
 import { catalogue } from './catalogue.ts'
 import { ageAt, averageKm } from './price-model.ts'
-import { kmPer } from './regions.ts'
+import { kmPerUnit } from './regions.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { awkwardTexts, colours, type ModelChoice, regionTexts } from './texts.ts'
 import type { EvaluationFields, ReconLine, Rooftop } from './world-types.ts'
@@ -75,7 +75,7 @@ function odometerOf(
 ): number {
   const age = year === null ? 5 : ageAt({ year, at })
   const share = random.int(25, 175) / 100
-  return Math.round(12 + (averageKm(age + 0.3) * share) / kmPer(region))
+  return Math.round(12 + (averageKm(age + 0.3) * share) / kmPerUnit(region))
 }
 
 function vinAt({ dealerId }: Rooftop, random: SeededRandom): string | null {

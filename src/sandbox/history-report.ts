@@ -1,7 +1,7 @@
 import { countsFor } from './check-watch.ts'
-import type { KnownVehicle } from './appraised-as.ts'
+import type { KnownVehicle } from './known-vehicle.ts'
 import { averageKm } from './price-model.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** What sources of the EU and the US have on a VIN; an empty list = nothing recorded [V §2]. */
 export interface HistoryReport {
@@ -38,7 +38,7 @@ const newestRecordMs = Date.UTC(2026, 0)
 
 /** Always the same for a VIN, however the clock is moved; theft and lien records agree with the PPSR counts of the VIN. */
 export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryReport {
-  const draw = (what: string, choices: number) => scramble(`${what} of ${vin}`) % choices
+  const draw = (what: string, choices: number) => hash32(`${what} of ${vin}`) % choices
   const several = (what: string, count: number, texts: readonly string[]): HistoryRecord[] =>
     Array.from({ length: count }, (_, at) => ({
       ...placeOf(`${what} ${at}`, vin, known, now),
@@ -62,10 +62,10 @@ export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryR
 
 /** One to three, with odometer readings that rise, in the unit of the country. */
 function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
-  const count = 1 + (scramble(`titles of ${vin}`) % 3)
+  const count = 1 + (hash32(`titles of ${vin}`) % 3)
   const { country } = placeOf('title', vin, known, now)
   const firstMs = firstDayMs(known, now)
-  const share = 0.7 + (scramble(`driving of ${vin}`) % 60) / 100
+  const share = 0.7 + (hash32(`driving of ${vin}`) % 60) / 100
   return Array.from({ length: count }, (_, at) => {
     const dateMs = recordedMs(firstMs, (at + 1) / (count + 1), now)
     const km = averageKm((dateMs - firstMs) / (365 * dayMs)) * share
@@ -82,10 +82,10 @@ function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
 
 function placeOf(what: string, vin: string, known: KnownVehicle, now: Date) {
   const firstMs = firstDayMs(known, now)
-  const share = (1 + (scramble(`${what} date of ${vin}`) % 98)) / 100
+  const share = (1 + (hash32(`${what} date of ${vin}`) % 98)) / 100
   return {
     date: dayOf(recordedMs(firstMs, share, now)),
-    country: countries[scramble(`country of ${vin}`) % countries.length]!,
+    country: countries[hash32(`country of ${vin}`) % countries.length]!,
   }
 }
 

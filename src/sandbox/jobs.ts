@@ -1,7 +1,7 @@
-import type { KnownVehicle } from './appraised-as.ts'
+import type { KnownVehicle } from './known-vehicle.ts'
 import type { ModelPrices } from './price-model.ts'
 import { type ReasoningStatus, statusOf } from './reasoning.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** A vehicle of a batch: prices, or why there are none. */
 export interface PricedVehicle {
@@ -80,7 +80,7 @@ export class Jobs {
 
   #nextId(letter: string): string {
     this.#last += 1
-    const tail = scramble(`${letter} ${this.#last}`).toString(16).padStart(8, '0')
+    const tail = hash32(`${letter} ${this.#last}`).toString(16).padStart(8, '0')
     return `${letter}-${this.#last}-${tail}`
   }
 }

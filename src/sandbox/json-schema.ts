@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { firstName, type JsonPath } from '../values/json-path.ts'
+import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 
 /** A JSON schema of draft 2020-12, as far as it is looked into here. */
 export interface JsonSchema {
@@ -12,7 +12,7 @@ export interface JsonSchema {
 }
 
 /** A value at its place in an answer. */
-export type Placed = readonly (readonly [JsonPath, JsonSchema])[]
+export type PathSchemas = readonly (readonly [JsonPath, JsonSchema])[]
 
 const makeOptions = {
   io: 'input',
@@ -60,9 +60,9 @@ export function listOf(items: JsonSchema): JsonSchema {
 }
 
 /** An object with these values, each where a reader looks for it first; `""` is the body itself. */
-export function objectOf(placed: Placed, base: JsonSchema = { type: 'object' }): JsonSchema {
+export function objectOf(placed: PathSchemas, base: JsonSchema = { type: 'object' }): JsonSchema {
   return placed.reduce<JsonSchema>((whole, [path, schema]) => {
-    const name = firstName(path)
+    const name = firstCandidate(path)
     return name === '' ? schema : withProperty(whole, name.split('.'), schema)
   }, base)
 }

@@ -40,7 +40,7 @@ export class Limits {
     this.#of = { ...defaultLimits, ...limits }
   }
 
-  get of(): SandboxLimits {
+  get current(): SandboxLimits {
     return this.#of
   }
 

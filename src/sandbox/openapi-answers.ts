@@ -20,7 +20,7 @@ import {
   type JsonSchema,
   listOf,
   objectOf,
-  type Placed,
+  type PathSchemas,
   refTo,
 } from './json-schema.ts'
 import { vehicleDataAnswers } from './openapi-vehicle-data.ts'
@@ -86,7 +86,7 @@ function completed(
   const { enterVin, pastCheck, watch } = appraisal
   const { Evaluation, StyleOptions, DecodeAnswer, PastChecks, WatchAnswer } = shown
   const option = listOf(objectOf([[enterVin.description, { type: 'string' }]]))
-  const options: Placed = [[enterVin.options, option]]
+  const options: PathSchemas = [[enterVin.options, option]]
   const checks = listOf(objectOf(watched(watch)))
   return {
     Evaluation: objectOf(evaluationFields(appraisal), Evaluation),
@@ -98,7 +98,7 @@ function completed(
   }
 }
 
-function evaluationFields({ evaluation: names }: Names): Placed {
+function evaluationFields({ evaluation: names }: Names): PathSchemas {
   const kinds: Partial<Record<keyof typeof names, JsonSchema>> = {
     dealerId: whole,
     year: number,
@@ -114,7 +114,7 @@ function evaluationFields({ evaluation: names }: Names): Placed {
 
 type Names = WireSettings['appraisal']
 
-function checkDocument({ id, createdAt, pdfUrl }: Names['pastCheck']): Placed {
+function checkDocument({ id, createdAt, pdfUrl }: Names['pastCheck']): PathSchemas {
   return [
     [id, {}],
     [createdAt, instant],
@@ -122,7 +122,7 @@ function checkDocument({ id, createdAt, pdfUrl }: Names['pastCheck']): Placed {
   ]
 }
 
-function watched({ checkId, checkStatus, checkedAt }: Names['watch']): Placed {
+function watched({ checkId, checkStatus, checkedAt }: Names['watch']): PathSchemas {
   return [
     [checkId, {}],
     [checkStatus, text],
@@ -134,11 +134,11 @@ function watched({ checkId, checkStatus, checkedAt }: Names['watch']): Placed {
 function appraisalAnswers({ appraisal }: WireSettings): Record<string, JsonSchema> {
   const { ppsrCertificate, carHistory, webhook, evalList, updateEval } = appraisal
   const record = webhookRecord(webhook)
-  const pricing: Placed = [
+  const pricing: PathSchemas = [
     [updateEval.pricing, refTo('PricingPayload')],
     [updateEval.gccPricing, {}],
   ]
-  const listItem: Placed = [
+  const listItem: PathSchemas = [
     [evalList.updatedAt, instant],
     [evalList.id, whole],
   ]

@@ -1,5 +1,5 @@
 import type { WireSettings } from '../values/wire.ts'
-import { type JsonSchema, listOf, objectOf, type Placed } from './json-schema.ts'
+import { type JsonSchema, listOf, objectOf, type PathSchemas } from './json-schema.ts'
 
 const text: JsonSchema = { type: ['string', 'null'] }
 const number: JsonSchema = { type: ['number', 'null'] }
@@ -65,7 +65,7 @@ function auDecodeAnswer({ auDecode }: Names): JsonSchema {
 
 function historyAnswer({ historyCheck }: Names): JsonSchema {
   const { titles, brands, salvage, accidents, thefts, liens } = historyCheck
-  const records: Placed = [titles, brands, salvage, accidents, thefts, liens].map(
+  const records: PathSchemas = [titles, brands, salvage, accidents, thefts, liens].map(
     (name) => [name, listOf(anything)] as const,
   )
   return objectOf([[historyCheck.clean, { type: 'boolean' }], ...records])

@@ -131,7 +131,7 @@ function operationEntry(
   }
 }
 
-function description({ source, effect, region, follow }: Operation): string {
+function description({ source, effect, region, polling: follow }: Operation): string {
   const parts = [
     effectTexts[effect],
     ...(region === null ? [] : [`${region} keys alone.`]),

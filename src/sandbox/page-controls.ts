@@ -1,4 +1,4 @@
-import { findScene } from './example-calls.ts'
+import { findExampleSubject } from './example-calls.ts'
 import { curlCommand } from './example-commands.ts'
 import { codeBlock, type Html, html, table } from './page-html.ts'
 import type { SandboxState } from './sandbox-state.ts'
@@ -45,7 +45,7 @@ function control(
 
 /** What the real service does by itself: time, presses in its app, misfortune. */
 export function controlsSection(service: SandboxState): Html {
-  const all = controls(findScene(service)?.evaluation?.evalId ?? 1001)
+  const all = controls(findExampleSubject(service)?.evaluation?.evalId ?? 1001)
   const rows = all.map(({ method, path, does }) => [
     html`<span class="method ${method.toLowerCase()}">${method}</span>`,
     html`<code>${path}</code>`,

@@ -53,7 +53,7 @@ function operationEntry(operation: Operation, example: ExampleCall, wire: WireSe
 </details>`
 }
 
-function askedAgain({ follow }: Operation): Html | null {
+function askedAgain({ polling: follow }: Operation): Html | null {
   if (follow === null) return null
   const { operation, everySeconds } = follow
   return html`. Asynchronous: ask <a href="#op-${operation}">${operation}</a> every ${everySeconds} s.`

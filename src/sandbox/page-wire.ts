@@ -8,7 +8,7 @@ export interface WireRow {
   /** Dotted, without `wire.`. */
   readonly setting: string
   readonly value: string
-  readonly usual: string
+  readonly defaultValue: string
   /** What it is, and the section that leaves it open. */
   readonly note: string
 }
@@ -23,7 +23,9 @@ function rowsOf(schema: JsonSchema, values: unknown, prefix: string, inherited: 
     const value = Object(values)[name] as unknown
     const note = part.description ?? inherited
     if (part.properties) return rowsOf(part, value, `${prefix}${name}.`, note)
-    return [{ setting: prefix + name, value: shown(value), usual: shown(part['default']), note }]
+    return [
+      { setting: prefix + name, value: shown(value), defaultValue: shown(part['default']), note },
+    ]
   })
 }
 
@@ -34,7 +36,7 @@ function shown(value: unknown): string {
 /** The wire names in force: changed ones first, then all. */
 export function wireSection(wire: WireSettings): Html {
   const rows = wireRows(wire)
-  const changed = rows.filter(({ value, usual }) => value !== usual)
+  const changed = rows.filter(({ value, defaultValue: usual }) => value !== usual)
   const said =
     changed.length === 0
       ? 'All of them are at their defaults.'
@@ -58,7 +60,7 @@ function wirePart(title: string, prefix: string, rows: readonly WireRow[]): Html
 
 function wireTable(caption: string, rows: readonly WireRow[]): Html {
   const headings = ['setting', 'value', 'default', 'left open by']
-  const cells = rows.map(({ setting, value, usual, note }) => [
+  const cells = rows.map(({ setting, value, defaultValue: usual, note }) => [
     html`<code>wire.${setting}</code>`,
     value === usual
       ? html`<code>${value}</code>`

@@ -3,9 +3,9 @@ import { decodeVin } from './decode-vin.ts'
 import { type InsightSubject, insightsFor } from './insights.ts'
 import { fieldsAt } from './lifecycle.ts'
 import { ageAt, averageKm, currencySymbol, type ModelPrices, priceOf } from './price-model.ts'
-import { kmPer } from './regions.ts'
+import { kmPerUnit } from './regions.ts'
 import type { JsonObject } from './render.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { Evaluation, EvaluationFields, Region, Rooftop } from './world-types.ts'
 
@@ -44,7 +44,7 @@ export function priceVehicle(
   const vehicle = vehicleOf(fields, region)
   const year = fields.year ?? Math.round((vehicle.firstYear + vehicle.lastYear) / 2)
   const odometer = fields.odometer ?? null
-  const km = odometer === null ? null : odometer * kmPer(region)
+  const km = odometer === null ? null : odometer * kmPerUnit(region)
   return { vehicle, year, prices: priceOf({ vehicle, year, km, at, currency }) }
 }
 
@@ -57,7 +57,7 @@ export function pricingPayload(
 ): JsonObject {
   const { evaluation, rooftop, fields, prices } = priced
   const { evalId } = evaluation
-  const status = withReasoning ? reasoning.ask(evalId, fields.vin, now) : null
+  const status = withReasoning ? reasoning.start(evalId, fields.vin, now) : null
   const insights =
     status === 'completed' ? insightsFor(subjectOf(priced, now)) : { dealer: null, customer: null }
   return {
@@ -87,7 +87,7 @@ function vehicleOf({ vin, make, model, variant }: DescribedVehicle, region: Regi
   const decoded = decodeVin(vin ?? '', region)
   if (decoded.kind === 'single') return decoded.vehicle
   if (decoded.kind === 'ambiguous') return decoded.vehicles[0]!
-  return known[scramble(`price of ${make} ${model}`) % known.length]!
+  return known[hash32(`price of ${make} ${model}`) % known.length]!
 }
 
 function subjectOf(priced: PricedEvaluation, now: Date): InsightSubject {
@@ -97,7 +97,7 @@ function subjectOf(priced: PricedEvaluation, now: Date): InsightSubject {
     name: [year, make, model, variant].filter((one) => one !== null).join(' '),
     odometer: fields.odometer ?? null,
     unit: rooftop.region === 'US' ? 'mi' : 'km',
-    usualOdometer: averageKm(ageAt({ year, at: now })) / kmPer(rooftop.region),
+    usualOdometer: averageKm(ageAt({ year, at: now })) / kmPerUnit(rooftop.region),
     currency: rooftop.currency,
     prices,
   }

@@ -1,9 +1,9 @@
 import type { CatalogueVehicle } from './catalogue.ts'
 import { convert, regionCurrency } from './currencies.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** What is to be priced, and as of when. */
-export interface PriceAsk {
+export interface PriceRequest {
   readonly vehicle: CatalogueVehicle
   /** Model year. */
   readonly year: number
@@ -37,7 +37,7 @@ const spreads = { high: 0.05, medium: 0.08, low: 0.13 } as const
 const nonGccShare = 0.82
 
 /** A pure function: more age and more kilometres never raise a price, and the market drifts by the month. */
-export function priceOf(ask: PriceAsk): ModelPrices {
+export function priceOf(ask: PriceRequest): ModelPrices {
   const { vehicle, at, currency } = ask
   const age = ageAt(ask)
   const whenNew = convert(vehicle.newPrice, regionCurrency[vehicle.region], currency)
@@ -79,7 +79,7 @@ export function averageKm(age: number): number {
 }
 
 /** In years, by the month; at least 0. */
-export function ageAt({ year, at }: Pick<PriceAsk, 'year' | 'at'>): number {
+export function ageAt({ year, at }: Pick<PriceRequest, 'year' | 'at'>): number {
   return Math.max(0, at.getUTCFullYear() + at.getUTCMonth() / 12 - year)
 }
 
@@ -96,12 +96,12 @@ function mileageFactor(km: number | null, age: number): number {
 /** Within 4.5 percent: the season of the model and the month's own mood. */
 function marketDrift({ region, make, model }: CatalogueVehicle, at: Date): number {
   const month = at.getUTCFullYear() * 12 + at.getUTCMonth()
-  const phase = scramble(`season of ${make} ${model}`) % 12
-  const mood = ((scramble(`market of ${region} in ${month}`) % 31) - 15) / 1000
+  const phase = hash32(`season of ${make} ${model}`) % 12
+  const mood = ((hash32(`market of ${region} in ${month}`) % 31) - 15) / 1000
   return 1 + 0.03 * Math.sin(((month + phase) * Math.PI) / 6) + mood
 }
 
-function confidenceIn({ km, gccSpec }: PriceAsk, age: number): ModelPrices['confidence'] {
+function confidenceIn({ km, gccSpec }: PriceRequest, age: number): ModelPrices['confidence'] {
   const usual = averageKm(age)
   const driven = km ?? usual
   if (age > 15 || driven > 350_000 || gccSpec === false) return 'low'

@@ -1,6 +1,6 @@
 import { sampleOf } from './decode-vin.ts'
 import { samples } from './samples.ts'
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** [A §3] */
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
@@ -10,7 +10,7 @@ export class Reasoning {
   readonly #askedAt = new Map<number, number>()
 
   /** Where the reasoning for an evaluation stands; asking for the first time begins it. */
-  ask(evalId: number, vin: string | null | undefined, now: Date): ReasoningStatus {
+  start(evalId: number, vin: string | null | undefined, now: Date): ReasoningStatus {
     const askedAt = this.#askedAt.get(evalId) ?? now.getTime()
     this.#askedAt.set(evalId, askedAt)
     return statusOf(`evaluation ${evalId}`, vin, now.getTime() - askedAt)
@@ -34,11 +34,11 @@ export function statusOf(
   const sample = sampleOf(vin)
   const fails =
     sample === undefined
-      ? scramble(`reasoning on ${subject} ends`) % 20 === 0
+      ? hash32(`reasoning on ${subject} ends`) % 20 === 0
       : sample.vin === samples.reasoningUnavailable.vin
   return fails ? 'unavailable' : 'completed'
 }
 
 function isRunning(subject: string, elapsedMs: number): boolean {
-  return elapsedMs < 10_000 + (scramble(`reasoning on ${subject} takes`) % 80_001)
+  return elapsedMs < 10_000 + (hash32(`reasoning on ${subject} takes`) % 80_001)
 }

@@ -1,4 +1,4 @@
-import { firstName, type JsonPath } from '../values/json-path.ts'
+import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { fieldsAt, isCompleted, reconTotal, showPhotos, updatedAt } from './lifecycle.ts'
 import { photoLinkLifeMs, signLink } from './signed-link.ts'
@@ -46,26 +46,26 @@ export function renderEvaluation(
   }
   placeUnshownFields(body, fields, rendering.wire)
   const dealerId = world.rooftop(evaluation.rooftopUid)?.dealerId
-  place(body, rendering.wire.evaluation.dealerId, dealerId)
+  setAtPath(body, rendering.wire.evaluation.dealerId, dealerId)
   return { ...body, ...fields.extra, ...world.poisonOf(evaluation.evalId) }
 }
 
 /** An item of the answer of `/getevallist`; an id path of `""` makes it the bare id. */
 export function renderListItem(evaluation: Evaluation, rendering: Rendering, now: Date): unknown {
   const { id, updatedAt: updated } = rendering.wire.evalList
-  if (firstName(id) === '') return evaluation.evalId
+  if (firstCandidate(id) === '') return evaluation.evalId
   const item: JsonObject = {}
-  place(item, id, evaluation.evalId)
-  if (rendering.listCarriesUpdatedAt) place(item, updated, updatedAt(evaluation, now))
+  setAtPath(item, id, evaluation.evalId)
+  if (rendering.listCarriesUpdatedAt) setAtPath(item, updated, updatedAt(evaluation, now))
   return item
 }
 
 /** The answer of `/getevallist`: the array, or the envelope that `wire.evalList.items` names. */
 export function renderList(items: readonly unknown[], rendering: Rendering): unknown {
-  const path = firstName(rendering.wire.evalList.items)
+  const path = firstCandidate(rendering.wire.evalList.items)
   if (path === '') return items
   const envelope: JsonObject = {}
-  place(envelope, path, items)
+  setAtPath(envelope, path, items)
   return envelope
 }
 
@@ -121,30 +121,30 @@ function rawPhoto(evalId: number, { id, url, order, ...rest }: WirePhoto): JsonO
 function placeUnshownFields(body: JsonObject, fields: EvaluationFields, wire: AppraisalWire): void {
   const names = wire.evaluation
   const { customer } = fields
-  place(body, names.make, fields.make)
-  place(body, names.model, fields.model)
-  place(body, names.variant, fields.variant)
-  place(body, names.year, fields.year)
-  place(body, names.registration, fields.registration)
-  place(body, names.registrationState, fields.registrationState)
-  place(body, names.odometer, fields.odometer)
-  place(body, names.colour, fields.colour)
-  place(body, names.condition, fields.condition)
-  place(body, names.notes, fields.notes)
-  place(body, names.customerName, customer.name)
-  place(body, names.customerPhone, customer.phone)
-  place(body, names.customerEmail, customer.email)
-  place(body, names.customerPostcode, customer.postcode)
-  place(body, names.customerState, customer.state)
-  place(body, names.customerAddress, customer.address)
-  place(body, names.customerSuburb, customer.suburb)
+  setAtPath(body, names.make, fields.make)
+  setAtPath(body, names.model, fields.model)
+  setAtPath(body, names.variant, fields.variant)
+  setAtPath(body, names.year, fields.year)
+  setAtPath(body, names.registration, fields.registration)
+  setAtPath(body, names.registrationState, fields.registrationState)
+  setAtPath(body, names.odometer, fields.odometer)
+  setAtPath(body, names.colour, fields.colour)
+  setAtPath(body, names.condition, fields.condition)
+  setAtPath(body, names.notes, fields.notes)
+  setAtPath(body, names.customerName, customer.name)
+  setAtPath(body, names.customerPhone, customer.phone)
+  setAtPath(body, names.customerEmail, customer.email)
+  setAtPath(body, names.customerPostcode, customer.postcode)
+  setAtPath(body, names.customerState, customer.state)
+  setAtPath(body, names.customerAddress, customer.address)
+  setAtPath(body, names.customerSuburb, customer.suburb)
 }
 
 function renderUserPrices({ userPrices }: EvaluationFields, wire: AppraisalWire): JsonObject[] {
   return userPrices.map(({ amount, currency, note }) => {
     const item: JsonObject = { note }
-    place(item, wire.userPrice.amount, amount)
-    place(item, wire.userPrice.currency, currency)
+    setAtPath(item, wire.userPrice.amount, amount)
+    setAtPath(item, wire.userPrice.currency, currency)
     return item
   })
 }
@@ -152,8 +152,8 @@ function renderUserPrices({ userPrices }: EvaluationFields, wire: AppraisalWire)
 function renderCustomFields({ customFields }: EvaluationFields, wire: AppraisalWire): JsonObject {
   const entries = Object.entries(customFields).map(([name, { type, options, value }]) => {
     const item: JsonObject = { options }
-    place(item, wire.customField.type, type)
-    place(item, wire.customField.value, value)
+    setAtPath(item, wire.customField.type, type)
+    setAtPath(item, wire.customField.value, value)
     return [name, item]
   })
   return Object.fromEntries(entries)
@@ -173,9 +173,9 @@ function entryDate(createdAt: Date): string {
 }
 
 /** Puts a value where a reader with these settings looks for it first; undefined is left out. */
-export function place(body: JsonObject, path: JsonPath, value: unknown): void {
+export function setAtPath(body: JsonObject, path: JsonPath, value: unknown): void {
   if (value === undefined) return
-  const keys = firstName(path).split('.')
+  const keys = firstCandidate(path).split('.')
   const last = keys.pop()!
   let target = body
   for (const key of keys) {

@@ -1,4 +1,4 @@
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** A repeatable stream of draws: the same seed and label give the same values on any machine. */
 export interface SeededRandom {
@@ -14,7 +14,7 @@ export interface SeededRandom {
 
 /** A stream of its own for each label, so that one more draw in one place moves nothing elsewhere. */
 export function seededRandom(seed: number, label: string): SeededRandom {
-  let state = scramble(label, seed)
+  let state = hash32(label, seed)
   // mulberry32: one addition and three multiplications a draw.
   const next = () => {
     state = (state + 0x6d2b79f5) | 0

@@ -1,4 +1,4 @@
-import { scramble } from '../values/scramble.ts'
+import { hash32 } from '../values/hash32.ts'
 
 /** How long a signed photo link lives; the document gives no length for photos, so a day. */
 export const photoLinkLifeMs = 86_400_000
@@ -23,7 +23,7 @@ export function isLiveLink(
 // A checksum, not a secret: nothing behind it is worth keeping.
 function signature(path: string, expires: number): string {
   const text = `${path} ${expires}`
-  return [scramble(text, 1), scramble(text, 2)]
+  return [hash32(text, 1), hash32(text, 2)]
     .map((part) => part.toString(16).padStart(8, '0'))
     .join('')
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { findScene } from './example-calls.ts'
+import { findExampleSubject } from './example-calls.ts'
 import { isBearer } from './openapi.ts'
 import { html } from './page-html.ts'
 import type { SandboxState } from './sandbox-state.ts'
@@ -90,7 +90,7 @@ start()
 /** As the viewer sends it: it knows the prefix of a bearer token, and no other. */
 function appraisalKey(service: SandboxState): string | null {
   const { appraisal } = service.wire
-  const value = findScene(service)?.key.value
+  const value = findExampleSubject(service)?.key.value
   if (value === undefined) return null
   return isBearer(appraisal) ? value : appraisal.authPrefix + value
 }

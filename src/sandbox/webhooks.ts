@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { selfServeEvents } from '../contract/appraisal/webhooks.ts'
-import { firstName, type JsonPath } from '../values/json-path.ts'
+import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 import type { VirtualClock } from './clock.ts'
 import { Completions } from './completions.ts'
 import { driveOf, renderDrive } from './drive.ts'
-import { type JsonObject, place, type Rendering, renderEvaluation } from './render.ts'
+import { type JsonObject, setAtPath, type Rendering, renderEvaluation } from './render.ts'
 import type { World } from './world.ts'
 import type { Evaluation } from './world-types.ts'
 
@@ -90,7 +90,7 @@ export class Webhooks {
 
   add(draft: Omit<Subscription, 'id'>): Subscription {
     // What was completed before anybody asked is no event.
-    if (this.#subscriptions.size === 0) this.#completions.begin()
+    if (this.#subscriptions.size === 0) this.#completions.skipPast()
     this.#looking ??= setInterval(() => this.#look(), lookEveryMs).unref()
     this.#lastSubscription += 1
     const added = { ...draft, id: this.#lastSubscription }
@@ -109,10 +109,10 @@ export class Webhooks {
 
   /** Starts a delivery to every matching subscription of the evaluation's rooftop, with the evaluation as it is at
    *  that instant, by default now. Error when there is no such evaluation. */
-  fire(event: WebhookEvent, evalId: number, at = this.#source.clock.now()): readonly Delivery[] {
+  trigger(event: WebhookEvent, evalId: number, at = this.#source.clock.now()): readonly Delivery[] {
     const evaluation = this.#source.world.evaluation(evalId)
     if (evaluation === undefined) throw new Error(`This world has no evaluation ${evalId}`)
-    if (event === 'ON_COMPLETE') this.#completions.note(evalId)
+    if (event === 'ON_COMPLETE') this.#completions.markReported(evalId)
     const matching = this.ofRooftop(evaluation.rooftopUid).filter((one) => one.event === event)
     if (matching.length === 0) return []
     const body = JSON.stringify(this.#bodyOf(event, evaluation, at))
@@ -122,8 +122,8 @@ export class Webhooks {
   /** Fires for what the clock has completed since the last look, as it was then. */
   #look(): void {
     if (this.#subscriptions.size === 0) return
-    for (const { evalId, completedAt } of this.#completions.take())
-      this.fire('ON_COMPLETE', evalId, completedAt!)
+    for (const { evalId, completedAt } of this.#completions.takeNew())
+      this.trigger('ON_COMPLETE', evalId, completedAt!)
   }
 
   /** The kept deliveries (the latest 10,000), oldest first. */
@@ -149,7 +149,7 @@ export class Webhooks {
     if (event === 'ON_DRIVE_COMPLETED')
       return renderDrive(driveOf(evaluation, now), { world, rendering })
     const rendered = renderEvaluation(world, evaluation, rendering, now)
-    return wrapped(rendering.wire.webhookBody.evaluation, rendered)
+    return wrapAtPath(rendering.wire.webhookBody.evaluation, rendered)
   }
 
   #deliver(
@@ -221,10 +221,10 @@ export class Webhooks {
 }
 
 /** The value where a reader with these settings looks for it; a path of `""` makes it the whole body. */
-export function wrapped(path: JsonPath, value: unknown): unknown {
-  if (firstName(path) === '') return value
+export function wrapAtPath(path: JsonPath, value: unknown): unknown {
+  if (firstCandidate(path) === '') return value
   const body: JsonObject = {}
-  place(body, path, value)
+  setAtPath(body, path, value)
   return body
 }
 

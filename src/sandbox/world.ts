@@ -1,6 +1,6 @@
 import { ConfiguredFields } from './configured-fields.ts'
 import { entrySecond, fieldsAt, isListed, isReadable } from './lifecycle.ts'
-import { avalanche } from '../values/scramble.ts'
+import { avalanche } from '../values/hash32.ts'
 import { type TruthEvaluation, truthOf } from './truth.ts'
 import type {
   ApiKey,
@@ -140,7 +140,7 @@ export class World {
     if (this.#evaluations.has(evalId)) throw new Error(`Evaluation ${evalId} is there already`)
     if (rooftop === undefined)
       throw new Error(`Evaluation ${evalId} is at rooftop ${rooftopUid}, which this world lacks`)
-    this.configuredFields.learn(rooftop.groupId, customFields)
+    this.configuredFields.add(rooftop.groupId, customFields)
     this.#lastEvalId = Math.max(this.#lastEvalId, evalId)
     const edits = evaluation.edits.toSorted(byInstant)
     this.#put({ ...evaluation, edits })
@@ -169,7 +169,7 @@ export class World {
     this.#poisons.set(evalId, patch)
   }
 
-  heal(evalId: number): void {
+  removePoison(evalId: number): void {
     this.#poisons.delete(evalId)
   }
 

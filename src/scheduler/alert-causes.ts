@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
-import type { Reason, Standing } from '../pipeline/status.ts'
-import type { JobStanding } from './standing.ts'
+import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
+import type { JobStatus } from './job-status.ts'
 
 /** Something that people should know of until it is over. */
-export interface Trouble {
+export interface Problem {
   readonly key: string
   readonly what: string
 }
 
 /** What is wrong, one for each cause, and the keys of all causes that still stand, also those that another one explains. */
-export interface Troubles {
-  readonly raised: readonly Trouble[]
-  readonly standing: ReadonlySet<string>
+export interface Problems {
+  readonly raised: readonly Problem[]
+  readonly openKeys: ReadonlySet<string>
 }
 
 /** A job whose newest fire that has ended failed. */
@@ -24,10 +24,10 @@ export interface FailedJob {
 }
 
 /** Jobs that failed or are late; those are left out whose failure the streams of their runs tell. */
-export function jobTroubles(
-  jobs: Readonly<Record<string, JobStanding>>,
+export function jobProblems(
+  jobs: Readonly<Record<string, JobStatus>>,
   failed: readonly FailedJob[],
-): Troubles {
+): Problems {
   const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
   const own = failed.filter(({ name }) => !explained.has(name))
   const byError = Map.groupBy(own, ({ error }) => `job/failed/${digest(error ?? '')}`)
@@ -43,7 +43,7 @@ export function jobTroubles(
       key: 'job/late',
       what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
     })
-  return { raised, standing: new Set(raised.map(({ key }) => key)) }
+  return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
 }
 
 interface Miss {
@@ -54,7 +54,10 @@ interface Miss {
 }
 
 /** Streams that miss an objective. Of each only the first reason is raised: the others may come of it. */
-export function objectiveTroubles(rooftops: Standing['rooftops'], keys: Config['keys']): Troubles {
+export function objectiveProblems(
+  rooftops: WarehouseStatus['rooftops'],
+  keys: Config['keys'],
+): Problems {
   const own = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, standing]) => ({ uid, name, stream, ...standing })),
   )
@@ -74,7 +77,7 @@ export function objectiveTroubles(rooftops: Standing['rooftops'], keys: Config['
   // While a run is at work nobody can tell whether it mends these.
   if (own.some(({ isAtWork }) => isAtWork))
     for (const cause of ['late', 'gaps']) standing.add(`objective/${cause}`)
-  return { raised, standing }
+  return { raised, openKeys: standing }
 }
 
 /** A key that is refused is its own cause, by the advice that every such message gives; any other failure is told from the next by its words. */

@@ -7,14 +7,14 @@ import { readStatus } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import {
   type FailedJob,
-  jobTroubles,
-  objectiveTroubles,
-  type Trouble,
-  type Troubles,
+  jobProblems,
+  objectiveProblems,
+  type Problem,
+  type Problems,
 } from './alert-causes.ts'
 import { type AlertMessage, postAlert } from './alert-post.ts'
-import type { PlannedJob } from './catalogue.ts'
-import { readJobs } from './standing.ts'
+import type { PlannedJob } from './load-jobs.ts'
+import { readJobStatuses } from './job-status.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
 /** Deliveries of one message that are tried: the pauses grow by 1, 3, 5 … minutes, so that the last one is 81 minutes later. */
@@ -42,21 +42,21 @@ export class Alerts {
   }
 
   /** Jobs that failed or are late, and objectives whose second look has come. Cheap: for every sweep. */
-  async tellOfJobs(): Promise<void> {
+  async reportJobs(): Promise<void> {
     const { config, db, pool } = this.#context
     if (config.alerts.url === null) return
-    const standings = await readJobs(db, this.#jobs)
-    await this.#tell('job/', jobTroubles(standings, await readFailed(pool, this.#jobs)))
-    if (await this.#isSecondLookDue()) await this.tellOfObjectives()
+    const standings = await readJobStatuses(db, this.#jobs)
+    await this.#tell('job/', jobProblems(standings, await readFailed(pool, this.#jobs)))
+    if (await this.#isSecondLookDue()) await this.reportObjectives()
   }
 
   /** Streams that miss an objective: after a job, which may have changed that. */
-  async tellOfObjectives(): Promise<void> {
+  async reportObjectives(): Promise<void> {
     const { config, db } = this.#context
     if (config.alerts.url === null) return
     const rooftops = await findRooftops(db, config.rooftops)
     const standing = await readStatus(db, allStreams, rooftops, config)
-    await this.#tell('objective/', objectiveTroubles(standing.rooftops, config.keys))
+    await this.#tell('objective/', objectiveProblems(standing.rooftops, config.keys))
   }
 
   async #isSecondLookDue(): Promise<boolean> {
@@ -68,7 +68,7 @@ export class Alerts {
     return rows[0]!.due
   }
 
-  async #tell(prefix: string, { raised, standing }: Troubles): Promise<void> {
+  async #tell(prefix: string, { raised, openKeys: standing }: Problems): Promise<void> {
     const { pool, config } = this.#context
     const hide = scrubber(secretsOf(config))
     const clean = raised.map(({ key, what }) => ({
@@ -126,7 +126,7 @@ async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<F
 async function noteTroubles(
   pool: pg.Pool,
   prefix: string,
-  troubles: readonly Trouble[],
+  troubles: readonly Problem[],
   standing: readonly string[],
 ): Promise<void> {
   await pool.query(

@@ -1,11 +1,11 @@
 import type { Context } from '../context.ts'
-import type { RunReport } from '../pipeline/report.ts'
+import type { RunReport } from '../pipeline/run-report.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { isProved, verifyStream } from '../pipeline/verify.ts'
 
 /** What is wrong after everything was listed again: nothing, or why the coverage is not proved. */
-export async function provedAgain(
+export async function findUnproved(
   { db, config }: Context,
   streams: RunRequest['streams'],
   { runId }: RunReport,

@@ -1,14 +1,14 @@
 import { schedule, type ScheduledTask } from 'node-cron'
 import type { Context } from '../context.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
-import { Patience } from '../db/patience.ts'
+import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { messageOf, OutdatedError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Alerts } from './alerts.ts'
-import type { PlannedJob } from './catalogue.ts'
-import { type Claim, claimSlot } from './claim.ts'
-import { carryOut } from './fire.ts'
-import { clockAhead, lookForDue, registerJobs } from './look.ts'
+import type { PlannedJob } from './load-jobs.ts'
+import { type Claim, claimSlot } from './claim-slot.ts'
+import { executeJobRun } from './job-run.ts'
+import { clockAhead, findDueJobs, registerJobs } from './due-jobs.ts'
 import { nextSlot } from './slots.ts'
 
 /** Besides the jobs' alarms: finds what a wrong clock, a dead process or a night without any process left undone. */
@@ -25,15 +25,15 @@ const clockToleranceMs = 5_000
  * false: a job would not stop in time. Its row says "running", and another scheduler takes it over once this process is gone.
  * OutdatedError when the warehouse has been migrated beyond this version.
  */
-export async function keepSchedule(
+export async function runScheduler(
   context: Context,
   jobs: readonly PlannedJob[],
 ): Promise<boolean> {
   const { pool, log, signal } = context
-  const patience = new Patience(context, null)
-  const aheadMs = await patience.whenBack(() => clockAhead(pool))
+  const patience = new RetryOnConnectionLoss(context, null)
+  const aheadMs = await patience.run(() => clockAhead(pool))
   warnOfClock(log, Math.round(aheadMs))
-  await patience.whenBack(() => registerJobs(pool, jobs))
+  await patience.run(() => registerJobs(pool, jobs))
   const scheduler = new Scheduler(context, jobs)
   const alarms = jobs.map((job) => alarm(job, () => scheduler.wake()))
   // No alarm of node-cron: those wait for a wall clock, which may be set back.
@@ -101,7 +101,7 @@ class Scheduler {
       this.#again = false
       try {
         await assertSchemaKnown(pool, this.#context.schemaVersion)
-        const due = await lookForDue(pool, this.#jobs, [...this.#fires.keys()])
+        const due = await findDueJobs(pool, this.#jobs, [...this.#fires.keys()])
         for (const { job, slot } of due) {
           if (signal.aborted || this.#fires.size >= mostFires) break
           await this.#claim(job, slot)
@@ -120,7 +120,7 @@ class Scheduler {
   /** Beside the looking: a receiver that is slow must hold no job up. */
   #tellOfJobs(): void {
     this.#telling ??= this.#alerts
-      .tellOfJobs()
+      .reportJobs()
       .catch((error) => this.#context.log.error(`alerts could not be sent: ${messageOf(error)}`))
       .finally(() => {
         this.#telling = null
@@ -144,11 +144,11 @@ class Scheduler {
     const about = { job: job.name, fireId: claim.fireId, slot: claim.slot, attempt: claim.attempt }
     log.info(about, `${job.name} begins${claim.madeUp ? ', to make up for a missed slot' : ''}`)
     try {
-      const { report } = await carryOut(this.#context, job, claim)
+      const { report } = await executeJobRun(this.#context, job, claim)
       const isGood = report.status === 'ok' || report.status === 'stopped'
       const what = `${job.name} ended: ${report.status}${report.error ? `: ${report.error}` : ''}`
       log[isGood ? 'info' : 'warn']({ ...about, status: report.status }, what)
-      if (report.status !== 'stopped') await this.#alerts.tellOfObjectives()
+      if (report.status !== 'stopped') await this.#alerts.reportObjectives()
     } catch (error) {
       log.error(about, `${job.name} could not be ended: ${messageOf(error)}`)
     }

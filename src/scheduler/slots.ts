@@ -1,5 +1,5 @@
 import { parseCron } from '../values/cron.ts'
-import { WallClock, type WallDay } from './zone-day.ts'
+import { WallClock, type WallDay } from './wall-clock.ts'
 
 /** Leap days are eight years apart at most (1896 to 1904, 2096 to 2104). */
 const farthestDays = 8 * 366

@@ -1,12 +1,12 @@
-import { type ErrorDetails, SyncError, type Verdict } from '../errors.ts'
+import { type ErrorDetails, SyncError, type ErrorAction } from '../errors.ts'
 import { type JsonPath, valueAt } from '../values/json-path.ts'
 
 /** What an endpoint says about a status: errors are local to it. `advice` is a sentence that says what to do. */
-export interface Ruling {
-  readonly verdict: Verdict
+export interface StatusAction {
+  readonly errorAction: ErrorAction
   readonly advice: string
   /** Whether asking again within the call may help. Default: 408, 429 and the 5xx of a busy server. */
-  readonly again?: boolean
+  readonly mayRetry?: boolean
 }
 
 /** Where an answer came from, for errors about its body. `where` follows "The answer of"; `secrets` are cut out of quotations. */
@@ -18,7 +18,7 @@ export interface AnswerContext {
 
 /** An error about a 2xx body: quotes its `error` string where it has one, else says `otherwise`. The record itself is never quoted. */
 export function bodyError(
-  verdict: Verdict,
+  verdict: ErrorAction,
   body: unknown,
   otherwise: string,
   { where, details, secrets }: AnswerContext,
@@ -68,35 +68,39 @@ function withoutPersons(said: string, secrets: readonly string[]): string {
 }
 
 /** The ruling for a status where the endpoint has none of its own. `setting` is the config's name of the base URL. */
-export function rulingOf(status: number, setting: string): Ruling {
-  if (status === 401 || status === 403) return { verdict: 'abort', advice: 'Check the API key.' }
+export function defaultActionOf(status: number, setting: string): StatusAction {
+  if (status === 401 || status === 403)
+    return { errorAction: 'abort', advice: 'Check the API key.' }
   if (status === 404)
-    return { verdict: 'abort', advice: `Check ${setting}: there is no such path.` }
+    return { errorAction: 'abort', advice: `Check ${setting}: there is no such path.` }
   if (status === 408 || status === 429 || status >= 500) return later
   if (status < 400)
     return {
-      verdict: 'abort',
+      errorAction: 'abort',
       advice: `Redirects are not followed: set ${setting} to the final address.`,
     }
-  return { verdict: 'abort', advice: 'The source refuses the request: check the wire settings.' }
+  return {
+    errorAction: 'abort',
+    advice: 'The source refuses the request: check the wire settings.',
+  }
 }
 
-const later: Ruling = {
-  verdict: 'retry',
+const later: StatusAction = {
+  errorAction: 'retry',
   advice: 'Nothing is lost: it can be asked again later, and a sync does so by itself.',
 }
 
 /** The ruling when no answer came, or one that is no JSON. */
-export function unanswered(setting: string): Ruling {
+export function noAnswerAction(setting: string): StatusAction {
   return {
-    verdict: 'retry',
+    errorAction: 'retry',
     advice: `${later.advice} If it lasts, check ${setting} and the network.`,
   }
 }
 
 /** The ruling for a write whose outcome is unknown: repeating it could do it twice. */
-export const unknownOutcome: Ruling = {
-  verdict: 'abort',
+export const unknownOutcome: StatusAction = {
+  errorAction: 'abort',
   advice: 'It was not repeated, since it may have taken effect: check at the source.',
 }
 
@@ -156,9 +160,9 @@ export interface Failure {
   readonly what: string
   readonly cause?: Error
   /** Whether a repeat may help. */
-  readonly again: boolean
+  readonly mayRetry: boolean
   readonly retryAfterMs: number | null
-  readonly ruling: Ruling
+  readonly action: StatusAction
 }
 
 /** What messages say of a call. */
@@ -172,13 +176,13 @@ export interface NamedCall {
 /** The error of a call that is given up: method, path, status, attempts, a short cause, and what to do. */
 export function errorOf(call: NamedCall, failure: Failure, attempts: number): SyncError {
   const { method, path, subject, details } = call
-  const { what, ruling, status, cause, retryAfterMs } = failure
+  const { what, action: ruling, status, cause, retryAfterMs } = failure
   // A query may hold what a message must not.
   const name = [method, path.split('?')[0] || '/', subject].filter(Boolean).join(' ')
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
   const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
   const message = `${name} ${what} (${tries}${asked}). ${ruling.advice}`
-  return new SyncError(ruling.verdict, message, {
+  return new SyncError(ruling.errorAction, message, {
     ...details,
     ...(status === null ? {} : { status }),
     ...(cause === undefined ? {} : { cause }),

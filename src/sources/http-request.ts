@@ -1,6 +1,6 @@
-import type { ErrorDetails, Verdict } from '../errors.ts'
+import type { ErrorDetails, ErrorAction } from '../errors.ts'
 import type { AnswerHeaders } from './http-body.ts'
-import type { Ruling } from './http-fault.ts'
+import type { StatusAction } from './http-fault.ts'
 import type { KeyLimiter } from './limiter.ts'
 import type { FormData } from 'undici'
 
@@ -45,9 +45,9 @@ export interface HttpRequest {
   /** Looks at a 2xx body before the retries end: BodyFault asks again, any other error is final. Default: requireJson. */
   readonly validate?: (text: string, headers: AnswerHeaders) => void
   /** The endpoint's own rulings by status. */
-  readonly rulings?: Readonly<Record<number, Ruling>>
+  readonly rulings?: Readonly<Record<number, StatusAction>>
   /** The verdict when no answer comes at all. Default: `retry`. */
-  readonly unreachable?: Verdict
+  readonly unreachableAction?: ErrorAction
   /** More than the source's own, for a call that is known to take long. */
   readonly timeoutSeconds?: number
   /** Fewer retries than the source has. */

@@ -16,10 +16,10 @@ import {
   errorOf,
   type Failure,
   quoteError,
-  type Ruling,
-  rulingOf,
+  type StatusAction,
+  defaultActionOf,
   TransportFault,
-  unanswered,
+  noAnswerAction,
   unknownOutcome,
 } from './http-fault.ts'
 import type {
@@ -29,7 +29,7 @@ import type {
   SentRequest,
   WhileWaiting,
 } from './http-request.ts'
-import { KeyBlocked, longestBlockMs } from './limiter.ts'
+import { KeyBlocked, maxBlockMs } from './limiter.ts'
 
 export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest, WhileWaiting }
 
@@ -61,9 +61,9 @@ const usualHeaders = {
   'accept-encoding': 'gzip',
   'user-agent': 'forecourt',
 }
-const tooLarge: Ruling = { verdict: 'abort', advice: 'Ask for less at once.' }
-const oddHeader: Ruling = {
-  verdict: 'abort',
+const tooLarge: StatusAction = { errorAction: 'abort', advice: 'Ask for less at once.' }
+const oddHeader: StatusAction = {
+  errorAction: 'abort',
   advice: 'Check the key and the rooftop uid for line ends and odd characters.',
 }
 /** Longer waits are left to the ruling of the endpoint, where it has one. */
@@ -138,8 +138,15 @@ export class HttpSource {
     } catch (error) {
       if (!(error instanceof KeyBlocked)) throw error
       const what = `was not sent: ${error.message}`
-      const ruling = rulingOf(429, this.#options.setting)
-      return { status: null, what, cause: error, again: false, retryAfterMs: null, ruling }
+      const ruling = defaultActionOf(429, this.#options.setting)
+      return {
+        status: null,
+        what,
+        cause: error,
+        mayRetry: false,
+        retryAfterMs: null,
+        action: ruling,
+      }
     }
   }
 
@@ -205,7 +212,7 @@ export class HttpSource {
     const retryAfterMs = parseRetryAfter(one(retryAfter), one(headers.date), now())
     const own = request.rulings?.[status]
     // A quota of the endpoint is not about the key's other calls.
-    if (status === 429 && own?.verdict === 'park' && !isBrief(retryAfterMs))
+    if (status === 429 && own?.errorAction === 'park' && !isBrief(retryAfterMs))
       limiter.onSuccess(generation)
     else if (status === 429 || (status === 503 && retryAfterMs !== null))
       limiter.onThrottle(retryAfterMs ?? undefined, generation)
@@ -214,11 +221,11 @@ export class HttpSource {
     const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
     const what = `answered ${status}${said === null ? '' : `: "${said}"`}`
     const lost = !request.retryable && (status >= 500 || status === 408)
-    const ruling = own ?? (lost ? unknownOutcome : rulingOf(status, setting))
+    const ruling = own ?? (lost ? unknownOutcome : defaultActionOf(status, setting))
     // A rate limit says when to come back; a quota of the day does not, or not soon.
     const again =
-      (status === 429 && isBrief(retryAfterMs)) || (ruling.again ?? retryStatuses.has(status))
-    return { status, what, again, retryAfterMs, ruling }
+      (status === 429 && isBrief(retryAfterMs)) || (ruling.mayRetry ?? retryStatuses.has(status))
+    return { status, what, mayRetry: again, retryAfterMs, action: ruling }
   }
 
   /** What it means that no answer came, or none that can be used. */
@@ -227,23 +234,23 @@ export class HttpSource {
     const answered = status === null ? 'failed' : `answered ${status}, but`
     const failure = { status, what: `${answered}: ${cause.message}`, cause, retryAfterMs: null }
     if (cause instanceof BodyTooLarge)
-      return { ...failure, again: false, ruling: request.retryable ? tooLarge : unknownOutcome }
+      return { ...failure, mayRetry: false, action: request.retryable ? tooLarge : unknownOutcome }
     if (cause instanceof TransportFault && cause.code === 'UND_ERR_INVALID_ARG')
-      return { ...failure, again: false, ruling: oddHeader }
+      return { ...failure, mayRetry: false, action: oddHeader }
     if (!(cause instanceof BodyFault) || cause.isSystemic) request.limiter.onFault(generation)
-    const usual = request.retryable ? unanswered(setting) : unknownOutcome
-    const ruling = { ...usual, verdict: request.unreachable ?? usual.verdict }
-    return { ...failure, again: true, ruling }
+    const usual = request.retryable ? noAnswerAction(setting) : unknownOutcome
+    const ruling = { ...usual, errorAction: request.unreachableAction ?? usual.errorAction }
+    return { ...failure, mayRetry: true, action: ruling }
   }
 
   /** The wait before the next attempt, in ms; null to give up. */
   #waitMs(request: HttpRequest, failure: Failure, attempt: number): number | null {
     const { maxRetries, random = Math.random } = this.#options
     const allowed = Math.min(maxRetries, request.maxRetries ?? maxRetries)
-    if (!request.retryable || !failure.again || attempt > allowed) return null
+    if (!request.retryable || !failure.mayRetry || attempt > allowed) return null
     // Retry-After is authoritative when present; 0 names no wait, and a storm of retries helps nobody.
     if (!failure.retryAfterMs) return backoffMs(attempt, backoffOf(failure), random)
-    return failure.retryAfterMs > longestBlockMs ? null : failure.retryAfterMs
+    return failure.retryAfterMs > maxBlockMs ? null : failure.retryAfterMs
   }
 }
 

@@ -3,10 +3,10 @@ import { onAbort } from '../values/on-abort.ts'
 import { sleep } from '../values/sleep.ts'
 import { Pace, usedShare } from './pace.ts'
 import { RecentAnswers } from './recent-answers.ts'
-import { Turns } from './turns.ts'
+import { SendSlots } from './send-slots.ts'
 
 /** The longest that a call waits for a blocked key. Beyond it the work goes back to the pipeline instead of holding a slot. */
-export const longestBlockMs = 15 * 60_000
+export const maxBlockMs = 15 * 60_000
 
 /** A wait of at least this is no stray answer: the source means the key, and says so once. */
 const longWaitMs = 60_000
@@ -40,20 +40,20 @@ export interface LimitedKey {
   /** Clean answers of the last second. */
   readonly cleanPerSecond: number
   /** At most so many calls in flight from now on, whatever this process has learnt: its share of the key. */
-  allow(share: number): void
+  setShare(share: number): void
   /** No new call starts before so many ms have passed. */
   block(ms: number): void
   /** What calls have to tell that were sent before now is known already. */
-  forget(): void
+  ignoreEarlierCalls(): void
 }
 
 /** How fast a key may be used, beyond the calls in flight; shared with other processes or not. */
 export interface KeyBudget {
   /** Null: a call may go now. Else true at its send time, false when the key's blocks have to be looked at again first.
    *  Never rejects. */
-  turn(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
+  sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
   /** The key is used too fast. `isNew`: a call says so that was sent since the last cut. */
-  throttled(isNew: boolean, throttle: Throttle): void
+  reportThrottle(isNew: boolean, throttle: Throttle): void
 }
 
 /** What a limiter knows of a throttle. */
@@ -73,8 +73,8 @@ export function localBudgets(requestsPerSecond: number | null): OpenBudget | und
   return () => {
     const pace = new Pace()
     const perSecond = requestsPerSecond * usedShare
-    const turns = new Turns(() => [pace.take(performance.now(), perSecond)])
-    return { turn: (signals) => turns.wait(signals), throttled: () => {} }
+    const turns = new SendSlots(() => [pace.reserve(performance.now(), perSecond)])
+    return { sendSlot: (signals) => turns.wait(signals), reportThrottle: () => {} }
   }
 }
 
@@ -116,7 +116,7 @@ export class KeyLimiter implements LimitedKey {
     return this.#limit.pendingCount + this.#limit.activeCount - this.#inFlight
   }
 
-  allow(share: number): void {
+  setShare(share: number): void {
     this.#share = Math.min(share, this.max)
     this.#fit()
   }
@@ -129,7 +129,7 @@ export class KeyLimiter implements LimitedKey {
     return this.#answers.cleanPerSecond(performance.now())
   }
 
-  forget(): void {
+  ignoreEarlierCalls(): void {
     this.#generation += 1
     this.#clean = 0
     this.#answers.forgetRefusals()
@@ -159,7 +159,7 @@ export class KeyLimiter implements LimitedKey {
 
   /** A clean answer of a call. */
   onSuccess(generation: number = this.#generation): void {
-    this.#answers.clean(performance.now())
+    this.#answers.recordClean(performance.now())
     // Clean answers to a small share say nothing of what more calls would meet.
     if (generation !== this.#generation || this.#level >= this.#share) return
     this.#clean += 1
@@ -175,13 +175,13 @@ export class KeyLimiter implements LimitedKey {
     const now = performance.now()
     const isNew = generation === this.#generation
     const isLong = retryAfterMs !== undefined && retryAfterMs >= longWaitMs
-    if (isNew) this.#answers.refused(now)
+    if (isNew) this.#answers.recordRefused(now)
     if (!isLong && !(isNew && this.#answers.isTooFast(now))) return
     const blockMs = isLong || this.#answers.isRefusingAll ? retryAfterMs : 0
     const { cleanPerSecond } = this
     if (blockMs !== undefined) this.block(blockMs)
     this.#halve(generation)
-    this.#budget?.throttled(isNew, { blockMs, cleanPerSecond })
+    this.#budget?.reportThrottle(isNew, { blockMs, cleanPerSecond })
   }
 
   /** A timeout, a reset or a 5xx: halves. */
@@ -192,7 +192,7 @@ export class KeyLimiter implements LimitedKey {
   /** Calls that started before the last halving tell what was already learnt from it: one burst halves once. */
   #halve(generation: number): void {
     if (generation !== this.#generation) return
-    this.forget()
+    this.ignoreEarlierCalls()
     this.#level = Math.max(1, Math.floor(this.concurrency / 2))
     this.#fit()
   }
@@ -209,13 +209,13 @@ export class KeyLimiter implements LimitedKey {
       // A call that was cancelled while it queued gives its slot on.
       for (const signal of signals) signal?.throwIfAborted()
       const left = this.#blockedUntil - performance.now()
-      if (left > longestBlockMs) throw new KeyBlocked(new Date(Date.now() + left))
+      if (left > maxBlockMs) throw new KeyBlocked(new Date(Date.now() + left))
       if (left > 0) {
         // Woken a moment early, a timer would let a call through before the block ends.
         await sleep(Math.ceil(left), signals)
         continue
       }
-      const turn = this.#budget?.turn(signals) ?? null
+      const turn = this.#budget?.sendSlot(signals) ?? null
       if (turn === null) break
       // A throttle may have come while it waited for its turn.
       if ((await turn) && this.#blockedUntil <= performance.now()) break

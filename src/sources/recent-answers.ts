@@ -21,12 +21,12 @@ export class RecentAnswers {
   #newest = 0
   #refusedInARow = 0
 
-  clean(now: number): void {
+  recordClean(now: number): void {
     this.#bucket(now).clean += 1
     this.#refusedInARow = 0
   }
 
-  refused(now: number): void {
+  recordRefused(now: number): void {
     this.#bucket(now).refused += 1
     this.#refusedInARow += 1
   }

@@ -7,7 +7,7 @@ import type { CallOptions, RooftopCalls } from './appraisal/calls.ts'
 import type { HttpAnswer } from './http.ts'
 import { jsonBody, requireJson } from './http-body.ts'
 import { type AnswerContext, bodyError } from './http-fault.ts'
-import { rulingsOf } from './rulings.ts'
+import { statusActionsOf } from './status-actions.ts'
 import type { VehicleDataCalls } from './vehicle-data/calls.ts'
 
 /** What a caller says. `rooftop` is needed by the appraisal service alone; `files` are paths on the disk. */
@@ -87,7 +87,7 @@ export class ServiceClient<Reach extends Effect> {
       return { answer, context: vehicleData.context(operation, naturalKey) }
     }
     if (rooftop === undefined) throw new TypeError(`${operation.name} needs a rooftop.`)
-    const rulings = (refused: string) => rulingsOf(operation, refused)
+    const rulings = (refused: string) => statusActionsOf(operation, refused)
     const request = { ...call, ...subject, operation, rooftop, rulings, validate }
     const answer = await appraisal.send(request)
     return { answer, context: appraisal.context(operation, rooftop, naturalKey) }

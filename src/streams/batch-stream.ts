@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../db/tables.ts'
 import type { CallOptions } from '../sources/appraisal/client.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { Sources } from './reach.ts'
+import type { Sources } from './stream-sources.ts'
 import type { Loaded, RecordWarning } from './record.ts'
 
 /** The settings of the config that batch streams go by. */
@@ -20,7 +20,7 @@ export interface BatchUnit {
 }
 
 /** What is due in a run. */
-export interface BatchAsk {
+export interface DueUnitsQuery {
   readonly runId: number
   /** The source's clock when the run began. */
   readonly sourceStart: Date
@@ -72,7 +72,7 @@ export interface BatchLoaded extends Loaded {
 }
 
 /** A unit, or the rooftop itself, that is not asked about. */
-export interface NotAsked extends RecordWarning {
+export interface SkippedUnit extends RecordWarning {
   /** The stock number; the rooftop's uid where it is about all of them. */
   readonly naturalKey: string
 }
@@ -87,23 +87,23 @@ export interface BatchStream<R = unknown> {
   /** Key of the results in `raw.payload`. */
   readonly endpoint: string
   /** Between two polls, and how long a batch may stand still. */
-  readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
+  readonly polling: { readonly everySeconds: number; readonly maxStallSeconds: number }
   /** Why nothing is asked for the rooftop, and what to do; null: it is. */
-  refusal(rooftop: RooftopRow, settings: BatchSettings): string | null
+  skipReason(rooftop: RooftopRow, settings: BatchSettings): string | null
   countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number>
   /** VINs to look up before the units are asked about: each once, one in vain again after a while by the clock of `keepLookUps`. */
   lookUpsDue(db: Kysely<Tables>, rooftop: RooftopRow, limit: number, now: Date): Promise<string[]>
   lookUp(sources: Sources, rooftop: RooftopRow, vin: string, options: CallOptions): Promise<LookUp>
-  keepLookUps(
+  storeLookUps(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     lookUps: readonly LookUp[],
     now: Date,
   ): Promise<void>
   /** By stock number; nothing that is in an open batch, and nothing twice in a run. */
-  due(db: Kysely<Tables>, rooftop: RooftopRow, ask: BatchAsk): Promise<BatchUnit[]>
+  due(db: Kysely<Tables>, rooftop: RooftopRow, ask: DueUnitsQuery): Promise<BatchUnit[]>
   /** Units on hand that cannot be asked about, each with its reason. */
-  notAsked(db: Kysely<Tables>, rooftop: RooftopRow): Promise<NotAsked[]>
+  skippedUnits(db: Kysely<Tables>, rooftop: RooftopRow): Promise<SkippedUnit[]>
   /** Gives the id that the batch is polled by. MissingAnswer when the answer holds none. */
   submit(
     sources: Sources,

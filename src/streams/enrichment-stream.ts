@@ -3,7 +3,7 @@ import type { Tables } from '../db/tables.ts'
 import type { CallOptions } from '../sources/appraisal/client.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { Sources } from './reach.ts'
+import type { Sources } from './stream-sources.ts'
 import type { Loaded } from './record.ts'
 
 /** The settings of the config that enrichment streams go by. */
@@ -32,7 +32,7 @@ export interface EnrichmentTask {
 }
 
 /** What is due: by the source's clock now, for schedules by its clock when the run began. */
-export interface DueAsk {
+export interface DueQuery {
   readonly now: Date
   readonly runStart: Date
   readonly limit: number
@@ -49,7 +49,7 @@ export interface DueAsk {
 }
 
 /** An answer as normalised. */
-export interface Enriched<R> {
+export interface EnrichmentAnswer<R> {
   readonly evalId: number
   readonly ask: string
   readonly record: R
@@ -67,9 +67,9 @@ export interface EnrichmentStream<R = unknown> {
   /** What is asked of an evaluation, each with a state of its own: keys of the answers in `raw.payload`. */
   readonly asks: readonly string[]
   /** An ask whose answer another one's brings as well. */
-  readonly tells?: Readonly<Record<string, string>>
+  readonly alsoAnswers?: Readonly<Record<string, string>>
   /** How an answer that is not complete yet is asked for again. */
-  readonly polling: { readonly everySeconds: number; readonly patienceSeconds: number }
+  readonly polling: { readonly everySeconds: number; readonly maxWaitSeconds: number }
   /** 403: `abort` is about the key or the evaluation; `skip`: the key's region has no such thing, which is no error. */
   readonly forbidden: 'abort' | 'skip'
   /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. Where an answer is
@@ -85,7 +85,7 @@ export interface EnrichmentStream<R = unknown> {
   due(
     db: Kysely<Tables>,
     rooftop: Pick<RooftopRow, 'id' | 'groupId'>,
-    ask: DueAsk,
+    ask: DueQuery,
     settings: EnrichmentSettings,
   ): Promise<EnrichmentTask[]>
   /** `at` is the source's time of the answer, where it told. */
@@ -103,17 +103,17 @@ export interface EnrichmentStream<R = unknown> {
   /** Not complete yet: it is asked for again in a moment. */
   isPending(record: R): boolean
   /** Days until an evaluation that was completed so many days ago is due again; null: never. */
-  daysUntilAgain(ageDays: number, ask: string, settings: EnrichmentSettings): number | null
+  daysUntilDue(ageDays: number, ask: string, settings: EnrichmentSettings): number | null
   /** Writes what differs and tells of each answer what that was, in order. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
-    answers: readonly Enriched<R>[],
+    answers: readonly EnrichmentAnswer<R>[],
     runId: number,
     wire: AppraisalWire,
   ): Promise<Loaded[]>
   /** Calls that the rooftop's run did not need: what asking everything about every evaluation would have taken beyond them. */
-  saved(
+  savedCalls(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     runStart: Date,

@@ -3,7 +3,7 @@ import type { Tables } from '../db/tables.ts'
 import type { CallOptions } from '../sources/appraisal/client.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { Sources } from './reach.ts'
+import type { Sources } from './stream-sources.ts'
 import type { Issue } from './record.ts'
 
 export interface SnapshotPayload {

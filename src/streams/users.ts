@@ -42,7 +42,7 @@ export const users = defineSnapshotStream({
     const rejected: Rejected[] = []
     const listed = readLists(payloads, refused, rejected)
     // Serialised with the salespeople that evaluations bring in.
-    await sql`select pg_advisory_xact_lock(${lockClass.people}::int, ${rooftop.groupId}::int)`.execute(
+    await sql`select pg_advisory_xact_lock(${lockClass.salespeople}::int, ${rooftop.groupId}::int)`.execute(
       db,
     )
     const stored = await storedUsers(db, rooftop.groupId)

@@ -5,7 +5,7 @@ import type { EvaluationList } from '../sources/appraisal/evaluation-list.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Span, Window } from '../values/window.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { ListSources } from './reach.ts'
+import type { ListSources } from './stream-sources.ts'
 import type { RecordWarning, Row, RowSet } from './record.ts'
 
 /** Where and when a payload was read. */
@@ -31,7 +31,7 @@ export interface Person {
 }
 
 /** How a person is taken out of a payload. */
-export interface Scrub {
+export interface PersonRedaction {
   /** A text, or a number that may be one, without the person. */
   readonly redact: {
     (text: string): string
@@ -42,7 +42,7 @@ export interface Scrub {
   readonly blank: ((place: string, value: unknown) => unknown) | null
 }
 
-export interface Merged {
+export interface MergeResult {
   /** stale: older than what is stored, which stays. */
   readonly outcome: 'inserted' | 'updated' | 'unchanged' | 'stale'
   /** Of every table named here, all rows of the record from now on; only with `inserted` and `updated`. */
@@ -50,7 +50,7 @@ export interface Merged {
 }
 
 /** What the warehouse knows of a listed record, enough to decide whether to read it again. */
-export interface Known {
+export interface StoredRecord {
   readonly id: number
   readonly rooftopId: number
   readonly updatedAt: Date
@@ -58,7 +58,7 @@ export interface Known {
   readonly entryAt: Date
   readonly createdAt: Date
   /** The instant that ageing counts from. */
-  readonly bornAt: Date
+  readonly ageingSince: Date
   readonly gone: boolean
   /** The run that wrote it last. */
   readonly runId: number
@@ -77,7 +77,7 @@ export interface WindowedStream<R = unknown> {
    *  place among the windows) and `gone_at`, for `verify`. */
   readonly tables: readonly (keyof Tables & string)[]
   /** Tables of other streams with the same key: their rows follow the record to another rooftop, and nothing else. */
-  readonly followers: readonly (keyof Tables & string)[]
+  readonly dependentTables: readonly (keyof Tables & string)[]
   readonly idColumn: string
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
@@ -101,7 +101,7 @@ export interface WindowedStream<R = unknown> {
   /** Whom the payload names as its customer. */
   personOf(body: unknown, id: number, wire: AppraisalWire): Person
   /** Pure. The parsed payload without the person, so that it makes the same facts. */
-  withoutPerson(body: unknown, id: number, wire: AppraisalWire, scrub: Scrub): unknown
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, scrub: PersonRedaction): unknown
   /** What of a record contradicts itself or the document, though it fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
@@ -116,19 +116,33 @@ export interface WindowedStream<R = unknown> {
     wire: AppraisalWire,
   ): Promise<(record: R) => Row>
   /** Pure. What the stored rows and a record make together. */
-  merge(stored: RowSet | null, record: R, links: Row, rooftop: RooftopRow, origin: Origin): Merged
+  merge(
+    stored: RowSet | null,
+    record: R,
+    links: Row,
+    rooftop: RooftopRow,
+    origin: Origin,
+  ): MergeResult
   /** Pure. A replayed history on top of stored versions whose payloads are no longer kept. */
   rebase(stored: RowSet | null, folded: RowSet): RowSet
 
-  known(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[]): Promise<Known[]>
+  storedRecords(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    ids: readonly number[],
+  ): Promise<StoredRecord[]>
   /** Those that are stored, not gone, and belong to any of the half-open spans, which do not overlap. */
-  knownWithin(
+  storedWithin(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     spans: readonly Span[],
   ): Promise<{ readonly id: number; readonly entryAt: Date }[]>
   /** Moves records to the time at which the list shows them. */
-  place(db: Kysely<Tables>, rooftop: RooftopRow, times: ReadonlyMap<number, Date>): Promise<void>
+  setEntryTimes(
+    db: Kysely<Tables>,
+    rooftop: RooftopRow,
+    times: ReadonlyMap<number, Date>,
+  ): Promise<void>
   markGone(db: Kysely<Tables>, rooftop: RooftopRow, ids: readonly number[], at: Date): Promise<void>
 }
 

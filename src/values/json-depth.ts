@@ -1,8 +1,8 @@
 /** No answer of the services is nested so deeply: recursion, `JSON.stringify` and Postgres would all give up some way below. */
-export const deepestJson = 100
+export const maxJsonDepth = 100
 
 /** Whether a JSON value is nested more than `deepestJson` deep. Its own recursion ends there. */
-export function isTooDeep(value: unknown, left = deepestJson): boolean {
+export function isTooDeep(value: unknown, left = maxJsonDepth): boolean {
   if (value === null || typeof value !== 'object') return false
   if (left === 0) return true
   const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
@@ -13,8 +13,8 @@ export function isTooDeep(value: unknown, left = deepestJson): boolean {
 }
 
 /** The value with a remark in place of what is nested too deeply; the very value when nothing is. */
-export function prunedJson(value: unknown, left = deepestJson): unknown {
-  if (left === deepestJson && !isTooDeep(value)) return value
+export function prunedJson(value: unknown, left = maxJsonDepth): unknown {
+  if (left === maxJsonDepth && !isTooDeep(value)) return value
   if (value === null || typeof value !== 'object') return value
   if (left === 0) return '[nested too deeply]'
   if (Array.isArray(value)) return value.map((item) => prunedJson(item, left - 1))

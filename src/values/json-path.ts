@@ -29,6 +29,6 @@ function ownValue(value: unknown, key: string): unknown {
 }
 
 /** The first candidate: the name that a writer of such a body uses. */
-export function firstName(path: JsonPath): string {
+export function firstCandidate(path: JsonPath): string {
   return typeof path === 'string' ? path : (path[0] ?? '')
 }

@@ -6,7 +6,7 @@ export const lockClass = {
   /** A run, by its process. */
   run: 7300,
   /** Signing the links of a vehicle anew. */
-  resign: 7301,
+  signLinks: 7301,
   /** A budget of billable calls, by hash of its name. */
   budget: 7302,
   /** The owner of a billable call. */
@@ -14,7 +14,7 @@ export const lockClass = {
   /** Putting a price batch of a rooftop together. */
   batch: 7304,
   /** Salespeople of a dealer group. */
-  people: 7305,
+  salespeople: 7305,
   /** A stock import of a rooftop. */
   import: 7306,
   /** Loads (shared) against an erasure (exclusive); the second key is 0. */
@@ -22,7 +22,7 @@ export const lockClass = {
   /** Looking at a job, by hash of its name. */
   job: 7308,
   /** An attempt at a fire, by its process. */
-  fire: 7309,
+  jobRun: 7309,
   /** Sending alerts; the second key is 0. */
   alert: 7310,
   /** Looking for work that the queue has lost; the second key is 0. */

@@ -64,7 +64,7 @@ export function dayNumber(seconds: number): number {
  * The start (Unix seconds) of the latest day, up to today, on which `slot` has its turn in a rotation of `nights`.
  * Something last done before that instant is due; a missed night changes nothing.
  */
-export function latestTurn(slot: number, nights: number, now: number): number {
+export function latestRotationStart(slot: number, nights: number, now: number): number {
   const today = dayNumber(now)
   const since = (((today - slot) % nights) + nights) % nights
   return (today - since) * daySeconds

@@ -240,7 +240,7 @@ export const defaultWire: WireSettings = wireSettings.parse({})
 export interface ChangedSetting {
   readonly path: string
   readonly value: unknown
-  readonly usual: unknown
+  readonly defaultValue: unknown
 }
 
 /** The settings that differ from the defaults, in the order of the schema. */
@@ -254,7 +254,7 @@ export function changedSettings(
     if (isGroup(fallback) && isGroup(value)) return changedSettings(value, fallback, `${path}.`)
     return JSON.stringify(value) === JSON.stringify(fallback)
       ? []
-      : [{ path, value, usual: fallback }]
+      : [{ path, value, defaultValue: fallback }]
   })
 }
 

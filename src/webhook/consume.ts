@@ -9,11 +9,16 @@ import {
   SyncError,
   UsageError,
 } from '../errors.ts'
-import { runStreams } from '../pipeline/run.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { sleep } from '../values/sleep.ts'
-import { type DueDeliveries, putOff, readDeliveries, readDue } from './due.ts'
+import {
+  type DueDeliveries,
+  postpone,
+  readDueDeliveries,
+  readDueRooftops,
+} from './due-deliveries.ts'
 import { HintLocks } from './hint-locks.ts'
 
 const lookEveryMs = 500
@@ -74,12 +79,12 @@ class Consumer implements AsyncDisposable {
     const { pool, config } = this.#context
     if (this.#active.size >= rooftopsAtOnce) return true
     await assertSchemaKnown(pool, this.#context.schemaVersion)
-    const told = await readDue(pool, [...this.#strangers, ...this.#active.keys()])
+    const told = await readDueRooftops(pool, [...this.#strangers, ...this.#active.keys()])
     for (const { uid, rooftopId } of told) {
       if (this.#active.size >= rooftopsAtOnce) return true
       const rooftop = config.rooftops.find((one) => one.uid === uid)
       if (rooftop === undefined) this.#strangers.add(uid)
-      else if (await this.#locks.take(rooftopId)) this.#start(rooftop, rooftopId)
+      else if (await this.#locks.tryLock(rooftopId)) this.#start(rooftop, rooftopId)
     }
     return told.length > 0 || this.#active.size > 0
   }
@@ -90,7 +95,7 @@ class Consumer implements AsyncDisposable {
         this.#outdated = error
       })
       .finally(async () => {
-        await this.#locks.free(rooftopId)
+        await this.#locks.unlock(rooftopId)
         this.#active.delete(rooftop.uid)
       })
     this.#active.set(rooftop.uid, done)
@@ -103,7 +108,7 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
   const about = { rooftop: rooftop.uid }
   let due: DueDeliveries | null = null
   try {
-    due = await readDeliveries(pool, rooftopId)
+    due = await readDueDeliveries(pool, rooftopId)
     // Another process had them before the lock was ours.
     if (due.ids.length > 0) await load(context, rooftop, due)
   } catch (error) {
@@ -114,7 +119,7 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
     const reason = messageOf(error)
     log.warn({ ...about, reason }, 'webhooks could not be loaded; they wait')
     if (due !== null && (error instanceof UsageError || error instanceof SyncError))
-      await putOff(pool, due, reason).catch(() => undefined)
+      await postpone(pool, due, reason).catch(() => undefined)
     await sleep(restMs, [signal]).catch(() => undefined)
   }
 }
@@ -139,5 +144,5 @@ async function load(context: Context, rooftop: RooftopConfig, due: DueDeliveries
   const { error = 'the run ended before it' } = report.rooftops[rooftop.uid] ?? {}
   const about = { rooftop: rooftop.uid, deliveries: due.ids.length, runId: report.runId }
   log.info({ ...about, ...report.streams[evaluations.name] }, `webhooks: run ${report.runId}`)
-  if (!context.signal.aborted) await putOff(pool, due, error)
+  if (!context.signal.aborted) await postpone(pool, due, error)
 }

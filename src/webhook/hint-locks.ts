@@ -14,7 +14,7 @@ export class HintLocks implements AsyncDisposable {
   }
 
   /** Whether the lock was free, and is ours now. */
-  async take(rooftopId: number): Promise<boolean> {
+  async tryLock(rooftopId: number): Promise<boolean> {
     return await this.#inTurn(async () => {
       this.#client ??= await this.#pool.connect()
       const taken = await this.#query('pg_try_advisory_lock', rooftopId)
@@ -24,7 +24,7 @@ export class HintLocks implements AsyncDisposable {
     })
   }
 
-  async free(rooftopId: number): Promise<void> {
+  async unlock(rooftopId: number): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#client !== null) await this.#query('pg_advisory_unlock', rooftopId)
       this.#held.delete(rooftopId)

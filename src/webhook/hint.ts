@@ -28,7 +28,7 @@ export interface Hint {
 }
 
 /** The event that a path names, in any case. */
-export function eventNamed(text: string | undefined): WebhookEvent {
+export function eventOf(text: string | undefined): WebhookEvent {
   return webhookEvents.find((event) => event === text?.toUpperCase()) ?? 'not told'
 }
 

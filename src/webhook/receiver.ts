@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { Refusals } from '../values/refusals.ts'
-import { parseBody } from './body.ts'
-import { eventNamed } from './hint.ts'
+import { RefusalLimiter } from '../values/refusal-limiter.ts'
+import { parseBody } from './parse-body.ts'
+import { eventOf } from './hint.ts'
 import { evaluationLimit, type Inbox } from './inbox.ts'
 
 /** A body has at most so many bytes. */
@@ -17,7 +17,7 @@ export interface ReceiverOptions {
   readonly inbox: Pick<Inbox, 'keep'>
   readonly headerName: string
   /** Whether the value of that header is a valid one. */
-  readonly isRight: (given: unknown) => boolean
+  readonly isAuthorised: (given: unknown) => boolean
   readonly log: Log
 }
 
@@ -30,7 +30,7 @@ interface Delivery {
  * delivery is committed to the inbox. What the sender cannot mend is 200 too; 503 asks it to come back.
  */
 export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): void {
-  const refusals = new Refusals()
+  const refusals = new RefusalLimiter()
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
@@ -55,8 +55,8 @@ const tooMany = `a body names at most ${evaluationLimit} evaluations`
 async function check(
   { method, headers, ip }: FastifyRequest,
   reply: FastifyReply,
-  { headerName, isRight, log }: ReceiverOptions,
-  refusals: Refusals,
+  { headerName, isAuthorised: isRight, log }: ReceiverOptions,
+  refusals: RefusalLimiter,
 ): Promise<FastifyReply | undefined> {
   const length = Number(headers['content-length'])
   if (method !== 'POST')
@@ -64,8 +64,8 @@ async function check(
   if (!isPlainJson(headers['content-type'], headers['content-encoding']))
     return reply.code(415).send({ error: 'webhooks are application/json, not compressed' })
   if (!isRight(headers[headerName.toLowerCase()])) {
-    const isAnswered = refusals.isAnswered(ip)
-    const count = refusals.toLog()
+    const isAnswered = refusals.shouldAnswer(ip)
+    const count = refusals.takeLogCount()
     if (count > 0) log.warn({ count }, `webhooks refused: no valid ${headerName}`)
     // The rest of its body is not waited for.
     reply.header('connection', 'close')
@@ -91,7 +91,7 @@ async function receive(
   const parsed = Buffer.isBuffer(bytes) ? parseBody(bytes) : { problem: 'there is no body' }
   if ('problem' in parsed) return reply.code(400).send({ error: parsed.problem })
   const { event, rooftop: rooftopUid } = params
-  const arrival = { event: eventNamed(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
+  const arrival = { event: eventOf(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
   try {
     const kept = await withinPatience(inbox.keep(arrival))
     if (kept === 'too many') return reply.code(413).send({ error: tooMany })

@@ -1,8 +1,8 @@
 import type { Tx } from '../db/transaction.ts'
-import { contactsIn } from '../erasure/carriers.ts'
+import { contactsIn } from '../erasure/suppress-by-contact.ts'
 import { digestOf, readSecret } from '../erasure/digests.ts'
 import { redactJson } from '../erasure/redact.ts'
-import { awaitErasures, readContacts, suppressedAmong } from '../erasure/suppression.ts'
+import { holdErasureLock, readContacts, suppressedAmong } from '../erasure/suppression.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Hint } from './hint.ts'
 
@@ -12,7 +12,7 @@ export async function screenBody(
   rooftop: RooftopRow | null,
   { evalId, body }: Hint,
 ): Promise<string> {
-  await awaitErasures(tx)
+  await holdErasureLock(tx)
   const secret = await readSecret(tx.db)
   if (secret === null) return textOf(body)
   const ids = evalId === null || rooftop === null ? [] : [evalId]

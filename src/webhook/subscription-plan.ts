@@ -7,7 +7,7 @@ import { keyedHash } from './secret.ts'
 export type SubscribedEvent = ConfigFile['webhooks']['events'][number]
 
 /** A subscription that the config wants for a rooftop. */
-export interface Wanted {
+export interface WantedSubscription {
   readonly event: SubscribedEvent
   readonly type: 'eval' | 'drive'
   readonly url: string
@@ -17,7 +17,7 @@ export interface Wanted {
 }
 
 /** A subscription as the service lists it. */
-export interface Listed {
+export interface ListedSubscription {
   readonly id: number
   readonly event: string | null
   readonly type: string | null
@@ -27,7 +27,7 @@ export interface Listed {
 }
 
 /** What the warehouse keeps of a subscription that was set. */
-export interface Recorded {
+export interface RecordedSubscription {
   readonly id: number
   readonly event: string
   readonly url: string
@@ -36,21 +36,24 @@ export interface Recorded {
 
 /** What has to be done so that the service has what the config wants. */
 export interface SubscriptionPlan {
-  readonly create: readonly Wanted[]
+  readonly create: readonly WantedSubscription[]
   readonly update: readonly {
-    readonly listed: Listed
-    readonly wanted: Wanted
+    readonly listed: ListedSubscription
+    readonly wanted: WantedSubscription
     readonly why: string
   }[]
   readonly remove: readonly {
-    readonly listed: Listed
+    readonly listed: ListedSubscription
     readonly why: string
     /** Another one of ours stands for it. */
-    readonly isDouble: boolean
+    readonly isDuplicate: boolean
   }[]
-  readonly same: readonly { readonly listed: Listed; readonly wanted: Wanted }[]
+  readonly unchanged: readonly {
+    readonly listed: ListedSubscription
+    readonly wanted: WantedSubscription
+  }[]
   /** Not ours: never touched. */
-  readonly foreign: readonly Listed[]
+  readonly foreign: readonly ListedSubscription[]
 }
 
 /** Where deliveries are received: `webhooks.publicUrl`, with the path of the receiver. */
@@ -63,7 +66,7 @@ export function wantedFor(
   rooftopUid: string,
   { events, authHeaderName }: ConfigFile['webhooks'],
   { publicUrl, secret, key }: { publicUrl: string; secret: string; key: string },
-): Wanted[] {
+): WantedSubscription[] {
   return [...new Set(events)].map((event) => ({
     event,
     type: event === 'ON_DRIVE_COMPLETED' ? 'drive' : 'eval',
@@ -74,10 +77,10 @@ export function wantedFor(
 }
 
 /** The list in an answer; null when none stands where the wire settings say, or an item has no id or address. */
-export function readListed(body: unknown, { webhook }: AppraisalWire): Listed[] | null {
+export function readListed(body: unknown, { webhook }: AppraisalWire): ListedSubscription[] | null {
   const items = valueAt(body, webhook.items)
   if (!Array.isArray(items)) return null
-  const listed = items.map((item): Listed | null => {
+  const listed = items.map((item): ListedSubscription | null => {
     const [id, url] = [Number(valueAt(item, webhook.id) ?? Number.NaN), valueAt(item, webhook.url)]
     if (!Number.isSafeInteger(id) || typeof url !== 'string') return null
     const headerName = valueAt(item, webhook.authHeaderName)
@@ -89,14 +92,14 @@ export function readListed(body: unknown, { webhook }: AppraisalWire): Listed[] 
       headerName: headerName === undefined ? undefined : textOrNull(headerName),
     }
   })
-  return listed.includes(null) ? null : (listed as Listed[])
+  return listed.includes(null) ? null : (listed as ListedSubscription[])
 }
 
 /** Whether a subscription is one of ours: it leads to our receiver, or to where we have set one before. */
 export function isOurs(
-  { url }: Pick<Listed, 'url'>,
+  { url }: Pick<ListedSubscription, 'url'>,
   publicUrl: string | null,
-  recorded: readonly Recorded[],
+  recorded: readonly RecordedSubscription[],
 ): boolean {
   const base = publicUrl === null ? null : receiverUrl(publicUrl)
   if (base !== null && (url === base || url.startsWith(`${base}/`))) return true
@@ -105,13 +108,19 @@ export function isOurs(
 
 /** Pure. What differs between what is wanted and what is there. */
 export function planSubscriptions(
-  wanted: readonly Wanted[],
-  listed: readonly Listed[],
-  { publicUrl, recorded }: { publicUrl: string; recorded: readonly Recorded[] },
+  wanted: readonly WantedSubscription[],
+  listed: readonly ListedSubscription[],
+  { publicUrl, recorded }: { publicUrl: string; recorded: readonly RecordedSubscription[] },
 ): SubscriptionPlan {
   const left = listed.filter((one) => isOurs(one, publicUrl, recorded)).sort((a, b) => a.id - b.id)
   const foreign = listed.filter((one) => !left.includes(one))
-  const plan = { create: [] as Wanted[], update: [], remove: [], same: [], foreign }
+  const plan = {
+    create: [] as WantedSubscription[],
+    update: [],
+    remove: [],
+    unchanged: [],
+    foreign,
+  }
   const filled: Writable<SubscriptionPlan> = plan
   for (const one of wanted) {
     const ofEvent = left.filter(({ event }) => event === one.event)
@@ -122,20 +131,24 @@ export function planSubscriptions(
     }
     left.splice(left.indexOf(found), 1)
     const why = differences(one, found, recorded)
-    if (why.length === 0) filled.same.push({ listed: found, wanted: one })
+    if (why.length === 0) filled.unchanged.push({ listed: found, wanted: one })
     else filled.update.push({ listed: found, wanted: one, why: why.join(', ') })
   }
   for (const one of left) {
     const isDouble = wanted.some(({ event }) => event === one.event)
     const why = isDouble ? 'stands twice' : 'no longer in webhooks.events'
-    filled.remove.push({ listed: one, why, isDouble })
+    filled.remove.push({ listed: one, why, isDuplicate: isDouble })
   }
   return filled
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer I)[] ? I[] : T[K] }
 
-function differences(wanted: Wanted, listed: Listed, recorded: readonly Recorded[]): string[] {
+function differences(
+  wanted: WantedSubscription,
+  listed: ListedSubscription,
+  recorded: readonly RecordedSubscription[],
+): string[] {
   const why: string[] = []
   if (listed.url !== wanted.url) why.push('another address')
   if (listed.type !== null && listed.type !== wanted.type) why.push(`of type ${listed.type}`)

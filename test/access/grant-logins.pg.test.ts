@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
-import { drafts, openHouse } from './house.ts'
+import { drafts, openFixture } from './fixture.ts'
 import { said } from './logins.ts'
 
 test('a login that moves to another role loses what it had', async () => {
-  await using house = await openHouse()
-  const { logins } = house
+  await using fixture = await openFixture()
+  const { logins } = fixture
   await logins.grant()
 
   const config = logins.configOf({
@@ -37,14 +37,14 @@ test('a login that moves to another role loses what it had', async () => {
     people: ['2 rows', no('mart_scoped'), no('mart_pii'), no('core')],
     writer: ['2 rows', no('mart_scoped'), no('mart_pii'), no('core')],
   })
-  const { rows } = await house.pool.query('select role_name from ops.bi_access')
+  const { rows } = await fixture.pool.query('select role_name from ops.bi_access')
   expect(rows).toEqual([{ role_name: logins.name('reader') }])
   expect((await logins.grant({ config })).steps).toEqual([])
 })
 
 test('a login that the config no longer names is told, kept, and forgotten once it is dropped', async () => {
-  await using house = await openHouse()
-  const { logins, pool } = house
+  await using fixture = await openFixture()
+  const { logins, pool } = fixture
   await logins.grant()
   const config = logins.configOf({ reader: { role: 'bi_reader' } })
   const name = logins.name('tenant')
@@ -72,8 +72,8 @@ test('a login that the config no longer names is told, kept, and forgotten once 
 })
 
 test('a login that the config no longer names is shut out when asked, and let in again when it is named again', async () => {
-  await using house = await openHouse()
-  const { logins, pool } = house
+  await using fixture = await openFixture()
+  const { logins, pool } = fixture
   await logins.grant()
   const config = logins.configOf({ reader: { role: 'bi_reader' } })
   const name = logins.name('tenant')
@@ -99,8 +99,8 @@ test('a login that the config no longer names is shut out when asked, and let in
 })
 
 test('a login that somebody made for something else is not taken over, one that was put into a role of ours is', async () => {
-  await using house = await openHouse()
-  const { logins, pool } = house
+  await using fixture = await openFixture()
+  const { logins, pool } = fixture
   const name = logins.name('reader')
   await pool.query(`create role ${name} login`)
   const { access } = makeConfig(
@@ -122,8 +122,8 @@ test('a login that somebody made for something else is not taken over, one that 
 })
 
 test('names that are more than logins of ours, and groups that nobody knows, are refused', async () => {
-  await using house = await openHouse()
-  const { logins, pool } = house
+  await using fixture = await openFixture()
+  const { logins, pool } = fixture
   const { rows } = await pool.query<{ user: string }>('select current_user as user')
   await pool.query(`create role ${logins.name('reader')} login createrole`)
   const granting = async (login: object) => {

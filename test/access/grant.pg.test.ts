@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { grantAccess } from '#src/access/grant.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { drafts, type House, openHouse } from './house.ts'
+import { drafts, type Fixture, openFixture } from './fixture.ts'
 
 /** Everything that grant may write, with xmin: what was written again is another one. */
-async function written({ pool, logins }: House): Promise<unknown> {
+async function written({ pool, logins }: Fixture): Promise<unknown> {
   const names = Object.keys(drafts).map(logins.name)
   const roles = [...names, 'bi_reader', 'bi_tenant', 'mart_owner', 'mart_scoped_owner']
   const catalogues: [string, unknown[]][] = [
@@ -30,36 +30,36 @@ async function written({ pool, logins }: House): Promise<unknown> {
 }
 
 test('a second grant writes nothing', async () => {
-  await using house = await openHouse()
-  const first = await house.logins.grant()
-  const before = await written(house)
+  await using fixture = await openFixture()
+  const first = await fixture.logins.grant()
+  const before = await written(fixture)
 
-  const second = await house.logins.grant()
+  const second = await fixture.logins.grant()
 
   expect(first.steps.length).toBeGreaterThan(40)
   expect(second).toMatchObject({ steps: [], notes: [] })
-  expect(await written(house)).toEqual(before)
+  expect(await written(fixture)).toEqual(before)
 })
 
 test('a dry run writes nothing, and its statements do what grant would', async () => {
-  await using house = await openHouse()
-  const before = await written(house)
+  await using fixture = await openFixture()
+  const before = await written(fixture)
 
-  const planned = await house.logins.grant({ dryRun: true })
+  const planned = await fixture.logins.grant({ dryRun: true })
 
-  expect(await written(house)).toEqual(before)
+  expect(await written(fixture)).toEqual(before)
   for (const { sql } of planned.steps)
-    if (!sql.includes('is not shown')) await house.pool.query(sql)
-  const rest = await house.logins.grant()
+    if (!sql.includes('is not shown')) await fixture.pool.query(sql)
+  const rest = await fixture.logins.grant()
   const passwords = planned.steps.filter(({ sql }) => sql.includes('is not shown'))
   expect(rest.steps).toEqual(passwords)
   expect(passwords).toHaveLength(4)
 })
 
 test('no password is in what is reported, nor in a statement that is sent', async () => {
-  await using house = await openHouse()
+  await using fixture = await openFixture()
   const sent: string[] = []
-  house.pool.on('acquire', (client) => {
+  fixture.pool.on('acquire', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
     Object.assign(client, {
       query: (...args: unknown[]) => {
@@ -69,22 +69,22 @@ test('no password is in what is reported, nor in a statement that is sent', asyn
     })
   })
 
-  const report = await house.logins.grant()
+  const report = await fixture.logins.grant()
 
-  const { rows } = await house.pool.query<{ verifier: string }>(
+  const { rows } = await fixture.pool.query<{ verifier: string }>(
     'select rolpassword as verifier from pg_authid where rolname = $1',
-    [house.logins.name('reader')],
+    [fixture.logins.name('reader')],
   )
   expect(rows[0]!.verifier).toMatch(/^SCRAM-SHA-256\$4096:/)
   expect(new Set(sent.filter((text) => text.includes(rows[0]!.verifier))).size).toBe(1)
   expect(JSON.stringify(report)).not.toContain('SCRAM')
   for (const key of Object.keys(drafts))
-    expect(JSON.stringify([report, sent])).not.toContain(house.logins.password(key).slice(0, 14))
+    expect(JSON.stringify([report, sent])).not.toContain(fixture.logins.password(key).slice(0, 14))
 })
 
 test('what was changed by hand is put right', async () => {
-  await using house = await openHouse()
-  const { pool, logins } = house
+  await using fixture = await openFixture()
+  const { pool, logins } = fixture
   await logins.grant()
   const tenant = logins.name('tenant')
   await pool.query(
@@ -97,7 +97,7 @@ test('what was changed by hand is put right', async () => {
      grant usage on schema pii to bi_tenant;
      grant truncate on core.photo to forecourt_writer;
      revoke select on mart.dim_rooftop from bi_reader;
-     grant temporary on database ${new URL(house.url).pathname.slice(1)} to public;
+     grant temporary on database ${new URL(fixture.url).pathname.slice(1)} to public;
      grant create on schema public to public;
      grant bi_reader to ${tenant};
      alter role ${tenant} nologin connection limit 3;
@@ -128,7 +128,7 @@ test('what was changed by hand is put right', async () => {
 })
 
 test('grants in several databases at once, of the same logins, end in the same rights', async () => {
-  await using one = await openHouse()
+  await using one = await openFixture()
   await using two = await createTestDatabase()
   await using three = await createTestDatabase()
   for (const { pool } of [two, three])
@@ -148,11 +148,11 @@ test('grants in several databases at once, of the same logins, end in the same r
 })
 
 test('a grant waits for a loader that holds a table, and is never what stops it', async () => {
-  await using house = await openHouse()
-  const loader = await house.pool.connect()
+  await using fixture = await openFixture()
+  const loader = await fixture.pool.connect()
   await loader.query('begin; lock table core.photo in row exclusive mode')
 
-  const granting = house.logins.grant()
+  const granting = fixture.logins.grant()
   await new Promise((done) => setTimeout(done, 2_000))
   await loader.query('lock table core.evaluation in row exclusive mode; commit')
   loader.release()

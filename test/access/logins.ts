@@ -25,7 +25,7 @@ export interface Logins extends AsyncDisposable {
   as(key: string): Promise<pg.Client>
 }
 
-/** `config` is what the house was opened with. */
+/** `config` is what the fixture was opened with. */
 export async function openLogins(
   database: Pick<TestDatabase, 'pool' | 'url'>,
   config: Config,

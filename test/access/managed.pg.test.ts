@@ -42,14 +42,14 @@ async function openManaged() {
 }
 
 test('whoever owns the database and may make roles needs no superuser, and is told what only one can do', async () => {
-  await using house = await openManaged()
-  const { pool, logins } = house
-  await house.admin.query('alter role shop nocreaterole')
+  await using fixture = await openManaged()
+  const { pool, logins } = fixture
+  await fixture.admin.query('alter role shop nocreaterole')
   const refused = logins.grant()
   await expect(refused).rejects.toThrow(
     /^Postgres refused that role bi_pii_reader is made \(permission denied to create role\), and nothing was granted: run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints\.$/,
   )
-  await house.admin.query('alter role shop createrole')
+  await fixture.admin.query('alter role shop createrole')
 
   const first = await logins.grant()
   // Passwords cannot be read here: they are tried.
@@ -77,13 +77,13 @@ test('whoever owns the database and may make roles needs no superuser, and is to
   expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
   expect(await said(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
 
-  await house.admin.query(`alter role ${logins.name('writer')} bypassrls`)
+  await fixture.admin.query(`alter role ${logins.name('writer')} bypassrls`)
   expect((await logins.grant()).notes).toEqual([])
 })
 
 test('a password that was changed in the config is given to the login, where it cannot be read either', async () => {
-  await using house = await openManaged()
-  const { logins } = house
+  await using fixture = await openManaged()
+  const { logins } = fixture
   await logins.grant()
 
   const config = logins.configOf({ reader: { role: 'bi_reader', password: 'another password' } })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/transaction.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 import { openLogins } from './logins.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
@@ -27,17 +27,17 @@ async function sales(pool: pg.Pool): Promise<Sale[]> {
 }
 
 test('a rooftop that goes over to another dealer group takes its salespeople along', async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { seed: 7, evaluations: 90, days: 20, now },
     sync: { start: '2026-02-18' },
     streams: [users, evaluations],
   })
-  const { pool } = house.database
-  await house.night()
-  const moving = house.config.rooftops.find(({ uid, group }) =>
-    house.config.rooftops.some((other) => other.group === group && other.uid !== uid),
+  const { pool } = fixture.database
+  await fixture.night()
+  const moving = fixture.config.rooftops.find(({ uid, group }) =>
+    fixture.config.rooftops.some((other) => other.group === group && other.uid !== uid),
   )!
-  const target = house.config.rooftops.find(({ group }) => group !== moving.group)!.group
+  const target = fixture.config.rooftops.find(({ group }) => group !== moving.group)!.group
   // One sells at a rooftop that stays, too.
   await pool.query(
     `update core.evaluation set user_id = (
@@ -49,11 +49,11 @@ test('a rooftop that goes over to another dealer group takes its salespeople alo
     [moving.uid, moving.group],
   )
   const before = await sales(pool)
-  const rooftops = house.config.rooftops.map((rooftop) =>
+  const rooftops = fixture.config.rooftops.map((rooftop) =>
     rooftop.uid === moving.uid ? { ...rooftop, group: target } : rooftop,
   )
 
-  await house.nightAfter(0, { config: { ...house.config, rooftops } })
+  await fixture.nightAfter(0, { config: { ...fixture.config, rooftops } })
 
   const after = await sales(pool)
   expect(before.every(({ isAtHome }) => isAtHome)).toBe(true)
@@ -69,16 +69,16 @@ test('a rooftop that goes over to another dealer group takes its salespeople alo
   const settled = await people()
   await pool.query('select core.move_people(rooftop_id, group_id) from core.rooftop')
   expect(await people()).toEqual(settled)
-  await expectTenancy(house, rooftops)
+  await expectTenancy(fixture, rooftops)
 })
 
 /** For every mart, what the groups see is what the reader sees, each row once. */
 async function expectTenancy(
-  house: Awaited<ReturnType<typeof openHouse>>,
+  fixture: Awaited<ReturnType<typeof openFixture>>,
   rooftops: readonly { readonly group: string }[],
 ): Promise<void> {
   const groups = [...new Set(rooftops.map(({ group }) => group))]
-  await using logins = await openLogins(house.database, house.config, {
+  await using logins = await openLogins(fixture.database, fixture.config, {
     reader: { role: 'bi_reader' },
     ...Object.fromEntries(
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
@@ -92,7 +92,7 @@ async function expectTenancy(
     'evaluation_wide',
     'rpt_02_look_to_book',
   ]
-  await inTransaction(house.database.pool, async ({ client }) => {
+  await inTransaction(fixture.database.pool, async ({ client }) => {
     const rowsAs = async (key: string, view: string): Promise<string[]> => {
       await client.query(`set local role ${logins.name(key)}`)
       const { rows } = await client.query<{ row: string }>(

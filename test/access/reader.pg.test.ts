@@ -38,8 +38,8 @@ const schemas = [
 ]
 
 test('each login reads the schemas of its role, and no other', async () => {
-  await using house = await openReaders()
-  const { rows: relations } = await house.database.pool.query<{ schema: string; name: string }>(
+  await using fixture = await openReaders()
+  const { rows: relations } = await fixture.database.pool.query<{ schema: string; name: string }>(
     `select n.nspname as schema, format('%I.%I', n.nspname, c.relname) as name
      from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
      where n.nspname = any ($1) and c.relkind in ('r', 'p', 'v') order by 2`,
@@ -48,7 +48,7 @@ test('each login reads the schemas of its role, and no other', async () => {
 
   const readable: Record<string, string[]> = {}
   for (const key of keys) {
-    const client = await house.logins.as(key)
+    const client = await fixture.logins.as(key)
     const seen = new Set<string>()
     for (const { schema, name } of relations)
       if ((await said(client, `select from ${name} limit 1`)).endsWith('rows')) seen.add(schema)
@@ -65,7 +65,7 @@ test('each login reads the schemas of its role, and no other', async () => {
 })
 
 test('nothing can be written or made, with read-only off as well', async () => {
-  await using house = await openReaders()
+  await using fixture = await openReaders()
   const statements = [
     'create table public.mine (id int)',
     'create temporary table mine (id int)',
@@ -91,7 +91,7 @@ test('nothing can be written or made, with read-only off as well', async () => {
   ]
 
   for (const key of keys) {
-    const client = await house.logins.as(key)
+    const client = await fixture.logins.as(key)
     const asGiven = await said(client, 'insert into mart.dim_date default values')
     await client.query('set default_transaction_read_only = off')
     await client.query('set transaction_read_only = off')
@@ -110,17 +110,17 @@ test('nothing can be written or made, with read-only off as well', async () => {
 })
 
 test('no role but its own can be taken on', async () => {
-  await using house = await openReaders()
+  await using fixture = await openReaders()
   const others = ['mart_owner', 'mart_scoped_owner', 'mart_pii_owner', 'forecourt_writer']
   const groupRoles = { reader: 'bi_reader', tenant: 'bi_tenant', people: 'bi_pii_reader' }
 
   for (const key of keys) {
-    const client = await house.logins.as(key)
+    const client = await fixture.logins.as(key)
     const own = groupRoles[key]
     const refused = [
       ...others,
       ...Object.values(groupRoles).filter((role) => role !== own),
-      ...keys.filter((other) => other !== key).map((other) => house.logins.name(other)),
+      ...keys.filter((other) => other !== key).map((other) => fixture.logins.name(other)),
     ]
     for (const role of refused) {
       expect(await said(client, `set role ${role}`)).toBe(`permission denied to set role "${role}"`)
@@ -131,8 +131,8 @@ test('no role but its own can be taken on', async () => {
 })
 
 test('a tenant is not another one by a path, a role of its own group or a function of that name', async () => {
-  await using house = await openReaders()
-  const { pool } = house.database
+  await using fixture = await openReaders()
+  const { pool } = fixture.database
   await pool.query(
     `insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
      select group_code, group_id, group_code, 'AU', 'Australia/Sydney', 'AUD', 'km' from core.rooftop_group`,
@@ -145,7 +145,7 @@ test('a tenant is not another one by a path, a role of its own group or a functi
      create view traps.rooftop as select * from core.rooftop;
      grant usage on schema traps to public; grant select on traps.rooftop to public`,
   )
-  const tenant = await house.logins.as('tenant')
+  const tenant = await fixture.logins.as('tenant')
   const names = async () =>
     (await tenant.query('select rooftop_name as name from mart_scoped.dim_rooftop')).rows
 
@@ -166,8 +166,8 @@ test('a tenant is not another one by a path, a role of its own group or a functi
 })
 
 test('sessions begin with read-only, time-outs, UTC and the marts, and the login with its limits', async () => {
-  await using house = await openReaders()
-  const client = await house.logins.as('reader')
+  await using fixture = await openReaders()
+  const client = await fixture.logins.as('reader')
 
   const settings: Record<string, unknown> = {}
   for (const name of [
@@ -181,7 +181,7 @@ test('sessions begin with read-only, time-outs, UTC and the marts, and the login
     settings[name] = (
       await client.query(`select current_setting('${name}') as value`)
     ).rows[0].value
-  await house.logins.as('reader')
+  await fixture.logins.as('reader')
 
   expect(settings).toEqual({
     default_transaction_read_only: 'on',
@@ -191,19 +191,19 @@ test('sessions begin with read-only, time-outs, UTC and the marts, and the login
     search_path: 'mart',
     timezone: 'UTC',
   })
-  await expect(house.logins.as('reader')).rejects.toThrow(/too many connections for role/)
-  const tenant = await house.logins.as('tenant')
+  await expect(fixture.logins.as('reader')).rejects.toThrow(/too many connections for role/)
+  const tenant = await fixture.logins.as('tenant')
   expect((await tenant.query('show search_path')).rows[0].search_path).toBe('mart_scoped')
 })
 
 test('a reader sees the views of its schema in the catalogue, and no table of the warehouse', async () => {
-  await using house = await openReaders()
+  await using fixture = await openReaders()
 
   for (const [key, schema] of [
     ['reader', 'mart'],
     ['tenant', 'mart_scoped'],
   ] as const) {
-    const client = await house.logins.as(key)
+    const client = await fixture.logins.as(key)
     const { rows } = await client.query<{ schema: string; views: number }>(
       `select table_schema as schema, count(*)::int as views from information_schema.tables
        where table_schema not in ('pg_catalog', 'information_schema') group by 1`,

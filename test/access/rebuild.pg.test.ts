@@ -7,12 +7,12 @@ import { buildMarts } from '#src/db/marts.ts'
 import { sqlFolder } from '#src/db/migration-files.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openHouse } from './house.ts'
+import { openFixture } from './fixture.ts'
 import { said } from './logins.ts'
 
 test('marts that are built anew, or are new, are owned and granted in the same transaction', async () => {
-  await using house = await openHouse()
-  const { pool, logins } = house
+  await using fixture = await openFixture()
+  const { pool, logins } = fixture
   await logins.grant()
   await using folder = await temporaryFolder()
   await cp(sqlFolder('marts'), folder.path, { recursive: true })

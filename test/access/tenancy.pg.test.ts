@@ -1,22 +1,22 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inTransaction } from '#src/db/transaction.ts'
-import type { House } from '../support/nights.ts'
-import { reportedHouse } from '../support/reported.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
 import { type Logins, openLogins, said } from './logins.ts'
 
 // One loaded warehouse for all: nothing here changes a row of it.
-let house: House
+let fixture: Fixture
 let logins: Logins
 let groups: readonly string[]
 const tenants = () => groups.map((_, index) => `tenant${index}`)
 
 beforeAll(async () => {
-  house = await reportedHouse(7, 120)
-  groups = await groupsOf(house.database.pool)
-  await fillReports(house.database.pool)
+  fixture = await reportedFixture(7, 120)
+  groups = await groupsOf(fixture.database.pool)
+  await fillReports(fixture.database.pool)
   const [first, second] = groups as [string, string]
-  logins = await openLogins(house.database, house.config, {
+  logins = await openLogins(fixture.database, fixture.config, {
     ...Object.fromEntries(
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
     ),
@@ -26,23 +26,23 @@ beforeAll(async () => {
     people: { role: 'bi_pii_reader' },
   })
   await logins.grant()
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     `delete from ops.bi_access where role_name = '${logins.name('nobody')}'`,
   )
 }, 240_000)
 
 afterAll(async () => {
   await logins[Symbol.asyncDispose]()
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 /** The same for everybody: no row of them belongs to a group. */
 const common = ['data_dictionary', 'dim_date', 'dim_watch_status', 'mart_version']
 
 test('for every mart, what the tenants see is what the reader sees, each row once', async () => {
-  const views = await viewsOf(house.database.pool, 'mart')
+  const views = await viewsOf(fixture.database.pool, 'mart')
 
-  const seen = await inTransaction(house.database.pool, async ({ client }) => {
+  const seen = await inTransaction(fixture.database.pool, async ({ client }) => {
     const all: Record<string, { reader: string[]; tenants: string[][] }> = {}
     for (const view of views) {
       const reader = await rowsAs(client, logins.name('reader'), `mart.${view}`)
@@ -69,7 +69,7 @@ test('for every mart, what the tenants see is what the reader sees, each row onc
 })
 
 test('a session of its own sees as much as the role does', async () => {
-  const views = (await viewsOf(house.database.pool, 'mart')).filter(
+  const views = (await viewsOf(fixture.database.pool, 'mart')).filter(
     (view) => view !== 'mart_version',
   )
   const countsOf = async (client: pg.Client, schema: string) => {
@@ -103,7 +103,7 @@ test('salespeople, rooftops and groups of others are not seen', async () => {
   const people = await tenant.query('select count(*)::int as people from dim_user')
 
   expect(codes.rows).toEqual([{ group_code: groups[0] }])
-  const { rows } = await house.database.pool.query(
+  const { rows } = await fixture.database.pool.query(
     `select count(*)::int as "all", count(*) filter (where group_code = $1)::int as people
      from core.app_user join core.rooftop_group using (group_id)`,
     [groups[0]],
@@ -113,7 +113,7 @@ test('salespeople, rooftops and groups of others are not seen', async () => {
 })
 
 test('a status that the document does not name is seen where a watch has taken it', async () => {
-  const { pool } = house.database
+  const { pool } = fixture.database
   await pool.query(
     `insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
      values ('unheard of', 0, false, false), ('met by nobody', 0, false, false);
@@ -138,7 +138,7 @@ test('a status that the document does not name is seen where a watch has taken i
 })
 
 test('a condition of a tenant is never asked about rows of others', async () => {
-  const { pool } = house.database
+  const { pool } = fixture.database
   await pool.query(
     `create function public.tell(text) returns boolean language plpgsql immutable cost 0.0000001
      as $$ begin raise notice '%', $1; return true; end $$`,
@@ -165,7 +165,7 @@ test('a condition of a tenant is never asked about rows of others', async () => 
 
 test('no error tells of a row of another group', async () => {
   const tenant = await logins.as('tenant0')
-  const other = await house.database.pool.query<{ name: string }>(
+  const other = await fixture.database.pool.query<{ name: string }>(
     `select rooftop_name as name from core.rooftop join core.rooftop_group using (group_id) where group_code = $1`,
     [groups[1]],
   )
@@ -180,7 +180,7 @@ test('no error tells of a row of another group', async () => {
 })
 
 test('ops.visible_rooftops says nothing about anybody else', async () => {
-  const { pool } = house.database
+  const { pool } = fixture.database
   const others = [logins.name('tenant1'), logins.name('pair'), 'mart_scoped_owner', 'no such role']
   const tenant = await logins.as('tenant0')
   const refused = await said(tenant, `select ops.visible_rooftops('${others[0]}')`)
@@ -200,7 +200,7 @@ test('ops.visible_rooftops says nothing about anybody else', async () => {
 })
 
 test('customers are named to bi_pii_reader alone, and not those who were erased', async () => {
-  const { pool } = house.database
+  const { pool } = fixture.database
   const { rows } = await pool.query<{ rooftop_id: number; eval_id: number }>(
     `select rooftop_id, eval_id from pii.evaluation_customer where customer_name is not null order by 1, 2 limit 1`,
   )

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
-import { listOf, vehicles } from '../stock/import-house.ts'
+import { listOf, vehicles } from '../stock/import-fixture.ts'
 import { startForecourt, until } from '../support/child.ts'
-import { configText } from '../support/child-house.ts'
+import { configText } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -42,11 +42,11 @@ async function openWriter() {
 }
 
 test('everything but migrate and grant runs without a right to make, change or drop a table', async () => {
-  await using house = await openWriter()
-  const uid = house.config.rooftops[0]!.uid
+  await using fixture = await openWriter()
+  const uid = fixture.config.rooftops[0]!.uid
   const outcomes: string[] = []
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await house.run(...args)
+    const { code, stdout, stderr } = await fixture.run(...args)
     const refused = /[^\n]*(permission denied|must be owner|not supported)[^\n]*/.exec(
       stdout + stderr,
     )
@@ -73,7 +73,7 @@ test('everything but migrate and grant runs without a right to make, change or d
   await run('status')
   await run('run', 'retention')
   await run('run', 'refresh-links')
-  const { rows } = await house.database.pool.query<{ phone: string; email: string }>(
+  const { rows } = await fixture.database.pool.query<{ phone: string; email: string }>(
     'select phone, email from pii.evaluation_customer where phone is not null and email is not null order by eval_id',
   )
   await run('erase', '--phone', rows[0]!.phone, '--all-people', '--yes')
@@ -85,18 +85,18 @@ test('everything but migrate and grant runs without a right to make, change or d
 })
 
 test('permalinks are served without such a right', async () => {
-  await using house = await openWriter()
-  await house.run('sync')
-  const { rows } = await house.database.pool.query<{ kind: string; ref: string }>(
+  await using fixture = await openWriter()
+  await fixture.run('sync')
+  const { rows } = await fixture.database.pool.query<{ kind: string; ref: string }>(
     'select link_kind as kind, link_ref as ref from pii.signed_link order by 1, 2 limit 1',
   )
   const { kind, ref } = rows[0]!
   // Too old to be given away: it has to be signed anew.
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     "update pii.signed_link set signed_at = signed_at - interval '30 days', expires_at = expires_at - interval '30 days'",
   )
   const child = startForecourt(['serve', '--port', '0', '--json', '--log-level', 'debug'], {
-    cwd: house.folder,
+    cwd: fixture.folder,
   })
   const listening = () => /listening on (http:[^"]+)"/.exec(child.stderr())?.[1]
   await until(() => listening() !== undefined)
@@ -112,8 +112,8 @@ test('permalinks are served without such a right', async () => {
 })
 
 test('the loader makes, changes and drops nothing, and cannot give itself access', async () => {
-  await using house = await openWriter()
-  const writer = await house.logins.as('writer')
+  await using fixture = await openWriter()
+  const writer = await fixture.logins.as('writer')
   const statements = [
     'create table core.mine (id int)',
     'create table public.mine (id int)',
@@ -129,7 +129,7 @@ test('the loader makes, changes and drops nothing, and cannot give itself access
     'select ops.drop_marts()',
     'set role mart_scoped_owner',
     'set role bi_pii_reader',
-    `insert into ops.bi_access (role_name, group_code) values ('${house.logins.name('writer')}', 'x')`,
+    `insert into ops.bi_access (role_name, group_code) values ('${fixture.logins.name('writer')}', 'x')`,
     "delete from ops.bi_login where role_name = 'x'",
     "insert into ops.schema_migration (version, name, checksum) values (9999, 'x', 'x')",
     "insert into ops.mart_version (version, checksum) values ('9.9.9', 'x')",
@@ -145,20 +145,20 @@ test('the loader makes, changes and drops nothing, and cannot give itself access
 })
 
 test('migrate as the loader says who is to run it, and so does a command that needs it', async () => {
-  await using house = await openWriter()
-  const { pool } = house.database
+  await using fixture = await openWriter()
+  const { pool } = fixture.database
   const { rows } = await pool.query<{ owner: string }>('select current_user as owner')
   const newest = 'select max(version) from ops.schema_migration'
 
   await pool.query("update ops.mart_version set checksum = 'of an older release'")
-  const marts = await house.run('sync')
+  const marts = await fixture.run('sync')
   await pool.query(`delete from ops.schema_migration where version = (${newest})`)
-  const migrated = await house.run('migrate')
-  const status = await house.run('migrate', '--status')
+  const migrated = await fixture.run('migrate')
+  const status = await fixture.run('migrate', '--status')
 
   const sentence = (lacking: string) =>
     new RegExp(
-      `^The warehouse lacks ${lacking}, and ${house.logins.name('writer')} may not change its schema: run "forecourt migrate" as the owner \\(${rows[0]!.owner}\\), then this again\\.\n$`,
+      `^The warehouse lacks ${lacking}, and ${fixture.logins.name('writer')} may not change its schema: run "forecourt migrate" as the owner \\(${rows[0]!.owner}\\), then this again\\.\n$`,
     )
   expect(marts.stderr).toMatch(sentence('marts \\d+\\.\\d+\\.\\d+'))
   expect(migrated.stderr).toMatch(sentence('migration \\d{4}_\\w+\\.sql'))
@@ -166,16 +166,16 @@ test('migrate as the loader says who is to run it, and so does a command that ne
 })
 
 test('a table with row-level security takes a COPY of the loader', async () => {
-  await using house = await openWriter()
-  const { rows } = await house.database.pool.query<{ bypasses: boolean }>(
+  await using fixture = await openWriter()
+  const { rows } = await fixture.database.pool.query<{ bypasses: boolean }>(
     'select rolbypassrls as bypasses from pg_roles where rolname = $1',
-    [house.logins.name('writer')],
+    [fixture.logins.name('writer')],
   )
   expect(rows).toEqual([{ bypasses: true }])
 
   // What a loader without it is told by Postgres, and who grants by grant.
-  await house.database.pool.query(`alter role ${house.logins.name('writer')} nobypassrls`)
-  const writer = await house.logins.as('writer')
+  await fixture.database.pool.query(`alter role ${fixture.logins.name('writer')} nobypassrls`)
+  const writer = await fixture.logins.as('writer')
   expect(await said(writer, 'copy core.evaluation from stdin')).toContain(
     'COPY FROM not supported with row-level security',
   )

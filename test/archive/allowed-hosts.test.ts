@@ -44,7 +44,7 @@ test.for([
 test('an address that is spelt out, localhost and a name may lie in different places', () => {
   const entries = ['10.0.0.5', '[::1]:81', 'localhost:81', 'files.example.com', '*.example.com']
 
-  expect(entries.map((entry) => parseAllowedHost(entry)?.reach)).toEqual([
+  expect(entries.map((entry) => parseAllowedHost(entry)?.addressKind)).toEqual([
     'literal',
     'literal',
     'loopback',

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'nod
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
-  keepArchived,
+  recordArchived,
   type LinkKey,
   openArchive,
   readArchived,
@@ -13,7 +13,7 @@ import { archiveLinks, type ArchiveWork } from '#src/archive/archive-links.ts'
 import { type SignedLink, signedLinks } from '#src/archive/links-to-archive.ts'
 import { type PdfFile, unfinishedFolder, writePdf } from '#src/archive/pdf-file.ts'
 import { openLog } from '#src/log.ts'
-import { archiveHouse, sourceNow } from './archive-house.ts'
+import { archiveFixture, sourceNow } from './archive-fixture.ts'
 import { aPdf, rulesFor, startPdfServer, unfinishedIn } from './pdf-server.ts'
 
 async function written(folder: string, pdf = aPdf()): Promise<PdfFile> {
@@ -32,15 +32,15 @@ const keyOf = (rooftopId: number, changes: Partial<LinkKey> = {}): LinkKey => ({
 })
 
 test('a PDF is stored under its digest, and read back by the check that it belongs to', async () => {
-  await using house = await archiveHouse({})
-  const { db, archive, ids } = house
+  await using fixture = await archiveFixture({})
+  const { db, archive, ids } = fixture
   const key = keyOf(ids['north']!)
 
   const before = await readArchived(db, archive, key)
   const fetched = await written(archive)
   const path = await storePdf(archive, fetched)
   const between = await readArchived(db, archive, key)
-  await keepArchived(db, key, fetched)
+  await recordArchived(db, key, fetched)
 
   const name = createHash('sha256').update(aPdf()).digest('hex')
   expect(path).toBe(join(archive, name.slice(0, 2), `${name}.pdf`))
@@ -52,11 +52,11 @@ test('a PDF is stored under its digest, and read back by the check that it belon
 })
 
 test('a check is one in its dealer group, and is not seen from another', async () => {
-  await using house = await archiveHouse({})
-  const { db, archive, ids } = house
+  await using fixture = await archiveFixture({})
+  const { db, archive, ids } = fixture
   const fetched = await written(archive)
   await storePdf(archive, fetched)
-  await keepArchived(db, keyOf(ids['north']!), fetched)
+  await recordArchived(db, keyOf(ids['north']!), fetched)
 
   const seen = async (rooftop: string, changes: Partial<LinkKey> = {}) =>
     (await readArchived(db, archive, keyOf(ids[rooftop]!, changes))) !== null
@@ -77,12 +77,12 @@ test('a check is one in its dealer group, and is not seen from another', async (
 })
 
 test('a file that is there stays as it is; one that is damaged does not count, and is replaced', async () => {
-  await using house = await archiveHouse({})
-  const { db, archive, ids } = house
+  await using fixture = await archiveFixture({})
+  const { db, archive, ids } = fixture
   const key = keyOf(ids['north']!)
   const first = await written(archive)
   const path = await storePdf(archive, first)
-  await keepArchived(db, key, first)
+  await recordArchived(db, key, first)
   const { ino } = await stat(path)
 
   await storePdf(archive, await written(archive))
@@ -99,21 +99,21 @@ test('a file that is there stays as it is; one that is damaged does not count, a
 })
 
 test('what crashed runs left unfinished is removed after a day', async () => {
-  await using house = await archiveHouse({})
-  const folder = unfinishedFolder(house.archive)
+  await using fixture = await archiveFixture({})
+  const folder = unfinishedFolder(fixture.archive)
   await mkdir(folder, { recursive: true })
   await Promise.all(['old.part', 'new.part'].map((name) => writeFile(join(folder, name), 'x')))
   const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000)
   await utimes(join(folder, 'old.part'), twoDaysAgo, twoDaysAgo)
 
-  await openArchive(house.archive)
+  await openArchive(fixture.archive)
 
   expect(await readdir(folder)).toEqual(['new.part'])
 })
 
 test('every link of the rooftops comes once, however many there are', async () => {
-  await using house = await archiveHouse({})
-  const { database, db, ids } = house
+  await using fixture = await archiveFixture({})
+  const { database, db, ids } = fixture
   await database.pool.query(
     `insert into pii.signed_link (rooftop_id, eval_id, link_kind, link_ref, url, signed_at, expires_at)
      select rooftop_id, n / 3, kind, (n % 3)::text, 'https://x/', $1, $1::timestamptz + interval '1 day'
@@ -139,9 +139,9 @@ test('a signal ends the run with its reason, and what was archived stays', async
     if (url!.startsWith('/b')) response.write(aPdf(), () => stop.abort(new Error('stopped')))
     else response.end(aPdf())
   })
-  await using house = await archiveHouse({})
-  const { db, archive, ids } = house
-  for (const ref of ['a', 'b', 'c']) await house.addLink({ ref, url: server.link(`/${ref}`) })
+  await using fixture = await archiveFixture({})
+  const { db, archive, ids } = fixture
+  for (const ref of ['a', 'b', 'c']) await fixture.addLink({ ref, url: server.link(`/${ref}`) })
   const work: ArchiveWork = {
     db,
     log: openLog({ level: 'silent', human: false, secrets: [], write: () => undefined }),
@@ -149,7 +149,7 @@ test('a signal ends the run with its reason, and what was archived stays', async
     signal: stop.signal,
     now: sourceNow,
     concurrency: 1,
-    renew: async () => null,
+    renewUrl: async () => null,
   }
 
   await expect(archiveLinks(work, [ids['north']!])).rejects.toThrow('stopped')

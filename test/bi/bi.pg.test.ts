@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runInProcess } from '../support/cli.ts'
-import type { House } from '../support/nights.ts'
-import { reportedHouse } from '../support/reported.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 import {
   calc,
@@ -16,14 +16,14 @@ import {
   type Session,
 } from './clients.ts'
 
-let house: House
+let fixture: Fixture
 let folder: TemporaryFolder
 const password = 'a password of the test'
 const suffix = String(process.pid)
 const [reader, tenant] = [`bi_tool_${suffix}`, `bi_tenant_${suffix}`]
 
 beforeAll(async () => {
-  house = await reportedHouse()
+  fixture = await reportedFixture()
   folder = await temporaryFolder()
   const file = join(folder.path, 'forecourt.yaml')
   const logins = [
@@ -31,8 +31,8 @@ beforeAll(async () => {
     { name: tenant, role: 'bi_tenant', password, groups: [await oneGroup()] },
   ]
   const config = {
-    ...house.sandbox.clientConfig(),
-    warehouse: { url: house.database.url },
+    ...fixture.sandbox.clientConfig(),
+    warehouse: { url: fixture.database.url },
     access: { logins },
   }
   await writeFile(file, JSON.stringify(config))
@@ -42,23 +42,23 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  const { pool } = house.database
+  const { pool } = fixture.database
   for (const name of [reader, tenant]) {
     await pool.query(`drop owned by ${name}`)
     await pool.query(`drop role ${name}`)
   }
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
   await folder[Symbol.asyncDispose]()
 })
 
 async function oneGroup(): Promise<string> {
-  const { rows } = await house.database.pool.query<{ code: string }>(
+  const { rows } = await fixture.database.pool.query<{ code: string }>(
     'select group_code as code from core.rooftop_group order by group_id limit 1',
   )
   return rows[0]!.code
 }
 
-const as = (user: string): Login => loginOf(house.database.url, user, password)
+const as = (user: string): Login => loginOf(fixture.database.url, user, password)
 
 const writes = (schema: string) => [
   `create table ${schema}.mine (a int)`,
@@ -75,7 +75,7 @@ const questions = (schema: string): Questions => ({
 })
 
 async function columnsOf(schema: string): Promise<Map<string, string[]>> {
-  const { rows } = await house.database.pool.query<{ view: string; column: string }>(
+  const { rows } = await fixture.database.pool.query<{ view: string; column: string }>(
     `select c.relname as view, a.attname as column from pg_class as c
      join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
      where c.relnamespace = $1::regnamespace and c.relkind = 'v' order by c.relname, a.attnum`,
@@ -97,7 +97,7 @@ async function expectWhole(session: Session, schema: string): Promise<void> {
 }
 
 async function answerOf(schema: string, groups: string): Promise<string[]> {
-  const { rows } = await house.database.pool.query<{ n: string; least: string; most: string }>(
+  const { rows } = await fixture.database.pool.query<{ n: string; least: string; most: string }>(
     `select count(*) as n, min(group_name) as least, max(group_name) as most from ${schema}.evaluation_wide ${groups}`,
   )
   return [String(rows[0]!.n), rows[0]!.least, rows[0]!.most]
@@ -153,7 +153,7 @@ test.each(['odbc', 'jdbc'] as const)(
 test('LibreOffice fills a sheet whose formula adds up to what SQL says, and may not write', async () => {
   const csv = join(folder.path, 'volume.csv')
   const query = 'select rooftop_name, completed_date, appraisals from mart.rpt_10_appraisal_volume'
-  const { rows: expected } = await house.database.pool.query<{ rows: number; total: number }>(
+  const { rows: expected } = await fixture.database.pool.query<{ rows: number; total: number }>(
     'select count(*)::int as rows, sum(appraisals)::int as total from mart.rpt_10_appraisal_volume',
   )
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { type BillableCall, reserveCall, settleCall } from '#src/billing/ledger.ts'
-import { openCalls, settleOpenCall, takeOpenCall } from '#src/billing/open-calls.ts'
+import { listOpenCalls, settleOpenCall, lockOpenCall } from '#src/billing/open-calls.ts'
 import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { BusyError, UsageError } from '#src/errors.ts'
@@ -96,7 +96,7 @@ test('a call for the same subject is refused while a process makes one, and says
 
   await expect(repeat).rejects.toThrow(BusyError)
   await expect(repeat).rejects.toThrow(`call ${living.callId}, by tester@here`)
-  expect(await takeOpenCall(pool, living.callId)).toBeNull()
+  expect(await lockOpenCall(pool, living.callId)).toBeNull()
 })
 
 test('a repeat of what may have been billed takes --again, and is asked no more once one was answered', async () => {
@@ -150,16 +150,16 @@ test('a call that its process has left is taken by one other at a time, with wha
   const dead = await leave(pool, { ...call, rooftopId: 5, before })
   const about = { budget: 'ppsrSearch', rooftopId: 5 } as const
 
-  const open = await openCalls(openDb(pool), about)
-  const taken = await takeOpenCall(pool, dead)
-  const second = await takeOpenCall(pool, dead)
+  const open = await listOpenCalls(openDb(pool), about)
+  const taken = await lockOpenCall(pool, dead)
+  const second = await lockOpenCall(pool, dead)
 
   expect(open).toEqual([dead])
   expect(taken).toMatchObject({ kind: 'ppsr', evalId: 1001, knownRefs: ['7'], sourceAt: at })
   expect(second).toBeNull()
   await taken![Symbol.asyncDispose]()
   await settleOpenCall(openDb(pool), dead, null)
-  expect(await takeOpenCall(pool, dead)).toBeNull()
+  expect(await lockOpenCall(pool, dead)).toBeNull()
 })
 
 test('the time of an answer without a date is not kept as that of the source', async () => {

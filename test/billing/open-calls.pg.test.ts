@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { markSeen, settleOpenCall, takenRefs, unseenCall } from '#src/billing/open-calls.ts'
+import { markSeen, settleOpenCall, takenRefs, findUnseenCall } from '#src/billing/open-calls.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 
@@ -66,10 +66,10 @@ test('what a later call has found out is unseen until it was shown', async () =>
   const callId = await addCall(database, 2, 'reserved')
   await settleOpenCall(db, callId, '7')
 
-  const unseen = await unseenCall(db, subject)
-  const elsewhere = await unseenCall(db, { ...subject, rooftopId: 3 })
+  const unseen = await findUnseenCall(db, subject)
+  const elsewhere = await findUnseenCall(db, { ...subject, rooftopId: 3 })
   await markSeen(db, unseen!)
-  const seen = await unseenCall(db, subject)
+  const seen = await findUnseenCall(db, subject)
 
   expect([unseen, elsewhere, seen]).toEqual([{ callId, ref: '7' }, null, null])
 })
@@ -81,5 +81,5 @@ test('a call that was paid for and answered since has settled the question', asy
 
   await addCall(database, 1, 'committed', '8')
 
-  expect(await unseenCall(db, subject)).toBeNull()
+  expect(await findUnseenCall(db, subject)).toBeNull()
 })

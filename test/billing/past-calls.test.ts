@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import {
   checkMadeBy,
-  type Doubt,
+  type UnknownCall,
   endedAfterMs,
   listedKindOf,
   mayStillRun,
   type PastList,
-  unseenWait,
+  longestWait,
 } from '#src/billing/past-calls.ts'
 import { allOperations } from '#src/contract/operations.ts'
 
@@ -21,8 +21,8 @@ const list = (checks: PastList['checks'], seconds = 300): PastList => ({
   at: after(seconds),
   isDated: true,
 })
-const listedBefore: Doubt = { knownRefs: ['1'], sourceAt: reserved, ageMs: 300_000 }
-const unread: Doubt = { knownRefs: null, sourceAt: null, ageMs: 300_000 }
+const listedBefore: UnknownCall = { knownRefs: ['1'], sourceAt: reserved, ageMs: 300_000 }
+const unread: UnknownCall = { knownRefs: null, sourceAt: null, ageMs: 300_000 }
 const nobody = new Set<string>()
 
 test.each([
@@ -75,8 +75,8 @@ test.each([
   ['cut off after 5 s', { waitedMs: 5000, hasTimedOut: false }, 5 + 120 + 30],
   ['cut off after 100 s', { waitedMs: 100_000, hasTimedOut: false }, 100 + 120 + 30],
   ['out of patience after 120 s', { waitedMs: 120_000, hasTimedOut: true }, 120 + 600],
-  ['unseen', unseenWait('ppsr', 30), 120 + 600],
-  ['unseen, with more patience in the config', unseenWait('ppsr', 300), 300 + 600],
+  ['unseen', longestWait('ppsr', 30), 120 + 600],
+  ['unseen, with more patience in the config', longestWait('ppsr', 300), 300 + 600],
 ])('what shows nothing has done nothing so long after the wait ended: %s', (_, wait, seconds) => {
   expect(endedAfterMs('ppsr', wait)).toBe(seconds * 1000)
 })

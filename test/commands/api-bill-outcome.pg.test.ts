@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { startForecourt } from '../support/child.ts'
 import { runInProcess } from '../support/cli.ts'
-import { type Office, openOffice, report, search, syncFirst } from './api-bill-office.ts'
+import {
+  type BillingFixture,
+  openBillingFixture,
+  report,
+  search,
+  syncFirst,
+} from './api-bill-fixture.ts'
 
 // What became of a call whose answer did not come is found out by reading, and never by paying again.
 
@@ -10,19 +16,19 @@ const past = '/getpastppsrsearch'
 /** Longer than a call whose process is gone may be at work. */
 const waitOut = 13 * 60_000
 /** Starts the search in a process of its own, and kills that when the condition holds. */
-async function killWhen(office: Office, condition: () => unknown, expected: unknown) {
+async function killWhen(office: BillingFixture, condition: () => unknown, expected: unknown) {
   const child = startForecourt(search(), { cwd: office.cwd })
   await expect.poll(condition, { timeout: 45_000 }).toEqual(expected)
   child.kill('SIGKILL')
   await child.ended
 }
 
-const searches = ({ sandbox }: Office) => sandbox.requests.count('/ppsrsearch')
-const landed = (office: Office) =>
+const searches = ({ sandbox }: BillingFixture) => sandbox.requests.count('/ppsrsearch')
+const landed = (office: BillingFixture) =>
   office.query('select check_ref, check_kind, vin, watch_status from core.vehicle_check')
 
 test('a search that was done before its process was killed is the answer to a repeat: billed once, and in the warehouse', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 5 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(office)
   office.lose('/ppsrsearch', 'held')
   await killWhen(office, () => searches(office), 1)
@@ -50,7 +56,7 @@ test.each([
 ] as const)(
   'a search that %s has found out is still the answer to a repeat, once',
   async (_, other, left) => {
-    await using office = await openOffice({ budget: { ppsrSearch: 5, carHistory: 1 } })
+    await using office = await openBillingFixture({ budget: { ppsrSearch: 5, carHistory: 1 } })
     await syncFirst(office)
     office.lose('/ppsrsearch', 'held')
     await killWhen(office, () => searches(office), 1)
@@ -71,7 +77,7 @@ test.each([
 )
 
 test('with --again a search is paid for although an earlier one went through', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 5 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(office)
   office.lose('/ppsrsearch', 'held')
   await killWhen(office, () => searches(office), 1)
@@ -83,17 +89,17 @@ test('with --again a search is paid for although an earlier one went through', a
 })
 
 /** The source has the request and does nothing about it: killed sooner, the process would leave the fault to the next one. */
-async function killBeforeSearch(office: Office) {
+async function killBeforeSearch(office: BillingFixture) {
   const slow = office.sandbox.faults.add({
     ...{ match: { path: '/ppsrsearch' }, times: 1 },
     fault: { kind: 'slow', ms: 600_000 },
   })
-  await killWhen(office, () => slow.struck, 1)
+  await killWhen(office, () => slow.hits, 1)
   expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
 }
 
 test('a search that was not done before its process was killed is released, and the budget is free again', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
   await killBeforeSearch(office)
 
@@ -117,7 +123,7 @@ test('a search that was not done before its process was killed is released, and 
 })
 
 test('with budget left, a repeat of what may be running still is refused, and --again pays knowingly', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 2 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 2 } })
   await syncFirst(office)
   await killBeforeSearch(office)
 
@@ -130,7 +136,7 @@ test('with budget left, a repeat of what may be running still is refused, and --
 })
 
 test('an answer that is lost on its way is found by the process that waits for it', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
   office.lose('/ppsrsearch')
 
@@ -144,7 +150,7 @@ test('an answer that is lost on its way is found by the process that waits for i
 })
 
 test('a call that was cut off and did nothing is released once it can no longer be running', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, times: 1, fault: { kind: 'reset' } })
 
   const cut = runInProcess(search(), office)
@@ -164,7 +170,7 @@ test.each([
   ['an undocumented 502', { kind: 'status', status: 502 }, 502, 'released'],
   ['half an answer', { kind: 'truncate' }, 200, 'committed'],
 ] as const)('%s is looked into as well', async (_, fault, status, state) => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
   office.sandbox.faults.add({ match: { path: '/ppsrsearch' }, fault })
 
@@ -178,7 +184,7 @@ test.each([
 })
 
 test('what another living process is in the middle of is left alone', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 2 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 2 } })
   await syncFirst(office)
   office.lose('/ppsrsearch', 'held')
   const child = startForecourt(search(), { cwd: office.cwd })
@@ -200,7 +206,7 @@ test('what another living process is in the middle of is left alone', async () =
 })
 
 test('a process that is interrupted in the middle says that the call is open, and the next one finds it', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 5 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 5 } })
   await syncFirst(office)
   office.lose('/ppsrsearch', 'held')
   const child = startForecourt(search(), { cwd: office.cwd })
@@ -220,7 +226,7 @@ test('a process that is interrupted in the middle says that the call is open, an
 })
 
 test('a source that does not answer a read is paid for nothing', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   office.sandbox.faults.add({ match: { path: past }, fault: { kind: 'status', status: 500 } })
 
   const { code, stderr } = await runInProcess(search(), office)
@@ -231,7 +237,7 @@ test('a source that does not answer a read is paid for nothing', async () => {
 })
 
 test('what nothing lists stays unknown and counts; a repeat takes --again', async () => {
-  await using office = await openOffice({ budget: { historyCheck: 3 } })
+  await using office = await openBillingFixture({ budget: { historyCheck: 3 } })
   const path = '/historyCheck'
   office.sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'reset' } })
   const check = ['api', 'historyCheck', '--vin', vin, '--yes']

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
-import { type Office, openOffice, report, search, syncFirst } from './api-bill-office.ts'
+import {
+  type BillingFixture,
+  openBillingFixture,
+  report,
+  search,
+  syncFirst,
+} from './api-bill-fixture.ts'
 
-const reports = ({ sandbox }: Office) =>
+const reports = ({ sandbox }: BillingFixture) =>
   [...sandbox.checks.all()].filter(({ kind }) => kind === 'car_history')
 
 /** Asks for a report at the source, as somebody at another desk does. */
-async function runElsewhere({ sandbox }: Office): Promise<Response> {
+async function runElsewhere({ sandbox }: BillingFixture): Promise<Response> {
   const { value } = Object.values(sandbox.clientConfig().keys)[0]!
   const headers = {
     authorization: value,
@@ -19,7 +25,7 @@ async function runElsewhere({ sandbox }: Office): Promise<Response> {
 }
 
 test('a report that is running already is waited for: one report, and nothing billed to us', async () => {
-  await using office = await openOffice({
+  await using office = await openBillingFixture({
     budget: { carHistory: 1 },
     limits: { carHistoryMs: 5000 },
   })
@@ -46,7 +52,10 @@ test.each([
 ] as const)(
   'the daily throttle of %s costs nothing, and says until when',
   async (name, args, limits) => {
-    await using office = await openOffice({ budget: { ppsrSearch: 1, carHistory: 1 }, limits })
+    await using office = await openBillingFixture({
+      budget: { ppsrSearch: 1, carHistory: 1 },
+      limits,
+    })
 
     const { code, stderr } = await runInProcess(args, office)
 
@@ -58,7 +67,7 @@ test.each([
 )
 
 test('a report that fails at the source, as documented, was not billed', async () => {
-  await using office = await openOffice({ budget: { carHistory: 1 } })
+  await using office = await openBillingFixture({ budget: { carHistory: 1 } })
   office.sandbox.faults.add({
     match: { path: '/carhistory' },
     fault: { kind: 'status', status: 500, body: { error: 'Failed to get vehicle history' } },
@@ -72,7 +81,7 @@ test('a report that fails at the source, as documented, was not billed', async (
 })
 
 test('a 500 that does not say so is looked into, and the report that was made all the same is found', async () => {
-  await using office = await openOffice({ budget: { carHistory: 1 } })
+  await using office = await openBillingFixture({ budget: { carHistory: 1 } })
   await syncFirst(office)
   office.sandbox.faults.add({
     match: { path: '/carhistory' },
@@ -98,7 +107,7 @@ test('a 500 that does not say so is looked into, and the report that was made al
 })
 
 test('a report whose answer is lost is found, and so is what the rooftop has left open of another operation', async () => {
-  await using office = await openOffice({ budget: { carHistory: 1 } })
+  await using office = await openBillingFixture({ budget: { carHistory: 1 } })
   await runInProcess(['sync', 'users', 'evaluations'], office)
   const { rooftopUid, evalId, vin } = anEvaluation()
   const { groupId } = office.sandbox.world.rooftop(rooftopUid)!

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runCli, runInProcess } from '../support/cli.ts'
-import { openOffice, search, syncFirst } from './api-bill-office.ts'
+import { openBillingFixture, search, syncFirst } from './api-bill-fixture.ts'
 
 /** Who waits for the lock of a budget. */
 const reserving = `select pid from pg_locks where classid = 7302 and not granted
   and database = (select oid from pg_database where datname = current_database())`
 
 test('without a budget nothing that costs money is sent', async () => {
-  await using office = await openOffice({})
+  await using office = await openBillingFixture({})
 
   const { code, stderr } = await runInProcess(search(), office)
 
@@ -18,7 +18,7 @@ test('without a budget nothing that costs money is sent', async () => {
 })
 
 test('a call is committed with its answer, and the next one is beyond the budget', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
 
   const first = await runInProcess(search(), office)
@@ -32,7 +32,7 @@ test('a call is committed with its answer, and the next one is beyond the budget
 })
 
 test('a documented refusal costs nothing, and its place in the budget is free again', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
 
   const refused = await runInProcess(search(1002), office)
@@ -47,7 +47,7 @@ test('a documented refusal costs nothing, and its place in the budget is free ag
 })
 
 test('a call that is interrupted after its reservation and before it was sent is released', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   const { pool } = office.database
   const gate = await pool.connect()
   await gate.query("select pg_advisory_lock(7302, hashtext('ppsrSearch'))")
@@ -65,7 +65,7 @@ test('a call that is interrupted after its reservation and before it was sent is
 })
 
 test('of eight processes that race for the last call, exactly one wins', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   await syncFirst(office)
 
   const racers = await Promise.all(Array.from({ length: 8 }, () => runCli(search(), office)))
@@ -75,7 +75,7 @@ test('of eight processes that race for the last call, exactly one wins', async (
 })
 
 test('the vehicle-data APIs bill from budgets of their own, with the VIN as the subject', async () => {
-  await using office = await openOffice({ budget: { historyCheck: 1, prediction: 1 } })
+  await using office = await openBillingFixture({ budget: { historyCheck: 1, prediction: 1 } })
   const vin = 'SAMPLEAU000000001'
 
   const history = await runInProcess(['api', 'historyCheck', '--vin', vin, '--yes'], office)
@@ -114,7 +114,7 @@ test('the vehicle-data APIs bill from budgets of their own, with the VIN as the 
 })
 
 test('status shows what was spent today, by whom, on which vehicle, and what is open of earlier days', async () => {
-  await using office = await openOffice({ budget: { ppsrSearch: 2, historyCheck: 1 } })
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 2, historyCheck: 1 } })
   await runInProcess(['sync', 'users', 'evaluations'], office)
   await runInProcess(search(), office)
   const vin = 'SAMPLEUS000000001'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { runInProcess } from '../support/cli.ts'
-import { type Office, openOffice } from './api-bill-office.ts'
+import { type BillingFixture, openBillingFixture } from './api-bill-fixture.ts'
 
 const predict = [
   'api',
@@ -16,14 +16,14 @@ const predict = [
 ]
 
 /** As if the source called these parts of its answers by other names than it does. */
-async function renameParts({ cwd }: Office, prediction: Readonly<Record<string, string>>) {
+async function renameParts({ cwd }: BillingFixture, prediction: Readonly<Record<string, string>>) {
   const file = join(cwd, 'forecourt.yaml')
   const config = parse(await readFile(file, 'utf8')) as object
   await writeFile(file, stringify({ ...config, wire: { vehicleData: { prediction } } }))
 }
 
 test('a prediction that is answered with an id and no status is waited for', async () => {
-  await using office = await openOffice({ budget: { prediction: 1 } })
+  await using office = await openBillingFixture({ budget: { prediction: 1 } })
   await renameParts(office, { status: 'not.shown' })
 
   const waiting = runInProcess([...predict, '--every', '0.2'], office)
@@ -38,7 +38,7 @@ test('a prediction that is answered with an id and no status is waited for', asy
 })
 
 test('a prediction without an id or a status names the setting of the id, and shows what was paid for', async () => {
-  await using office = await openOffice({ budget: { prediction: 1 } })
+  await using office = await openBillingFixture({ budget: { prediction: 1 } })
   await renameParts(office, { status: 'not.shown', requestId: 'nor.this' })
 
   const { code, stdout, stderr } = await runInProcess(predict, office)
@@ -49,7 +49,7 @@ test('a prediction without an id or a status names the setting of the id, and sh
 })
 
 test('a code with other kilometres is another vehicle; a repeat is known however it is typed', async () => {
-  await using office = await openOffice({ budget: { prediction: 5 } })
+  await using office = await openBillingFixture({ budget: { prediction: 5 } })
   const predictCode = (code: string, km: string) =>
     runInProcess(['api', 'prediction', '--adcode', code, '--km', km, '--yes'], office)
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
 
-const late = { ...smallHouse(), sync: { start: '2026-03-06' } }
+const late = { ...smallFixture(), sync: { start: '2026-03-06' } }
 
 async function covered(pool: { query(text: string): Promise<{ rows: { covered: string }[] }> }) {
   const { rows } = await pool.query(
@@ -13,8 +13,8 @@ async function covered(pool: { query(text: string): Promise<{ rows: { covered: s
 }
 
 test('backfill loads [from, to) and prints the shape of the contract', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const range = ['--from', '2026-03-02T01:00:00Z', '--to', '2026-03-04T01:00:00Z']
 
   const { code, document } = await warehouse.json(['backfill', 'evaluations', ...range])
@@ -38,9 +38,9 @@ test('backfill loads [from, to) and prints the shape of the contract', async () 
 })
 
 test('a second backfill of the same range lists nothing, a wider one only what is not covered', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  const { requests } = house.sandbox
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { requests } = fixture.sandbox
   await warehouse.json(['backfill', 'evaluations', '--from', '2026-03-02', '--to', '2026-03-04'])
   const before = requests.count('/getevallist')
 
@@ -72,8 +72,8 @@ test('a second backfill of the same range lists nothing, a wider one only what i
 })
 
 test('a backfill never moves the incremental coverage backwards, and the next sync lists none of it anew', async () => {
-  await using house = await openChildHouse({ ...late, sync: { ...late.sync, recheckDays: 0 } })
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture({ ...late, sync: { ...late.sync, recheckDays: 0 } })
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   await warehouse.night()
   const synced = await covered(pool)
@@ -99,8 +99,8 @@ test('a backfill never moves the incremental coverage backwards, and the next sy
 })
 
 test('backfill --dry-run calls nothing and writes no run', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { code, document } = await warehouse.json([
     'backfill',
@@ -116,16 +116,16 @@ test('backfill --dry-run calls nothing and writes no run', async () => {
   expect([...document['plan']!]).toMatchObject([
     { stream: 'evaluations', gap: 3, recheck: 0, deep: 0 },
   ])
-  expect(house.sandbox.requests.count()).toBe(0)
+  expect(fixture.sandbox.requests.count()).toBe(0)
   const { rows } = await warehouse.database.pool.query('select from ops.run')
   expect(rows).toHaveLength(0)
 })
 
 test('backfill vehicle-checks needs no date, says in its plan what is left, and lists no windows', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night(allStreams)
-  house.sandbox.clock.advance(200 * 86_400_000)
+  fixture.sandbox.clock.advance(200 * 86_400_000)
   await warehouse.database.pool.query('delete from ops.enrichment_state')
 
   const plan = await warehouse.json([

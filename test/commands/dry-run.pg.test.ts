@@ -1,11 +1,11 @@
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openChildHouse } from '../support/child-house.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
 import { runCli } from '../support/cli.ts'
 import { emptyTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { smallHouse } from './runs.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 const backfill = ['backfill', 'evaluations', '--from', '2026-03-02', '--to', '2026-03-05']
 const planned = [
@@ -15,8 +15,8 @@ const planned = [
 ].map(([from, until]) => ({ from, until, reason: 'gap' }))
 
 test('a dry run of an empty database plans everything, and leaves it empty', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse(await emptyTestDatabase())
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse(await emptyTestDatabase())
 
   const { code, document } = await warehouse.json([...backfill, '--dry-run'])
 
@@ -29,8 +29,8 @@ test('a dry run of an empty database plans everything, and leaves it empty', asy
 })
 
 test('a dry run registers no rooftop and no queue, and names the windows newest first', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { document } = await warehouse.json([...backfill, '--dry-run'])
 
@@ -41,8 +41,8 @@ test('a dry run registers no rooftop and no queue, and names the windows newest 
 })
 
 test('a second night plans the windows that it lists again, each with its reason', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
 
   const { document } = await warehouse.json(['sync', 'evaluations', '--dry-run'])
@@ -62,8 +62,8 @@ test('a second night plans the windows that it lists again, each with its reason
 })
 
 test('a dry run counts the prices that are due, and asks for none', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
 
   const { document } = await warehouse.json(['sync', 'pricing', '--dry-run'])
@@ -80,12 +80,12 @@ test('a dry run counts the prices that are due, and asks for none', async () => 
       expectedReads: 6,
     },
   ])
-  expect(house.sandbox.requests.count('/pricingAi/payload/{evalid}')).toBe(0)
+  expect(fixture.sandbox.requests.count('/pricingAi/payload/{evalid}')).toBe(0)
 })
 
 test('more than 1000 windows are cut, with the count of the others', async () => {
-  await using house = await openChildHouse({ ...smallHouse(), sync: { windowHours: 1 } })
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture({ ...smallFixture(), sync: { windowHours: 1 } })
+  await using warehouse = await fixture.warehouse()
 
   const range = ['--from', '2026-01-01', '--to', '2026-02-28', '--dry-run']
   const { document } = await warehouse.json(['backfill', 'evaluations', ...range])

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { now } from './runs.ts'
+import { now } from './sync-fixture.ts'
 
 const customer = {
   name: 'Jane Citizen',
@@ -21,22 +21,22 @@ async function openWarehouse() {
     anEvaluation({ evalId: 2, createdAt: '2026-03-03T01:00:00Z' }),
   ]
   const sandbox = { world: worldOf({ evaluations }), now }
-  const house = await openHouse({ sandbox, sync: { start: '2026-03-01' } })
+  const fixture = await openFixture({ sandbox, sync: { start: '2026-03-01' } })
   const folder = await temporaryFolder()
-  const { url } = house.database
-  const config = { ...house.sandbox.clientConfig(), warehouse: { url } }
+  const { url } = fixture.database
+  const config = { ...fixture.sandbox.clientConfig(), warehouse: { url } }
   await writeFile(join(folder.path, 'forecourt.yaml'), JSON.stringify(config))
-  await house.night()
+  await fixture.night()
   const run = (args: readonly string[]) => runInProcess(args, { cwd: folder.path })
   return {
-    pool: house.database.pool,
+    pool: fixture.database.pool,
     run,
     json: async (args: readonly string[]) => {
       const ran = await run([...args, '--json'])
       return { ...ran, document: JSON.parse(ran.stdout) as unknown }
     },
     [Symbol.asyncDispose]: async () => {
-      await house[Symbol.asyncDispose]()
+      await fixture[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
     },
   }

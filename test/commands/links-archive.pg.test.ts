@@ -7,10 +7,15 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { pdfPath } from '#src/sandbox/routes/checks.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { pdfLinkLifeMs, signLink } from '#src/sandbox/signed-link.ts'
-import { type ArchiveHouse, archiveHouse, type Ran, sourceNow } from '../archive/archive-house.ts'
+import {
+  type ArchiveFixture,
+  archiveFixture,
+  type Ran,
+  sourceNow,
+} from '../archive/archive-fixture.ts'
 import { aPdf, canary, startPdfServer, unfinishedIn } from '../archive/pdf-server.ts'
 
-const rowsOf = async ({ database }: ArchiveHouse) =>
+const rowsOf = async ({ database }: ArchiveFixture) =>
   (
     await database.pool.query(
       `select link_kind, link_ref, encode(sha256, 'hex') as sha256, byte_count
@@ -19,7 +24,7 @@ const rowsOf = async ({ database }: ArchiveHouse) =>
   ).rows as { link_kind: string; link_ref: string; sha256: string; byte_count: number }[]
 
 /** Paths of the stored files, relative to the archive. */
-async function filesOf({ archive }: ArchiveHouse): Promise<string[]> {
+async function filesOf({ archive }: ArchiveFixture): Promise<string[]> {
   const all = await readdir(archive, { recursive: true, withFileTypes: true })
   return all.filter((one) => one.isFile()).map(({ name }) => name)
 }
@@ -38,7 +43,7 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
   const clock = new VirtualClock({ start: sourceNow, frozen: true })
   const sandbox = await startSandbox({ clock, evaluations: 1 })
   const origin = new URL(sandbox.baseUrl).origin
-  await using house = await archiveHouse({ hosts: [origin] })
+  await using fixture = await archiveFixture({ hosts: [origin] })
   const draft = { groupId: 'g', rooftopUid: 'north', evalId: 1, searchedAt: sourceNow }
   const [ppsr, history, old] = [
     sandbox.checks.add({ ...draft, kind: 'ppsr', vin: 'JTMDFREV90D123456' }),
@@ -47,30 +52,32 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
   ]
   const expiry = sourceNow.getTime() + pdfLinkLifeMs
   const urlOf = (check: typeof ppsr, at = expiry) => signLink(origin, pdfPath(check), at)
-  await house.addLink({ ref: 'p', url: urlOf(ppsr) })
-  await house.addLink({ ref: 'c', kind: 'car_history_pdf', rooftop: 'east', url: urlOf(history) })
+  await fixture.addLink({ ref: 'p', url: urlOf(ppsr) })
+  await fixture.addLink({ ref: 'c', kind: 'car_history_pdf', rooftop: 'east', url: urlOf(history) })
   const expiresAt = '2031-03-10T06:00:00Z'
-  await house.addLink({ ref: 'o', url: urlOf(old, Date.parse(expiresAt)), expiresAt })
+  await fixture.addLink({ ref: 'o', url: urlOf(old, Date.parse(expiresAt)), expiresAt })
 
-  const first = await house.run()
+  const first = await fixture.run()
   const pdfs = await Promise.all(
     [ppsr, history].map(async (check) => Buffer.from(await (await fetch(urlOf(check))).bytes())),
   )
   await sandbox.close()
-  const second = await house.run()
+  const second = await fixture.run()
 
   const bytes = pdfs.reduce((sum, pdf) => sum + pdf.length, 0)
   const nothing = { archived: 0, alreadyThere: 0, expired: 1, failed: [], bytes: 0 }
   expect(first.document).toEqual({ ...nothing, archived: 2, bytes })
   expect(second.document).toEqual({ ...nothing, alreadyThere: 2 })
   expect([first.code, second.code]).toEqual([0, 0])
-  const rows = await rowsOf(house)
+  const rows = await rowsOf(fixture)
   expect(rows).toMatchObject([
     { link_kind: 'car_history_pdf', link_ref: 'c', byte_count: pdfs[1]!.length },
     { link_kind: 'ppsr_pdf', link_ref: 'p', byte_count: pdfs[0]!.length },
   ])
   const kept = await Promise.all(
-    rows.map(({ sha256: name }) => readFile(join(house.archive, name.slice(0, 2), `${name}.pdf`))),
+    rows.map(({ sha256: name }) =>
+      readFile(join(fixture.archive, name.slice(0, 2), `${name}.pdf`)),
+    ),
   )
   expect(kept).toEqual([pdfs[1], pdfs[0]])
   expect(told(first) + told(second)).not.toContain('signature=')
@@ -78,27 +85,27 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
 
 test('checks with the same bytes share one file', async () => {
   await using server = await startPdfServer((_request, response) => response.end(aPdf()))
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  for (const ref of ['a', 'b', 'c']) await house.addLink({ ref, url: server.link(`/${ref}`) })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  for (const ref of ['a', 'b', 'c']) await fixture.addLink({ ref, url: server.link(`/${ref}`) })
 
-  const { document } = await house.run()
+  const { document } = await fixture.run()
 
-  const rows = await rowsOf(house)
+  const rows = await rowsOf(fixture)
   expect(document).toMatchObject({ archived: 3, bytes: 3 * aPdf().length })
   expect(rows.map((row) => row.link_ref)).toEqual(['a', 'b', 'c'])
   expect(new Set(rows.map((row) => row.sha256)).size).toBe(1)
-  expect(await filesOf(house)).toEqual([`${rows[0]!.sha256}.pdf`])
+  expect(await filesOf(fixture)).toEqual([`${rows[0]!.sha256}.pdf`])
 })
 
 test('a check that moves to another rooftop of its dealer group is not fetched again', async () => {
   await using server = await startPdfServer(servesByRef)
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  await house.addLink({ ref: 'a', url: server.link('/a') })
-  await house.run()
-  await house.addLink({ ref: 'a', rooftop: 'south', evalId: 7, url: server.link('/a') })
-  await house.addLink({ ref: 'a', rooftop: 'east', evalId: 8, url: server.link('/a') })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  await fixture.addLink({ ref: 'a', url: server.link('/a') })
+  await fixture.run()
+  await fixture.addLink({ ref: 'a', rooftop: 'south', evalId: 7, url: server.link('/a') })
+  await fixture.addLink({ ref: 'a', rooftop: 'east', evalId: 8, url: server.link('/a') })
 
-  const { document } = await house.run()
+  const { document } = await fixture.run()
 
   expect(document).toMatchObject({ archived: 1, alreadyThere: 2 })
   expect(server.requests).toHaveLength(2)
@@ -106,15 +113,15 @@ test('a check that moves to another rooftop of its dealer group is not fetched a
 
 test('a PDF that fails is told by check and reason, and stops no other', async () => {
   await using server = await startPdfServer(servesByRef)
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  await house.addLink({ ref: 'a', url: server.link('/a') })
-  await house.addLink({ ref: 'b', kind: 'car_history_pdf', url: server.link('/page') })
-  await house.addLink({ ref: 'c', url: `https://files.example.com/c?${canary}` })
-  await house.addLink({ ref: 'd', url: server.link('/dead') })
-  await house.addLink({ ref: 'e', url: server.link('/e') })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  await fixture.addLink({ ref: 'a', url: server.link('/a') })
+  await fixture.addLink({ ref: 'b', kind: 'car_history_pdf', url: server.link('/page') })
+  await fixture.addLink({ ref: 'c', url: `https://files.example.com/c?${canary}` })
+  await fixture.addLink({ ref: 'd', url: server.link('/dead') })
+  await fixture.addLink({ ref: 'e', url: server.link('/e') })
 
-  const ran = await house.run()
-  const again = await house.run()
+  const ran = await fixture.run()
+  const again = await fixture.run()
 
   const failed = [
     {
@@ -129,29 +136,29 @@ test('a PDF that fails is told by check and reason, and stops no other', async (
   expect(ran.code).toBe(1)
   expect(ran.document).toEqual({ archived: 2, alreadyThere: 0, expired: 0, failed, bytes })
   expect(again.document).toEqual({ archived: 0, alreadyThere: 2, expired: 0, failed, bytes: 0 })
-  expect((await rowsOf(house)).map((row) => row.link_ref)).toEqual(['a', 'e'])
-  expect(await filesOf(house)).toHaveLength(2)
+  expect((await rowsOf(fixture)).map((row) => row.link_ref)).toEqual(['a', 'e'])
+  expect(await filesOf(fixture)).toHaveLength(2)
   expect(told(ran) + told(again)).not.toMatch(/canary|\/page|\/dead|127\.0\.0\.1/)
 })
 
 test('a crash between file and row, and a file that is lost, are mended by the next run', async () => {
   await using server = await startPdfServer(servesByRef)
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  for (const ref of ['a', 'b', 'c']) await house.addLink({ ref, url: server.link(`/${ref}`) })
-  await house.run()
-  const [a, b] = await rowsOf(house)
-  const fileOf = (name: string) => join(house.archive, name.slice(0, 2), `${name}.pdf`)
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  for (const ref of ['a', 'b', 'c']) await fixture.addLink({ ref, url: server.link(`/${ref}`) })
+  await fixture.run()
+  const [a, b] = await rowsOf(fixture)
+  const fileOf = (name: string) => join(fixture.archive, name.slice(0, 2), `${name}.pdf`)
   const before = await stat(fileOf(a!.sha256))
 
-  await house.database.pool.query(`delete from pii.archived_pdf where link_ref = 'a'`)
+  await fixture.database.pool.query(`delete from pii.archived_pdf where link_ref = 'a'`)
   await rm(fileOf(b!.sha256))
-  const { document } = await house.run()
+  const { document } = await fixture.run()
 
   expect(document).toMatchObject({ archived: 2, alreadyThere: 1, failed: [] })
-  expect((await rowsOf(house)).slice(0, 2)).toEqual([a, b])
+  expect((await rowsOf(fixture)).slice(0, 2)).toEqual([a, b])
   expect((await stat(fileOf(a!.sha256))).ino).toBe(before.ino)
   expect((await stat(fileOf(b!.sha256))).size).toBe(b!.byte_count)
-  expect(await filesOf(house)).toHaveLength(3)
+  expect(await filesOf(fixture)).toHaveLength(3)
 })
 
 test('a link that died is asked again once when it was signed anew meanwhile', async () => {
@@ -160,14 +167,14 @@ test('a link that died is asked again once when it was signed anew meanwhile', a
     if (request.url!.startsWith('/old')) void signAnew().then(() => response.writeHead(403).end())
     else servesByRef(request, response)
   })
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  await house.addLink({ ref: 'a', url: server.link('/old') })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  await fixture.addLink({ ref: 'a', url: server.link('/old') })
   signAnew = async () => {
-    const { pool } = house.database
+    const { pool } = fixture.database
     await pool.query('update pii.signed_link set url = $1', [server.link('/new')])
   }
 
-  const { document } = await house.run()
+  const { document } = await fixture.run()
 
   expect(document).toMatchObject({ archived: 1, failed: [] })
   expect(server.requests.map((one) => one.split('?')[0])).toEqual(['GET /old', 'GET /new'])
@@ -175,15 +182,15 @@ test('a link that died is asked again once when it was signed anew meanwhile', a
 
 test('--rooftop archives the links of that rooftop alone', async () => {
   await using server = await startPdfServer(servesByRef)
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  await house.addLink({ ref: 'a', url: server.link('/a') })
-  await house.addLink({ ref: 'b', rooftop: 'east', url: server.link('/b') })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  await fixture.addLink({ ref: 'a', url: server.link('/a') })
+  await fixture.addLink({ ref: 'b', rooftop: 'east', url: server.link('/b') })
 
-  const east = await house.run(['--rooftop', 'east'])
-  const unknown = await house.run(['--rooftop', 'west'])
+  const east = await fixture.run(['--rooftop', 'east'])
+  const unknown = await fixture.run(['--rooftop', 'west'])
 
   expect(east.document).toMatchObject({ archived: 1 })
-  expect((await rowsOf(house)).map((row) => row.link_ref)).toEqual(['b'])
+  expect((await rowsOf(fixture)).map((row) => row.link_ref)).toEqual(['b'])
   expect(unknown).toMatchObject({
     code: 2,
     document: { error: expect.stringContaining('--rooftop west is not in the config') },
@@ -191,9 +198,9 @@ test('--rooftop archives the links of that rooftop alone', async () => {
 })
 
 test('without a folder there is no archive, and without hosts the message names what there is', async () => {
-  await using none = await archiveHouse({ folder: null })
-  await using empty = await archiveHouse({ hosts: [] })
-  await using full = await archiveHouse({ hosts: [] })
+  await using none = await archiveFixture({ folder: null })
+  await using empty = await archiveFixture({ hosts: [] })
+  await using full = await archiveFixture({ hosts: [] })
   await full.addLink({ ref: 'a', url: `https://files.example.com/a?${canary}` })
   await full.addLink({ ref: 'b', url: `https://files.example.com/b?${canary}` })
   await full.addLink({ ref: 'c', url: `http://127.0.0.1:4010/c?${canary}` })
@@ -210,9 +217,12 @@ test('without a folder there is no archive, and without hosts the message names 
 })
 
 test('a folder that cannot be made is wrong usage', async () => {
-  await using house = await archiveHouse({ folder: '/dev/null/archive', hosts: ['example.com'] })
+  await using fixture = await archiveFixture({
+    folder: '/dev/null/archive',
+    hosts: ['example.com'],
+  })
 
-  const { code, document } = await house.run()
+  const { code, document } = await fixture.run()
 
   expect(code).toBe(2)
   expect(document['error']).toContain(
@@ -222,18 +232,18 @@ test('a folder that cannot be made is wrong usage', async () => {
 
 test('a disk that takes no more ends the run with a sentence, and what was archived stays', async () => {
   await using server = await startPdfServer(servesByRef)
-  await using house = await archiveHouse({ hosts: [server.origin] })
-  await house.addLink({ ref: 'a', url: server.link('/a') })
-  await house.run()
-  await house.addLink({ ref: 'b', url: server.link('/b') })
+  await using fixture = await archiveFixture({ hosts: [server.origin] })
+  await fixture.addLink({ ref: 'a', url: server.link('/a') })
+  await fixture.run()
+  await fixture.addLink({ ref: 'b', url: server.link('/b') })
   const digest = createHash('sha256').update(aPdf()).update('/b').digest('hex')
-  await writeFile(join(house.archive, digest.slice(0, 2)), 'where a folder should be')
+  await writeFile(join(fixture.archive, digest.slice(0, 2)), 'where a folder should be')
 
-  const { code, document, stderr } = await house.run()
+  const { code, document, stderr } = await fixture.run()
 
   expect(code).toBe(1)
-  expect(document['error']).toContain(`The archive folder ${house.archive} cannot be written (E`)
+  expect(document['error']).toContain(`The archive folder ${fixture.archive} cannot be written (E`)
   expect(stderr).not.toContain('canary')
-  expect(await unfinishedIn(house.archive)).toEqual([])
-  expect((await rowsOf(house)).map((row) => row.link_ref)).toEqual(['a'])
+  expect(await unfinishedIn(fixture.archive)).toEqual([])
+  expect((await rowsOf(fixture)).map((row) => row.link_ref)).toEqual(['a'])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Advance, paceOf, progressLine } from '#src/commands/progress.ts'
+import { type SliceProgress, paceOf, progressLine } from '#src/commands/progress.ts'
 
-const early: Advance = {
+const early: SliceProgress = {
   stream: 'evaluations',
   rooftop: 'Northside Motors of the Far Country',
   done: 7,

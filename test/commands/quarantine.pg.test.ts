@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 test('quarantine lists, shows and retries what did not fit', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  const { world } = house.sandbox
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { world } = fixture.sandbox
   world.poison(1002, { UpdatedAt: 'never' })
   world.poison(1004, { UpdatedAt: 'never' })
   expect((await warehouse.night()).status).toBe('partial')
@@ -14,8 +14,8 @@ test('quarantine lists, shows and retries what did not fit', async () => {
   const list = await warehouse.json(['quarantine', 'list'])
   const show = await warehouse.json(['quarantine', 'show', '1'])
   const tooSoon = await warehouse.json(['quarantine', 'retry', '1'])
-  world.heal(1002)
-  world.heal(1004)
+  world.removePoison(1002)
+  world.removePoison(1004)
   const one = await warehouse.json(['quarantine', 'retry', '1'])
   const rest = await warehouse.json(['quarantine', 'retry'])
   const none = await warehouse.json(['quarantine', 'list'])
@@ -63,8 +63,8 @@ test('quarantine lists, shows and retries what did not fit', async () => {
 })
 
 test('quarantine of an id that is not there is wrong usage', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
 
   const wrong = [['show', '77'], ['retry', '77'], ['show', 'x'], ['show'], ['sell']]

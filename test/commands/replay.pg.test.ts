@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
-import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import {
+  type ChildFixture,
+  type ChildWarehouse,
+  openChildFixture,
+} from '../support/child-fixture.ts'
 import { contentDifferences, readExactContent, rowCounts } from '../support/warehouse-content.ts'
-import { smallHouse } from './runs.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 const dayMs = 86_400_000
 
 /** Three nights: versions, ended reconditioning lines, removed photos, one evaluation that vanished and one that is listed no more. */
-async function threeNights(house: ChildHouse, warehouse: ChildWarehouse): Promise<void> {
-  const { world, clock } = house.sandbox
+async function threeNights(fixture: ChildFixture, warehouse: ChildWarehouse): Promise<void> {
+  const { world, clock } = fixture.sandbox
   const edit = (evalId: number, patch: Parameters<typeof world.edit>[2]) =>
     world.edit(evalId, new Date(clock.now().getTime() + 3_600_000), patch)
   expect((await warehouse.night()).status).toBe('ok')
@@ -23,10 +27,10 @@ async function threeNights(house: ChildHouse, warehouse: ChildWarehouse): Promis
 }
 
 test('replay after the tables were emptied gives back the same rows, without a call', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
-  await threeNights(house, warehouse)
+  await threeNights(fixture, warehouse)
   const before = await readExactContent(pool)
   expect(rowCounts(before)).toMatchObject({ 'core.evaluation': 6, 'core.evaluation_version': 10 })
   expect(before['core.photo']!.filter((line) => !line.includes('"removed_at": null'))).toHaveLength(
@@ -35,7 +39,7 @@ test('replay after the tables were emptied gives back the same rows, without a c
   expect(
     before['core.evaluation']!.filter((line) => !line.includes('"gone_at": null')),
   ).toHaveLength(1)
-  const calls = house.sandbox.requests.count()
+  const calls = fixture.sandbox.requests.count()
   await pool.query(`truncate core.evaluation, core.evaluation_version, core.photo, core.reconditioning_item,
     core.custom_field_value, core.user_price, core.app_user, core.app_user_rooftop,
     pii.app_user_email, pii.evaluation_customer`)
@@ -44,30 +48,30 @@ test('replay after the tables were emptied gives back the same rows, without a c
 
   expect([code, document['status']]).toEqual([0, 'ok'])
   expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
-  expect(house.sandbox.requests.count()).toBe(calls)
+  expect(fixture.sandbox.requests.count()).toBe(calls)
   expect((await warehouse.json(['verify'])).document['status']).toBe('ok')
 })
 
 test('replay over an untouched warehouse changes no content', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
-  await threeNights(house, warehouse)
+  await threeNights(fixture, warehouse)
   const before = await readExactContent(pool)
-  const calls = house.sandbox.requests.count()
+  const calls = fixture.sandbox.requests.count()
 
   const { code } = await warehouse.json(['replay', 'evaluations'])
 
   expect(code).toBe(0)
   expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
-  expect(house.sandbox.requests.count()).toBe(calls)
+  expect(fixture.sandbox.requests.count()).toBe(calls)
 })
 
 test('replay works while the source is down', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   expect((await warehouse.night()).status).toBe('ok')
-  await house.sandbox.close()
+  await fixture.sandbox.close()
 
   const { code } = await warehouse.json(['replay'])
 
@@ -75,9 +79,9 @@ test('replay works while the source is down', async () => {
 })
 
 test('a sync after a replay finds nothing to do', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  await threeNights(house, warehouse)
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await threeNights(fixture, warehouse)
   expect((await warehouse.run(['replay'])).code).toBe(0)
 
   const { streams } = await warehouse.night()

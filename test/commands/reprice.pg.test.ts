@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { type ChildHouse, openChildHouse } from '../support/child-house.ts'
+import { type ChildFixture, openChildFixture } from '../support/child-fixture.ts'
 import { stock, unitsOf } from '../streams/stock-prices/stocked.ts'
 
-let house: ChildHouse
+let fixture: ChildFixture
 
 beforeAll(async () => {
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   const now = new Date('2026-03-10T02:00:00Z')
-  house = await openChildHouse({
+  fixture = await openChildFixture({
     sandbox: { now, world: worldOf({ rooftops, evaluations: [] }) },
     sync: { start: '2026-03-09' },
   })
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 test('reprice prices the stock on hand of the rooftops that are named, and status counts it as a run', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   // Registers the rooftops, and has nothing to price.
   const empty = await warehouse.json(['reprice'])
   await stock(warehouse.database, unitsOf(2), 'rooftop-1')
@@ -45,7 +45,7 @@ test('reprice prices the stock on hand of the rooftops that are named, and statu
 })
 
 test('sync includes the prices of the stock last', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   await warehouse.run(['reprice'])
   await stock(warehouse.database, unitsOf(2), 'rooftop-1')
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { until } from '../support/child.ts'
-import { openScheduleHouse } from '../scheduler/schedule-house.ts'
+import { openScheduleFixture } from '../scheduler/schedule-fixture.ts'
 
 /** The lock of a process that carries the fire out. */
 async function holdFirstAttempt(client: pg.PoolClient, fireId: number): Promise<void> {
@@ -20,9 +20,9 @@ async function forget(pool: pg.Pool, evalId: number): Promise<void> {
 }
 
 test('run does a job now, records it as done by hand, and prints what came of it', async () => {
-  await using house = await openScheduleHouse({ hourly: {} })
+  await using fixture = await openScheduleFixture({ hourly: {} })
 
-  const { code, stdout } = await house.run(['run', 'hourly', '--json'])
+  const { code, stdout } = await fixture.run(['run', 'hourly', '--json'])
 
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -32,23 +32,26 @@ test('run does a job now, records it as done by hand, and prints what came of it
     status: 'ok',
     runs: [{ runId: 1, status: 'ok', streams: { evaluations: { listed: 3, inserted: 3 } } }],
   })
-  expect(await house.fires()).toMatchObject([
+  expect(await fixture.fires()).toMatchObject([
     { cause: 'manual', status: 'ok', run_ids: [1], slot_at: null },
   ])
-  const { rows } = await house.database.pool.query('select command from ops.run')
+  const { rows } = await fixture.database.pool.query('select command from ops.run')
   expect(rows).toEqual([{ command: 'run hourly' }])
 })
 
 test('reconcile lists the whole history again, however old, and proves the coverage', async () => {
-  await using house = await openScheduleHouse({}, { sync: { start: '2026-03-01', recheckDays: 1 } })
-  await house.run(['run', 'nightly'])
-  const { pool } = house.database
+  await using fixture = await openScheduleFixture(
+    {},
+    { sync: { start: '2026-03-01', recheckDays: 1 } },
+  )
+  await fixture.run(['run', 'nightly'])
+  const { pool } = fixture.database
   await forget(pool, 1002)
-  const before = house.sandbox.requests.count('/getevallist')
+  const before = fixture.sandbox.requests.count('/getevallist')
 
-  const hourly = await house.run(['run', 'hourly'])
-  const listedByHourly = house.sandbox.requests.count('/getevallist') - before
-  const reconcile = await house.run(['run', 'reconcile', '--json'])
+  const hourly = await fixture.run(['run', 'hourly'])
+  const listedByHourly = fixture.sandbox.requests.count('/getevallist') - before
+  const reconcile = await fixture.run(['run', 'reconcile', '--json'])
 
   expect(hourly.code).toBe(0)
   const document = JSON.parse(reconcile.stdout)
@@ -58,13 +61,13 @@ test('reconcile lists the whole history again, however old, and proves the cover
 })
 
 test('retention says what it deleted, and keeps the newest payload of each record', async () => {
-  await using house = await openScheduleHouse({}, { retention: { rawDays: 30 } })
-  const { pool } = house.database
-  await house.run(['run', 'hourly'])
+  await using fixture = await openScheduleFixture({}, { retention: { rawDays: 30 } })
+  const { pool } = fixture.database
+  await fixture.run(['run', 'hourly'])
   await pool.query(`insert into raw.payload (rooftop_id, endpoint, natural_key, fetched_at, content_hash, body, run_id)
     select rooftop_id, endpoint, natural_key, fetched_at - interval '90 days', '\\x00', body, run_id from raw.payload`)
 
-  const { code, stdout } = await house.run(['run', 'retention', '--json'])
+  const { code, stdout } = await fixture.run(['run', 'retention', '--json'])
 
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -78,9 +81,9 @@ test('retention says what it deleted, and keeps the newest payload of each recor
 })
 
 test('an unknown job is refused with the known ones, exit 2, and nothing is started', async () => {
-  await using house = await openScheduleHouse({})
+  await using fixture = await openScheduleFixture({})
 
-  const { code, stderr } = await house.run(['run', 'nigtly'])
+  const { code, stderr } = await fixture.run(['run', 'nigtly'])
 
   expect(code).toBe(2)
   expect(stderr).toMatch(
@@ -89,12 +92,12 @@ test('an unknown job is refused with the known ones, exit 2, and nothing is star
 })
 
 test('a job in the config that is not in jobs/ is refused by run, schedule and status alike', async () => {
-  await using house = await openScheduleHouse({ hurly: { enabled: true } })
+  await using fixture = await openScheduleFixture({ hurly: { enabled: true } })
 
   const ends = await Promise.all([
-    house.run(['run', 'hourly']),
-    house.run(['schedule']),
-    house.run(['status']),
+    fixture.run(['run', 'hourly']),
+    fixture.run(['schedule']),
+    fixture.run(['status']),
   ])
 
   expect(ends.map(({ code }) => code)).toEqual([2, 2, 2])
@@ -103,23 +106,23 @@ test('a job in the config that is not in jobs/ is refused by run, schedule and s
 })
 
 test('while another run holds the same work, run exits 3; a job without its key, 2', async () => {
-  await using house = await openScheduleHouse({}, { vehicleData: { apiKey: null } })
-  const { pool } = house.database
-  await house.run(['run', 'hourly'])
+  await using fixture = await openScheduleFixture({}, { vehicleData: { apiKey: null } })
+  const { pool } = fixture.database
+  await fixture.run(['run', 'hourly'])
   // Another process is at work on it: its row, and the lock that its session holds.
   await pool.query("update ops.job_fire set status = 'running', attempt = 1")
   const other = await pool.connect()
   await holdFirstAttempt(other, 1)
 
-  const busy = await house.run(['run', 'hourly', '--json'])
+  const busy = await fixture.run(['run', 'hourly', '--json'])
   other.release(true)
-  const free = await house.run(['run', 'hourly'])
-  const keyless = await house.run(['run', 'reprice'])
+  const free = await fixture.run(['run', 'hourly'])
+  const keyless = await fixture.run(['run', 'reprice'])
 
   expect(busy.code).toBe(3)
   expect(JSON.parse(busy.stdout).error).toMatch(/^hourly is at work \(fire 1, by hand, process \d+/)
   expect(free.code).toBe(0)
-  expect((await house.fires()).map(({ status }) => status)).toEqual(['died', 'ok'])
+  expect((await fixture.fires()).map(({ status }) => status)).toEqual(['died', 'ok'])
   expect([keyless.code, keyless.stderr]).toEqual([
     2,
     'reprice cannot run: vehicleData.apiKey is not set.\n',
@@ -127,13 +130,13 @@ test('while another run holds the same work, run exits 3; a job without its key,
 })
 
 test('run without a job lists the jobs, when they come next and how they ended', async () => {
-  await using house = await openScheduleHouse({
+  await using fixture = await openScheduleFixture({
     hourly: { schedule: '15 3 1 1 *', timezone: 'Asia/Kuwait' },
   })
-  await house.run(['run', 'hourly'])
+  await fixture.run(['run', 'hourly'])
 
-  const { code, stdout } = await house.run(['run', '--json'])
-  const people = await house.run(['run'])
+  const { code, stdout } = await fixture.run(['run', '--json'])
+  const people = await fixture.run(['run'])
 
   const { jobs } = JSON.parse(stdout)
   expect(code).toBe(0)
@@ -150,16 +153,16 @@ test('run without a job lists the jobs, when they come next and how they ended',
 })
 
 test('SIGTERM ends a run with 143 after a clean checkpoint', async () => {
-  await using house = await openScheduleHouse({})
-  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 600_000 } })
-  const child = house.start(['run', 'hourly', '--json'])
+  await using fixture = await openScheduleFixture({})
+  fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 600_000 } })
+  const child = fixture.start(['run', 'hourly', '--json'])
   // A request counts once it is answered.
-  await until(() => house.sandbox.requests.count('/getevallist') > 0)
+  await until(() => fixture.sandbox.requests.count('/getevallist') > 0)
 
   child.kill('SIGTERM')
 
   const ended = await child.ended
   expect(ended.code).toBe(143)
   expect(JSON.parse(ended.stdout)).toMatchObject({ job: 'hourly', status: 'stopped' })
-  expect((await house.fires()).map(({ status }) => status)).toEqual(['stopped'])
+  expect((await fixture.fires()).map(({ status }) => status)).toEqual(['stopped'])
 })

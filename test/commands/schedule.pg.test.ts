@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { loadJobs } from '#src/scheduler/catalogue.ts'
-import { keepSchedule } from '#src/scheduler/scheduler.ts'
+import { loadJobs } from '#src/scheduler/load-jobs.ts'
+import { runScheduler } from '#src/scheduler/scheduler.ts'
 import { until } from '../support/child.ts'
-import { openScheduleHouse, type ScheduleHouse } from '../scheduler/schedule-house.ts'
+import { openScheduleFixture, type ScheduleFixture } from '../scheduler/schedule-fixture.ts'
 
-async function status(house: ScheduleHouse) {
-  const { code, stdout } = await house.run(['status', '--json'])
+async function status(fixture: ScheduleFixture) {
+  const { code, stdout } = await fixture.run(['status', '--json'])
   const { status: overall, jobs } = JSON.parse(stdout)
   return { code, overall, hourly: jobs.hourly }
 }
@@ -15,37 +15,37 @@ for (const [signal, code] of [
   ['SIGINT', 130],
 ] as const)
   test(`${signal} ends the scheduler with ${code}: no new fire, and the job at a clean checkpoint`, async () => {
-    await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
+    await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
     const fault = { kind: 'slow', ms: 600_000 } as const
-    house.sandbox.faults.add({ match: { path: '/geteval' }, fault })
-    const child = house.start(['schedule'])
+    fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault })
+    const child = fixture.start(['schedule'])
     // A request counts once it is answered.
-    await until(() => house.sandbox.requests.count('/getevallist') > 0)
+    await until(() => fixture.sandbox.requests.count('/getevallist') > 0)
 
     child.kill(signal)
 
     const ended = await child.ended
     expect([ended.code, ended.signal]).toEqual([code, null])
-    const fires = (await house.fires()).filter((fire) => fire.status !== 'skipped')
+    const fires = (await fixture.fires()).filter((fire) => fire.status !== 'skipped')
     expect(fires.map((fire) => fire.status)).toEqual(['stopped'])
-    const runs = await house.database.pool.query('select status from ops.run')
+    const runs = await fixture.database.pool.query('select status from ops.run')
     expect(runs.rows).toEqual([{ status: 'stopped' }])
   })
 
 test('status tells the last run, the next slot and what is late; without a scheduler nothing is', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: '0 * * * *' } })
-  const { pool } = house.database
-  await house.run(['sync'])
-  const without = await status(house)
-  await using context = await house.context({ signal: AbortSignal.abort() })
-  const hourly = (await loadJobs(context.config)).filter(({ off }) => off === null)
-  await keepSchedule(context, hourly)
-  const promised = await status(house)
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '0 * * * *' } })
+  const { pool } = fixture.database
+  await fixture.run(['sync'])
+  const without = await status(fixture)
+  await using context = await fixture.context({ signal: AbortSignal.abort() })
+  const hourly = (await loadJobs(context.config)).filter(({ disabledReason: off }) => off === null)
+  await runScheduler(context, hourly)
+  const promised = await status(fixture)
 
   await pool.query("update ops.job set known_since = now() - interval '2 days'")
-  const late = await status(house)
-  await house.run(['run', 'hourly'])
-  const again = await status(house)
+  const late = await status(fixture)
+  await fixture.run(['run', 'hourly'])
+  const again = await status(fixture)
 
   expect(without.hourly).toMatchObject({ status: 'never', kept: false, last: null })
   expect(promised).toMatchObject({
@@ -64,9 +64,9 @@ test('status tells the last run, the next slot and what is late; without a sched
 })
 
 test('a config that switches every job off is refused', async () => {
-  await using house = await openScheduleHouse({})
+  await using fixture = await openScheduleFixture({})
 
-  const { code, stderr } = await house.run(['schedule'])
+  const { code, stderr } = await fixture.run(['schedule'])
 
   expect(code).toBe(2)
   expect(stderr).toContain('Every job is switched off')

@@ -5,10 +5,10 @@ import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { startForecourt, until } from '../support/child.ts'
-import { configText } from '../support/child-house.ts'
+import { configText } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { morning } from '../support/priced.ts'
+import { morning } from '../support/pricing-fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const vin = 'JTMDFREV90D123456'
@@ -16,8 +16,8 @@ const token = 'canary-of-the-links-4711'
 const env = { FORECOURT_LINKS_TOKEN: token }
 const createdAt = '2026-03-09T22:00:00Z'
 
-/** A house whose source signs links, and keys and a token that are told from any other text. */
-async function openHouse() {
+/** A fixture whose source signs links, and keys and a token that are told from any other text. */
+async function openFixture() {
   const clock = new VirtualClock({ start: morning, frozen: true })
   const evaluations = [
     anEvaluation({ createdAt, photos: [{ id: 7 }] }),
@@ -56,8 +56,8 @@ async function openHouse() {
 }
 
 test('no command shows a signed link, a key or the token, in a result, a log or an error, unless that is what it is for', async () => {
-  await using house = await openHouse()
-  const { sandbox, folder, ref, secrets } = house
+  await using fixture = await openFixture()
+  const { sandbox, folder, ref, secrets } = fixture
   // A body with links that does not fit, and one that is quoted in an error.
   const leaky = `https://x.example/a.pdf?expires=1&signature=0123456789abcdef`
   sandbox.faults.add({
@@ -109,8 +109,8 @@ test('no command shows a signed link, a key or the token, in a result, a log or 
 })
 
 test('a click shows neither the token nor the link that it leads to in the log', async () => {
-  await using house = await openHouse()
-  const { folder, ref, secrets } = house
+  await using fixture = await openFixture()
+  const { folder, ref, secrets } = fixture
   await runInProcess(['sync'], { cwd: folder, env })
   const child = startForecourt(['serve', '--port', '0', '--log-level', 'debug', '--json'], {
     cwd: folder,

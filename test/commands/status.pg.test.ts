@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 
 test('status --json of a good warehouse has the shape of the contract, exit 0', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night(allStreams)
 
   const { code, document } = await warehouse.json(['status'])
@@ -35,9 +35,9 @@ test('status --json of a good warehouse has the shape of the contract, exit 0', 
 })
 
 test('status says what is missing and why, exit 1', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  const { world, faults } = house.sandbox
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { world, faults } = fixture.sandbox
 
   const never = await warehouse.json(['status'])
   world.poison(1002, { UpdatedAt: 'never' })
@@ -55,7 +55,7 @@ test('status says what is missing and why, exit 1', async () => {
     users: untouched,
     evaluations: untouched,
   })
-  expect(users.struck).toBeGreaterThan(0)
+  expect(users.hits).toBeGreaterThan(0)
   expect(broken).toMatchObject({ code: 1, document: { status: 'missed' } })
   expect(broken.document['rooftops']!['rooftop-1']!['streams']).toMatchObject({
     users: { status: 'failed', error: expect.stringMatching(/getuserlist.*web page, not JSON/) },
@@ -68,8 +68,8 @@ test('status says what is missing and why, exit 1', async () => {
 })
 
 test('status names a run that has not ended', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
   await warehouse.database.pool.query("update ops.run set status = 'running'")
 
@@ -79,8 +79,8 @@ test('status names a run that has not ended', async () => {
 })
 
 test('status names a window that is gone from the ledger', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
   await warehouse.database.pool.query(
     `delete from ops.window_certificate where window_from = '2026-03-04T00:00:00Z'`,

@@ -2,24 +2,24 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { openYard, type Yard } from '../stock/export/yard.ts'
+import { openExportFixture, type ExportFixture } from '../stock/export/export-fixture.ts'
 
 const list =
   'Stock No,VIN,Make,Year,Price\nA1,6T1BF3FK20X100001,Kia,2019,25000\nA2,6T1BF3FK20X100002,Kia,2020,26000\n'
 
-const filesOf = async ({ folder }: Yard) => (await readdir(folder)).sort()
+const filesOf = async ({ folder }: ExportFixture) => (await readdir(folder)).sort()
 
-const refused = async (yard: Yard, ...args: readonly string[]) => {
-  const { code, stdout, stderr } = await yard.give(...args)
+const refused = async (yard: ExportFixture, ...args: readonly string[]) => {
+  const { code, stdout, stderr } = await yard.exportList(...args)
   expect([code, stdout]).toEqual([2, ''])
   return stderr
 }
 
 test('--out writes the file whole, and --json says how much is in it', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
 
-  const { code, stdout } = await yard.give('--rooftop', 'north', '--out', 'out.csv', '--json')
+  const { code, stdout } = await yard.exportList('--rooftop', 'north', '--out', 'out.csv', '--json')
 
   const text = await yard.file('out.csv')
   const bytes = Buffer.byteLength(text)
@@ -29,22 +29,22 @@ test('--out writes the file whole, and --json says how much is in it', async () 
 })
 
 test('a person is told where the rows went', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
 
-  const { stdout } = await yard.give('--rooftop', 'north', '--out', 'out.csv')
+  const { stdout } = await yard.exportList('--rooftop', 'north', '--out', 'out.csv')
 
   expect(stdout).toMatch(/^2 rows written to out\.csv \(\d+ bytes\)\.\n$/)
 })
 
 test('a file that is there already stays as it is, unless it is to be replaced', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await writeFile(join(yard.folder, 'out.csv'), 'mine')
 
   const message = await refused(yard, '--rooftop', 'north', '--out', 'out.csv')
   const kept = await yard.file('out.csv')
-  const { code } = await yard.give('--rooftop', 'north', '--out', 'out.csv', '--force')
+  const { code } = await yard.exportList('--rooftop', 'north', '--out', 'out.csv', '--force')
 
   expect(message).toMatch(/out\.csv is there already: name another, or replace it with --force/)
   expect(kept).toBe('mine')
@@ -53,15 +53,15 @@ test('a file that is there already stays as it is, unless it is to be replaced',
 })
 
 test('an export that fails leaves no file, and the one that was there', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await writeFile(join(yard.folder, 'out.csv'), 'mine')
   await yard.database.pool.query(
     'create view mart.broken as select stock_no, 1 / (model_year - 2020) as bad from core.stock_unit',
   )
   const before = await filesOf(yard)
 
-  const { code, stderr } = await yard.give('--mart', 'broken', '--out', 'out.csv', '--force')
+  const { code, stderr } = await yard.exportList('--mart', 'broken', '--out', 'out.csv', '--force')
 
   expect([code, stderr]).toEqual([1, 'division by zero (SQLSTATE 22012)\n'])
   expect(await yard.file('out.csv')).toBe('mine')
@@ -69,7 +69,7 @@ test('an export that fails leaves no file, and the one that was there', async ()
 })
 
 test('a place that cannot be written to is refused before anything is read', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   await mkdir(join(yard.folder, 'there'))
 
   const folder = await refused(yard, '--rooftop', 'north', '--out', 'there', '--force')
@@ -80,7 +80,7 @@ test('a place that cannot be written to is refused before anything is read', asy
 })
 
 test('what makes no sense together is refused with what to write instead', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
 
   const told = await Promise.all([
     refused(yard),
@@ -92,7 +92,7 @@ test('what makes no sense together is refused with what to write instead', async
     refused(yard, '--mart', 'x', '--format', 'parquet'),
     refused(yard, '--rooftop', 'north', '--delimiter', 'ab'),
   ])
-  const json = await yard.give('--rooftop', 'north', '--json')
+  const json = await yard.exportList('--rooftop', 'north', '--json')
 
   expect(told.map((text) => text.trimEnd())).toEqual([
     'Name whose stock it is with --rooftop <uid>, or a view with --mart <view>.',
@@ -109,7 +109,7 @@ test('what makes no sense together is refused with what to write instead', async
 })
 
 test('a second rooftop, mart or import is refused: none takes the place of the other', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
 
   const told = [
     await refused(yard, '--rooftop', 'north', '--rooftop', 'empty'),
@@ -123,7 +123,7 @@ test('a second rooftop, mart or import is refused: none takes the place of the o
 })
 
 test('a mart is exported with its types as text, and only its texts are guarded', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   await yard.database.pool.query(
     `create view mart.all_types as
      select true as yes, -5 as int, date '2026-03-01' as day, timestamptz '2026-03-01 10:00:00.123456+10' as at,
@@ -131,7 +131,7 @@ test('a mart is exported with its types as text, and only its texts are guarded'
        'a "b", c'::varchar(20) as "odd, name"`,
   )
 
-  const { code, stdout } = await yard.give('--mart', 'mart.all_types', '--no-bom')
+  const { code, stdout } = await yard.exportList('--mart', 'mart.all_types', '--no-bom')
 
   expect(code).toBe(0)
   expect(parse(stdout)).toEqual([
@@ -144,7 +144,7 @@ test('a mart is exported with its types as text, and only its texts are guarded'
 })
 
 test('an unknown mart is refused with those that there are', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const { pool } = yard.database
   await pool.query('create view mart.fact_stock as select 1 as one')
 
@@ -157,7 +157,7 @@ test('an unknown mart is refused with those that there are', async () => {
 })
 
 test('nothing outside of the schema mart can be exported', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
 
   const told = await Promise.all(
     ['app_user_email', 'pii.app_user_email', 'x" ; drop table core.stock_unit; --'].map((name) =>

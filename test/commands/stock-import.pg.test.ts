@@ -6,7 +6,7 @@ import { runCli } from '../support/cli.ts'
 import { forecourt } from '../support/child.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { aVehicle, listOf, vehicles } from '../stock/import-house.ts'
+import { aVehicle, listOf, vehicles } from '../stock/import-fixture.ts'
 
 async function openShop() {
   const database = await createTestDatabase()

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { aKey, worldOf } from '#src/sandbox/build-world.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { counts, smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { counts, smallFixture } from './sync-fixture.ts'
 
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
 test('sync --json prints one document in the shape of the contract', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { code, document } = await warehouse.json(['sync'])
 
@@ -41,8 +41,8 @@ test('sync --json prints one document in the shape of the contract', async () =>
 })
 
 test('sync without --json prints a table for people', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { code, stdout } = await warehouse.run(['sync', 'evaluations'])
 
@@ -52,18 +52,18 @@ test('sync without --json prints a table for people', async () => {
 })
 
 test('sync of one stream reads no other', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { document } = await warehouse.json(['sync', 'users', '--rooftop', 'rooftop-1'])
 
   expect(Object.keys(document['streams']!)).toEqual(['users'])
-  expect(house.sandbox.requests.count('/getevallist')).toBe(0)
+  expect(fixture.sandbox.requests.count('/getevallist')).toBe(0)
 })
 
 test('sync --dry-run prints the plan, calls nothing and writes no run', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
 
   const { code, document } = await warehouse.json(['sync', '--dry-run'])
 
@@ -71,15 +71,15 @@ test('sync --dry-run prints the plan, calls nothing and writes no run', async ()
   expect(document).toMatchObject({ dryRun: true, mode: 'sync', plan: expect.any(Array) })
   const plan = [...document['plan']!].find(({ stream }) => String(stream) === 'evaluations')
   expect(plan!['gap']).toBeGreaterThanOrEqual(10)
-  expect(house.sandbox.requests.count()).toBe(0)
+  expect(fixture.sandbox.requests.count()).toBe(0)
   const { rows } = await warehouse.database.pool.query('select from ops.run')
   expect(rows).toHaveLength(0)
 })
 
 test('a record that does not fit makes a sync partial, exit 1, and the rest lands', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  house.sandbox.world.poison(1003, { UpdatedAt: 'never' })
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  fixture.sandbox.world.poison(1003, { UpdatedAt: 'never' })
 
   const { code, document } = await warehouse.json(['sync'])
 
@@ -94,9 +94,9 @@ test('a record that does not fit makes a sync partial, exit 1, and the rest land
 })
 
 test('a rooftop that the source refuses makes a sync of it alone fail with its reason', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  house.sandbox.faults.add({
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  fixture.sandbox.faults.add({
     match: { rooftopUid: 'rooftop-1' },
     fault: { kind: 'status', status: 403 },
   })
@@ -111,13 +111,13 @@ test('a rooftop that the source refuses makes a sync of it alone fail with its r
 })
 
 test('--log-level debug tells every request in a line, without keys and bodies', async () => {
-  await using house = await openChildHouse(smallHouse(worldOf({ keys: [aKey()] })))
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture(worldOf({ keys: [aKey()] })))
+  await using warehouse = await fixture.warehouse()
 
   const { stderr } = await warehouse.run(['sync', 'users', '--log-level', 'debug'])
 
   const lines = stderr.split('\n').filter((line) => line.includes('"method"'))
-  expect(lines).toHaveLength(house.sandbox.requests.count())
+  expect(lines).toHaveLength(fixture.sandbox.requests.count())
   const { level: _, time: __, ...said } = JSON.parse(lines.at(-1)!)
   expect(said).toEqual({
     method: 'POST',

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import type { UntrueAggregate } from '#src/pipeline/verify-aggregates.ts'
+import type { WrongAggregate } from '#src/pipeline/verify-aggregates.ts'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 const day = { from: '2026-03-04T00:00:00.000Z', until: '2026-03-05T00:00:00.000Z' }
 
 test('verify --json proves a good warehouse and counts what it proved', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
 
   const { code, document } = await warehouse.json(['verify'])
@@ -34,8 +34,8 @@ test('verify --json proves a good warehouse and counts what it proved', async ()
 })
 
 test('verify finds every hole that is made behind its back', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   await warehouse.night()
   // A lost record, a lost certificate, a certificate that reaches into the next window, a child without its record.
@@ -74,8 +74,8 @@ test('verify finds every hole that is made behind its back', async () => {
 })
 
 test('verify names the sums that are not what the facts say, and what mends them', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   await warehouse.night()
   await pool.query('update core.agg_evaluation_day set photos = photos + 1')
@@ -85,7 +85,7 @@ test('verify names the sums that are not what the facts say, and what mends them
 
   const { code, document } = await warehouse.json(['verify'])
   const { stdout } = await warehouse.run(['verify'])
-  const untrue = document['aggregates'] as unknown as readonly UntrueAggregate[]
+  const untrue = document['aggregates'] as unknown as readonly WrongAggregate[]
   for (const { mend } of untrue) await pool.query(mend)
   const mended = await warehouse.json(['verify'])
 
@@ -106,13 +106,13 @@ test('verify names the sums that are not what the facts say, and what mends them
 })
 
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
-  house.sandbox.world.add(anEvaluation({ evalId: 1050, createdAt: '2026-03-04T05:00:00Z' }))
+  fixture.sandbox.world.add(anEvaluation({ evalId: 1050, createdAt: '2026-03-04T05:00:00Z' }))
 
   const shallow = await warehouse.json(['verify'])
-  const reads = house.sandbox.requests.count('/geteval')
+  const reads = fixture.sandbox.requests.count('/geteval')
   const deep = await warehouse.json(['verify', '--deep'])
 
   expect(shallow.code).toBe(0)
@@ -132,21 +132,21 @@ test('verify --deep finds an evaluation that the source has and the warehouse la
       ],
     },
   })
-  expect(house.sandbox.requests.count('/geteval')).toBe(reads)
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(reads)
   await warehouse.night()
   expect((await warehouse.json(['verify', '--deep'])).document['status']).toBe('ok')
 })
 
 test('verify --deep finds a window whose list the source has begun to cut', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   for (const [evalId, hour] of [
     [1050, 15],
     [1051, 16],
   ] as const)
-    house.sandbox.world.add(anEvaluation({ evalId, createdAt: `2026-03-04T${hour}:00:00Z` }))
+    fixture.sandbox.world.add(anEvaluation({ evalId, createdAt: `2026-03-04T${hour}:00:00Z` }))
   await warehouse.night()
-  house.sandbox.faults.add({ fault: { kind: 'listCap', cap: 2, order: 'newest' } })
+  fixture.sandbox.faults.add({ fault: { kind: 'listCap', cap: 2, order: 'newest' } })
 
   const { code, document } = await warehouse.json(['verify', '--deep'])
 

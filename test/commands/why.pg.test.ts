@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { openChildHouse } from '../support/child-house.ts'
-import { smallHouse } from './runs.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
+import { smallFixture } from './sync-fixture.ts'
 
 test('why tells row, payload, request, window and run of a loaded, a quarantined, a vanished and an unknown id', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
-  const { world, clock } = house.sandbox
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  const { world, clock } = fixture.sandbox
   world.poison(1002, { UpdatedAt: 'never' })
   await warehouse.night(allStreams)
   world.vanish(1003, new Date(clock.now().getTime() + 1000))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { allOperations } from '#src/contract/operations.ts'
 import { defaultWire } from '#src/values/wire.ts'
-import { show } from './desk.ts'
+import { show } from './api-session.ts'
 import type { Row, Send } from './row.ts'
 import { rows } from './table.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Desk } from './desk.ts'
+import type { ApiSession } from './api-session.ts'
 import { at, instant, listAt, photos } from './patterns.ts'
 import { expecting, post, type Send, table } from './row.ts'
 import { change, complete, create, idOf, list, remove } from './webhooks.ts'
@@ -10,7 +10,7 @@ const { one, two } = who
 /** Subscribes the receiver of the desk at a path of its own. */
 const subscribe =
   (event: string, type = 'eval', more: object = {}, by = one) =>
-  async (desk: Desk) => {
+  async (desk: ApiSession) => {
     const webhook = `${await desk.receiver()}/${event}`
     await desk.take(create({ type, trigger_event: event, webhook, ...more }, by))
   }
@@ -65,7 +65,7 @@ export const eventRows = table('A §6 events', [
     {
       says: `${event}: nor by a change`,
       given: [create()],
-      send: (desk: Desk) => change(idOf(desk), { trigger_event: event }),
+      send: (desk: ApiSession) => change(idOf(desk), { trigger_event: event }),
       status: 400,
     },
   ]),

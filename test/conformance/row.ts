@@ -1,5 +1,5 @@
 import type { SandboxOptions } from '#src/sandbox/server.ts'
-import type { Desk } from './desk.ts'
+import type { ApiSession } from './api-session.ts'
 
 /** As whom a request is sent: value of the key and `X-Dealer-Id`; null = the header is left out. */
 export interface Who {
@@ -39,20 +39,20 @@ export interface Answer {
 }
 
 /** Something that happens before the request of a row: a request, or a move of the clock. */
-export type Step = Send | ((desk: Desk) => Send | Promise<void> | void)
+export type Step = Send | ((desk: ApiSession) => Send | Promise<void> | void)
 
 /** A statement of the documents and the request that shows it. */
 export interface Statement {
   readonly says: string
   readonly given?: readonly Step[]
-  readonly send: Send | ((desk: Desk) => Send)
+  readonly send: Send | ((desk: ApiSession) => Send)
   readonly status: number
   /** What the answer holds at least, as `toMatchObject` takes it. */
   readonly body?: unknown
   /** Properties that the answer must not have. */
   readonly lacks?: readonly string[]
   /** What a pattern cannot say. */
-  readonly check?: (answer: Answer, desk: Desk) => void | Promise<void>
+  readonly check?: (answer: Answer, desk: ApiSession) => void | Promise<void>
   readonly limits?: NonNullable<SandboxOptions['limits']>
 }
 

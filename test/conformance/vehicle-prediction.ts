@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { sandboxVehicleDataKey } from '#src/sandbox/client-config.ts'
 import { samples } from '#src/sandbox/samples.ts'
-import type { Desk } from './desk.ts'
+import type { ApiSession } from './api-session.ts'
 import { at, listAt, number, vinImage } from './patterns.ts'
 import { type Send, table, vehicle } from './row.ts'
 
@@ -13,7 +13,7 @@ const poll = (id: unknown): Send => ({
   path: `/v1/prediction/${id}`,
   isVehicleData: true,
 })
-const pollFirst = ({ answers }: Desk) => poll(at(answers[0]?.body, 'requestId'))
+const pollFirst = ({ answers }: ApiSession) => poll(at(answers[0]?.body, 'requestId'))
 const prices = {
   wholesale: number,
   retail: number,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
-import type { Desk } from './desk.ts'
+import type { ApiSession } from './api-session.ts'
 import { at, listAt, number, numberAt, text } from './patterns.ts'
 import { type Send, table, vehicle } from './row.ts'
 
@@ -28,7 +28,7 @@ const fields = [
 ]
 const lowerThan =
   (name: string) =>
-  (answer: { body: unknown }, { last }: Desk) =>
+  (answer: { body: unknown }, { last }: ApiSession) =>
     expect(numberAt(answer.body, name)).toBeLessThan(numberAt(last.body, name))
 
 const stock = [
@@ -47,8 +47,11 @@ const poll = (id: unknown): Send => ({
   path: `${batchPath}/${id}`,
   isVehicleData: true,
 })
-const pollLast = ({ answers }: Desk) => poll(at(answers[0]?.body, 'batchId'))
-const untilDone = [submit({ vehicles: stock, market: 'AU' }), (desk: Desk) => desk.advance(600)]
+const pollLast = ({ answers }: ApiSession) => poll(at(answers[0]?.body, 'batchId'))
+const untilDone = [
+  submit({ vehicles: stock, market: 'AU' }),
+  (desk: ApiSession) => desk.advance(600),
+]
 
 export const vehiclePriceRows = [
   ...table('V §4 /v1/gccpriceguide', [

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Desk } from './desk.ts'
+import type { ApiSession } from './api-session.ts'
 import { at, listAt } from './patterns.ts'
 import { call, post, type Send, table } from './row.ts'
 import { who } from './world.ts'
@@ -14,7 +14,7 @@ export const change = (id: unknown, body: object = {}, by = one): Send =>
   call('PUT', `${path}/${id}`, body, by)
 export const remove = (id: unknown, by = one): Send =>
   call('DELETE', `${path}/${id}`, undefined, by)
-export const idOf = ({ last }: Desk) => at(last.body, 'id')
+export const idOf = ({ last }: ApiSession) => at(last.body, 'id')
 
 export const webhookRows = table('A §4 Webhooks', [
   { says: 'GET: list: 200, none at first', send: list(), status: 200, body: [] },
@@ -153,6 +153,6 @@ export const webhookRows = table('A §4 Webhooks', [
 ])
 
 /** Id of the subscription that the first step created. */
-function listedOnce({ answers }: Desk): unknown {
+function listedOnce({ answers }: ApiSession): unknown {
   return at(answers[0]?.body, 'id')
 }

@@ -61,7 +61,7 @@ test('what costs money has a budget, and nothing else has', () => {
 })
 
 test('what is polled for exists, and only reads', () => {
-  const polled = allOperations.flatMap(({ follow }) => follow?.operation ?? [])
+  const polled = allOperations.flatMap(({ polling: follow }) => follow?.operation ?? [])
 
   expect(polled).toEqual(['pricingAi', 'price-batch-status', 'prediction-status'])
   expect(polled.map((name) => findOperation(name)?.effect)).toEqual(['read', 'read', 'read'])

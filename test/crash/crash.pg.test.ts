@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { crashPoints } from '#src/pipeline/crash-points.ts'
-import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import {
+  type ChildFixture,
+  type ChildWarehouse,
+  openChildFixture,
+} from '../support/child-fixture.ts'
 import { copyTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { provedWindows } from '../support/proved.ts'
+import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 
 // Every test is some processes: on a busy machine they take their time.
@@ -15,7 +19,7 @@ const secondNight = new Date(firstNight.getTime() + 2 * dayMs)
 const sync = { start: '2026-03-12', windowHours: 2 }
 const history = ['backfill', 'evaluations', '--from', '2026-03-08', '--to', '2026-03-12']
 
-let house: ChildHouse
+let fixture: ChildFixture
 /** After the first night, with records that are new, edited, gone and quarantined by the second. */
 let yesterday: TestDatabase
 /** The same after the second night, with one record in quarantine that has healed since. */
@@ -23,13 +27,13 @@ let today: TestDatabase
 const truth: Record<'fresh' | 'second' | 'history' | 'healed', Content> = {} as never
 
 beforeAll(async () => {
-  house = await openChildHouse({
+  fixture = await openChildFixture({
     sandbox: { now: secondNight, seed: 7, rooftops: 2, evaluations: 130, days: 11 },
     sync,
   })
-  const { world, clock } = house.sandbox
+  const { world, clock } = fixture.sandbox
   clock.set(firstNight)
-  const first = await house.warehouse()
+  const first = await fixture.warehouse()
   await done(first, ['sync'])
   yesterday = first.database
   clock.set(secondNight)
@@ -39,25 +43,25 @@ beforeAll(async () => {
   )
   world.edit(edited!.evalId, new Date(firstNight.getTime() + dayMs), { photos: [], notes: 'New.' })
   world.vanish(gone!.evalId, new Date(firstNight.getTime() + dayMs))
-  truth.fresh = await uninterrupted(await house.warehouse(), ['sync'])
+  truth.fresh = await uninterrupted(await fixture.warehouse(), ['sync'])
   truth.second = await uninterrupted(await copy(yesterday), ['sync'])
   truth.history = await uninterrupted(await copy(yesterday), history)
   world.poison(broken!.evalId, { UpdatedAt: 'never' })
-  const spoilt = await house.warehouse()
+  const spoilt = await fixture.warehouse()
   expect((await spoilt.run(['sync'])).code).toBe(1)
   today = spoilt.database
-  world.heal(broken!.evalId)
+  world.removePoison(broken!.evalId)
   truth.healed = await uninterrupted(await copy(today), ['quarantine', 'retry'])
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
   await yesterday[Symbol.asyncDispose]()
   await today[Symbol.asyncDispose]()
 })
 
 async function copy(database: TestDatabase): Promise<ChildWarehouse> {
-  return await house.warehouse(await copyTestDatabase(database))
+  return await fixture.warehouse(await copyTestDatabase(database))
 }
 
 async function done(warehouse: ChildWarehouse, args: readonly string[]): Promise<void> {
@@ -91,12 +95,12 @@ async function killAndRunAgain(
 
   const { pool } = warehouse.database
   expect(contentDifferences(expected, await readContent(pool))).toEqual([])
-  expect(await provedWindows(pool, house)).toBeGreaterThan(100)
+  expect(await provedWindows(pool, fixture)).toBeGreaterThan(100)
 }
 
 for (const name of crashPoints)
   test.concurrent(`a first sync that is killed at ${name} ends as if nothing had happened`, async () => {
-    await using warehouse = await house.warehouse()
+    await using warehouse = await fixture.warehouse()
     await killAndRunAgain(warehouse, ['sync'], [`${name}:1`], truth.fresh)
   })
 
@@ -106,7 +110,7 @@ const onceMore = ['ledger-written:4', 'committed:3', 'slice-claimed:4', 'committ
 
 for (const points of [inTurn, onceMore])
   test.concurrent(`a first sync that is killed at ${points.join(', ')} in turn loses nothing`, async () => {
-    await using warehouse = await house.warehouse()
+    await using warehouse = await fixture.warehouse()
     await killAndRunAgain(warehouse, ['sync'], points, truth.fresh)
   })
 

@@ -5,9 +5,9 @@ import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { UsageError } from '#src/errors.ts'
 import { openLog } from '#src/log.ts'
-import { smallHouse } from '../commands/runs.ts'
+import { smallFixture } from '../commands/sync-fixture.ts'
 import { until } from '../support/child.ts'
-import { type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { type ChildWarehouse, openChildFixture } from '../support/child-fixture.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const daemons = [['schedule'], ['worker']] as const
 
 test('what starts while Postgres is away says so, waits, and begins once it answers', async () => {
-  await using house = await openChildHouse(smallHouse())
+  await using fixture = await openChildFixture(smallFixture())
   await using folder = await temporaryFolder()
   const { url } = await ensureEmbedded(folder.path)
   try {
@@ -25,7 +25,7 @@ test('what starts while Postgres is away says so, waits, and begins once it answ
     await pool.end()
     await stopEmbedded(folder.path)
     const own = databaseUrl(url, 'away')
-    await using warehouse = await house.warehouse({
+    await using warehouse = await fixture.warehouse({
       ...{ url: own, pool },
       [Symbol.asyncDispose]: async () => undefined,
     })
@@ -81,8 +81,8 @@ test('a one-off command gives up after its time, with exit 2', async () => {
 })
 
 test('a wrong password and an unknown database are told at once; only a daemon waits for the database', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   const { url } = warehouse.database
   const elsewhere = databaseUrl(url, 'not_there')
   const stranger = new URL(url)
@@ -100,8 +100,8 @@ test('a wrong password and an unknown database are told at once; only a daemon w
 })
 
 test('a running worker survives that its database is dropped and restored', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
   const name = new URL(warehouse.database.url).pathname.slice(1)
   await warehouse.database.pool.end()
@@ -143,8 +143,8 @@ async function connectionsTo(admin: Awaited<ReturnType<typeof openPool>>, name: 
 }
 
 test('processes older than the warehouse end with exit 1 also when idle, and begin with exit 2', async () => {
-  await using house = await openChildHouse(smallHouse())
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
   await warehouse.night()
   const running = daemons.map((args) => warehouse.start(args))
   await until(() => running[0]!.stderr().includes('is scheduled'))

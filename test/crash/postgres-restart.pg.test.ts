@@ -3,32 +3,36 @@ import { prepareWarehouse } from '#src/context.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { type Ended, until } from '../support/child.ts'
-import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
+import { type ChildResult, until } from '../support/child.ts'
+import {
+  type ChildFixture,
+  type ChildWarehouse,
+  openChildFixture,
+} from '../support/child-fixture.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
-import { provedWindows } from '../support/proved.ts'
+import { provedWindows } from '../support/proved-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { inTheMiddle, middleWorld } from './in-the-middle.ts'
+import { startSlowSync, slowSyncWorld } from './slow-sync.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-let house: ChildHouse
+let fixture: ChildFixture
 let truth: Content
 
 beforeAll(async () => {
-  house = await openChildHouse(middleWorld)
-  await using warehouse = await house.warehouse()
+  fixture = await openChildFixture(slowSyncWorld)
+  await using warehouse = await fixture.warehouse()
   expect((await warehouse.night(allStreams)).status).toBe('ok')
   truth = await readContent(warehouse.database.pool)
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 /** It went on by itself; never with a stack trace or by an unhandled error. */
-function expectDone(ended: Ended): void {
+function expectDone(ended: ChildResult): void {
   expect({ code: ended.code, signal: ended.signal }).toEqual({ code: 0, signal: null })
   expect(ended.stderr).not.toMatch(/\n\s+at |Unhandled|uncaught/)
   expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'ok' })
@@ -37,12 +41,12 @@ function expectDone(ended: Ended): void {
 async function expectTruth(warehouse: ChildWarehouse): Promise<void> {
   expect(await warehouse.run(['sync'])).toMatchObject({ code: 0 })
   expect(contentDifferences(truth, await readContent(warehouse.database.pool))).toEqual([])
-  expect(await provedWindows(warehouse.database.pool, house)).toBeGreaterThan(20)
+  expect(await provedWindows(warehouse.database.pool, fixture)).toBeGreaterThan(20)
 }
 
 test('a sync whose connections are all ended by the server goes on by itself', async () => {
-  await using warehouse = await house.warehouse()
-  const { child, hurry } = await inTheMiddle(house, warehouse)
+  await using warehouse = await fixture.warehouse()
+  const { child, hurry } = await startSlowSync(fixture, warehouse)
 
   await warehouse.database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`)
@@ -63,12 +67,12 @@ test('a sync whose Postgres goes away and comes back goes on by itself', async (
     const first = await openPool(own, { applicationName: 'test' })
     await prepareWarehouse(first)
     await first.end()
-    await using warehouse = await house.warehouse({
+    await using warehouse = await fixture.warehouse({
       url: own,
       pool: first,
       [Symbol.asyncDispose]: async () => undefined,
     })
-    const { child, hurry } = await inTheMiddle(house, warehouse)
+    const { child, hurry } = await startSlowSync(fixture, warehouse)
 
     await stopEmbedded(folder.path)
     await until(() => child.stderr().includes('the connection to Postgres was lost'))

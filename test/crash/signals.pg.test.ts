@@ -1,31 +1,35 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freeze } from '../support/child.ts'
-import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
-import { provedWindows } from '../support/proved.ts'
+import {
+  type ChildFixture,
+  type ChildWarehouse,
+  openChildFixture,
+} from '../support/child-fixture.ts'
+import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { inTheMiddle, middleWorld } from './in-the-middle.ts'
+import { startSlowSync, slowSyncWorld } from './slow-sync.ts'
 
 // Every test is some processes: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
-let house: ChildHouse
+let fixture: ChildFixture
 let truth: Content
 
 beforeAll(async () => {
-  house = await openChildHouse(middleWorld)
-  await using warehouse = await house.warehouse()
+  fixture = await openChildFixture(slowSyncWorld)
+  await using warehouse = await fixture.warehouse()
   expect((await warehouse.run(['sync'])).code).toBe(0)
   truth = await readContent(warehouse.database.pool)
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 async function expectTruth(warehouse: ChildWarehouse): Promise<void> {
   const { pool } = warehouse.database
   expect(contentDifferences(truth, await readContent(pool))).toEqual([])
-  expect(await provedWindows(pool, house)).toBeGreaterThan(20)
+  expect(await provedWindows(pool, fixture)).toBeGreaterThan(20)
 }
 
 async function runs({ database }: ChildWarehouse): Promise<string[]> {
@@ -34,8 +38,8 @@ async function runs({ database }: ChildWarehouse): Promise<string[]> {
 }
 
 test('a run right after SIGKILL takes the work over at once', async () => {
-  await using warehouse = await house.warehouse()
-  const { child, hurry } = await inTheMiddle(house, warehouse)
+  await using warehouse = await fixture.warehouse()
+  const { child, hurry } = await startSlowSync(fixture, warehouse)
   child.kill('SIGKILL')
   expect((await child.ended).signal).toBe('SIGKILL')
   hurry()
@@ -48,11 +52,11 @@ test('a run right after SIGKILL takes the work over at once', async () => {
 })
 
 test('while a frozen run is alive a second one exits 3 and starts nothing; thawed, the first one finishes', async () => {
-  await using warehouse = await house.warehouse()
-  const { child, hurry } = await inTheMiddle(house, warehouse)
+  await using warehouse = await fixture.warehouse()
+  const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
   hurry()
-  const asked = house.sandbox.requests.count('/getevallist')
+  const asked = fixture.sandbox.requests.count('/getevallist')
 
   const second = await warehouse.json(['sync'])
 
@@ -61,7 +65,7 @@ test('while a frozen run is alive a second one exits 3 and starts nothing; thawe
     document: { error: expect.stringMatching(/^Run \d+ is at work on /) },
   })
   expect(await runs(warehouse)).toEqual(['running'])
-  expect(house.sandbox.requests.count('/getevallist')).toBe(asked)
+  expect(fixture.sandbox.requests.count('/getevallist')).toBe(asked)
   child.kill('SIGCONT')
   const first = await child.ended
   expect({ code: first.code, status: JSON.parse(first.stdout).status }).toEqual({
@@ -72,9 +76,9 @@ test('while a frozen run is alive a second one exits 3 and starts nothing; thawe
 })
 
 test('a run whose work was taken over while it stood still writes nothing and says so', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
-  const { child, hurry } = await inTheMiddle(house, warehouse)
+  const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
   hurry()
   // To the others its death: the session that holds the run's lock is gone.
@@ -110,8 +114,8 @@ for (const [signal, code] of [
   ['SIGINT', 130],
 ] as const)
   test(`${signal} ends a sync with ${code} after a clean checkpoint, and the next one goes on`, async () => {
-    await using warehouse = await house.warehouse()
-    const { child, hurry } = await inTheMiddle(house, warehouse)
+    await using warehouse = await fixture.warehouse()
+    const { child, hurry } = await startSlowSync(fixture, warehouse)
 
     child.kill(signal)
 

@@ -19,10 +19,10 @@ async function tryFrom(client: pg.ClientBase): Promise<boolean> {
 /** Holds the lock on a session that the server then ends. */
 async function lostLock(pool: pg.Pool): Promise<HeldLock> {
   const client = await pool.connect()
-  const lock = await HeldLock.take(pool, client, key)
+  const lock = await HeldLock.acquire(pool, client, key)
   const { rows } = await client.query('select pg_backend_pid() as pid')
   await pool.query('select pg_terminate_backend($1, 5000)', [rows[0].pid])
-  await until(async () => (await lock.keep()) === 'lost')
+  await until(async () => (await lock.ensureHeld()) === 'lost')
   return lock
 }
 
@@ -34,7 +34,7 @@ test('a lock that another session has is not waited for, costs one connection at
   expect(await tryFrom(other)).toBe(true)
   await sleep(quietMs)
 
-  const keeps = Promise.all(Array.from({ length: 20 }, () => lock.keep()))
+  const keeps = Promise.all(Array.from({ length: 20 }, () => lock.ensureHeld()))
   const meanwhile = inUse(pool) + pool.waitingCount
   const said = await keeps
 
@@ -42,8 +42,8 @@ test('a lock that another session has is not waited for, costs one connection at
   expect(meanwhile).toBeLessThanOrEqual(2)
   expect(inUse(pool)).toBe(1)
   await other.query('select pg_advisory_unlock($1, $2)', [...key])
-  await until(async () => (await lock.keep()) === 'retaken')
-  expect(await lock.keep()).toBe('held')
+  await until(async () => (await lock.ensureHeld()) === 'retaken')
+  expect(await lock.ensureHeld()).toBe('held')
   expect(await tryFrom(other)).toBe(false)
 
   lock.release()
@@ -58,7 +58,7 @@ test("a lock that is released while it is taken again is nobody's, and leaves no
   const lock = await lostLock(pool)
   await sleep(quietMs)
 
-  const kept = lock.keep()
+  const kept = lock.ensureHeld()
   lock.release()
 
   expect(await kept).toBe('lost')
@@ -66,5 +66,5 @@ test("a lock that is released while it is taken again is nobody's, and leaves no
   const other = await pool.connect()
   expect(await tryFrom(other)).toBe(true)
   other.release(true)
-  expect(await lock.keep()).toBe('lost')
+  expect(await lock.ensureHeld()).toBe('lost')
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type TextTable, textTables } from '#src/erasure/text-tables.ts'
-import { evaluationKeys } from '#src/erasure/work.ts'
+import { evaluationKeys } from '#src/erasure/erasure-work.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 /** Types that can name nobody. */

@@ -6,15 +6,15 @@ import { openContext } from '#src/context.ts'
 import { inTransaction } from '#src/db/transaction.ts'
 import { screenAnswer } from '#src/erasure/erased-contacts.ts'
 import { erasureLock } from '#src/erasure/suppression.ts'
-import { putAside } from '#src/pipeline/quarantine.ts'
+import { quarantineRecords } from '#src/pipeline/quarantine.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { openImportHouse } from '../stock/import-house.ts'
-import { type House, openHouse, runNight } from '../support/nights.ts'
+import { openImportFixture } from '../stock/import-fixture.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
-import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-house.ts'
+import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 
@@ -47,12 +47,15 @@ test('a later evaluation that carries an erased e-mail or phone is loaded withou
       }),
     ],
   })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  const { pool } = house.database
-  await house.night()
-  await eraseIn(house, byEval(1))
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
+  await eraseIn(fixture, byEval(1))
 
-  const nights = [await house.nightAfter(1), await house.nightAfter(0)]
+  const nights = [await fixture.nightAfter(1), await fixture.nightAfter(0)]
 
   expect(nights.map(({ streams }) => streams['evaluations'])).toMatchObject([
     { inserted: 3, updated: 0 },
@@ -73,32 +76,38 @@ test('a later record that does not fit lies in quarantine without the customer',
     ],
   })
   world.poison(2, { UpdatedAt: 'never' })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  const { pool } = house.database
-  await house.night()
-  await eraseIn(house, byEmail)
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
+  await eraseIn(fixture, byEmail)
 
-  const report = await house.nightAfter(1)
+  const report = await fixture.nightAfter(1)
 
   expect(report.streams['evaluations']).toMatchObject({ quarantined: 1 })
   expect(await janesLines(pool)).toEqual([])
-  world.heal(2)
-  await house.nightAfter(1)
+  world.removePoison(2)
+  await fixture.nightAfter(1)
   expect(await customersOf(pool)).toEqual({ 1: null, 2: null })
   expect(await janesLines(pool)).toEqual([])
 })
 
 test('an evaluation that vanishes and returns stays without its customer', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  const { pool } = house.database
-  await house.night()
-  world.vanish(1, house.sandbox.clock.now())
-  await house.nightAfter(1)
-  await eraseIn(house, byEmail)
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
+  world.vanish(1, fixture.sandbox.clock.now())
+  await fixture.nightAfter(1)
+  await eraseIn(fixture, byEmail)
   world.vanish(1, new Date('2099-01-01T00:00:00Z'))
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
   const { rows } = await pool.query('select gone_at, version_no from core.evaluation')
   expect(rows).toEqual([{ gone_at: null, version_no: 1 }])
@@ -117,18 +126,18 @@ test('an evaluation that another rooftop of the group adopts stays without its c
       keys: [aKey({ rooftopUids: ['north', 'south'] })],
       evaluations: [anEvaluation({ evalId: 1, rooftopUid, createdAt, customer: jane })],
     })
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world: worldAt('north'), now },
     sync: { start: '2026-03-01' },
   })
-  const { pool } = house.database
-  await house.night()
-  await eraseIn(house, byPhone)
+  const { pool } = fixture.database
+  await fixture.night()
+  await eraseIn(fixture, byPhone)
   const clock = new VirtualClock({ start: new Date(now.getTime() + 86_400_000), frozen: true })
   await using sandbox = await startSandbox({ world: worldAt('south'), clock })
-  const { warehouse } = house.config
+  const { warehouse } = fixture.config
   const client = { ...sandbox.clientConfig(), warehouse, sync: { start: '2026-03-01' } }
-  await using context = await openContext(makeConfig(client, '/nowhere'), house.context.log)
+  await using context = await openContext(makeConfig(client, '/nowhere'), fixture.context.log)
 
   for (let night = 0; night < 2; night++) await runNight(context)
 
@@ -144,32 +153,35 @@ test('an erase waits for a load that holds the evaluation, and takes what it has
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
   const sandbox = { world, now }
   const streams = [evaluations]
-  await using house = await openHouse({ sandbox, streams, sync: { start: '2026-03-01' } })
+  await using fixture = await openFixture({ sandbox, streams, sync: { start: '2026-03-01' } })
   let erasing: ReturnType<typeof eraseIn> | undefined
   const crashPoint = (name: string) => {
     // The rows stand in a transaction that has not committed: nobody else can see them yet.
-    if (name === 'rows-written') erasing ??= eraseIn(house, byPhone)
+    if (name === 'rows-written') erasing ??= eraseIn(fixture, byPhone)
   }
 
-  await house.night({ crashPoint })
+  await fixture.night({ crashPoint })
 
   expect((await erasing!).evaluations).toMatchObject([{ evalId: 1 }])
-  expect(await janesLines(house.database.pool)).toEqual([])
+  expect(await janesLines(fixture.database.pool)).toEqual([])
 })
 
 test('a load that read the customer before an erase committed writes them no more', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  const { pool } = house.database
-  await house.night()
-  world.edit(1, house.sandbox.clock.now(), { notes: 'Jane Citizen rang', finalPrice: 100 })
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
+  world.edit(1, fixture.sandbox.clock.now(), { notes: 'Jane Citizen rang', finalPrice: 100 })
   const holder = await pool.connect()
   await holder.query('begin')
   await holder.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
 
-  const erasing = eraseIn(house, byPhone)
+  const erasing = eraseIn(fixture, byPhone)
   await waiting(pool, 1)
-  const night = house.nightAfter(1)
+  const night = fixture.nightAfter(1)
   await waiting(pool, 2)
   await holder.query('commit')
   holder.release()
@@ -183,17 +195,17 @@ test('a load that read the customer before an erase committed writes them no mor
 
 test('what only marks a record waits for an erasure as well; a night that brings and changes nothing does not', async () => {
   const gone = anEvaluation({ evalId: 1, createdAt, vanishedAt: '2026-03-11T00:00:00Z' })
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world: worldOf({ evaluations: [gone] }), now },
     sync: { start: '2026-03-01' },
   })
-  const { pool } = house.database
-  await house.night()
+  const { pool } = fixture.database
+  await fixture.night()
   const erasing = await pool.connect()
   await erasing.query('select pg_advisory_lock($1::int, 0)', [erasureLock])
 
-  const idle = await house.nightAfter(0.1)
-  const marking = house.nightAfter(1)
+  const idle = await fixture.nightAfter(0.1)
+  const marking = fixture.nightAfter(1)
   await waiting(pool, 1)
   await erasing.query('select pg_advisory_unlock_all()')
   erasing.release()
@@ -228,24 +240,27 @@ test('a rooftop that goes over to another dealer group brings nobody back', asyn
       }),
     ],
   })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  await house.night()
-  await eraseIn(house, byEval(1))
-  const rooftops = house.config.rooftops.map((rooftop) => ({ ...rooftop, group: 'sold-to' }))
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  await fixture.night()
+  await eraseIn(fixture, byEval(1))
+  const rooftops = fixture.config.rooftops.map((rooftop) => ({ ...rooftop, group: 'sold-to' }))
 
-  const night = await house.nightAfter(1, { config: { ...house.config, rooftops } })
+  const night = await fixture.nightAfter(1, { config: { ...fixture.config, rooftops } })
 
   expect(night.streams['evaluations']).toMatchObject({ updated: 1 })
-  expect(await customersOf(house.database.pool)).toEqual({ 1: null })
-  expect(await janesLines(house.database.pool)).toEqual([])
+  expect(await customersOf(fixture.database.pool)).toEqual({ 1: null })
+  expect(await janesLines(fixture.database.pool)).toEqual([])
 })
 
 test('a stock list brings no erased contact back, and a stock number that looks like one stays', async () => {
-  await using stock = await openImportHouse()
+  await using stock = await openImportFixture()
   const { pool, config } = stock
-  const house = { context: { pool }, config } as unknown as House
-  await eraseIn(house, byPhone)
-  await eraseIn(house, byEmail)
+  const fixture = { context: { pool }, config } as unknown as Fixture
+  await eraseIn(fixture, byPhone)
+  await eraseIn(fixture, byEmail)
   const rows = (price: number) =>
     [
       'Prepared for jane.citizen@example.org',
@@ -271,14 +286,14 @@ test('a stock list brings no erased contact back, and a stock number that looks 
 })
 
 test('an answer or a list item of no evaluation is kept without an erased contact', async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world: worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt })] }), now },
     sync: { start: '2026-03-01' },
   })
-  const { pool } = house.database
-  const { wire } = house.config
-  await house.night()
-  await eraseIn(house, byEmail)
+  const { pool } = fixture.database
+  const { wire } = fixture.config
+  await fixture.night()
+  await eraseIn(fixture, byEmail)
   const { rows } = await pool.query<{ id: number; groupId: number }>(
     'select rooftop_id as id, group_id as "groupId" from core.rooftop',
   )
@@ -289,7 +304,7 @@ test('an answer or a list item of no evaluation is kept without an erased contac
   const answer = await inTransaction(pool, async (tx) => {
     const scope = { stream: 'evaluations', rooftopId, runId: 1 }
     const item = { issues: [{ path: '$', message: 'no EvalID' }], window: null }
-    await putAside(tx, scope, [
+    await quarantineRecords(tx, scope, [
       { ...item, naturalKey: 'item 1', payload: text },
       { ...item, naturalKey: 'item 2', payload: harmless },
     ])

@@ -4,32 +4,35 @@ import { expect, test } from 'vitest'
 import type { Receipt } from '#src/erasure/receipt.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
-import { byEmail, eraseIn, jane, janesTexts, now } from './erase-house.ts'
+import { byEmail, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 const later = { createdAt: '2026-03-10T09:00:00Z', completedAt: '2026-03-10T09:10:00Z' }
 
-async function openLoadedHouse(evaluations: readonly Evaluation[]): Promise<House> {
+async function openLoadedFixture(evaluations: readonly Evaluation[]): Promise<Fixture> {
   const world = worldOf({
     evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane }), ...evaluations],
   })
-  const house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  await house.night()
+  const fixture = await openFixture({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  await fixture.night()
   // The last one that a search comes to.
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     'create schema zz; create table zz.note (note text); insert into zz.note select 1',
   )
-  return house
+  return fixture
 }
 
 /** Erases Jane, and does something after all other tables were searched and before the search is over. */
-async function eraseMeanwhile(house: House, meanwhile: () => Promise<unknown>): Promise<Receipt> {
-  const { pool } = house.database
+async function eraseMeanwhile(
+  fixture: Fixture,
+  meanwhile: () => Promise<unknown>,
+): Promise<Receipt> {
+  const { pool } = fixture.database
   const holder = await pool.connect()
   await holder.query('begin; lock table zz.note')
-  const erasing = eraseIn(house, byEmail, false, true)
+  const erasing = eraseIn(fixture, byEmail, false, true)
   await searching(pool)
   await meanwhile()
   await holder.query('commit')
@@ -48,19 +51,19 @@ async function searching(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function janesLines({ database }: House, more: readonly string[] = []): Promise<string[]> {
+async function janesLines({ database }: Fixture, more: readonly string[] = []): Promise<string[]> {
   return linesWith(await dumpOf(database.pool), [...janesTexts, ...more])
 }
 
 test('loads go on while an erase searches, and what they bring of the customer goes too', async () => {
-  await using house = await openLoadedHouse([
+  await using fixture = await openLoadedFixture([
     anEvaluation({ evalId: 2, ...later, customer: { ...jane }, notes: 'Jane Citizen again' }),
   ])
 
-  const receipt = await eraseMeanwhile(house, async () => {
-    const night = await house.nightAfter(1)
+  const receipt = await eraseMeanwhile(fixture, async () => {
+    const night = await fixture.nightAfter(1)
     expect(night.streams['evaluations']).toMatchObject({ inserted: 1 })
-    const { rows } = await house.database.pool.query(
+    const { rows } = await fixture.database.pool.query(
       'select customer_name as name from pii.evaluation_customer where eval_id = 2',
     )
     expect(rows).toEqual([{ name: 'Jane Ann Citizen' }])
@@ -68,28 +71,28 @@ test('loads go on while an erase searches, and what they bring of the customer g
 
   expect(receipt.evaluations.map(({ evalId }) => evalId)).toEqual([1, 2])
   expect(receipt.rescan.left).toEqual({})
-  expect(await janesLines(house)).toEqual([])
+  expect(await janesLines(fixture)).toEqual([])
 })
 
 test('a name or number that nobody had searched for yet is erased as well', async () => {
   const [phone, name] = ['0498 222 333', 'Janet Married-Name']
-  await using house = await openLoadedHouse([
+  await using fixture = await openLoadedFixture([
     anEvaluation({ evalId: 2, ...later, customer: { ...jane, name, phone } }),
     anEvaluation({ evalId: 3, createdAt, notes: `Rang ${phone} for Janet Married Name` }),
   ])
 
-  const receipt = await eraseMeanwhile(house, async () => await house.nightAfter(1))
+  const receipt = await eraseMeanwhile(fixture, async () => await fixture.nightAfter(1))
 
   expect(receipt.evaluations.map(({ evalId }) => evalId)).toEqual([1, 2])
   expect(receipt.mentionedIn.map(({ evalId }) => evalId)).toEqual([3])
-  expect(await janesLines(house, [phone, 'Janet Married'])).toEqual([])
+  expect(await janesLines(fixture, [phone, 'Janet Married'])).toEqual([])
 })
 
 test('what is written again during the search is erased where it stands now', async () => {
-  await using house = await openLoadedHouse([])
-  const { pool } = house.database
+  await using fixture = await openLoadedFixture([])
+  const { pool } = fixture.database
 
-  const receipt = await eraseMeanwhile(house, async () => {
+  const receipt = await eraseMeanwhile(fixture, async () => {
     await pool.query('update raw.payload set run_id = run_id')
     await pool.query('update pii.evaluation_customer set notes = $1', ['Jane Citizen rang'])
     // A table that is written anew has all its rows at other places.
@@ -100,5 +103,5 @@ test('what is written again during the search is erased where it stands now', as
 
   expect(receipt.tables['ops.run']).toBe(1)
   expect(receipt.rescan.left).toEqual({})
-  expect(await janesLines(house)).toEqual([])
+  expect(await janesLines(fixture)).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { needlesOf, ownNeedlesOf, plainNeedles } from '#src/erasure/needles.ts'
+import { termsOf, termsForOwnEvaluation, plainTerms } from '#src/erasure/search-terms.ts'
 import { patternsOf } from '#src/erasure/pattern.ts'
 import { phoneKey, phonesIn } from '#src/erasure/phone.ts'
 import { redactJson, redactText } from '#src/erasure/redact.ts'
@@ -62,14 +62,14 @@ test.each([
   ['Brien Jane', 'Brien Jane'],
   ['xjane.obrien@example.org', 'xjane.obrien@example.org'],
 ])('in any text %s becomes %s', (text, expected) => {
-  const needles = plainNeedles(needlesOf(jane))
+  const needles = plainTerms(termsOf(jane))
 
   expect(redactText(text, needles)).toBe(expected)
   expect(redactText(redactText(text, needles), needles)).toBe(expected)
 })
 
 test('within their own evaluation a first name, a suburb and a plate that stand alone are enough', () => {
-  const needles = plainNeedles(ownNeedlesOf(jane))
+  const needles = plainTerms(termsForOwnEvaluation(jane))
   const body = {
     first: 'Jane',
     city: 'RICHMOND',
@@ -94,11 +94,11 @@ test.each([
   ['an erased field', { ...nobody, name: '[erased 2]', address: '[erased]' }],
   ['a phone number that is none', { ...nobody, phone: 'n/a' }],
 ])('%s names nobody elsewhere', (_, person) => {
-  expect(needlesOf(person)).toEqual([])
+  expect(termsOf(person)).toEqual([])
 })
 
 test('accents and letter case do not hide a name', () => {
-  const needles = plainNeedles(needlesOf({ ...nobody, name: 'Renée Müller' }))
+  const needles = plainTerms(termsOf({ ...nobody, name: 'Renée Müller' }))
 
   expect(redactText('RENEE MULLER or Rene\u0301e Müller', needles)).toBe('[erased] or [erased]')
 })
@@ -106,11 +106,11 @@ test('accents and letter case do not hide a name', () => {
 test('a value without a needle is the very same', () => {
   const body = { a: ['x', { b: 1 }], c: null }
 
-  expect(redactJson(body, plainNeedles(needlesOf(jane)))).toBe(body)
+  expect(redactJson(body, plainTerms(termsOf(jane)))).toBe(body)
 })
 
 function textPatternsOf(name: string): readonly string[] {
-  return patternsOf(needlesOf({ ...nobody, name })).texts
+  return patternsOf(termsOf({ ...nobody, name })).texts
 }
 
 /** As Postgres compares them: `lower` of the collation "C" knows ASCII alone. */

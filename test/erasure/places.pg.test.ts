@@ -2,22 +2,22 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { removeErasedFiles } from '#src/erasure/files.ts'
+import { removeErasedFiles } from '#src/erasure/erased-files.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openImportHouse } from '../stock/import-house.ts'
+import { openImportFixture } from '../stock/import-fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
-import { byEmail, byPhone, eraseIn, jane, janesTexts, now } from './erase-house.ts'
+import { byEmail, byPhone, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 
-async function openSmallHouse(): Promise<House> {
+async function openSmallFixture(): Promise<Fixture> {
   const evaluations = [
     anEvaluation({ evalId: 1, createdAt, customer: jane }),
     anEvaluation({ evalId: 2, createdAt, notes: 'nothing of anybody' }),
   ]
-  return await openHouse({
+  return await openFixture({
     sandbox: { world: worldOf({ evaluations }), now },
     sync: { start: '2026-03-01' },
   })
@@ -28,22 +28,22 @@ async function janesLines(pool: pg.Pool): Promise<string[]> {
 }
 
 test('quarantine is reached, open and resolved, whole and broken, and a retry brings nothing back', async () => {
-  await using house = await openSmallHouse()
-  const { pool } = house.database
-  const { world } = house.sandbox
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  const { world } = fixture.sandbox
   world.poison(1, { UpdatedAt: 'never' })
-  await house.night()
+  await fixture.night()
   await pool.query(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id, resolved_at)
      select 'evaluations', rooftop_id, '1', '[{"path":"$","message":"is cut off after 0412 345 678"}]',
        '[{"EvalID":1,"CustomerName":"Jane Ann Citizen","Custo', 1, now() from core.rooftop`,
   )
 
-  const receipt = await eraseIn(house, byEmail)
+  const receipt = await eraseIn(fixture, byEmail)
   const erased = await janesLines(pool)
-  await house.night()
-  world.heal(1)
-  const healed = await house.night()
+  await fixture.night()
+  world.removePoison(1)
+  const healed = await fixture.night()
 
   expect(erased).toEqual([])
   expect(receipt.tables['ops.quarantine']).toBe(2)
@@ -52,9 +52,9 @@ test('quarantine is reached, open and resolved, whole and broken, and a retry br
 })
 
 test('texts of no evaluation are reached: runs, calls, warnings, batches and the queue', async () => {
-  await using house = await openSmallHouse()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
   const text = "Jane Ann Citizen <jane.citizen@example.org>, '+61 412 345 678', 12 Station Street"
   await pool.query('update ops.run_stream set error = $1', [text])
   await pool.query(`update ops.run set arguments = jsonb_build_object('for', $1::text)`, [text])
@@ -72,7 +72,7 @@ test('texts of no evaluation are reached: runs, calls, warnings, batches and the
     text,
   ])
 
-  const receipt = await eraseIn(house, byEmail)
+  const receipt = await eraseIn(fixture, byEmail)
 
   expect(await janesLines(pool)).toEqual([])
   expect(Object.keys(receipt.tables)).toEqual(
@@ -83,7 +83,7 @@ test('texts of no evaluation are reached: runs, calls, warnings, batches and the
 })
 
 test('cells, issues, preambles and units of stock lists are reached', async () => {
-  await using stock = await openImportHouse()
+  await using stock = await openImportFixture()
   await stock.import(
     [
       'Prepared for Jane Ann Citizen',
@@ -100,7 +100,7 @@ test('cells, issues, preambles and units of stock lists are reached', async () =
     [jane.name, jane.phone, jane.email, jane.address],
   )
 
-  const receipt = await eraseIn({ context: { pool }, config } as unknown as House, byPhone)
+  const receipt = await eraseIn({ context: { pool }, config } as unknown as Fixture, byPhone)
 
   expect(await janesLines(pool)).toEqual([])
   expect(receipt.tables).toMatchObject({
@@ -113,10 +113,10 @@ test('cells, issues, preambles and units of stock lists are reached', async () =
 })
 
 test('links and PDFs go with their files, those of an erasure that was cut short too, and stay away', async () => {
-  await using house = await openSmallHouse()
+  await using fixture = await openSmallFixture()
   await using folder = await temporaryFolder()
-  const { pool } = house.database
-  await house.night()
+  const { pool } = fixture.database
+  await fixture.night()
   const add = async (evalId: number, ref: string, digit: string) => {
     const sha = digit.repeat(64)
     await mkdir(join(folder.path, sha.slice(0, 2)), { recursive: true })
@@ -135,11 +135,11 @@ test('links and PDFs go with their files, those of an erasure that was cut short
   await add(2, 'others', 'b')
 
   // As if the process had died right after the commit.
-  const receipt = await eraseIn(house, byEmail)
-  const between = await removeErasedFiles(house.context.db, null)
-  const files = await removeErasedFiles(house.context.db, folder.path)
+  const receipt = await eraseIn(fixture, byEmail)
+  const between = await removeErasedFiles(fixture.context.db, null)
+  const files = await removeErasedFiles(fixture.context.db, folder.path)
   await add(1, 'again', 'c')
-  const late = await removeErasedFiles(house.context.db, folder.path)
+  const late = await removeErasedFiles(fixture.context.db, folder.path)
 
   expect(receipt).toMatchObject({ files: 1, tables: { 'pii.signed_link': 2 } })
   expect(between).toMatchObject({ removed: 0, pending: 1 })
@@ -156,9 +156,9 @@ test('links and PDFs go with their files, those of an erasure that was cut short
 })
 
 test('what pricing AI says of the customer is reached and stays away', async () => {
-  await using house = await openSmallHouse()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
   await pool.query(
     `insert into core.price_insight (rooftop_id, eval_id, price_source, observed_at, audience, position, insight)
      select rooftop_id, 1, 'pricing_ai', now(), 'customer', 1, 'Dear Jane Citizen, a fair price' from core.rooftop`,
@@ -168,7 +168,7 @@ test('what pricing AI says of the customer is reached and stays away', async () 
      select rooftop_id, 'getpastppsrsearch', '1', now(), 'x', '[{"WatchStatus":"watching","Grantor":"CITIZEN, Jane Ann"}]', 1 from core.rooftop`,
   )
 
-  await eraseIn(house, byEmail)
+  await eraseIn(fixture, byEmail)
 
   expect(await janesLines(pool)).toEqual([])
   const { rows } = await pool.query('select insight from core.price_insight')
@@ -176,9 +176,9 @@ test('what pricing AI says of the customer is reached and stays away', async () 
 })
 
 test('a customer who is a salesperson too is left in the list of users, and the receipt says so', async () => {
-  await using house = await openSmallHouse()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
   await pool.query(
     `with made as (
        insert into core.app_user (group_id, display_name, is_generated_link_account, in_user_list)
@@ -186,7 +186,7 @@ test('a customer who is a salesperson too is left in the list of users, and the 
      insert into pii.app_user_email select user_id, group_id, 'jane.citizen@example.org' from made`,
   )
 
-  const receipt = await eraseIn(house, byEmail)
+  const receipt = await eraseIn(fixture, byEmail)
 
   expect(receipt.rescan).toMatchObject({
     left: { 'pii.app_user_email': 1 },
@@ -202,12 +202,15 @@ test('another customer of the same name or phone is left alone, and the receipt 
       anEvaluation({ evalId: 2, createdAt, customer: twin, notes: 'Jane Citizen rang' }),
     ],
   })
-  await using house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openFixture({
+    sandbox: { world, now },
+    sync: { start: '2026-03-01' },
+  })
+  const { pool } = fixture.database
+  await fixture.night()
   const before = await pool.query('select * from pii.evaluation_customer where eval_id = 2')
 
-  const receipt = await eraseIn(house, byEmail)
+  const receipt = await eraseIn(fixture, byEmail)
 
   expect(receipt.alsoCarriedBy).toEqual([{ rooftop: 'rooftop-1', evalId: 2 }])
   expect(receipt.rescan.left).toEqual({})

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { dumpOf, linesWith } from './dump.ts'
-import { byPhone, eraseIn, jane, janesTexts, openJanesHouse } from './erase-house.ts'
+import { byPhone, eraseIn, jane, janesTexts, openJanesFixture } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 const bob = { ...jane, name: 'Bob Citizen', email: 'bob@example.org' }
 
-async function openFamilysHouse() {
-  const house = await openJanesHouse(
+async function openFamilysFixture() {
+  const fixture = await openJanesFixture(
     [
       anEvaluation({ evalId: 1, createdAt, customer: jane }),
       anEvaluation({ evalId: 2, createdAt, customer: { ...jane, name: 'Citizen, Jane Ann' } }),
@@ -17,21 +17,21 @@ async function openFamilysHouse() {
     ],
     [evaluations],
   )
-  await house.night()
-  return house
+  await fixture.night()
+  return fixture
 }
 
 test('a phone of several people erases nobody silently: a dry run tells them apart', async () => {
-  await using house = await openFamilysHouse()
-  const { pool } = house.database
+  await using fixture = await openFamilysFixture()
+  const { pool } = fixture.database
   const ofWarehouse = async () =>
     (await dumpOf(pool)).filter((line) => !/^(pgboss|ops\.rate_member)\b/.test(line))
   const before = await ofWarehouse()
 
-  await expect(eraseIn(house, byPhone)).rejects.toThrow(
+  await expect(eraseIn(fixture, byPhone)).rejects.toThrow(
     /^The phone \*\*\*78 is carried by 2 people of different names, e\.g\. in 1 \([^)]+\), 3 \([^)]+\): nothing was erased\. .*--eval <id>, or everybody with --all-people\.$/,
   )
-  const dry = await eraseIn(house, byPhone, true)
+  const dry = await eraseIn(fixture, byPhone, true)
 
   expect(dry.people.map((one) => one.map(({ evalId }) => evalId))).toEqual([[1, 2, 4], [3]])
   expect(dry.matched).toBe(4)
@@ -39,12 +39,12 @@ test('a phone of several people erases nobody silently: a dry run tells them apa
 })
 
 test('with everybody asked for, everybody goes', async () => {
-  await using house = await openFamilysHouse()
+  await using fixture = await openFamilysFixture()
 
-  const receipt = await eraseIn(house, byPhone, false, true)
+  const receipt = await eraseIn(fixture, byPhone, false, true)
 
   expect(receipt.evaluations.map(({ evalId }) => evalId)).toEqual([1, 2, 3, 4])
-  expect(linesWith(await dumpOf(house.database.pool), [...janesTexts, 'bob@example.org'])).toEqual(
-    [],
-  )
+  expect(
+    linesWith(await dumpOf(fixture.database.pool), [...janesTexts, 'bob@example.org']),
+  ).toEqual([])
 })

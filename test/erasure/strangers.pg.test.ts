@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { type House, openHouse } from '../support/nights.ts'
-import { eraseIn, now } from './erase-house.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
+import { eraseIn, now } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 const tradeIn = { name: 'Trade In', phone: '0412 345 678', email: 'trade@example.org' }
 const arab = { name: 'محمد العلي', phone: '0501234567', email: 'm.ali@example.org' }
 
 /** Trade In and a namesake of Arabic script at `north`, others there, and others of another dealer group at `far`. */
-async function openTwoGroups(): Promise<House> {
+async function openTwoGroups(): Promise<Fixture> {
   const rooftops = [
     aRooftop({ uid: 'north', dealerId: 101 }),
     aRooftop({ uid: 'far', groupId: 'group-2', dealerId: 202 }),
@@ -30,7 +30,7 @@ async function openTwoGroups(): Promise<House> {
     anEvaluation({ evalId: 5, rooftopUid: 'north', createdAt, customer: arab }),
     anEvaluation({ evalId: 6, rooftopUid: 'north', createdAt, notes: 'أخ محمد العلي' }),
   ]
-  return await openHouse({
+  return await openFixture({
     sandbox: { world: worldOf({ rooftops, evaluations }), now },
     dealerIds: false,
     sync: { start: '2026-03-01' },
@@ -43,12 +43,12 @@ const reporting = /* sql */ `
   union all select to_jsonb(array[field_name, field_type]) from core.custom_field_value`
 
 test('what is counted by is never changed, whatever the customer is called', async () => {
-  await using house = await openTwoGroups()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openTwoGroups()
+  const { pool } = fixture.database
+  await fixture.night()
   const before = await pool.query(reporting)
 
-  const receipt = await eraseIn(house, { kind: 'email', value: 'trade@example.org' })
+  const receipt = await eraseIn(fixture, { kind: 'email', value: 'trade@example.org' })
 
   expect(before.rows.length).toBe(9)
   expect((await pool.query(reporting)).rows).toEqual(before.rows)
@@ -69,11 +69,11 @@ test('what is counted by is never changed, whatever the customer is called', asy
 })
 
 test('a name of another script is taken out where it stands, and no other row is looked at', async () => {
-  await using house = await openTwoGroups()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openTwoGroups()
+  const { pool } = fixture.database
+  await fixture.night()
 
-  const receipt = await eraseIn(house, { kind: 'email', value: 'm.ali@example.org' })
+  const receipt = await eraseIn(fixture, { kind: 'email', value: 'm.ali@example.org' })
 
   expect(receipt.evaluations.map(({ evalId }) => evalId)).toEqual([5])
   expect(receipt.mentionedIn.map(({ evalId }) => evalId)).toEqual([6])
@@ -83,11 +83,11 @@ test('a name of another script is taken out where it stands, and no other row is
 })
 
 test('a name is taken out in its own dealer group alone, e-mails and phones everywhere', async () => {
-  await using house = await openTwoGroups()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openTwoGroups()
+  const { pool } = fixture.database
+  await fixture.night()
 
-  const receipt = await eraseIn(house, { kind: 'email', value: 'trade@example.org' })
+  const receipt = await eraseIn(fixture, { kind: 'email', value: 'trade@example.org' })
 
   const { rows } = await pool.query(
     `select eval_id::int as id, notes from pii.evaluation_customer where eval_id in (3, 4) order by 1`,

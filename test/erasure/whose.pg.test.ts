@@ -4,10 +4,10 @@ import { erase } from '#src/erasure/erase.ts'
 import { isClean } from '#src/erasure/receipt.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import type { Customer } from '#src/sandbox/world-types.ts'
-import { type House, openHouse } from '../support/nights.ts'
-import { aVin, check, checkedHouse } from '../support/checked.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
+import { aVin, addCheck, checkedFixture } from '../support/checks-fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
-import { byEmail, byEval, eraseIn, jane, janesTexts, now } from './erase-house.ts'
+import { byEmail, byEval, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
 const createdAt = '2026-03-02T01:00:00Z'
 const later = new Date('2026-03-10T12:00:00Z')
@@ -15,17 +15,17 @@ const bob = { ...jane, name: 'Bob Other', phone: '0498 765 432', email: 'bob@exa
 const bobAway = { ...bob, address: '9 Far Road', suburb: 'Kew' }
 
 /** Evaluation 1 with two kept bodies: Jane's, and what it was edited to. */
-async function openEdited(customer: Partial<Customer>): Promise<House> {
+async function openEdited(customer: Partial<Customer>): Promise<Fixture> {
   const world = worldOf({
     evaluations: [
       anEvaluation({ evalId: 1, createdAt, customer: jane, notes: 'Jane Ann Citizen rang' }),
     ],
   })
-  const house = await openHouse({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
-  await house.night()
-  house.sandbox.world.edit(1, later, { customer, notes: 'rang again' })
-  await house.nightAfter(1)
-  return house
+  const fixture = await openFixture({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
+  await fixture.night()
+  fixture.sandbox.world.edit(1, later, { customer, notes: 'rang again' })
+  await fixture.nightAfter(1)
+  return fixture
 }
 
 async function customerOf(pool: pg.Pool): Promise<unknown> {
@@ -43,21 +43,21 @@ async function versionsOf(pool: pg.Pool): Promise<unknown> {
 }
 
 test('a phone that was edited between two kept bodies is not said to be left', async () => {
-  await using house = await openEdited({ ...jane, phone: '0498 111 222' })
+  await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
 
-  const receipt = await eraseIn(house, byEval(1))
+  const receipt = await eraseIn(fixture, byEval(1))
 
   expect(receipt.rescan.left).toEqual({})
   expect(isClean(receipt)).toBe(true)
 })
 
 test('who took the place of the customer stays, also for later loads, and the receipt names it', async () => {
-  await using house = await openEdited(bobAway)
-  const { pool } = house.database
+  await using fixture = await openEdited(bobAway)
+  const { pool } = fixture.database
   const versions = await versionsOf(pool)
 
-  const receipt = await eraseIn(house, byEmail)
-  const night = await house.nightAfter(1)
+  const receipt = await eraseIn(fixture, byEmail)
+  const night = await fixture.nightAfter(1)
 
   expect(receipt.evaluations).toEqual([])
   expect(receipt.mentionedIn).toEqual([{ rooftop: 'rooftop-1', evalId: 1 }])
@@ -74,25 +74,25 @@ test('who took the place of the customer stays, also for later loads, and the re
   )
   expect(again).toHaveLength(1)
 
-  const bobs = await eraseIn(house, { kind: 'email', value: 'bob@example.org' }, true)
+  const bobs = await eraseIn(fixture, { kind: 'email', value: 'bob@example.org' }, true)
   expect(bobs).toMatchObject({ erasedBefore: null, evaluations: [{ evalId: 1 }] })
 })
 
 test('--eval erases the present customer alone', async () => {
-  await using house = await openEdited(bobAway)
+  await using fixture = await openEdited(bobAway)
 
-  await eraseIn(house, byEval(1))
-  const ofBob = await eraseIn(house, { kind: 'email', value: 'bob@example.org' }, true)
-  const ofJane = await eraseIn(house, byEmail, true)
+  await eraseIn(fixture, byEval(1))
+  const ofBob = await eraseIn(fixture, { kind: 'email', value: 'bob@example.org' }, true)
+  const ofJane = await eraseIn(fixture, byEmail, true)
 
   expect(ofBob.erasedBefore).not.toBeNull()
   expect(ofJane.erasedBefore).toBeNull()
 })
 
 test('a reason says nothing of anybody, whoever shares it', async () => {
-  await using house = await openEdited({ ...jane, phone: '0498 111 222' })
-  const { context, config } = house
-  await house.database.pool.query(
+  await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
+  const { context, config } = fixture
+  await fixture.database.pool.query(
     `insert into pii.evaluation_customer (rooftop_id, eval_id, customer_name, phone, email)
      select rooftop_id, 77, 'Kin Citizen', $1, 'kin@example.org' from core.rooftop`,
     ['0498 111 222'],
@@ -108,25 +108,25 @@ test('a reason says nothing of anybody, whoever shares it', async () => {
   })
 
   expect(receipt.reason).toBe('[erased] of [erased], [erased], for [erased] or [erased]')
-  const { rows } = await house.database.pool.query('select reason from pii.erasure')
+  const { rows } = await fixture.database.pool.query('select reason from pii.erasure')
   expect(rows).toEqual([{ reason: receipt.reason }])
 })
 
 test('signed links go out of the kept answers of an erased evaluation, and stay out', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001, vin: aVin, customer: jane },
     { evalId: 1002, vin: 'WVWZZZ1KZAW000001' },
   ])
-  const { pool } = house.database
-  check(house, -2)
-  check(house, -2, { evalId: 1002, vin: 'WVWZZZ1KZAW000001' })
-  await house.night()
+  const { pool } = fixture.database
+  addCheck(fixture, -2)
+  addCheck(fixture, -2, { evalId: 1002, vin: 'WVWZZZ1KZAW000001' })
+  await fixture.night()
   const before = await linkedIn(pool)
 
-  const receipt = await eraseIn(house, byEval(1001))
+  const receipt = await eraseIn(fixture, byEval(1001))
   const erased = await linkedIn(pool)
-  check(house, 1)
-  await house.nightAfter(2)
+  addCheck(fixture, 1)
+  await fixture.nightAfter(2)
 
   expect(before).toEqual(['1001', '1002'])
   expect(receipt.rescan.left).toEqual({})

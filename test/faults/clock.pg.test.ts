@@ -1,33 +1,33 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { inTheMiddle, middleWorld } from '../crash/in-the-middle.ts'
-import { clockLibrary, shifted } from '../scheduler/schedule-house.ts'
-import { type ChildHouse, openChildHouse } from '../support/child-house.ts'
-import { provedWindows } from '../support/proved.ts'
+import { startSlowSync, slowSyncWorld } from '../crash/slow-sync.ts'
+import { clockLibrary, shifted } from '../scheduler/schedule-fixture.ts'
+import { type ChildFixture, openChildFixture } from '../support/child-fixture.ts'
+import { provedWindows } from '../support/proved-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 
 // Every test is some processes: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
-let house: ChildHouse
+let fixture: ChildFixture
 let truth: Content
 
 beforeAll(async () => {
-  house = await openChildHouse(middleWorld)
-  await using warehouse = await house.warehouse()
+  fixture = await openChildFixture(slowSyncWorld)
+  await using warehouse = await fixture.warehouse()
   expect((await warehouse.run(['sync'])).code).toBe(0)
   truth = await readContent(warehouse.database.pool)
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 for (const aheadSeconds of [90, -90])
   test(`a sync whose clock is ${aheadSeconds} s off loads what any other loads`, async () => {
-    await using warehouse = await house.warehouse()
+    await using warehouse = await fixture.warehouse()
     const { env = {}, node = [] } = shifted({ aheadSeconds })
     const options = node.length > 0 ? { NODE_OPTIONS: node.join(' ') } : {}
 
@@ -35,21 +35,21 @@ for (const aheadSeconds of [90, -90])
 
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(contentDifferences(truth, await readContent(warehouse.database.pool))).toEqual([])
-    expect(await provedWindows(warehouse.database.pool, house)).toBeGreaterThan(20)
+    expect(await provedWindows(warehouse.database.pool, fixture)).toBeGreaterThan(20)
   })
 
 // Only libfaketime moves a clock while a process runs.
 test.skipIf(clockLibrary === undefined)(
   'a sync whose clock jumps back by three minutes in the middle goes on as if nothing had happened',
   async () => {
-    await using warehouse = await house.warehouse()
+    await using warehouse = await fixture.warehouse()
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'offset')
     await writeFile(file, '+90\n')
     const { env = {} } = shifted({ aheadSeconds: 90 })
     const { FAKETIME: _, ...others } = env as Record<string, string>
     const moving = { ...others, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
-    const { child, hurry } = await inTheMiddle(house, warehouse, moving)
+    const { child, hurry } = await startSlowSync(fixture, warehouse, moving)
 
     await writeFile(file, '-90\n')
     hurry()

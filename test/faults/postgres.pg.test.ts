@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest'
 import { until } from '../support/child.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-18T02:15:00Z')
 
-async function openWorld(): Promise<House> {
-  return await openHouse({
+async function openWorld(): Promise<Fixture> {
+  return await openFixture({
     sandbox: { now, rooftops: 2, evaluations: 40, days: 3 },
     sync: { start: '2026-03-14', windowHours: 12 },
   })
 }
 
-async function faults({ sandbox, database }: House) {
+async function faults({ sandbox, database }: Fixture) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   return differences(truth, await warehouseTruth(database.pool, 'rooftop'))
 }
 
 test('a session that the server ends within a transaction rolls it back, and the run goes on and ends well', async () => {
-  await using house = await openWorld()
-  const { pool } = house.database
+  await using fixture = await openWorld()
+  const { pool } = fixture.database
   await using gate = await pool.connect().then((client) => ({
     client,
     [Symbol.asyncDispose]: async () => client.release(),
@@ -27,7 +27,7 @@ test('a session that the server ends within a transaction rolls it back, and the
   // The rows of a slice wait for the gate, in the middle of its transaction.
   await gate.client.query('begin')
   await gate.client.query('lock table core.evaluation in share row exclusive mode')
-  const night = house.night()
+  const night = fixture.night()
   const waiting = `from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and application_name = 'forecourt'`
   await until(async () => (await pool.query(`select pid ${waiting}`)).rowCount! > 0)
@@ -37,7 +37,7 @@ test('a session that the server ends within a transaction rolls it back, and the
 
   expect(ended.rowCount).toBeGreaterThan(0)
   expect(await night).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  expect(await faults(fixture)).toEqual([])
   const { rows } = await pool.query(
     `select count(*)::int as versions, count(distinct eval_id)::int as evaluations from core.evaluation_version`,
   )

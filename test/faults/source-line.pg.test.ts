@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
-import { type FaultProxy, type LineMode, openFaultProxy } from '../support/fault-proxy.ts'
-import { type House, openHouse, runNight } from '../support/nights.ts'
+import { type FaultProxy, type ProxyMode, openFaultProxy } from '../support/fault-proxy.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-18T02:15:00Z')
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
-async function openWorld(maxRetries: 0 | 1): Promise<House> {
-  return await openHouse({
+async function openWorld(maxRetries: 0 | 1): Promise<Fixture> {
+  return await openFixture({
     sandbox: { now, rooftops: 2, evaluations: 24, days: 3 },
     sync: { start: '2026-03-14', windowHours: 24 },
     http: { maxRetries, timeoutSeconds: 1, concurrency: 2 },
@@ -18,7 +18,7 @@ async function openWorld(maxRetries: 0 | 1): Promise<House> {
 
 /** A night whose requests go over the line. */
 async function nightOver(
-  { config, sandbox }: House,
+  { config, sandbox }: Fixture,
   line: FaultProxy,
   act: (() => Promise<void>) | null,
 ) {
@@ -32,7 +32,7 @@ async function nightOver(
   return await night
 }
 
-async function faults({ sandbox, database }: House) {
+async function faults({ sandbox, database }: Fixture) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   const held = await warehouseTruth(database.pool, 'rooftop')
   const missing = differences(truth, held).filter((line) => line.endsWith(' is missing'))
@@ -40,13 +40,13 @@ async function faults({ sandbox, database }: House) {
 }
 
 /** Once so many requests have been answered, and long before the last. */
-async function answered({ sandbox }: House, count: number): Promise<void> {
+async function answered({ sandbox }: Fixture, count: number): Promise<void> {
   const { requests } = sandbox
   sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 60 } })
   while (requests.count('/geteval') < count) await new Promise((done) => setTimeout(done, 5))
 }
 
-const modes: readonly (readonly [string, LineMode])[] = [
+const modes: readonly (readonly [string, ProxyMode])[] = [
   ['resets every connection', 'reset'],
   ['is refused', 'refuse'],
   ['lets through a byte now and then', { slow: 40 }],
@@ -56,34 +56,34 @@ const modes: readonly (readonly [string, LineMode])[] = [
 
 for (const [what, mode] of modes)
   test(`a source whose line ${what} fails the night, and no part of a record is stored; the next night has them all`, async () => {
-    await using house = await openWorld(0)
-    await using line = await openFaultProxy(house.sandbox.port)
+    await using fixture = await openWorld(0)
+    await using line = await openFaultProxy(fixture.sandbox.port)
 
-    const report = await nightOver(house, line, async () => {
-      await answered(house, 4)
+    const report = await nightOver(fixture, line, async () => {
+      await answered(fixture, 4)
       await line.be(mode)
-      house.sandbox.faults.clear()
+      fixture.sandbox.faults.clear()
     })
 
     expect(report.status).toBeOneOf(['partial', 'failed'])
-    const before = await faults(house)
+    const before = await faults(fixture)
     expect(before.missing.length).toBeGreaterThan(0)
     expect(before.others).toEqual([])
     await line.be('pass')
-    expect(await nightOver(house, line, null)).toMatchObject({ status: 'ok' })
-    expect(await faults(house)).toEqual({ missing: [], others: [] })
+    expect(await nightOver(fixture, line, null)).toMatchObject({ status: 'ok' })
+    expect(await faults(fixture)).toEqual({ missing: [], others: [] })
   })
 
 test('a line that stumbles for a moment costs a repeat and no record', async () => {
-  await using house = await openWorld(1)
-  await using line = await openFaultProxy(house.sandbox.port)
+  await using fixture = await openWorld(1)
+  await using line = await openFaultProxy(fixture.sandbox.port)
 
-  const report = await nightOver(house, line, async () => {
-    await answered(house, 4)
+  const report = await nightOver(fixture, line, async () => {
+    await answered(fixture, 4)
     await line.be('reset')
     await line.be('pass')
   })
 
   expect(report.status).toBe('ok')
-  expect(await faults(house)).toEqual({ missing: [], others: [] })
+  expect(await faults(fixture)).toEqual({ missing: [], others: [] })
 })

@@ -1,34 +1,41 @@
 import { expect, test, vi } from 'vitest'
 import type { Child } from '../support/child.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { expectTruthOnce, type Fleet, openFleet, within } from './fleet.ts'
+import { expectTruthOnce, type Deployment, openDeployment, waitAtMost } from './deployment.ts'
 
 // Every test is some processes: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000 })
 
 const rooftops = 12
 
-async function openSmallFleet({ url }: TestDatabase): Promise<Fleet> {
-  return await openFleet({ url, rooftops, evaluations: 60 })
+async function openSmallFleet({ url }: TestDatabase): Promise<Deployment> {
+  return await openDeployment({ url, rooftops, evaluations: 60 })
 }
 
 /** A worker in the middle of some slices of a source that takes its time. */
-async function inTheMiddle(fleet: Fleet, ms: number): Promise<{ child: Child; hurry(): void }> {
-  await fleet.order()
+async function inTheMiddle(
+  fleet: Deployment,
+  ms: number,
+): Promise<{ child: Child; hurry(): void }> {
+  await fleet.startBackfill()
   const match = { path: '/getevallist' }
   const slow = fleet.sandbox.faults.add({ match, fault: { kind: 'slow', ms } })
   const child = await fleet.worker()
-  await within(50, 'slices are under way', async () => (await fleet.underWay()).size > 1)
+  await waitAtMost(50, 'slices are under way', async () => (await fleet.activeWork()).size > 1)
   return { child, hurry: () => slow.remove() }
 }
 
 /** Another worker does what is left, and the warehouse is the truth. */
-async function expectTheRest(fleet: Fleet): Promise<void> {
+async function expectTheRest(fleet: Deployment): Promise<void> {
   const other = await fleet.worker()
-  await within(50, 'the rest is done', async () => (await fleet.standing()).status !== 'running')
+  await waitAtMost(
+    50,
+    'the rest is done',
+    async () => (await fleet.progress()).status !== 'running',
+  )
   other.kill('SIGTERM')
   expect((await other.ended).code).toBe(143)
-  expect(await fleet.standing()).toEqual({ status: 'ok', done: rooftops, open: 0 })
+  expect(await fleet.progress()).toEqual({ status: 'ok', done: rooftops, open: 0 })
   await expectTruthOnce(fleet)
 }
 
@@ -40,7 +47,7 @@ test('a worker that is told to stop gives its work back, and another one does it
 
   child.kill('SIGTERM')
   const { code, signal, stderr } = await child.ended
-  const left = await fleet.underWay()
+  const left = await fleet.activeWork()
   hurry()
 
   expect({ code, signal, left: left.size }).toEqual({ code: 143, signal: null, left: 0 })
@@ -56,11 +63,11 @@ test('a worker of the previous schema commits nothing to a newer warehouse, hand
   await fleet.pool.query(
     "insert into ops.schema_migration (version, name, checksum) values (9999, 'of_tomorrow', 'x')",
   )
-  const { done } = await fleet.standing()
+  const { done } = await fleet.progress()
   const { code, stderr } = await child.ended
   hurry()
-  const after = await fleet.standing()
-  const left = await fleet.underWay()
+  const after = await fleet.progress()
+  const left = await fleet.activeWork()
   await fleet.pool.query('delete from ops.schema_migration where version = 9999')
 
   expect({ code, left: left.size }).toEqual({ code: 1, left: 0 })

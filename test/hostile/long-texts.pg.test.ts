@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import { byPhone, eraseIn, jane } from '../erasure/erase-house.ts'
-import { openYard } from '../stock/export/yard.ts'
-import { openHouse } from '../support/nights.ts'
-import { openWebhookHouse } from '../webhook/webhook-house.ts'
+import { byPhone, eraseIn, jane } from '../erasure/erase-fixture.ts'
+import { openExportFixture } from '../stock/export/export-fixture.ts'
+import { openFixture } from '../support/fixture.ts'
+import { openWebhookFixture } from '../webhook/webhook-fixture.ts'
 import { hostileTexts, megabyte } from './texts.ts'
 
 // Hostile text goes the whole way; before, one of 100 KB held a process for minutes.
@@ -15,7 +15,7 @@ const now = new Date('2026-03-10T06:30:00Z')
 test('evaluations with a megabyte of hostile text in all are synced, erased and read again', {
   timeout: 240_000,
 }, async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: {
       now,
       world: worldOf({
@@ -35,11 +35,11 @@ test('evaluations with a megabyte of hostile text in all are synced, erased and 
     },
     sync: { start: '2026-03-01' },
   })
-  const first = await house.night()
+  const first = await fixture.night()
   // As the command does it: a run's own connections may not be idle for so long.
-  const { pool } = house.database
-  const receipt = await eraseIn({ ...house, context: { ...house.context, pool } }, byPhone)
-  const second = await house.nightAfter(1)
+  const { pool } = fixture.database
+  const receipt = await eraseIn({ ...fixture, context: { ...fixture.context, pool } }, byPhone)
+  const second = await fixture.nightAfter(1)
 
   expect([first.status, second.status]).not.toContain('failed')
   expect(receipt.rescan.left).toEqual({})
@@ -49,11 +49,11 @@ test('evaluations with a megabyte of hostile text in all are synced, erased and 
 test('a webhook body with long hostile text is kept, after an erasure too', {
   timeout: 120_000,
 }, async () => {
-  await using receiver = await openWebhookHouse({
+  await using receiver = await openWebhookFixture({
     world: worldOf({ evaluations: [anEvaluation({ customer: jane })] }),
   })
-  await receiver.house.night()
-  await eraseIn(receiver.house, byPhone)
+  await receiver.fixture.night()
+  await eraseIn(receiver.fixture, byPhone)
   for (const [, text] of hostileTexts) {
     const ofOthers = await receiver.post({ EvalID: 2002, notes: text.slice(0, megabyte / 8) })
     const ofErased = await receiver.post({ EvalID: 1001, notes: text.slice(0, megabyte / 32) })
@@ -66,7 +66,7 @@ test('a webhook body with long hostile text is kept, after an erasure too', {
 test('a stock list with megabytes of hostile text is imported and exported', {
   timeout: 240_000,
 }, async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   for (const [name, text] of hostileTexts) {
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`
     const rows = Array.from({ length: 12 }, (_, index) => [
@@ -77,9 +77,9 @@ test('a stock list with megabytes of hostile text is imported and exported', {
     ])
     const names = ['Stock No', 'Make', 'Model', 'Year', 'Kms', 'Price', 'Notes', 'Colour']
     const list = [names, ...rows].map((row) => row.join(',')).join('\n')
-    const brought = await yard.bring(`${name.replaceAll(/\W/g, '-')}.csv`, `${list}\n`)
+    const brought = await yard.importList(`${name.replaceAll(/\W/g, '-')}.csv`, `${list}\n`)
     const out = `${yard.folder}/out of ${name}.csv`
-    const given = await yard.give('--rooftop', 'north', '--out', out)
+    const given = await yard.exportList('--rooftop', 'north', '--out', out)
 
     expect([brought.code, given.code], name).not.toContain(2)
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { guarded, unguarded } from '#src/csv/write/guard.ts'
-import { needlesOf, ownNeedlesOf, plainNeedles } from '#src/erasure/needles.ts'
+import { escapeFormula, unescapeFormula } from '#src/csv/write/escape-formula.ts'
+import { termsOf, termsForOwnEvaluation, plainTerms } from '#src/erasure/search-terms.ts'
 import { patternsOf } from '#src/erasure/pattern.ts'
 import { redactText } from '#src/erasure/redact.ts'
 import { messageOf } from '#src/errors.ts'
@@ -22,17 +22,17 @@ const jane = {
 }
 
 test.each(hostileTexts)('a megabyte of %s is searched for a customer', (_, text) => {
-  const needles = plainNeedles(ownNeedlesOf(jane))
+  const needles = plainTerms(termsForOwnEvaluation(jane))
 
   expect(redactText(`${text} Jane Citizen`, needles)).toContain('[erased]')
 })
 
 test.each(hostileTexts)('a customer called by a megabyte of %s is few needles', (_, text) => {
   const person = { name: text, phone: text, email: text, address: text, suburb: text, plate: text }
-  const needles = ownNeedlesOf(person)
+  const needles = termsForOwnEvaluation(person)
 
   expect(needles.length).toBeLessThan(5_000)
-  expect(patternsOf(needlesOf(person)).texts.length).toBeLessThan(5_000)
+  expect(patternsOf(termsOf(person)).texts.length).toBeLessThan(5_000)
 })
 
 test.each(hostileTexts)('a megabyte of %s is logged', (_, text) => {
@@ -51,7 +51,7 @@ test.each(hostileTexts)('a megabyte of %s is logged', (_, text) => {
 
 test.each(hostileTexts)('a cell of a megabyte of %s is written for a spreadsheet', (_, text) => {
   for (const cell of [text, `=${text}`, `- ${text}`])
-    expect(unguarded(guarded(cell))).toBe(unguarded(cell))
+    expect(unescapeFormula(escapeFormula(cell))).toBe(unescapeFormula(cell))
 })
 
 test.each(hostileTexts)('a body with a megabyte of %s is hashed', (_, text) => {

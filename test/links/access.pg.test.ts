@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { dayMs, type House } from '../support/nights.ts'
-import { addCheck, checkedHouse, paths, permalink, serveHouse, token } from './served.ts'
+import { dayMs, type Fixture } from '../support/fixture.ts'
+import { addCheck, checkedFixture, paths, permalink, serveFixture, token } from './served.ts'
 
 /** Status, headers but for the time of day, and body, byte for byte. */
 async function bytesOf(answer: Response) {
@@ -8,19 +8,19 @@ async function bytesOf(answer: Response) {
   return { status: answer.status, headers, body: await answer.text() }
 }
 
-async function openOne(): Promise<{ house: House; id: string }> {
-  const house = await checkedHouse([{ photos: [{ id: 501 }] }])
-  const id = addCheck(house)
-  await house.night()
-  return { house, id }
+async function openOne(): Promise<{ fixture: Fixture; id: string }> {
+  const fixture = await checkedFixture([{ photos: [{ id: 501 }] }])
+  const id = addCheck(fixture)
+  await fixture.night()
+  return { fixture, id }
 }
 
 test.each(['text/html', 'application/json'])(
   'a wrong token gets 401 and the same bytes (%s), whether the link exists, is no link at all, or the token is missing',
   async (accept) => {
-    const { house: opened, id } = await openOne()
-    await using house = opened
-    await using server = await serveHouse(house)
+    const { fixture: opened, id } = await openOne()
+    await using fixture = opened
+    await using server = await serveFixture(fixture)
     const known = `/links/ppsr_pdf/${id}`
     const wrong = [
       `${known}?token=wrong`,
@@ -44,9 +44,9 @@ test.each(['text/html', 'application/json'])(
 )
 
 test('the token also comes as a bearer, and a wrong bearer is not saved by the address', async () => {
-  const { house: opened, id } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened, id } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
   const path = `/links/ppsr_pdf/${id}`
   const bearer = (value: string) => ({ headers: { authorization: value } })
 
@@ -59,14 +59,14 @@ test('the token also comes as a bearer, and a wrong bearer is not saved by the a
 })
 
 test('a wrong token asks neither the warehouse nor the source', async () => {
-  const { house: opened, id } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
-  await house.database.pool.query('alter table core.vehicle_check rename to elsewhere')
-  const before = house.sandbox.requests.count()
+  const { fixture: opened, id } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
+  await fixture.database.pool.query('alter table core.vehicle_check rename to elsewhere')
+  const before = fixture.sandbox.requests.count()
 
   const wrong = await server.click(`/links/ppsr_pdf/${id}?token=wrong`)
-  const asked = house.sandbox.requests.count() - before
+  const asked = fixture.sandbox.requests.count() - before
   const right = await server.click(permalink('ppsr_pdf', id))
 
   expect({ wrong: wrong.status, asked, right: right.status }).toEqual({
@@ -77,9 +77,9 @@ test('a wrong token asks neither the warehouse nor the source', async () => {
 })
 
 test('HEAD answers as GET does, without a body', async () => {
-  const { house: opened, id } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened, id } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
 
   const live = await server.click(permalink('ppsr_pdf', id), { method: 'HEAD' })
   const unknown = await server.click(permalink('ppsr_pdf', 'x'), { method: 'HEAD' })
@@ -90,9 +90,9 @@ test('HEAD answers as GET does, without a body', async () => {
 })
 
 test('an id that is not known is a page, and nothing of the address is echoed', async () => {
-  const { house: opened } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
   const script = encodeURIComponent('<script>alert(1)</script>')
 
   const answers = await Promise.all(
@@ -115,9 +115,9 @@ test('an id that is not known is a page, and nothing of the address is echoed', 
 })
 
 test('/health needs no token', async () => {
-  const { house: opened } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
 
   const answer = await server.click('/health')
 
@@ -128,9 +128,9 @@ test('/health needs no token', async () => {
 })
 
 test('a flood of wrong tokens is answered 429 and counted in one line; the right one opens all the same', async () => {
-  const { house: opened, id } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened, id } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
   const click = (path: string, from = '203.0.113.7') =>
     server.click(path, { headers: { 'x-forwarded-for': from } })
 
@@ -151,9 +151,9 @@ test('a flood of wrong tokens is answered 429 and counted in one line; the right
 })
 
 test('what a caller sends wrongly is no failure of ours, and leaves no line', async () => {
-  const { house: opened } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
   const post = (type: string, body: string) =>
     server.click('/links/ppsr_pdf/1', { method: 'POST', headers: { 'content-type': type }, body })
 
@@ -169,18 +169,18 @@ test('what a caller sends wrongly is no failure of ours, and leaves no line', as
 })
 
 test('a click leaves one line with kind, outcome and time, and no line holds the token, a signature or a key', async () => {
-  const { house: opened, id } = await openOne()
-  await using house = opened
-  await using server = await serveHouse(house)
+  const { fixture: opened, id } = await openOne()
+  await using fixture = opened
+  await using server = await serveFixture(fixture)
   await server.click(permalink('ppsr_pdf', id))
-  house.sandbox.clock.advance(8 * dayMs)
+  fixture.sandbox.clock.advance(8 * dayMs)
   const live = await server.click(permalink('ppsr_pdf', id))
   const photo = await server.click(permalink('photo', '501'))
   await server.click(`/links/${token}/${token}`)
   await server.click(permalink('ppsr_pdf', token))
-  house.sandbox.clock.advance(8 * dayMs)
+  fixture.sandbox.clock.advance(8 * dayMs)
   const { search } = new URL(live.headers.get('location')!)
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: paths.ppsr },
     fault: { kind: 'status', status: 500, body: { error: `see https://files.example/x${search}` } },
   })

@@ -2,33 +2,33 @@ import { createHash } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { keepArchived, storePdf } from '#src/archive/archive.ts'
-import { dayMs } from '../support/nights.ts'
-import { rowsOf } from '../support/priced.ts'
+import { recordArchived, storePdf } from '#src/archive/archive.ts'
+import { dayMs } from '../support/fixture.ts'
+import { rowsOf } from '../support/pricing-fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { addCheck, checkedHouse, permalink, serveHouse } from './served.ts'
+import { addCheck, checkedFixture, permalink, serveFixture } from './served.ts'
 
 const copy = Buffer.from('%PDF-1.4 the copy %%EOF')
 
 test('what the source has no more is given out of the archive, and a copy that is lost is a page', async () => {
   await using folder = await temporaryFolder()
-  await using house = await checkedHouse([{ vanishedAt: '2026-03-11T00:00:00Z' }], {
+  await using fixture = await checkedFixture([{ vanishedAt: '2026-03-11T00:00:00Z' }], {
     links: { archive: { folder: folder.path, hosts: ['files.example'] } },
   })
-  const id = addCheck(house)
-  await house.night()
+  const id = addCheck(fixture)
+  await fixture.night()
   const file = join(folder.path, 'fetched')
   await writeFile(file, copy)
   const sha256 = createHash('sha256').update(copy).digest()
   const pdf = { file, sha256, byteCount: copy.length }
   const stored = await storePdf(folder.path, pdf)
   const [link] = await rowsOf<{ rooftopId: number; evalId: number }>(
-    house,
+    fixture,
     'select rooftop_id as "rooftopId", eval_id as "evalId" from pii.signed_link',
   )
-  await keepArchived(house.context.db, { ...link!, linkKind: 'ppsr_pdf', linkRef: id }, pdf)
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(8 * dayMs)
+  await recordArchived(fixture.context.db, { ...link!, linkKind: 'ppsr_pdf', linkRef: id }, pdf)
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(8 * dayMs)
 
   const kept = await server.click(permalink('ppsr_pdf', id))
   const head = await server.click(permalink('ppsr_pdf', id), { method: 'HEAD' })

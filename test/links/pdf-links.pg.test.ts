@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { aRooftop } from '#src/sandbox/build-world.ts'
-import { dayMs } from '../support/nights.ts'
-import { rowsOf } from '../support/priced.ts'
-import { addCheck, checkedHouse, follow, paths, permalink, serveHouse } from './served.ts'
+import { dayMs } from '../support/fixture.ts'
+import { rowsOf } from '../support/pricing-fixture.ts'
+import { addCheck, checkedFixture, follow, paths, permalink, serveFixture } from './served.ts'
 
 test('a link that lives is used as it is, with no call', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  const asked = house.sandbox.requests.count(paths.ppsr)
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  const asked = fixture.sandbox.requests.count(paths.ppsr)
 
   const answer = await server.click(permalink('ppsr_pdf', id))
 
@@ -17,60 +17,60 @@ test('a link that lives is used as it is, with no call', async () => {
   expect(await follow(answer)).toEqual({ status: 200, start: '%PDF-' })
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(answer.headers.get('referrer-policy')).toBe('no-referrer')
-  expect(house.sandbox.requests.count(paths.ppsr)).toBe(asked)
+  expect(fixture.sandbox.requests.count(paths.ppsr)).toBe(asked)
 })
 
 test.each(['ppsr', 'car_history'] as const)(
   'a %s link that expired while nobody looked opens on the first click, and the warehouse keeps the new one',
   async (kind) => {
-    await using house = await checkedHouse([{}])
-    const id = addCheck(house, { kind })
-    await house.night()
-    await using server = await serveHouse(house)
+    await using fixture = await checkedFixture([{}])
+    const id = addCheck(fixture, { kind })
+    await fixture.night()
+    await using server = await serveFixture(fixture)
     await server.click(permalink(`${kind}_pdf`, id))
-    const asked = house.sandbox.requests.count(paths[kind])
-    house.sandbox.clock.advance(30 * dayMs)
+    const asked = fixture.sandbox.requests.count(paths[kind])
+    fixture.sandbox.clock.advance(30 * dayMs)
 
     const first = await server.click(permalink(`${kind}_pdf`, id))
     const second = await server.click(permalink(`${kind}_pdf`, id))
 
     expect(await follow(first)).toEqual({ status: 200, start: '%PDF-' })
     expect(second.headers.get('location')).toBe(first.headers.get('location'))
-    expect(house.sandbox.requests.count(paths[kind]) - asked).toBe(1)
-    const stored = await rowsOf(house, 'select url, expires_at from pii.signed_link')
-    const expires_at = new Date(house.sandbox.clock.now().getTime() + 7 * dayMs)
+    expect(fixture.sandbox.requests.count(paths[kind]) - asked).toBe(1)
+    const stored = await rowsOf(fixture, 'select url, expires_at from pii.signed_link')
+    const expires_at = new Date(fixture.sandbox.clock.now().getTime() + 7 * dayMs)
     expect(stored).toEqual([{ url: first.headers.get('location'), expires_at }])
   },
 )
 
 test('a link with five minutes to live or less is signed anew', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  const asked = () => house.sandbox.requests.count(paths.ppsr)
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  const asked = () => fixture.sandbox.requests.count(paths.ppsr)
   const before = asked()
 
-  house.sandbox.clock.advance(7 * dayMs - 302_000)
+  fixture.sandbox.clock.advance(7 * dayMs - 302_000)
   await server.click(permalink('ppsr_pdf', id))
   const early = asked() - before
-  house.sandbox.clock.advance(3000)
+  fixture.sandbox.clock.advance(3000)
   const answer = await server.click(permalink('ppsr_pdf', id))
 
   expect({ early, later: asked() - before }).toEqual({ early: 0, later: 1 })
-  house.sandbox.clock.advance(6 * dayMs)
+  fixture.sandbox.clock.advance(6 * dayMs)
   expect(await follow(answer)).toMatchObject({ status: 200 })
 })
 
 test('200 clicks at once on two servers of one warehouse are one call, whichever certificates of the vehicle they name', async () => {
-  await using house = await checkedHouse([{}, { evalId: 1002 }])
+  await using fixture = await checkedFixture([{}, { evalId: 1002 }])
   const searchedAt = new Date('2026-03-08T23:00:00Z')
-  const ids = [addCheck(house), addCheck(house, { evalId: 1002, searchedAt })]
-  await house.night()
-  await using one = await serveHouse(house)
-  await using other = await serveHouse(house, { alone: true })
-  const asked = house.sandbox.requests.count(paths.ppsr)
-  house.sandbox.clock.advance(8 * dayMs)
+  const ids = [addCheck(fixture), addCheck(fixture, { evalId: 1002, searchedAt })]
+  await fixture.night()
+  await using one = await serveFixture(fixture)
+  await using other = await serveFixture(fixture, { alone: true })
+  const asked = fixture.sandbox.requests.count(paths.ppsr)
+  fixture.sandbox.clock.advance(8 * dayMs)
 
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, index) =>
@@ -80,7 +80,7 @@ test('200 clicks at once on two servers of one warehouse are one call, whichever
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302]))
   expect(new Set(answers.map(({ headers }) => headers.get('location'))).size).toBe(2)
-  expect(house.sandbox.requests.count(paths.ppsr) - asked).toBe(1)
+  expect(fixture.sandbox.requests.count(paths.ppsr) - asked).toBe(1)
   expect(await follow(answers[0]!)).toEqual({ status: 200, start: '%PDF-' })
 })
 
@@ -90,42 +90,42 @@ test('clicks on many vehicles at once all end, though each holds a connection wh
     evalId: 1 + index,
     vin: vinOf(index),
   }))
-  await using house = await checkedHouse(drafts)
-  const ids = drafts.map(({ evalId, vin }) => addCheck(house, { evalId, vin }))
-  await house.night()
-  await using server = await serveHouse(house)
-  const asked = house.sandbox.requests.count(paths.ppsr)
-  house.sandbox.clock.advance(8 * dayMs)
+  await using fixture = await checkedFixture(drafts)
+  const ids = drafts.map(({ evalId, vin }) => addCheck(fixture, { evalId, vin }))
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  const asked = fixture.sandbox.requests.count(paths.ppsr)
+  fixture.sandbox.clock.advance(8 * dayMs)
 
   const answers = await Promise.all(ids.map((id) => server.click(permalink('ppsr_pdf', id))))
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302]))
-  expect(house.sandbox.requests.count(paths.ppsr) - asked).toBe(40)
+  expect(fixture.sandbox.requests.count(paths.ppsr) - asked).toBe(40)
 })
 
 test('an evaluation that has vanished since is passed over for another of the vehicle', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     {},
     { evalId: 1002, createdAt: '2026-03-09T23:00:00Z', vanishedAt: '2026-03-11T00:00:00Z' },
   ])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(8 * dayMs)
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(8 * dayMs)
 
   const answer = await server.click(permalink('ppsr_pdf', id))
 
   expect(await follow(answer)).toEqual({ status: 200, start: '%PDF-' })
-  const marked = await rowsOf(house, 'select from core.evaluation where gone_at is not null')
+  const marked = await rowsOf(fixture, 'select from core.evaluation where gone_at is not null')
   expect(marked).toEqual([])
 })
 
 test('a link to a vanished evaluation gets a page that says so', async () => {
-  await using house = await checkedHouse([{ vanishedAt: '2026-03-11T00:00:00Z' }])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(8 * dayMs)
+  await using fixture = await checkedFixture([{ vanishedAt: '2026-03-11T00:00:00Z' }])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(8 * dayMs)
 
   const page = await server.click(permalink('ppsr_pdf', id))
   const json = await server.click(permalink('ppsr_pdf', id), {
@@ -142,12 +142,12 @@ test('a link to a vanished evaluation gets a page that says so', async () => {
 })
 
 test('a certificate that the source lists no more is a page that says so, and is marked in the warehouse', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(8 * dayMs)
-  house.sandbox.faults.add({
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(8 * dayMs)
+  fixture.sandbox.faults.add({
     match: { path: paths.ppsr },
     fault: { kind: 'status', status: 200, body: [] },
   })
@@ -156,17 +156,20 @@ test('a certificate that the source lists no more is a page that says so, and is
 
   expect(page.status).toBe(410)
   expect(await page.text()).toContain('it is not listed for the vehicle any more')
-  const gone = await rowsOf(house, 'select gone_at from core.vehicle_check')
-  expect(gone).toEqual([{ gone_at: house.sandbox.clock.now() }])
+  const gone = await rowsOf(fixture, 'select gone_at from core.vehicle_check')
+  expect(gone).toEqual([{ gone_at: fixture.sandbox.clock.now() }])
 })
 
 test('a source that is down is a 503 that says when to come back, and the next click after it opens', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(8 * dayMs)
-  const fault = house.sandbox.faults.add({ match: { path: paths.ppsr }, fault: { kind: 'reset' } })
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(8 * dayMs)
+  const fault = fixture.sandbox.faults.add({
+    match: { path: paths.ppsr },
+    fault: { kind: 'reset' },
+  })
 
   const page = await server.click(permalink('ppsr_pdf', id))
   fault.remove()
@@ -179,12 +182,12 @@ test('a source that is down is a 503 that says when to come back, and the next c
 })
 
 test('a source that is down does not stop a link that lives, however little', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(7 * dayMs - 60_000)
-  house.sandbox.faults.add({ match: { path: paths.ppsr }, fault: { kind: 'reset' } })
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(7 * dayMs - 60_000)
+  fixture.sandbox.faults.add({ match: { path: paths.ppsr }, fault: { kind: 'reset' } })
 
   const answer = await server.click(permalink('ppsr_pdf', id))
 
@@ -192,12 +195,12 @@ test('a source that is down does not stop a link that lives, however little', as
 })
 
 test('a source that is gone altogether does not stop a link that lives', async () => {
-  await using house = await checkedHouse([{}])
-  const id = addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
+  await using fixture = await checkedFixture([{}])
+  const id = addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
   const before = await server.click(permalink('ppsr_pdf', id))
-  await house.sandbox.close()
+  await fixture.sandbox.close()
 
   const answer = await server.click(permalink('ppsr_pdf', id))
 
@@ -207,7 +210,7 @@ test('a source that is gone altogether does not stop a link that lives', async (
 
 test('an id that two dealer groups know needs the rooftop, and any rooftop of the group will do', async () => {
   const other = { groupId: 'group-2', dealerId: 102, region: 'AU' } as const
-  await using house = await checkedHouse([{}, { evalId: 2001, rooftopUid: 'other' }], {
+  await using fixture = await checkedFixture([{}, { evalId: 2001, rooftopUid: 'other' }], {
     rooftopsOfWorld: [
       aRooftop(),
       aRooftop({ uid: 'sister', dealerId: 103 }),
@@ -215,16 +218,16 @@ test('an id that two dealer groups know needs the rooftop, and any rooftop of th
     ],
     dealerIds: false,
   })
-  const id = addCheck(house)
-  addCheck(house, {
+  const id = addCheck(fixture)
+  addCheck(fixture, {
     id: Number(id),
     ref: 'b',
     groupId: 'group-2',
     rooftopUid: 'other',
     evalId: 2001,
   })
-  await house.night()
-  await using server = await serveHouse(house)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
 
   const page = await server.click(permalink('ppsr_pdf', id))
   const text = await page.text()

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { House } from '../support/nights.ts'
-import { addCheck, checkedHouse, permalink, serveHouse, token } from './served.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { addCheck, checkedFixture, permalink, serveFixture, token } from './served.ts'
 
 const tenPhotos = Array.from({ length: 10 }, (_, index) => ({ id: 501 + index }))
 
-const listed = ({ sandbox }: House) => sandbox.requests.count('/imagelist')
+const listed = ({ sandbox }: Fixture) => sandbox.requests.count('/imagelist')
 
 test('50 clicks on the ten photos of an evaluation are one call, and each opens its own image', async () => {
-  await using house = await checkedHouse([{ photos: tenPhotos }])
-  await house.night()
-  await using server = await serveHouse(house)
+  await using fixture = await checkedFixture([{ photos: tenPhotos }])
+  await fixture.night()
+  await using server = await serveFixture(fixture)
 
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
@@ -18,7 +18,7 @@ test('50 clicks on the ten photos of an evaluation are one call, and each opens 
   )
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302]))
-  expect(listed(house)).toBe(1)
+  expect(listed(fixture)).toBe(1)
   const images = await Promise.all(
     answers.slice(0, 10).map(async ({ headers }) => {
       const image = await fetch(headers.get('location')!)
@@ -29,16 +29,16 @@ test('50 clicks on the ten photos of an evaluation are one call, and each opens 
 })
 
 test('an answer stands for five minutes of the source’s time, and no link outlives it', async () => {
-  await using house = await checkedHouse([{ photos: tenPhotos }])
-  await house.night()
-  await using server = await serveHouse(house)
+  await using fixture = await checkedFixture([{ photos: tenPhotos }])
+  await fixture.night()
+  await using server = await serveFixture(fixture)
   const calls: number[] = []
   for (const seconds of [0, 290, 20]) {
-    house.sandbox.clock.advance(seconds * 1000)
+    fixture.sandbox.clock.advance(seconds * 1000)
     await server.click(permalink('photo', '501'))
-    calls.push(listed(house))
+    calls.push(listed(fixture))
   }
-  house.sandbox.clock.advance(3 * 86_400_000)
+  fixture.sandbox.clock.advance(3 * 86_400_000)
 
   const answer = await server.click(permalink('photo', '501'))
 
@@ -48,13 +48,13 @@ test('an answer stands for five minutes of the source’s time, and no link outl
 
 test('a photo that was taken away and one of a vanished evaluation get pages that say so', async () => {
   const draft = { photos: [{ id: 501 }] }
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { ...draft, edits: [{ at: '2026-03-11T00:00:00Z', patch: { photos: [] } }] },
     { evalId: 1002, photos: [{ id: 601 }], vanishedAt: '2026-03-11T00:00:00Z' },
   ])
-  await house.night()
-  await using server = await serveHouse(house)
-  house.sandbox.clock.advance(2 * 86_400_000)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
+  fixture.sandbox.clock.advance(2 * 86_400_000)
 
   const removed = await server.click(permalink('photo', '501'))
   const vanished = await server.click(permalink('photo', '601'))
@@ -68,11 +68,11 @@ test('a photo that was taken away and one of a vanished evaluation get pages tha
 })
 
 test('a 403 for a photo of an evaluation that is there is about the key, and no proof that it vanished', async () => {
-  await using house = await checkedHouse([{ photos: tenPhotos }])
-  await house.night()
-  await using server = await serveHouse(house)
+  await using fixture = await checkedFixture([{ photos: tenPhotos }])
+  await fixture.night()
+  await using server = await serveFixture(fixture)
   const refuse = (path: string) =>
-    house.sandbox.faults.add({ match: { path }, fault: { kind: 'status', status: 403 } })
+    fixture.sandbox.faults.add({ match: { path }, fault: { kind: 'status', status: 403 } })
 
   refuse('/imagelist')
   const onePath = await server.click(permalink('photo', '501'))
@@ -83,15 +83,15 @@ test('a 403 for a photo of an evaluation that is there is about the key, and no 
 })
 
 test('photo URLs are nowhere in the warehouse', async () => {
-  await using house = await checkedHouse([{ photos: tenPhotos }])
-  addCheck(house)
-  await house.night()
-  await using server = await serveHouse(house)
+  await using fixture = await checkedFixture([{ photos: tenPhotos }])
+  addCheck(fixture)
+  await fixture.night()
+  await using server = await serveFixture(fixture)
 
   const answer = await server.click(permalink('photo', '501'))
 
   const { search } = new URL(answer.headers.get('location')!)
-  const { rows } = await house.database.pool.query(
+  const { rows } = await fixture.database.pool.query(
     'select url from pii.signed_link where position($1 in url) > 0',
     [search],
   )

@@ -5,23 +5,23 @@ import type { CheckDraft } from '#src/sandbox/check-types.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
-import { type House, openSecondContext } from '../support/nights.ts'
-import { pricedHouse } from '../support/priced.ts'
+import { type Fixture, openSecondContext } from '../support/fixture.ts'
+import { pricedFixture } from '../support/pricing-fixture.ts'
 
 export const token = 'canary-token-0123456789'
 export const vin = 'JTMDFREV90D123456'
 export const paths = { ppsr: '/getpastppsrsearch', car_history: '/getpastcarhistory' } as const
 
-/** A house whose nights read evaluations and checks. */
-export async function checkedHouse(
+/** A fixture whose nights read evaluations and checks. */
+export async function checkedFixture(
   drafts: readonly EvaluationDraft[],
-  options: NonNullable<Parameters<typeof pricedHouse>[1]> = {},
-): Promise<House> {
-  return await pricedHouse(drafts, { streams: [users, evaluations, vehicleChecks], ...options })
+  options: NonNullable<Parameters<typeof pricedFixture>[1]> = {},
+): Promise<Fixture> {
+  return await pricedFixture(drafts, { streams: [users, evaluations, vehicleChecks], ...options })
 }
 
 /** Puts in a check of evaluation 1001 that was made yesterday, and gives its id. */
-export function addCheck({ sandbox }: House, draft: Partial<CheckDraft> = {}): string {
+export function addCheck({ sandbox }: Fixture, draft: Partial<CheckDraft> = {}): string {
   const made = sandbox.checks.add({
     kind: 'ppsr',
     groupId: 'group-1',
@@ -34,7 +34,7 @@ export function addCheck({ sandbox }: House, draft: Partial<CheckDraft> = {}): s
   return String(made.id)
 }
 
-/** A server on the house, and what it has logged so far, a line each. */
+/** A server on the fixture, and what it has logged so far, a line each. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly logged: string[]
@@ -42,8 +42,8 @@ export interface TestServer extends AsyncDisposable {
   click(path: string, more?: RequestInit): Promise<Response>
 }
 
-/** Serves the house; `alone` with connections, clock and memory of its own, as another process has. */
-export async function serveHouse(house: House, { alone = false } = {}): Promise<TestServer> {
+/** Serves the fixture; `alone` with connections, clock and memory of its own, as another process has. */
+export async function serveFixture(fixture: Fixture, { alone = false } = {}): Promise<TestServer> {
   const logged: string[] = []
   // Without secrets to scrub: what must not be logged must not come as far as the scrubber.
   const log = openLog({
@@ -52,7 +52,7 @@ export async function serveHouse(house: House, { alone = false } = {}): Promise<
     secrets: [],
     write: (line) => void logged.push(line),
   })
-  const context = alone ? await openSecondContext(house) : house.context
+  const context = alone ? await openSecondContext(fixture) : fixture.context
   const server: Server = await startServer(
     { ...context, log },
     { host: '127.0.0.1', port: 0, token },

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { readLinkStanding } from '#src/links/standing.ts'
-import { dayMs, type House } from '../support/nights.ts'
-import { addCheck, checkedHouse } from './served.ts'
+import { readLinkStatus } from '#src/links/link-status.ts'
+import { dayMs, type Fixture } from '../support/fixture.ts'
+import { addCheck, checkedFixture } from './served.ts'
 
-function standing(house: House, links: Partial<House['config']['links']> = {}) {
-  const config = { ...house.config, links: { ...house.config.links, ...links } }
-  return readLinkStanding(house.context.db, config, house.sandbox.clock.now())
+function standing(fixture: Fixture, links: Partial<Fixture['config']['links']> = {}) {
+  const config = { ...fixture.config, links: { ...fixture.config.links, ...links } }
+  return readLinkStatus(fixture.context.db, config, fixture.sandbox.clock.now())
 }
 
 test('without a link the objective is met', async () => {
-  await using house = await checkedHouse([{}])
-  await house.night()
+  await using fixture = await checkedFixture([{}])
+  await fixture.night()
 
-  expect(await standing(house)).toEqual({
+  expect(await standing(fixture)).toEqual({
     status: 'ok',
     inScope: 0,
     alive: 0,
@@ -24,15 +24,15 @@ test('without a link the objective is met', async () => {
 })
 
 test('a link counts as alive to the second on which it has 48 hours left', async () => {
-  await using house = await checkedHouse([{}])
-  addCheck(house)
-  await house.night()
-  const expiry = new Date(house.sandbox.clock.now().getTime() + 7 * dayMs).toISOString()
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture)
+  await fixture.night()
+  const expiry = new Date(fixture.sandbox.clock.now().getTime() + 7 * dayMs).toISOString()
 
-  house.sandbox.clock.advance(5 * dayMs)
-  const last = await standing(house)
-  house.sandbox.clock.advance(1000)
-  const missed = await standing(house)
+  fixture.sandbox.clock.advance(5 * dayMs)
+  const last = await standing(fixture)
+  fixture.sandbox.clock.advance(1000)
+  const missed = await standing(fixture)
 
   expect(last).toMatchObject({ status: 'ok', inScope: 1, alive: 1, soonestExpiry: expiry })
   expect(missed).toMatchObject({ status: 'missed', inScope: 1, alive: 0, share: 0 })
@@ -43,40 +43,40 @@ test('one dead link of a hundred meets the objective, one of ninety-nine does no
     { length: 100 },
     (_, index) => `JTMDFREV90D1${String(index).padStart(5, '0')}`,
   )
-  await using house = await checkedHouse(vins.map((vin, index) => ({ evalId: 1 + index, vin })))
-  for (const [index, vin] of vins.entries()) addCheck(house, { evalId: 1 + index, vin })
-  await house.night()
-  const { pool } = house.database
+  await using fixture = await checkedFixture(vins.map((vin, index) => ({ evalId: 1 + index, vin })))
+  for (const [index, vin] of vins.entries()) addCheck(fixture, { evalId: 1 + index, vin })
+  await fixture.night()
+  const { pool } = fixture.database
   await pool.query(
     `update pii.signed_link set signed_at = signed_at - interval '6 days', expires_at = expires_at - interval '6 days'
      where eval_id = 1`,
   )
 
-  const hundred = await standing(house)
+  const hundred = await standing(fixture)
   await pool.query('update core.vehicle_check set gone_at = now() where eval_id = 2')
-  const fewer = await standing(house)
+  const fewer = await standing(fixture)
 
   expect(hundred).toMatchObject({ status: 'ok', inScope: 100, alive: 99, share: 0.99 })
   expect(fewer).toMatchObject({ status: 'missed', inScope: 99, alive: 98 })
 })
 
 test('what nobody can keep alive, or is not to, is out of scope', async () => {
-  await using house = await checkedHouse([{}])
-  addCheck(house)
-  await house.night()
-  house.sandbox.clock.advance(6 * dayMs)
-  const { pool } = house.database
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture)
+  await fixture.night()
+  fixture.sandbox.clock.advance(6 * dayMs)
+  const { pool } = fixture.database
 
-  const inScope = await standing(house)
-  const tooOld = await standing(house, { keepAliveDays: 5 })
-  const young = await standing(house, { keepAliveDays: 7 })
-  const elsewhere = await readLinkStanding(
-    house.context.db,
-    { ...house.config, rooftops: [{ ...house.config.rooftops[0]!, uid: 'another' }] },
-    house.sandbox.clock.now(),
+  const inScope = await standing(fixture)
+  const tooOld = await standing(fixture, { keepAliveDays: 5 })
+  const young = await standing(fixture, { keepAliveDays: 7 })
+  const elsewhere = await readLinkStatus(
+    fixture.context.db,
+    { ...fixture.config, rooftops: [{ ...fixture.config.rooftops[0]!, uid: 'another' }] },
+    fixture.sandbox.clock.now(),
   )
   await pool.query('update core.evaluation set gone_at = now()')
-  const vanished = await standing(house)
+  const vanished = await standing(fixture)
 
   expect([inScope, tooOld, young, elsewhere, vanished].map(({ inScope: count }) => count)).toEqual([
     1, 0, 1, 0, 0,

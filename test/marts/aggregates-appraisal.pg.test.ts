@@ -1,20 +1,26 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { keptRows } from '../support/aggregates-counted.ts'
-import { allCounted, allKept, inSession, one, write } from '../support/aggregates-house.ts'
-import { perform } from '../support/aggregates-perform.ts'
+import { storedRows } from '../support/aggregates-counted.ts'
+import {
+  allCounted,
+  allStored,
+  inSession,
+  sampleEvaluation,
+  writeFacts,
+} from '../support/aggregates-fixture.ts'
+import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-const australian = { ...one, currency: 'AUD', price: '18000.5', recon: '100' }
+const australian = { ...sampleEvaluation, currency: 'AUD', price: '18000.5', recon: '100' }
 const asked = { rooftop: 1, id: 1, outcome: 'price' } as const
 
 test('an appraisal is reckoned against its first and its present price, whatever comes first', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const steps = [
-    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...asked, day: 1 } }),
-    () => write(database, [australian], []),
-    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...asked, day: 2 } }),
+    (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } }),
+    () => writeFacts(database, [australian], []),
+    (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: { ...asked, day: 2 } }),
     (client: pg.PoolClient) => client.query('update core.evaluation set recon_total = null'),
     (client: pg.PoolClient) =>
       client.query('delete from core.price_observation where not is_current'),
@@ -26,8 +32,8 @@ test('an appraisal is reckoned against its first and its present price, whatever
   const found: unknown[] = []
   for (const step of steps) {
     await inSession(pool, async (client) => void (await step(client)))
-    expect(await allKept(pool)).toEqual(await allCounted(pool))
-    found.push((await keptRows(pool, 'agg_appraisal'))[0])
+    expect(await allStored(pool)).toEqual(await allCounted(pool))
+    found.push((await storedRows(pool, 'agg_appraisal'))[0])
   }
 
   const key = '1 1 2026-01-31 AUD 18000.500'
@@ -47,9 +53,9 @@ test('an appraisal is reckoned against its first and its present price, whatever
 test('a price that is only confirmed writes no appraisal', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await write(database, [australian], [])
+  await writeFacts(database, [australian], [])
   const ask = (client: pg.PoolClient) =>
-    perform(client, { does: 'ask', asking: { ...asked, day: 1 } })
+    applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } })
   await inSession(pool, ask)
   const place = async () =>
     (await pool.query('select ctid::text, xmin::text from core.agg_appraisal')).rows
@@ -70,12 +76,14 @@ test('a price that is only confirmed writes no appraisal', async () => {
 test('a truncate of the prices leaves the appraisals without them', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await write(database, [australian], [])
-  await inSession(pool, (client) => perform(client, { does: 'ask', asking: { ...asked, day: 1 } }))
+  await writeFacts(database, [australian], [])
+  await inSession(pool, (client) =>
+    applyChange(client, { does: 'ask', asking: { ...asked, day: 1 } }),
+  )
 
   await pool.query('truncate core.price_observation')
 
-  expect(await keptRows(pool, 'agg_appraisal')).toEqual([
+  expect(await storedRows(pool, 'agg_appraisal')).toEqual([
     '1 1 2026-01-31 AUD 18000.500 100.000        ',
   ])
 })

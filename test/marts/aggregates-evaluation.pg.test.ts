@@ -1,32 +1,37 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { keptRows } from '../support/aggregates-counted.ts'
-import { inSession, one, paint, write } from '../support/aggregates-house.ts'
-import { perform } from '../support/aggregates-perform.ts'
+import { storedRows } from '../support/aggregates-counted.ts'
+import {
+  inSession,
+  sampleEvaluation,
+  sampleLine,
+  writeFacts,
+} from '../support/aggregates-fixture.ts'
+import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 test('a row counts what the document of the table says, bounds of the buckets included', async () => {
   await using database = await createTestDatabase()
   const evaluations = [
-    one,
-    { ...one, id: 2, seconds: 301, hero: null, price: '0' },
-    { ...one, id: 3, seconds: 86_400, photos: 7, hero: 'default', price: null },
-    { ...one, id: 4, seconds: 86_401, photos: 0, hero: null },
-    { ...one, id: 5, seconds: -1 },
-    { ...one, id: 6, source: 'EntryDate' as const },
-    { ...one, id: 7, gone: true },
+    sampleEvaluation,
+    { ...sampleEvaluation, id: 2, seconds: 301, hero: null, price: '0' },
+    { ...sampleEvaluation, id: 3, seconds: 86_400, photos: 7, hero: 'default', price: null },
+    { ...sampleEvaluation, id: 4, seconds: 86_401, photos: 0, hero: null },
+    { ...sampleEvaluation, id: 5, seconds: -1 },
+    { ...sampleEvaluation, id: 6, source: 'EntryDate' as const },
+    { ...sampleEvaluation, id: 7, gone: true },
   ]
 
-  await write(database, evaluations, [
-    paint,
-    { ...paint, line: 2, first: 2 },
-    { ...paint, line: 3, last: 1 },
+  await writeFacts(database, evaluations, [
+    sampleLine,
+    { ...sampleLine, line: 2, first: 2 },
+    { ...sampleLine, line: 3, last: 1 },
   ])
 
-  expect(await keptRows(database.pool, 'agg_evaluation_day')).toEqual([
+  expect(await storedRows(database.pool, 'agg_evaluation_day')).toEqual([
     '1 2026-01-31 7 KWD 6 5 40.500 39 1 1 1 1 3 4 1 1 0 0 0 0 0 0 1 1 0 0',
   ])
-  expect(await keptRows(database.pool, 'agg_recon_day')).toEqual([
+  expect(await storedRows(database.pool, 'agg_recon_day')).toEqual([
     '1 2026-01-31 paint KWD 199.990 199.990 1',
   ])
 })
@@ -36,13 +41,13 @@ test('a load reads no more rows where its day holds many already', async () => {
   for (const stored of [5, 50]) {
     await using database = await createTestDatabase()
     const before = Array.from({ length: stored }, (_, index) => ({
-      ...{ ...one, id: 100 + index, vin: `KNADB12345678${1000 + index}` },
+      ...{ ...sampleEvaluation, id: 100 + index, vin: `KNADB12345678${1000 + index}` },
     }))
-    const lines = before.map(({ id }) => ({ ...paint, id }))
-    await write(database, before, lines)
+    const lines = before.map(({ id }) => ({ ...sampleLine, id }))
+    await writeFacts(database, before, lines)
     const ask = (id: number) => ({ rooftop: 1, id, day: 1, outcome: 'price' }) as const
     await inSession(database.pool, async (client) => {
-      for (const { id } of before) await perform(client, { does: 'ask', asking: ask(id) })
+      for (const { id } of before) await applyChange(client, { does: 'ask', asking: ask(id) })
     })
     await database.pool.query('analyze')
     await inSession(database.pool, async (client) => {
@@ -50,9 +55,9 @@ test('a load reads no more rows where its day holds many already', async () => {
       // Small tables are read whole.
       await client.query('set local enable_seqscan = off')
       const already = await rowsReadBy(client)
-      await perform(client, { does: 'insert', evaluation: one, lines: [] })
-      await perform(client, { does: 'lines', lines: [paint] })
-      await perform(client, { does: 'ask', asking: ask(one.id) })
+      await applyChange(client, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
+      await applyChange(client, { does: 'lines', lines: [sampleLine] })
+      await applyChange(client, { does: 'ask', asking: ask(sampleEvaluation.id) })
       rowsRead.push((await rowsReadBy(client)) - already)
       await client.query('commit')
     })

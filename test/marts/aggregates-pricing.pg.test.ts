@@ -1,19 +1,24 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { countPricing, keptRows } from '../support/aggregates-counted.ts'
-import { differences, inSession, one, write } from '../support/aggregates-house.ts'
-import { perform } from '../support/aggregates-perform.ts'
+import { countPricing, storedRows } from '../support/aggregates-counted.ts'
+import {
+  differences,
+  inSession,
+  sampleEvaluation,
+  writeFacts,
+} from '../support/aggregates-fixture.ts'
+import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 test('a price that comes, is confirmed, falls away or is deleted is counted at each step', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one], [])
+  await writeFacts(database, [sampleEvaluation], [])
   const price = { rooftop: 1, id: 1, outcome: 'price', day: 1 } as const
   const steps = [
-    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
-    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: price }),
+    (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: price }),
     (client: pg.PoolClient) => client.query('update core.price_observation set is_current = false'),
-    (client: pg.PoolClient) => perform(client, { does: 'ask', asking: { ...price, day: 2 } }),
+    (client: pg.PoolClient) => applyChange(client, { does: 'ask', asking: { ...price, day: 2 } }),
     (client: pg.PoolClient) => client.query('delete from core.price_observation'),
     (client: pg.PoolClient) => client.query("update ops.enrichment_state set outcome = 'skipped'"),
     (client: pg.PoolClient) => client.query('delete from ops.enrichment_state'),
@@ -22,10 +27,10 @@ test('a price that comes, is confirmed, falls away or is deleted is counted at e
   const found: unknown[] = []
   for (const step of steps) {
     await inSession(database.pool, async (client) => void (await step(client)))
-    expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+    expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(
       await countPricing(database.pool),
     )
-    found.push((await keptRows(database.pool, 'agg_pricing_day'))[0]?.slice(13, 25))
+    found.push((await storedRows(database.pool, 'agg_pricing_day'))[0]?.slice(13, 25))
   }
 
   expect(found).toEqual([
@@ -36,23 +41,23 @@ test('a price that comes, is confirmed, falls away or is deleted is counted at e
 
 test('prices are counted by the calendar of the rooftop, also after it moved to another zone', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one], [])
+  await writeFacts(database, [sampleEvaluation], [])
   await database.pool.query(
     `insert into core.rooftop_group (group_code) values ('g');
      insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
      values ('u', 1, 'North', 'AU', 'Australia/Sydney', 'AUD', 'km')`,
   )
   await inSession(database.pool, (client) =>
-    perform(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
+    applyChange(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
   )
-  const inSydney = await keptRows(database.pool, 'agg_pricing_day')
+  const inSydney = await storedRows(database.pool, 'agg_pricing_day')
 
   await database.pool.query("update core.rooftop set time_zone = 'America/Chicago'")
 
   // Confirmed at midnight UTC of 21 January 2026, day 9517: still the 20th in Chicago.
   expect(inSydney[0]).toMatch(/^1 2026-01-31 1 1 0 0 9517 2026-01-21/)
   // The day of completion is calculated again from its instant, too.
-  expect((await keptRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
+  expect((await storedRows(database.pool, 'agg_pricing_day'))[0]).toMatch(
     /^1 2026-01-19 1 1 0 0 9516 /,
   )
   expect(await differences(database.pool)).toEqual([])
@@ -60,9 +65,9 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
 
 test('what somebody falsified of a price is named, and mended by a rebuild', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one], [])
+  await writeFacts(database, [sampleEvaluation], [])
   await inSession(database.pool, (client) =>
-    perform(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
+    applyChange(client, { does: 'ask', asking: { rooftop: 1, id: 1, outcome: 'price', day: 1 } }),
   )
   await database.pool.query('update core.agg_pricing_evaluation set priced = 0')
   await database.pool.query('update core.agg_pricing_day set oldest_confirmed_at = null')
@@ -76,7 +81,7 @@ test('what somebody falsified of a price is named, and mended by a rebuild', asy
     { aggregate: 'agg_pricing_evaluation', ...day },
   ])
   expect(await differences(database.pool)).toEqual([])
-  expect(await keptRows(database.pool, 'agg_pricing_day')).toEqual(
+  expect(await storedRows(database.pool, 'agg_pricing_day')).toEqual(
     await countPricing(database.pool),
   )
 })

@@ -2,35 +2,43 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import type { SmallEvaluation } from '../support/aggregates.ts'
-import { keptRows } from '../support/aggregates-counted.ts'
+import { storedRows } from '../support/aggregates-counted.ts'
 import {
   advisoryLocks,
   allCounted,
-  allKept,
+  allStored,
   inSession,
-  one,
+  sampleEvaluation,
   repeatDifferences,
-  write,
-} from '../support/aggregates-house.ts'
-import { perform } from '../support/aggregates-perform.ts'
+  writeFacts,
+} from '../support/aggregates-fixture.ts'
+import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 const again: SmallEvaluation = {
-  ...one,
+  ...sampleEvaluation,
   ...{ rooftop: 2, id: 2, day: '2026-03-01', price: '12000', vin: 'jtmdfrev90d123456' },
 }
 
 async function repeats(pool: pg.Pool): Promise<readonly string[]> {
-  return await keptRows(pool, 'agg_repeat_vehicle')
+  return await storedRows(pool, 'agg_repeat_vehicle')
 }
 
 test('a vehicle stands there from its second evaluation on, in small letters or capitals, and as long as it has two', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await write(database, [one, { ...one, id: 3, vin: null }, { ...one, id: 4, vin: 'short' }], [])
+  await writeFacts(
+    database,
+    [
+      sampleEvaluation,
+      { ...sampleEvaluation, id: 3, vin: null },
+      { ...sampleEvaluation, id: 4, vin: 'short' },
+    ],
+    [],
+  )
   const first = await repeats(pool)
   const steps = [
-    () => write(database, [again], []),
+    () => writeFacts(database, [again], []),
     () => pool.query('update core.evaluation set final_price = null where eval_id = 1'),
     () => pool.query('update core.evaluation set rooftop_id = 1 where eval_id = 2'),
     () => pool.query("update core.evaluation set currency_code = 'AUD' where eval_id = 2"),
@@ -47,7 +55,7 @@ test('a vehicle stands there from its second evaluation on, in small letters or 
   const found: string[] = []
   for (const step of steps) {
     await step()
-    expect(await allKept(pool)).toEqual(await allCounted(pool))
+    expect(await allStored(pool)).toEqual(await allCounted(pool))
     found.push((await repeats(pool)).join() || 'none')
   }
 
@@ -70,8 +78,8 @@ test('two rooftops that appraise a vehicle at once make a repeat of it', async (
   const second = await database.pool.connect()
   await first.query('begin')
   await second.query('begin')
-  await perform(first, { does: 'insert', evaluation: one, lines: [] })
-  const later = perform(second, { does: 'insert', evaluation: again, lines: [] })
+  await applyChange(first, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
+  const later = applyChange(second, { does: 'insert', evaluation: again, lines: [] })
   while ((await advisoryLocks(database.pool, 'not granted')) === 0) await sleep(5)
 
   await first.query('commit')
@@ -87,7 +95,11 @@ test('two rooftops that appraise a vehicle at once make a repeat of it', async (
 
 test('rooftops of different groups do not wait for each other', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one, { ...one, id: 2, rooftop: 2, vin: null }], [])
+  await writeFacts(
+    database,
+    [sampleEvaluation, { ...sampleEvaluation, id: 2, rooftop: 2, vin: null }],
+    [],
+  )
   await database.pool.query('update core.evaluation set group_id = 2 where rooftop_id = 2')
   const first = await database.pool.connect()
   await first.query('begin')
@@ -105,7 +117,11 @@ test('rooftops of different groups do not wait for each other', async () => {
 test('the differences name the vehicles that somebody falsified, of the group that is asked for, until they are rebuilt', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
-  await write(database, [one, again, { ...one, id: 5 }, { ...again, id: 6 }], [])
+  await writeFacts(
+    database,
+    [sampleEvaluation, again, { ...sampleEvaluation, id: 5 }, { ...again, id: 6 }],
+    [],
+  )
   await pool.query('update core.evaluation set group_id = 2 where eval_id > 2')
 
   await pool.query('update core.agg_repeat_vehicle set lowest_price = 0 where group_id = 1')
@@ -125,5 +141,5 @@ test('the differences name the vehicles that somebody falsified, of the group th
   expect(all).toEqual([{ group_id: 1, ...vehicle }, ...others])
   expect(second).toEqual(others)
   expect(await repeatDifferences(pool)).toEqual([])
-  expect(await allKept(pool)).toEqual(await allCounted(pool))
+  expect(await allStored(pool)).toEqual(await allCounted(pool))
 })

@@ -5,23 +5,23 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { migrationsFolder } from '#src/db/migration-files.ts'
-import { deeds } from '../support/aggregates.ts'
-import { keptRows } from '../support/aggregates-counted.ts'
+import { factChanges } from '../support/aggregates.ts'
+import { storedRows } from '../support/aggregates-counted.ts'
 import {
   advisoryLocks,
   allCounted,
-  allKept,
+  allStored,
   differences,
   inSession,
-  one,
-  paint,
+  sampleEvaluation,
+  sampleLine,
   performAll,
-  places,
+  rowPositions,
   repeatDifferences,
-  write,
-} from '../support/aggregates-house.ts'
-import { perform } from '../support/aggregates-perform.ts'
-import { openHouse } from '../support/nights.ts'
+  writeFacts,
+} from '../support/aggregates-fixture.ts'
+import { applyChange } from '../support/aggregates-apply.ts'
+import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase, emptyTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -31,7 +31,7 @@ const seed = process.env['FORECOURT_SEED']
 test('all sums follow whatever is done to the facts, by two at once', async () => {
   const transactions = fc.array(
     fc.record({
-      deeds: fc.array(deeds, { minLength: 1, maxLength: 5 }),
+      changes: fc.array(factChanges, { minLength: 1, maxLength: 5 }),
       ends: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
     }),
     { maxLength: 4 },
@@ -46,7 +46,7 @@ test('all sums follow whatever is done to the facts, by two at once', async () =
 
       await Promise.all([ours, theirs].map((chain) => performAll(database.pool, chain)))
 
-      expect(await allKept(database.pool)).toEqual(await allCounted(database.pool))
+      expect(await allStored(database.pool)).toEqual(await allCounted(database.pool))
       expect(await differences(database.pool)).toEqual([])
       expect(await repeatDifferences(database.pool)).toEqual([])
     }),
@@ -60,15 +60,15 @@ test('who writes lines waits for whoever is writing their evaluation', async () 
   const second = await database.pool.connect()
   await first.query('begin')
   await second.query('begin')
-  await perform(first, { does: 'insert', evaluation: one, lines: [] })
-  const lines = perform(second, { does: 'lines', lines: [paint] })
+  await applyChange(first, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
+  const lines = applyChange(second, { does: 'lines', lines: [sampleLine] })
   while ((await advisoryLocks(database.pool, 'not granted')) === 0) await sleep(5)
 
   await first.query('commit')
   await lines
   await second.query('commit')
 
-  expect(await keptRows(database.pool, 'agg_recon_day')).toEqual([
+  expect(await storedRows(database.pool, 'agg_recon_day')).toEqual([
     '1 2026-01-31 paint KWD 99.995 99.995 1',
   ])
   first.release()
@@ -80,7 +80,7 @@ test('a transaction that does not see what others commit is refused', async () =
 
   const refused = inSession(database.pool, async (client) => {
     await client.query('begin isolation level repeatable read')
-    await perform(client, { does: 'insert', evaluation: one, lines: [] })
+    await applyChange(client, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
   })
 
   await expect(refused).rejects.toThrow('written under read committed alone')
@@ -88,8 +88,8 @@ test('a transaction that does not see what others commit is refused', async () =
 
 test('columns that are not counted change without a write or a lock', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one], [paint])
-  const before = await places(database.pool)
+  await writeFacts(database, [sampleEvaluation], [sampleLine])
+  const before = await rowPositions(database.pool)
   let locks: number | undefined
 
   await inSession(database.pool, async (client) => {
@@ -102,26 +102,32 @@ test('columns that are not counted change without a write or a lock', async () =
   })
 
   expect(locks).toBe(0)
-  expect(await places(database.pool)).toEqual(before)
+  expect(await rowPositions(database.pool)).toEqual(before)
 })
 
 test('an evaluation that is replaced by itself leaves the other days as they stand', async () => {
   await using database = await createTestDatabase()
-  const other = { ...one, id: 2, day: '2026-02-01' }
-  await write(database, [one, other], [paint, { ...paint, id: 2 }])
-  const before = await places(database.pool, "where completed_date_local = '2026-02-01'")
+  const other = { ...sampleEvaluation, id: 2, day: '2026-02-01' }
+  await writeFacts(database, [sampleEvaluation, other], [sampleLine, { ...sampleLine, id: 2 }])
+  const before = await rowPositions(database.pool, "where completed_date_local = '2026-02-01'")
 
   await inSession(database.pool, (client) =>
-    perform(client, { does: 'reload', evaluation: one, lines: [paint] }),
+    applyChange(client, { does: 'reload', evaluation: sampleEvaluation, lines: [sampleLine] }),
   )
 
-  expect(await places(database.pool, "where completed_date_local = '2026-02-01'")).toEqual(before)
+  expect(await rowPositions(database.pool, "where completed_date_local = '2026-02-01'")).toEqual(
+    before,
+  )
   expect(await differences(database.pool)).toEqual([])
 })
 
 test('the differences name the days that somebody falsified, of the rooftop that is asked for', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one, { ...one, id: 2, rooftop: 2 }], [paint])
+  await writeFacts(
+    database,
+    [sampleEvaluation, { ...sampleEvaluation, id: 2, rooftop: 2 }],
+    [sampleLine],
+  )
 
   await database.pool.query('update core.agg_evaluation_day set value_sum = value_sum + 0.001')
   await database.pool.query('delete from core.agg_recon_day')
@@ -147,16 +153,16 @@ test('the differences name the days that somebody falsified, of the rooftop that
   )
 
   expect(await differences(database.pool)).toEqual([])
-  expect(await allKept(database.pool)).toEqual(await allCounted(database.pool))
+  expect(await allStored(database.pool)).toEqual(await allCounted(database.pool))
 })
 
 test('a truncate empties all of them', async () => {
   await using database = await createTestDatabase()
-  await write(database, [one, { ...one, id: 2 }], [paint])
+  await writeFacts(database, [sampleEvaluation, { ...sampleEvaluation, id: 2 }], [sampleLine])
 
   await database.pool.query('truncate core.evaluation')
 
-  for (const rows of Object.values(await allKept(database.pool))) expect(rows).toEqual([])
+  for (const rows of Object.values(await allStored(database.pool))) expect(rows).toEqual([])
 })
 
 test.each(['0081', '0140', '0190'])(
@@ -168,11 +174,15 @@ test.each(['0081', '0140', '0190'])(
     for (const name of await readdir(older.path))
       if (name >= first) await rm(join(older.path, name))
     await migrate(database.pool, older.path)
-    await write(database, [one, { ...one, id: 2, user: null }], [paint])
+    await writeFacts(
+      database,
+      [sampleEvaluation, { ...sampleEvaluation, id: 2, user: null }],
+      [sampleLine],
+    )
 
     await migrate(database.pool)
 
-    const kept = await allKept(database.pool)
+    const kept = await allStored(database.pool)
     expect(kept).toEqual(await allCounted(database.pool))
     expect(kept['agg_evaluation_day']).toHaveLength(2)
     expect(kept['agg_repeat_vehicle']).toHaveLength(1)
@@ -182,13 +192,13 @@ test.each(['0081', '0140', '0190'])(
 
 test('nights with late edits, moves and vanished evaluations leave the days exact', async () => {
   const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 400, days: 9 }
-  await using house = await openHouse({ sandbox: world, dealerIds: false })
-  await house.night()
-  await house.nightAfter(2)
-  await house.nightAfter(5)
+  await using fixture = await openFixture({ sandbox: world, dealerIds: false })
+  await fixture.night()
+  await fixture.nightAfter(2)
+  await fixture.nightAfter(5)
 
-  const kept = await allKept(house.database.pool)
+  const kept = await allStored(fixture.database.pool)
   expect(kept['agg_evaluation_day']!.length).toBeGreaterThan(20)
   expect(kept['agg_appraisal']!.length).toBeGreaterThan(20)
-  expect(kept).toEqual(await allCounted(house.database.pool))
+  expect(kept).toEqual(await allCounted(fixture.database.pool))
 })

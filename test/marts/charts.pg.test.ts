@@ -1,17 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { charts, render } from '../support/charts.ts'
-import type { House } from '../support/nights.ts'
-import { reportedHouse } from '../support/reported.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
 
-let house: House
+let fixture: Fixture
 
 beforeAll(async () => {
-  house = await reportedHouse()
+  fixture = await reportedFixture()
 }, 180_000)
 
 afterAll(async () => {
-  await house?.[Symbol.asyncDispose]()
+  await fixture?.[Symbol.asyncDispose]()
 })
 
 // FORECOURT_WRITE=1 renews the pictures of the README (npm run charts).
@@ -20,7 +20,7 @@ test.each(charts)(
   async (chart) => {
     const file = new URL(`../../sql/bi/charts/${chart.name}.svg`, import.meta.url)
 
-    const svg = await render(chart, house.database.pool)
+    const svg = await render(chart, fixture.database.pool)
     if (process.env['FORECOURT_WRITE']) await writeFile(file, svg)
 
     expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/)

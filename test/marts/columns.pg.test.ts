@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { readMarts } from '#src/db/mart-files.ts'
 import { readCatalogue } from '../support/marts-catalogue.ts'
 import {
-  abandoned,
+  missingVersions,
   majorOf,
   parseSnapshot,
   type Snapshot,
   snapshotOf,
   snapshotText,
-  standingColumns,
-  unstable,
+  existingColumns,
+  columnProblems,
 } from '../support/marts-columns.ts'
 import { dictionaryPage } from '../support/marts-dictionary.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -30,11 +30,11 @@ test('the columns that dashboards rely on are those of columns.txt (else: npm ru
   const { version } = await readMarts()
   const today = snapshotOf(version, await readCatalogue(database.pool, ['mart', 'mart_pii']))
   const text = await fileText('columns.txt')
-  const standing = await standingColumns(database.pool)
+  const standing = await existingColumns(database.pool)
 
   const problems = [
-    ...unstable(parseSnapshot(text), today, standing),
-    ...abandoned(await promised(), standing),
+    ...columnProblems(parseSnapshot(text), today, standing),
+    ...missingVersions(await promised(), standing),
   ]
 
   expect(problems.join('\n')).toBe('')

@@ -3,25 +3,25 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMarts } from '#src/db/mart-files.ts'
 import { joinsOf, keyOf, type MartView, readCatalogue } from '../support/marts-catalogue.ts'
-import { type MartHouse, openMartHouse } from '../support/marts-house.ts'
+import { type MartFixture, openMartFixture } from '../support/marts-fixture.ts'
 
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
 const patienceMs = 300_000
 const files = (await readMarts()).files
 const schemas = ['mart', 'mart_pii', 'mart_scoped']
 
-let house: MartHouse
+let fixture: MartFixture
 let pool: pg.Pool
 let views: readonly MartView[]
 
 beforeAll(async () => {
-  house = await openMartHouse(4)
-  pool = house.database.pool
+  fixture = await openMartFixture(4)
+  pool = fixture.database.pool
   views = await readCatalogue(pool, schemas)
 }, patienceMs)
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 const of = (schema: string) => views.filter((view) => view.schema === schema)
@@ -74,27 +74,27 @@ test('money is numeric(15,3), sums numeric(18,3), shares numeric(7,4), and money
 
 test('every view says what it answers, its grain, key, history and freshness, as its file does', () => {
   const names = ['grain', 'key', 'history', 'freshness']
-  const wrong = inMart().filter(({ name, said: { text, parts } }) => {
+  const wrong = inMart().filter(({ name, comment: { text, parts } }) => {
     const file = files.find((one) => one.name === name)
     const isWhole = Object.keys(parts).sort().join() === [...names].sort().join()
     const isFilled = [text, ...Object.values(parts)].every((part) => isSentence(part))
     return !isWhole || !isFilled || parts['grain'] !== file?.grain
   })
 
-  expect(wrong.map((view) => `${named(view)}: ${JSON.stringify(view.said)}`)).toEqual([])
+  expect(wrong.map((view) => `${named(view)}: ${JSON.stringify(view.comment)}`)).toEqual([])
 })
 
 test('every column says what it is, its unit and its source', () => {
   const wrong = inMart().flatMap((view) =>
     view.columns
-      .filter(({ said: { text, parts } }) => {
+      .filter(({ comment: { text, parts } }) => {
         const isWhole = 'unit' in parts && 'source' in parts
         const isKnown = Object.keys(parts).every((part) =>
           ['unit', 'source', 'joins'].includes(part),
         )
         return !isWhole || !isKnown || ![text, ...Object.values(parts)].every(isSentence)
       })
-      .map(({ name, said }) => `${named(view)}.${name}: ${JSON.stringify(said)}`),
+      .map(({ name, comment: said }) => `${named(view)}.${name}: ${JSON.stringify(said)}`),
   )
 
   expect(wrong).toEqual([])
@@ -136,7 +136,7 @@ test('the key of every view is unique, and is null only where its comment says s
     )
     broken.push(...twice.map((row) => `${named(view)} is there again: ${row}`))
     const strict = view.columns.filter(
-      ({ name, said }) => key.includes(name) && !/\bnull\b/.test(`${said.text}`),
+      ({ name, comment: said }) => key.includes(name) && !/\bnull\b/.test(`${said.text}`),
     )
     for (const { name } of strict) {
       const nulls = await values(`select 1 from ${named(view)} where ${name} is null limit 1`)
@@ -213,10 +213,10 @@ describe('mart.data_dictionary', () => {
       'select view_name, column_name, description, unit, joins_to, grain from mart.data_dictionary order by view_name collate "C", position',
     )
 
-    const told = of('mart').flatMap(({ name, said, columns }) => [
+    const told = of('mart').flatMap(({ name, comment: said, columns }) => [
       [name, null, said.text, null, null, said.parts['grain']],
       ...columns.map((column) => {
-        const { text, parts } = column.said
+        const { text, parts } = column.comment
         return [name, column.name, text, parts['unit'], parts['joins'] ?? null, null]
       }),
     ])

@@ -2,18 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { PostgresConnection } from '@malloydata/db-postgres'
 import { SingleConnectionRuntime } from '@malloydata/malloy'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { House } from '../support/nights.ts'
-import { reportedHouse } from '../support/reported.ts'
+import type { Fixture } from '../support/fixture.ts'
+import { reportedFixture } from '../support/reports-fixture.ts'
 
 // A compiler that is not ours reads the catalogue, writes the SQL and reads the rows: what BI tools do with the marts.
-let house: House
+let fixture: Fixture
 let connection: PostgresConnection
 let ask: (query: string) => Promise<Row[]>
 type Row = Readonly<Record<string, unknown>>
 
 beforeAll(async () => {
-  house = await reportedHouse()
-  const url = new URL(house.database.url)
+  fixture = await reportedFixture()
+  const url = new URL(fixture.database.url)
   connection = new PostgresConnection('warehouse', {}, async () => ({
     host: url.hostname,
     port: Number(url.port),
@@ -29,12 +29,12 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await connection?.close()
-  await house?.[Symbol.asyncDispose]()
+  await fixture?.[Symbol.asyncDispose]()
 })
 
 /** What a person would write by hand, straight over the tables. */
 async function byHand(query: string): Promise<Row[]> {
-  return (await house.database.pool.query(query)).rows
+  return (await fixture.database.pool.query(query)).rows
 }
 
 /** Numbers as numbers, days as days, whatever the driver makes of them. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readBookkeeping, readReport, reports, rowDifferences } from '../support/marts-compare.ts'
-import { openMartHouse } from '../support/marts-house.ts'
+import { openMartFixture } from '../support/marts-fixture.ts'
 import { type MartTruth, martTruth, type ReportRow } from '../support/marts-rows.ts'
-import { toldApart } from '../support/marts-told-apart.ts'
+import { requiredCases } from '../support/marts-required-cases.ts'
 
 const seeds = [1, 2, 3] as const
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
@@ -25,13 +25,15 @@ function worldOf(seed: number): Promise<Compared> {
 
 /** Read in one transaction, so that now() is the same instant everywhere. */
 async function compareWorld(seed: number): Promise<Compared> {
-  await using house = await openMartHouse(seed)
-  const client = await house.database.pool.connect()
+  await using fixture = await openMartFixture(seed)
+  const client = await fixture.database.pool.connect()
   try {
     await client.query('begin isolation level repeatable read read only')
-    const truth = await martTruth(house, client)
+    const truth = await martTruth(fixture, client)
     const bookkeeping = await readBookkeeping(client)
-    const expected = new Map(reports.map(({ view, tell }) => [view, tell(truth, bookkeeping)]))
+    const expected = new Map(
+      reports.map(({ view, expectedRows: tell }) => [view, tell(truth, bookkeeping)]),
+    )
     const actual = new Map<string, readonly ReportRow[]>()
     for (const { view } of reports) actual.set(view, await readReport(client, view))
     return { truth, expected, actual }
@@ -60,7 +62,7 @@ describe.each(seeds)('seed %i', (seed) => {
     async () => {
       const { actual } = await worldOf(seed)
 
-      const lacking = toldApart.filter(({ view, holds }) => !actual.get(view)!.some(holds))
+      const lacking = requiredCases.filter(({ view, holds }) => !actual.get(view)!.some(holds))
 
       expect(lacking.map(({ view, what }) => `${view}: ${what}`)).toEqual([])
     },
@@ -105,7 +107,7 @@ test(
 
     const found = reports
       .filter(({ view }) => views.includes(view))
-      .map(({ view, key, tell }) =>
+      .map(({ view, key, expectedRows: tell }) =>
         rowDifferences(tell({ ...truth, present }, new Map()), actual.get(view)!, key),
       )
 

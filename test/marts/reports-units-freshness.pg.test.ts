@@ -3,7 +3,7 @@ import { readStatus } from '#src/pipeline/status.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 import { openSmallWorld, type SmallWorld } from '../support/small-world.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
@@ -73,15 +73,15 @@ test('a rooftop of which nothing was loaded yet has its rows, and is not trusted
 })
 
 test('freshness says what "forecourt status" says, by the clock of the source, after good nights and bad ones', async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { now, world: twoRooftops() },
     sync: { start: '2026-03-01' },
     streams: allStreams,
   })
-  const { database, config, sandbox } = house
+  const { database, config, sandbox } = fixture
   const compare = async () => {
-    const rooftops = await registerRooftops(house.context.db, config.rooftops)
-    const standing = await readStatus(house.context.db, allStreams, rooftops, config)
+    const rooftops = await registerRooftops(fixture.context.db, config.rooftops)
+    const standing = await readStatus(fixture.context.db, allStreams, rooftops, config)
     const { rows } = await database.pool.query('select * from mart.data_freshness')
     for (const row of rows) {
       const { uid } = rooftops.find(({ id }) => id === row.rooftop_id)!
@@ -100,7 +100,7 @@ test('freshness says what "forecourt status" says, by the clock of the source, a
   }
 
   const before = await compare()
-  await house.night()
+  await fixture.night()
   const good = await compare()
   const { rows: behind } = await database.pool.query(
     'select hours_behind::float, may_trust from mart.rpt_15_data_freshness',
@@ -108,7 +108,7 @@ test('freshness says what "forecourt status" says, by the clock of the source, a
   sandbox.faults.add({ match: { path: '/getuserlist' }, fault: { kind: 'html' } })
   sandbox.world.add(anEvaluation({ evalId: 1007, createdAt: '2026-03-10T20:00:00Z' }))
   sandbox.world.poison(1007, { UpdatedAt: 'never' })
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
   const bad = await compare()
 
   expect(new Set(before)).toEqual(new Set(['never']))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openYard } from '../bench/evaluations-yard.ts'
-import { openChildHouse } from '../support/child-house.ts'
+import { openBenchFixture } from '../bench/bench-fixture.ts'
+import { openChildFixture } from '../support/child-fixture.ts'
 
 const now = new Date('2026-03-20T02:15:00Z')
 
@@ -11,8 +11,8 @@ const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
 /** Peak resident memory, in MB, of a process that loads a history of so many evaluations. The source is another process. */
 async function peakOfBackfill(evaluations: number): Promise<{ peak: number; loaded: number }> {
   const sandbox = { now, evaluations, rooftops: 6, days: 90 }
-  await using house = await openChildHouse({ sandbox, sync: { start: '2026-03-20' } })
-  await using warehouse = await house.warehouse()
+  await using fixture = await openChildFixture({ sandbox, sync: { start: '2026-03-20' } })
+  await using warehouse = await fixture.warehouse()
   const range = ['--from', '2025-12-01', '--to', '2026-03-20']
   const startedAt = performance.now()
 
@@ -40,7 +40,7 @@ test('the peak memory of a backfill does not grow with its length', {
 
 /** The first load of one rooftop whose evaluations were all created within two days. */
 async function loadTwoDays(evaluations: number) {
-  await using yard = await openYard({ rooftops: 1, evaluations })
+  await using yard = await openBenchFixture({ rooftops: 1, evaluations })
   await using warehouse = await yard.warehouse('two_days')
   const loaded = await yard.sync(warehouse)
   const { rows } = await warehouse.pool.query('select from core.agg_differences()')

@@ -1,7 +1,7 @@
 import { isKnownHeader } from '#src/csv/map/aliases.ts'
 import { proposeMapping } from '#src/csv/map/mapping.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
-import { startStyles } from '#src/csv/map/typing/styles.ts'
+import { startStyles } from '#src/csv/map/typing/column-styles.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { stockListText } from '../bench/stock-list.ts'
 

@@ -11,7 +11,7 @@ test('a process whose event loop was blocked says so in its log and in its metri
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
   const log = openLog({ level: 'info', human: false, secrets: [], write })
-  const reported = new Promise<void>((done) => eventLoopBlocked.listen(() => done()))
+  const reported = new Promise<void>((done) => eventLoopBlocked.subscribe(() => done()))
   using _watch = watchEventLoop(log, { everyMs: 10, limitMs: 300 })
 
   // Nothing else of the process runs meanwhile, not even timers.

@@ -16,10 +16,10 @@ const request: RequestEnded = {
 test('requests are counted by endpoint, status class and key, and repeats among them', async () => {
   using counted = openProcessMetrics(config)
 
-  requestEnded.tell(request)
-  requestEnded.tell({ ...request, status: 503, attempt: 2 })
-  requestEnded.tell({ ...request, status: 429 })
-  requestEnded.tell({ ...request, status: null, seconds: 31 })
+  requestEnded.publish(request)
+  requestEnded.publish({ ...request, status: 503, attempt: 2 })
+  requestEnded.publish({ ...request, status: 429 })
+  requestEnded.publish({ ...request, status: null, seconds: 31 })
 
   const series = seriesOf(await counted.registry.metrics())
   const of = 'service="appraisal",endpoint="/geteval"'
@@ -50,8 +50,12 @@ test('slices are counted by stream and outcome, with what became of their record
   const none = { inserted: 0, updated: 0, unchanged: 0, quarantined: 0, vanished: 0 }
 
   const rows = { ...none, inserted: 5, quarantined: 1, listed: 6, windows: 2 }
-  sliceEnded.tell({ stream: 'evaluations', outcome: 'done', rows })
-  sliceEnded.tell({ stream: 'users', outcome: 'fenced', rows: { ...none, listed: 0, windows: 0 } })
+  sliceEnded.publish({ stream: 'evaluations', outcome: 'done', rows })
+  sliceEnded.publish({
+    stream: 'users',
+    outcome: 'fenced',
+    rows: { ...none, listed: 0, windows: 0 },
+  })
 
   const series = seriesOf(await counted.registry.metrics())
   const found = [...series].filter(([name]) => /^forecourt_(slices|rows|windows|rec)/.test(name))
@@ -69,7 +73,7 @@ test('what is disposed counts no more', async () => {
   const counted = openProcessMetrics(config)
 
   counted[Symbol.dispose]()
-  requestEnded.tell(request)
+  requestEnded.publish(request)
 
   expect(await counted.registry.metrics()).not.toContain('forecourt_requests_total{')
 })

@@ -7,8 +7,8 @@ import { startOperationsServer } from '#src/operations/server.ts'
 import { aKey, anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { smallHouse, smallWorld } from '../commands/runs.ts'
-import { openHouse, type House } from '../support/nights.ts'
+import { smallFixture, smallWorld } from '../commands/sync-fixture.ts'
+import { openFixture, type Fixture } from '../support/fixture.ts'
 import { faultsOf, parseExposition, seriesOf } from './exposition.ts'
 
 const anyPort = { host: '127.0.0.1', port: 0 }
@@ -18,11 +18,11 @@ async function openOffice(
   changes: Partial<Context['config']['operations']> = {},
   world: World = smallWorld(),
 ) {
-  const house = await openHouse({ ...smallHouse(world), streams: allStreams })
+  const fixture = await openFixture({ ...smallFixture(world), streams: allStreams })
   const stop = new AbortController()
-  const operationsConfig = { ...house.config.operations, ...changes }
-  const config = { ...house.config, operations: operationsConfig }
-  const operations = await openOperations({ ...house.context, config, signal: stop.signal })
+  const operationsConfig = { ...fixture.config.operations, ...changes }
+  const config = { ...fixture.config, operations: operationsConfig }
+  const operations = await openOperations({ ...fixture.context, config, signal: stop.signal })
   const server = await startOperationsServer(operations, anyPort)
   const get = async (path: string) => {
     const answer = await fetch(`${server.url}${path}`)
@@ -33,29 +33,29 @@ async function openOffice(
     }
   }
   return {
-    house,
+    fixture,
     get,
     stop: () => stop.abort(),
     series: async () => seriesOf((await get('/metrics')).text),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]()
       await operations[Symbol.asyncDispose]()
-      await house[Symbol.asyncDispose]()
+      await fixture[Symbol.asyncDispose]()
     },
   }
 }
 
-/** The server as the tests' database user sees it, without the database of the house. */
-async function withoutWarehouse({ database }: House): Promise<void> {
+/** The server as the tests' database user sees it, without the database of the fixture. */
+async function withoutWarehouse({ database }: Fixture): Promise<void> {
   await database[Symbol.asyncDispose]()
 }
 
 test('a scrape tells what the process and the warehouse did in a night, in the format of Prometheus', async () => {
   await using office = await openOffice()
-  const { house } = office
-  house.sandbox.world.poison(1002, { UpdatedAt: 'never' })
+  const { fixture } = office
+  fixture.sandbox.world.poison(1002, { UpdatedAt: 'never' })
 
-  await house.night()
+  await fixture.night()
   const { status, type, text } = await office.get('/metrics')
 
   expect({ status, type }).toEqual({
@@ -64,9 +64,9 @@ test('a scrape tells what the process and the warehouse did in a night, in the f
   })
   expect(faultsOf(parseExposition(text))).toEqual([])
   const series = seriesOf(text)
-  const keyName = Object.keys(house.config.keys)[0]!
+  const keyName = Object.keys(fixture.config.keys)[0]!
   const sent = `forecourt_requests_total{service="appraisal",endpoint="/geteval",key="${keyName}",status="2xx"}`
-  expect(series.get(sent)).toBe(house.sandbox.requests.count('/geteval'))
+  expect(series.get(sent)).toBe(fixture.sandbox.requests.count('/geteval'))
   expect(Object.fromEntries(series)).toMatchObject({
     'forecourt_rows_total{stream="evaluations",outcome="inserted"}': 5,
     'forecourt_rows_total{stream="evaluations",outcome="quarantined"}': 1,
@@ -94,12 +94,12 @@ test('a scrape holds no secret, no address and no name of a dealer', async () =>
   const evaluations = [anEvaluation({ evalId: 1001, createdAt: '2026-03-02T01:00:00Z' })]
   const world = worldOf({ evaluations, keys: keysOfWorld })
   await using office = await openOffice({ perRooftop: true }, world)
-  const { house } = office
-  await house.night()
+  const { fixture } = office
+  await fixture.night()
 
   const { text } = await office.get('/metrics')
 
-  const { keys, rooftops, warehouse, vehicleData } = house.config
+  const { keys, rooftops, warehouse, vehicleData } = fixture.config
   expect(text).toContain('key="group-au"')
   const secrets = [
     ...Object.values(keys).map(({ value }) => value),
@@ -111,7 +111,7 @@ test('a scrape holds no secret, no address and no name of a dealer', async () =>
 
 test('the series of every rooftop come only where they are asked for', async () => {
   await using office = await openOffice({ perRooftop: true })
-  await office.house.night()
+  await office.fixture.night()
 
   const names = [...(await office.series()).keys()]
 
@@ -140,8 +140,8 @@ test('before the first night every rooftop is late, and its lag begins where the
 
 test('a gap in the coverage, a job that a scheduler keeps and a delivery that waits are seen', async () => {
   await using office = await openOffice()
-  const { pool } = office.house.database
-  await office.house.night()
+  const { pool } = office.fixture.database
+  await office.fixture.night()
   await pool.query(`delete from ops.window_certificate where window_from = (
     select min(window_from) from ops.window_certificate where stream = 'evaluations')`)
   await pool.query(
@@ -164,8 +164,8 @@ test('a gap in the coverage, a job that a scheduler keeps and a delivery that wa
 
 test('a part of the warehouse that does not answer hides no other, and many scrapes ask it once', async () => {
   await using office = await openOffice()
-  const { pool } = office.house.database
-  await office.house.night()
+  const { pool } = office.fixture.database
+  await office.fixture.night()
   const locker = await pool.connect()
   await locker.query('begin; lock table ops.quarantine in access exclusive mode')
 
@@ -186,7 +186,7 @@ test('a part of the warehouse that does not answer hides no other, and many scra
 
 test('a process is ready while its warehouse answers with the schema that it knows', async () => {
   await using office = await openOffice()
-  const { pool } = office.house.database
+  const { pool } = office.fixture.database
 
   const good = await office.get('/readyz')
   await pool.query(
@@ -218,8 +218,8 @@ test('a process that is stopping lives, and is not ready', async () => {
 
 test('without its warehouse a process lives, is not ready, and still tells of itself', async () => {
   await using office = await openOffice()
-  await office.house.night()
-  await withoutWarehouse(office.house)
+  await office.fixture.night()
+  await withoutWarehouse(office.fixture)
 
   const [alive, ready] = [await office.get('/healthz'), await office.get('/readyz')]
   const series = await office.series()
@@ -233,7 +233,7 @@ test('without its warehouse a process lives, is not ready, and still tells of it
 
 test('another address is 404, and a port that is taken is told with what to do', async () => {
   await using office = await openOffice()
-  const operations = await openOperations(office.house.context)
+  const operations = await openOperations(office.fixture.context)
   const first = await startOperationsServer(operations, anyPort)
   const port = Number(new URL(first.url).port)
 
@@ -249,7 +249,7 @@ test('another address is 404, and a port that is taken is told with what to do',
 const promtool = '/usr/bin/promtool'
 test.skipIf(!existsSync(promtool))('promtool finds no fault with a scrape', async () => {
   await using office = await openOffice({ perRooftop: true })
-  await office.house.night()
+  await office.fixture.night()
   const { text } = await office.get('/metrics')
 
   const said = await new Promise<string>((done) => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { openScheduleHouse } from '../scheduler/schedule-house.ts'
+import { openScheduleFixture } from '../scheduler/schedule-fixture.ts'
 import { type Child, until } from '../support/child.ts'
 import { seriesOf } from './exposition.ts'
 
 const settings = { links: { token: 'a-token-of-the-tests' } }
 const openOffice = async () =>
-  await openScheduleHouse({ hourly: { schedule: '0 * * * *' } }, settings)
+  await openScheduleFixture({ hourly: { schedule: '0 * * * *' } }, settings)
 
 /** What the log of a process says after `said`, once it does; an error when the process ends before. */
 async function told(child: Child, said: RegExp): Promise<string> {
@@ -23,9 +23,9 @@ const status = async (url: string) => (await fetch(url)).status
 
 for (const command of ['schedule', 'worker'])
   test(`${command} answers for its health and its metrics on the port that it is given, until it is stopped`, async () => {
-    await using house = await openOffice()
-    await house.run(['migrate'])
-    const child = house.start([command, '--operations-port', '0'])
+    await using fixture = await openOffice()
+    await fixture.run(['migrate'])
+    const child = fixture.start([command, '--operations-port', '0'])
 
     const url = await told(child, operationsUrl)
     await until(async () => (await status(`${url}/readyz`)) === 200)
@@ -40,9 +40,9 @@ for (const command of ['schedule', 'worker'])
   })
 
 test('serve answers for its health on its own port, and for its metrics on the operations port alone', async () => {
-  await using house = await openOffice()
+  await using fixture = await openOffice()
   const serve = ['serve', '--port', '0', '--log-level', 'debug']
-  const [open, apart] = [house.start(serve), house.start([...serve, '--operations-port', '0'])]
+  const [open, apart] = [fixture.start(serve), fixture.start([...serve, '--operations-port', '0'])]
   const [openUrl, apartUrl] = await Promise.all(
     [open, apart].map((child) => told(child, /listening on (http:\/\/[\d.:]+)/)),
   )
@@ -68,12 +68,12 @@ test('serve answers for its health on its own port, and for its metrics on the o
 })
 
 test('a port that another process has is exit 2, and nothing is started', async () => {
-  await using house = await openOffice()
-  const first = house.start(['schedule', '--operations-port', '0'])
+  await using fixture = await openOffice()
+  const first = fixture.start(['schedule', '--operations-port', '0'])
   const { port } = new URL(await told(first, operationsUrl))
 
-  const second = house.start(['schedule', '--operations-port', port])
-  const odd = house.start(['schedule', '--operations-port', 'http'])
+  const second = fixture.start(['schedule', '--operations-port', port])
+  const odd = fixture.start(['schedule', '--operations-port', 'http'])
   const ends = await Promise.all([second.ended, odd.ended])
   first.kill('SIGTERM')
   await first.ended

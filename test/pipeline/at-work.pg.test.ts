@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { streamSamples } from '#src/operations/stream-samples.ts'
-import { touchRuns } from '#src/pipeline/ledger.ts'
+import { touchRuns } from '#src/pipeline/run-ledger.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
 import { verifyStream } from '#src/pipeline/verify.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import type { WindowedStream } from '#src/streams/windowed-stream.ts'
 import { users } from '#src/streams/users.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 1, evaluations: 60, days: 9 }
 
 /** What each place that tells of gaps and lateness says of the one rooftop's evaluations. */
-async function told({ context }: House) {
+async function told({ context }: Fixture) {
   const { db, config, pool } = context
   const rooftops = await findRooftops(db, config.rooftops)
   const standing = await readStatus(db, [users, evaluations], rooftops, config)
@@ -50,7 +50,7 @@ const torn = {
 }
 
 /** A run that is to list the day after the last night, as its process left it. */
-async function plantRun({ database }: House, run: Record<string, unknown>): Promise<void> {
+async function plantRun({ database }: Fixture, run: Record<string, unknown>): Promise<void> {
   await database.pool.query(
     `with day as (
        update ops.coverage set wanted = wanted + tstzmultirange(tstzrange(upper(wanted), upper(wanted) + interval '1 day'))
@@ -72,21 +72,21 @@ async function plantRun({ database }: House, run: Record<string, unknown>): Prom
 }
 
 test('a sync that is at work leaves status, verify, metrics and marts as they were', async () => {
-  await using house = await openHouse({ sandbox: world })
-  await house.night()
-  const held = house.sandbox.faults.add({
+  await using fixture = await openFixture({ sandbox: world })
+  await fixture.night()
+  const held = fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'slow', ms: 120_000 },
   })
 
-  const night = house.nightAfter(1)
-  await expect.poll(() => held.struck, { timeout: 20_000 }).toBeGreaterThan(0)
-  const meanwhile = await told(house)
+  const night = fixture.nightAfter(1)
+  await expect.poll(() => held.hits, { timeout: 20_000 }).toBeGreaterThan(0)
+  const meanwhile = await told(fixture)
   held.remove()
   await night
 
   expect(meanwhile).toEqual(well)
-  expect(await told(house)).toEqual(well)
+  expect(await told(fixture)).toEqual(well)
 })
 
 const runs = {
@@ -102,14 +102,14 @@ const runs = {
 } as const
 
 test('what a run has not listed is a gap, unless the run is alive', async () => {
-  await using house = await openHouse({ sandbox: world })
-  await house.night()
+  await using fixture = await openFixture({ sandbox: world })
+  await fixture.night()
 
   const found: Record<string, unknown> = {}
   for (const [name, [run]] of Object.entries(runs)) {
-    await plantRun(house, run)
-    found[name] = await told(house)
-    await house.database.pool.query(
+    await plantRun(fixture, run)
+    found[name] = await told(fixture)
+    await fixture.database.pool.query(
       `delete from ops.run_stream where run_id > 1; delete from ops.run where run_id > 1;
        update ops.coverage set wanted = wanted - tstzmultirange(tstzrange(upper(wanted) - interval '1 day', null))`,
     )
@@ -121,16 +121,16 @@ test('what a run has not listed is a gap, unless the run is alive', async () => 
 })
 
 test('a stream is late after 26 hours, but not while a living run is at work on it', async () => {
-  await using house = await openHouse({ sandbox: world })
-  await house.night()
-  const { pool } = house.database
+  await using fixture = await openFixture({ sandbox: world })
+  await fixture.night()
+  const { pool } = fixture.database
   await pool.query("update ops.run_stream set finished_at = finished_at - interval '27 hours'")
 
-  const late = await told(house)
-  await plantRun(house, {})
-  const atWork = await told(house)
+  const late = await told(fixture)
+  await plantRun(fixture, {})
+  const atWork = await told(fixture)
   await pool.query("update ops.run set heartbeat_at = now() - interval '2 minutes'")
-  const dead = await told(house)
+  const dead = await told(fixture)
 
   expect(late).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false })
   expect(atWork).toEqual(well)
@@ -138,14 +138,14 @@ test('a stream is late after 26 hours, but not while a living run is at work on 
 })
 
 test('a worker keeps the heartbeat of detached runs', async () => {
-  await using house = await openHouse({ sandbox: world })
-  await house.night()
-  await plantRun(house, { isDetached: true, silentSeconds: 120 })
+  await using fixture = await openFixture({ sandbox: world })
+  await fixture.night()
+  await plantRun(fixture, { isDetached: true, silentSeconds: 120 })
 
-  await touchRuns(house.context.db, [], false)
-  const untouched = await told(house)
-  await touchRuns(house.context.db, [], true)
+  await touchRuns(fixture.context.db, [], false)
+  const untouched = await told(fixture)
+  await touchRuns(fixture.context.db, [], true)
 
   expect(untouched).toEqual(torn)
-  expect(await told(house)).toEqual(well)
+  expect(await told(fixture)).toEqual(well)
 })

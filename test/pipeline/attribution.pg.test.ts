@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const rooftops = [
@@ -17,15 +17,15 @@ const evaluations = Array.from({ length: 10 }, (_, index) =>
 const world = worldOf({ rooftops, evaluations, keys: [aKey({ rooftopUids: ['north', 'south'] })] })
 
 test('a list of the whole group leaves it to the payload whose an evaluation is', async () => {
-  await using house = await openHouse({ sandbox: { world, now } })
+  await using fixture = await openFixture({ sandbox: { world, now } })
   // The north's config knows no dealerId: its list answers for the group.
-  const rooftops = house.config.rooftops.map((rooftop) =>
+  const rooftops = fixture.config.rooftops.map((rooftop) =>
     rooftop.uid === 'north' ? { ...rooftop, dealerId: null } : rooftop,
   )
 
-  const report = await house.night({ config: { ...house.config, rooftops } })
+  const report = await fixture.night({ config: { ...fixture.config, rooftops } })
 
-  const { rows } = await house.database.pool.query(
+  const { rows } = await fixture.database.pool.query(
     `select rooftop_uid, array_agg(eval_id::int order by eval_id) as ids
      from core.evaluation join core.rooftop using (rooftop_id) group by 1 order by 1`,
   )
@@ -44,15 +44,15 @@ test('an evaluation that contradicts the document lands with a warning, which go
     keys: [aKey({ rooftopUids: ['north'] })],
   })
   own.poison(2000, { EntryDate: '2026-03-09 22:00:00' })
-  await using house = await openHouse({ sandbox: { world: own, now } })
+  await using fixture = await openFixture({ sandbox: { world: own, now } })
   const warnings = async () =>
     (
-      await house.database.pool.query(
+      await fixture.database.pool.query(
         'select natural_key, check_name, detail from ops.data_quality',
       )
     ).rows
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams['evaluations']).toMatchObject({ inserted: 1, quarantined: 0 })
   expect(await warnings()).toEqual([
@@ -62,8 +62,8 @@ test('an evaluation that contradicts the document lands with a warning, which go
       detail: 'EntryDate and CreatedAt are 43200 s apart',
     },
   ])
-  own.heal(2000)
-  own.edit(2000, house.sandbox.clock.now(), { finalPrice: 1 })
-  await house.nightAfter(1)
+  own.removePoison(2000)
+  own.edit(2000, fixture.sandbox.clock.now(), { finalPrice: 1 })
+  await fixture.nightAfter(1)
   expect(await warnings()).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepBacklog, takeBacklog } from '#src/pipeline/backlog.ts'
+import { saveBacklog, takeBacklog } from '#src/pipeline/backlog.ts'
 
 const day = 86_400
 const listedAt = new Date('2026-03-10T02:00:00Z')
@@ -13,7 +13,7 @@ function keptDays() {
   const units = windows.map((window) => [
     { window, items: [], malformed: [], listedAt, proof: 'plain' },
   ])
-  keepBacklog(job as never, { units, earlier: [], readBefore: new Map() } as never)
+  saveBacklog(job as never, { units, earlier: [], readBefore: new Map() } as never)
   const due = windows.map((window) => ({ ...window, reason: 'gap' as const }))
   const take = (certified: readonly object[]) =>
     takeBacklog(job as never, due, certified as never)?.units.map(([part]) => part!.window.from)

@@ -9,8 +9,8 @@ import type { Sandbox } from '#src/sandbox/server.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import { FakeSource, json } from '../sources/fake-source.ts'
 import { startForecourt } from '../support/child.ts'
-import { dayMs, type House, runNight } from '../support/nights.ts'
-import { rowsOf } from '../support/priced.ts'
+import { dayMs, type Fixture, runNight } from '../support/fixture.ts'
+import { rowsOf } from '../support/pricing-fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   adcode,
@@ -18,7 +18,7 @@ import {
   calls,
   impatient,
   reports,
-  stockHouse,
+  stockFixture,
   submitPath,
   vinOf,
 } from '../streams/stock-prices/stocked.ts'
@@ -61,8 +61,8 @@ async function withEndlessBatch({ vehicleDataUrl }: Sandbox, n: number): Promise
   })
 }
 
-function configOf(house: House, source: FakeSource) {
-  const { sandbox, database } = house
+function configOf(fixture: Fixture, source: FakeSource) {
+  const { sandbox, database } = fixture
   return {
     ...sandbox.clientConfig(),
     vehicleData: { baseUrl: source.baseUrl.replace(/\/v1$/, ''), apiKey: sandbox.vehicleDataKey },
@@ -81,43 +81,43 @@ async function killedAt(config: object, point: string) {
   return await startForecourt(args, { cwd: folder.path, env: { FORECOURT_CRASH_AT: point } }).ended
 }
 
-async function nightOf(house: House, config: Config) {
+async function nightOf(fixture: Fixture, config: Config) {
   await using context = await openContext(config, silent)
-  return await runNight({ ...context, ...impatient({ ...house, context }, 60) }, [stockPrices])
+  return await runNight({ ...context, ...impatient({ ...fixture, context }, 60) }, [stockPrices])
 }
 
 /** Units by what is known of them, and those with more than one observation since the instant. */
-async function account(house: House, since: Date) {
+async function account(fixture: Fixture, since: Date) {
   const [sum] = await rowsOf(
-    house,
+    fixture,
     `select count(*) filter (where error is null)::int as priced, count(*) filter (where error is not null)::int as failed
      from core.stock_price_observation where last_confirmed_at >= $1 and is_current`,
     [since],
   )
   const twice = await rowsOf(
-    house,
+    fixture,
     `select stock_no from core.stock_price_observation where observed_at >= $1 group by 1 having count(*) > 1`,
     [since],
   )
   return { ...sum, twice }
 }
 
-const doubled = async (house: House) =>
+const doubled = async (fixture: Fixture) =>
   await rowsOf(
-    house,
+    fixture,
     `select run_id, stock_no from ops.price_batch join ops.price_batch_unit using (batch_no)
      where state <> 'refused' group by 1, 2 having count(*) > 1`,
   )
 
 test('3,000 vehicles, one batch that never ends and a kill after a submission: one observation a night, all accounted for', async () => {
-  await using house = await stockHouse(yard)
-  await using source = await withEndlessBatch(house.sandbox, 2)
-  const config = configOf(house, source)
-  const began = house.sandbox.clock.now()
+  await using fixture = await stockFixture(yard)
+  await using source = await withEndlessBatch(fixture.sandbox, 2)
+  const config = configOf(fixture, source)
+  const began = fixture.sandbox.clock.now()
 
   const killed = await killedAt(config, 'record-read:3')
-  const left = (await batches(house)).map(({ state }) => state)
-  const first = await nightOf(house, makeConfig(config, '/nowhere'))
+  const left = (await batches(fixture)).map(({ state }) => state)
+  const first = await nightOf(fixture, makeConfig(config, '/nowhere'))
 
   expect(killed.signal).toBe('SIGKILL')
   expect(left).toEqual(['submitted', 'submitted', 'submitting'])
@@ -125,26 +125,26 @@ test('3,000 vehicles, one batch that never ends and a kill after a submission: o
   expect(first.rooftops['rooftop-1']!.error).toMatch(
     /batch 3 of 500 vehicles is lost: forecourt ended before .*; batch 2 of 500 vehicles is stuck: no progress for 10 minutes at 40 percent/,
   )
-  const states = (await batches(house)).map(({ state, units }) => `${units} ${state}`)
+  const states = (await batches(fixture)).map(({ state, units }) => `${units} ${state}`)
   expect(states.sort()).toEqual([...Array(4).fill('500 complete'), '500 lost', '500 stuck'])
-  expect(calls(house, submitPath)).toBe(6)
-  expect(await doubled(house)).toEqual([])
+  expect(calls(fixture, submitPath)).toBe(6)
+  expect(await doubled(fixture)).toEqual([])
   // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be asked about.
-  expect(await account(house, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
-  expect((await reports(house)).map((row) => row['check_name'])).toEqual(
+  expect(await account(fixture, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
+  expect((await reports(fixture)).map((row) => row['check_name'])).toEqual(
     Array(10).fill('cannot-be-priced'),
   )
 
-  house.sandbox.clock.advance(dayMs)
-  const morning = house.sandbox.clock.now()
-  const second = await nightOf(house, makeConfig(config, '/nowhere'))
+  fixture.sandbox.clock.advance(dayMs)
+  const morning = fixture.sandbox.clock.now()
+  const second = await nightOf(fixture, makeConfig(config, '/nowhere'))
 
   expect(second).toMatchObject({
     status: 'ok',
     streams: { 'stock-prices': { listed: 3000, hydrated: 3000, inserted: 1000 } },
   })
-  expect(await account(house, morning)).toEqual({ priced: 2880, failed: 120, twice: [] })
-  expect(await doubled(house)).toEqual([])
+  expect(await account(fixture, morning)).toEqual({ priced: 2880, failed: 120, twice: [] })
+  expect(await doubled(fixture)).toEqual([])
 })
 
 test('a kill at any other point of a batch loses nothing and sends nothing twice', async () => {
@@ -155,17 +155,17 @@ test('a kill at any other point of a batch loses nothing and sends nothing twice
     'committed:3',
     'slice-claimed:3',
   ]) {
-    await using house = await stockHouse(yard.slice(0, 40))
-    await using source = await withEndlessBatch(house.sandbox, 99)
-    const config = { ...configOf(house, source), prices: { batchSize: 15 } }
+    await using fixture = await stockFixture(yard.slice(0, 40))
+    await using source = await withEndlessBatch(fixture.sandbox, 99)
+    const config = { ...configOf(fixture, source), prices: { batchSize: 15 } }
 
     const killed = await killedAt(config, point)
-    const report = await nightOf(house, makeConfig(config, '/nowhere'))
+    const report = await nightOf(fixture, makeConfig(config, '/nowhere'))
 
     expect([point, killed.signal, report.status]).toEqual([point, 'SIGKILL', 'ok'])
-    expect(calls(house, submitPath)).toBe(3)
-    expect(await doubled(house)).toEqual([])
-    const rows = await rowsOf(house, 'select stock_no from core.stock_price_observation')
+    expect(calls(fixture, submitPath)).toBe(3)
+    expect(await doubled(fixture)).toEqual([])
+    const rows = await rowsOf(fixture, 'select stock_no from core.stock_price_observation')
     expect(rows).toHaveLength(40)
   }
 })

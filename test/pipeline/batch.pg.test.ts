@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest'
-import { recordNext } from '#src/pipeline/batch-submit.ts'
-import { insertRun } from '#src/pipeline/ledger.ts'
+import { recordNextBatch } from '#src/pipeline/batch-submit.ts'
+import { insertRun } from '#src/pipeline/run-ledger.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { type SliceJob, Traffic } from '#src/pipeline/slice.ts'
 import { aRooftop } from '#src/sandbox/build-world.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import type { BatchStream } from '#src/streams/batch-stream.ts'
-import { dayMs, type House } from '../support/nights.ts'
-import { rowsOf } from '../support/priced.ts'
+import { dayMs, type Fixture } from '../support/fixture.ts'
+import { rowsOf } from '../support/pricing-fixture.ts'
 import {
   adcode,
   batches,
@@ -20,7 +20,7 @@ import {
   reports,
   reprice,
   stock,
-  stockHouse,
+  stockFixture,
   submitPath,
   unitsOf,
 } from '../streams/stock-prices/stocked.ts'
@@ -29,34 +29,34 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const coded = (count: number) => unitsOf(count).map((unit) => ({ ...unit, adcode }))
 
-const sizes = async (house: House) =>
-  (await batches(house)).map(({ state, units }) => `${units} ${state}`)
+const sizes = async (fixture: Fixture) =>
+  (await batches(fixture)).map(({ state, units }) => `${units} ${state}`)
 
-const outcomes = async (house: House) =>
+const outcomes = async (fixture: Fixture) =>
   await rowsOf(
-    house,
+    fixture,
     'select outcome, count(*)::int as units from ops.price_batch_unit group by 1 order by 1',
   )
 
 test('a batch that is too large is halved until it is taken, and the next runs begin with what was learned', async () => {
-  await using house = await stockHouse(coded(20), {
+  await using fixture = await stockFixture(coded(20), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 7 } },
   })
-  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
+  const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 16) }
 
-  const first = await house.night(changes)
-  const learning = await sizes(house)
-  const second = await house.nightAfter(1, changes)
+  const first = await fixture.night(changes)
+  const learning = await sizes(fixture)
+  const second = await fixture.nightAfter(1, changes)
 
   expect([first.status, second.status]).toEqual(['ok', 'ok'])
   expect(learning).toEqual(['16 refused', '8 refused', ...Array(5).fill('4 complete')])
-  expect((await sizes(house)).slice(learning.length)).toEqual(Array(5).fill('4 complete'))
+  expect((await sizes(fixture)).slice(learning.length)).toEqual(Array(5).fill('4 complete'))
   expect(second.streams['stock-prices']).toMatchObject({ listed: 20, unchanged: 20 })
-  expect(await rowsOf(house, 'select size from ops.price_batch_size')).toEqual([{ size: 4 }])
+  expect(await rowsOf(fixture, 'select size from ops.price_batch_size')).toEqual([{ size: 4 }])
 })
 
 /** The size was learned so many days ago. */
-async function learned({ database }: House, size: number, days: number): Promise<void> {
+async function learned({ database }: Fixture, size: number, days: number): Promise<void> {
   await database.pool.query(
     `insert into ops.price_batch_size (rooftop_id, size, learned_at)
      select rooftop_id, $1, now() - make_interval(days => $2) from core.rooftop
@@ -66,70 +66,70 @@ async function learned({ database }: House, size: number, days: number): Promise
 }
 
 test('a size that was learned a week ago is doubled while it is taken, up to the size of the config', async () => {
-  await using house = await stockHouse(coded(20))
-  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
-  await learned(house, 2, 6)
+  await using fixture = await stockFixture(coded(20))
+  const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 16) }
+  await learned(fixture, 2, 6)
 
-  await house.night(changes)
-  const young = await sizes(house)
-  await learned(house, 2, 8)
-  await house.nightAfter(1, changes)
-  const growing = (await sizes(house)).slice(young.length)
-  await house.nightAfter(1, changes)
+  await fixture.night(changes)
+  const young = await sizes(fixture)
+  await learned(fixture, 2, 8)
+  await fixture.nightAfter(1, changes)
+  const growing = (await sizes(fixture)).slice(young.length)
+  await fixture.nightAfter(1, changes)
 
   expect(young).toEqual(Array(10).fill('2 complete'))
   expect(growing).toEqual(['4 complete', '8 complete', '8 complete'])
-  expect((await sizes(house)).slice(young.length + growing.length)).toEqual([
+  expect((await sizes(fixture)).slice(young.length + growing.length)).toEqual([
     '16 complete',
     '4 complete',
   ])
 })
 
 test('a doubled size that is refused leaves what was learned, for another week', async () => {
-  await using house = await stockHouse(coded(12), {
+  await using fixture = await stockFixture(coded(12), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 5 } },
   })
-  const changes = { ...impatient(house), ...inBatchesOf(house, 16) }
-  await learned(house, 4, 8)
+  const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 16) }
+  await learned(fixture, 4, 8)
 
-  const doubted = await house.night(changes)
-  const first = await sizes(house)
-  await house.nightAfter(1, changes)
+  const doubted = await fixture.night(changes)
+  const first = await sizes(fixture)
+  await fixture.nightAfter(1, changes)
 
   expect(doubted.status).toBe('ok')
   expect(first).toEqual(['8 refused', ...Array(3).fill('4 complete')])
-  expect((await sizes(house)).slice(first.length)).toEqual(Array(3).fill('4 complete'))
+  expect((await sizes(fixture)).slice(first.length)).toEqual(Array(3).fill('4 complete'))
 })
 
 test('vehicles that are refused alone are reported, and the stream gives up after some', async () => {
-  await using house = await stockHouse(coded(5), {
+  await using fixture = await stockFixture(coded(5), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 0 } },
   })
 
-  const report = await house.night({ ...impatient(house), ...inBatchesOf(house, 2) })
+  const report = await fixture.night({ ...impatient(fixture), ...inBatchesOf(fixture, 2) })
 
-  expect(await sizes(house)).toEqual(['2 refused', '1 refused', '1 refused', '1 refused'])
+  expect(await sizes(fixture)).toEqual(['2 refused', '1 refused', '1 refused', '1 refused'])
   expect(report.rooftops['rooftop-1']).toMatchObject({
     status: 'failed',
     error: expect.stringMatching(
       /batch 2 of 1 vehicles is refused: the service refuses S-1 as too large.*; 2 vehicles were not asked about: see/,
     ),
   })
-  expect(await reports(house)).toMatchObject(
+  expect(await reports(fixture)).toMatchObject(
     ['S-1', 'S-2', 'S-3'].map((natural_key) => ({ natural_key, check_name: 'refused-alone' })),
   )
 })
 
 test('results that are missing, told twice or not known are each reported, and only what matches lands', async () => {
-  await using house = await stockHouse(coded(4))
+  await using fixture = await stockFixture(coded(4))
   const result = (reference: string | null, retail = 1) => ({ reference, retail, currency: 'AUD' })
   const results = [result('S-2'), result('S-2', 2), result('S-9'), result('S-1'), result(null)]
-  const strange = house.sandbox.faults.add({
+  const strange = fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 200, body: { percentComplete: 100, results } },
   })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(impatient(fixture))
 
   expect(report).toMatchObject({
     status: 'partial',
@@ -142,13 +142,13 @@ test('results that are missing, told twice or not known are each reported, and o
       },
     },
   })
-  expect((await observations(house)).map(({ stock_no }) => stock_no)).toEqual(['S-1'])
-  expect(await outcomes(house)).toEqual([
+  expect((await observations(fixture)).map(({ stock_no }) => stock_no)).toEqual(['S-1'])
+  expect(await outcomes(fixture)).toEqual([
     { outcome: 'duplicate', units: 1 },
     { outcome: 'missing', units: 2 },
     { outcome: 'priced', units: 1 },
   ])
-  expect(await reports(house)).toMatchObject([
+  expect(await reports(fixture)).toMatchObject([
     {
       natural_key: 'S-3',
       check_name: 'missing-in-results',
@@ -161,22 +161,22 @@ test('results that are missing, told twice or not known are each reported, and o
   ])
   // They were not answered, so they are due at once; the one that was is not.
   strange.remove()
-  const next = await house.night(impatient(house))
+  const next = await fixture.night(impatient(fixture))
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
-  expect(await reports(house)).toEqual([])
+  expect(await reports(fixture)).toEqual([])
 })
 
 test('a batch that stands still is given up after ten minutes, and its vehicles are due in the next run', async () => {
-  await using house = await stockHouse(coded(3))
-  const still = house.sandbox.faults.add({
+  await using fixture = await stockFixture(coded(3))
+  const still = fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 200, body: { percentComplete: 40.5 } },
   })
 
-  const report = await house.night(impatient(house, 60))
+  const report = await fixture.night(impatient(fixture, 60))
   still.remove()
-  const polls = calls(house, pollPath)
-  const next = await house.night(impatient(house))
+  const polls = calls(fixture, pollPath)
+  const next = await fixture.night(impatient(fixture))
 
   expect(report.rooftops['rooftop-1']).toEqual({
     status: 'failed',
@@ -185,51 +185,51 @@ test('a batch that stands still is given up after ten minutes, and its vehicles 
   })
   expect(polls).toBeGreaterThan(10)
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 3 } } })
-  expect(await sizes(house)).toEqual(['3 stuck', '3 complete'])
+  expect(await sizes(fixture)).toEqual(['3 stuck', '3 complete'])
 })
 
 test('a batch that goes on slowly is waited for, however long it takes', async () => {
-  await using house = await stockHouse(coded(1))
+  await using fixture = await stockFixture(coded(1))
   for (let percent = 1; percent < 20; percent++)
-    house.sandbox.faults.add({
+    fixture.sandbox.faults.add({
       match: { path: pollPath },
       times: 1,
       fault: { kind: 'status', status: 200, body: { percentComplete: percent } },
     })
 
-  const report = await house.night(impatient(house, 300))
+  const report = await fixture.night(impatient(fixture, 300))
 
   expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 1 } } })
-  expect(await sizes(house)).toEqual(['1 complete'])
+  expect(await sizes(fixture)).toEqual(['1 complete'])
 })
 
 test('polls without an answer are no end of the batch', async () => {
-  await using house = await stockHouse(coded(1))
+  await using fixture = await stockFixture(coded(1))
   for (const kind of ['reset', 'html', 'truncate'] as const)
-    house.sandbox.faults.add({ match: { path: pollPath }, times: 1, fault: { kind } })
+    fixture.sandbox.faults.add({ match: { path: pollPath }, times: 1, fault: { kind } })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(impatient(fixture))
 
   expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 1 } } })
-  expect(calls(house, submitPath)).toBe(1)
+  expect(calls(fixture, submitPath)).toBe(1)
 })
 
 test('a batch that the service does not know any more is reported, and goes again in the next run', async () => {
-  await using house = await stockHouse(coded(1))
-  house.sandbox.faults.add({
+  await using fixture = await stockFixture(coded(1))
+  fixture.sandbox.faults.add({
     match: { path: pollPath },
     times: 1,
     fault: { kind: 'status', status: 404 },
   })
 
-  const report = await house.night(impatient(house))
-  const next = await house.night(impatient(house))
+  const report = await fixture.night(impatient(fixture))
+  const next = await fixture.night(impatient(fixture))
 
   expect(report.rooftops['rooftop-1']!.error).toMatch(
     /batch 1 of 1 vehicles is lost: .*answered 404/,
   )
   expect(next.status).toBe('ok')
-  expect(await sizes(house)).toEqual(['1 lost', '1 complete'])
+  expect(await sizes(fixture)).toEqual(['1 lost', '1 complete'])
 })
 
 for (const fault of [
@@ -239,18 +239,18 @@ for (const fault of [
   { kind: 'status', status: 200, body: {} },
 ] as const)
   test(`a batch whose answer is ${fault.kind} ${'status' in fault ? fault.status : ''} is not sent again that day, and the others go on`, async () => {
-    await using house = await stockHouse(coded(4))
-    house.sandbox.faults.add({ match: { path: submitPath }, times: 1, fault })
-    const changes = { ...impatient(house), ...inBatchesOf(house, 2) }
+    await using fixture = await stockFixture(coded(4))
+    fixture.sandbox.faults.add({ match: { path: submitPath }, times: 1, fault })
+    const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 2) }
 
-    const first = await house.night(changes)
-    const second = await house.night(changes)
-    await reprice(house, changes)
+    const first = await fixture.night(changes)
+    const second = await fixture.night(changes)
+    await reprice(fixture, changes)
     const asked = await rowsOf(
-      house,
+      fixture,
       "select stock_no from ops.price_batch_unit where outcome = 'priced' order by 1",
     )
-    const next = await house.nightAfter(1, changes)
+    const next = await fixture.nightAfter(1, changes)
 
     expect(first).toMatchObject({ status: 'partial', streams: { 'stock-prices': { inserted: 2 } } })
     expect(first.rooftops['rooftop-1']!.error).toMatch(
@@ -259,88 +259,88 @@ for (const fault of [
     expect(second.streams['stock-prices']).toMatchObject({ listed: 0, requests: 0 })
     expect(asked.map(({ stock_no }) => stock_no)).toEqual(['S-3', 'S-3', 'S-4', 'S-4'])
     expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 4 } } })
-    expect(await observations(house)).toHaveLength(4)
+    expect(await observations(fixture)).toHaveLength(4)
   })
 
 test('a service that answers for no batch is left alone after two, and what was not sent is due at once', async () => {
-  await using house = await stockHouse(coded(5))
-  const down = house.sandbox.faults.add({ match: { path: submitPath }, fault: { kind: 'reset' } })
-  const changes = { ...impatient(house), ...inBatchesOf(house, 1) }
+  await using fixture = await stockFixture(coded(5))
+  const down = fixture.sandbox.faults.add({ match: { path: submitPath }, fault: { kind: 'reset' } })
+  const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 1) }
 
-  const report = await house.night(changes)
+  const report = await fixture.night(changes)
   down.remove()
-  const next = await house.night(changes)
+  const next = await fixture.night(changes)
 
   expect(report.rooftops['rooftop-1']!.error).toMatch(/; 3 vehicles were not asked about: see/)
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
 })
 
 test('a batch that is surely not taken is due again at once: asked to come back later, it is taken', async () => {
-  await using house = await stockHouse(coded(2))
-  house.sandbox.faults.add({
+  await using fixture = await stockFixture(coded(2))
+  fixture.sandbox.faults.add({
     match: { path: submitPath },
     times: 1,
     fault: { kind: 'tooMany', retryAfter: 1 },
   })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(impatient(fixture))
 
   expect(report.streams['stock-prices']).toMatchObject({ listed: 2, inserted: 2 })
-  expect(await sizes(house)).toEqual(['2 refused', '2 complete'])
+  expect(await sizes(fixture)).toEqual(['2 refused', '2 complete'])
 })
 
 test('a key that is refused ends the stream and leaves what is open to the next run, which polls and sends nothing again', async () => {
-  await using house = await stockHouse(coded(2))
-  const refused = house.sandbox.faults.add({
+  await using fixture = await stockFixture(coded(2))
+  const refused = fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 403 },
   })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(impatient(fixture))
   refused.remove()
   // Hours later: nobody has looked at the batch meanwhile, so it has not stood still.
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     "update ops.price_batch set progressed_at = progressed_at - interval '9 hours'",
   )
-  const next = await house.night(impatient(house))
+  const next = await fixture.night(impatient(fixture))
 
   expect(report.rooftops['rooftop-1']).toMatchObject({
     status: 'failed',
     error: expect.stringMatching(/Check vehicleData\.apiKey\./i),
   })
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 2 } } })
-  expect(calls(house, submitPath)).toBe(1)
+  expect(calls(fixture, submitPath)).toBe(1)
 })
 
 test('a run that is stopped leaves its batch to the next one, which polls and sends nothing again', async () => {
-  await using house = await stockHouse(coded(2))
+  await using fixture = await stockFixture(coded(2))
   const stop = new AbortController()
-  const { queue } = house.context
+  const { queue } = fixture.context
   const stopping = queueWith(queue, async (on, data, options) => {
     if (options?.delaySeconds === 3) stop.abort(new Error('SIGTERM'))
     return await queue.offer(on, data, options)
   })
 
-  await house.night({ queue: stopping, signal: stop.signal })
-  const left = await sizes(house)
-  const next = await reprice(house, impatient(house))
+  await fixture.night({ queue: stopping, signal: stop.signal })
+  const left = await sizes(fixture)
+  const next = await reprice(fixture, impatient(fixture))
 
   expect(left).toEqual(['2 submitted'])
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 2 } } })
-  expect([calls(house, submitPath), (await batches(house)).length]).toEqual([1, 1])
+  expect([calls(fixture, submitPath), (await batches(fixture)).length]).toEqual([1, 1])
 })
 
 test('waiting for batches holds no slot: seven rooftops wait at once where four slices may be at work', async () => {
   const rooftops = Array.from({ length: 7 }, (_, index) =>
     aRooftop({ uid: `rooftop-${index + 1}`, dealerId: 101 + index }),
   )
-  await using house = await stockHouse([], { rooftopsOfWorld: rooftops })
-  for (const { uid } of rooftops) await stock(house.database, coded(1), uid)
-  const pending = house.sandbox.faults.add({
+  await using fixture = await stockFixture([], { rooftopsOfWorld: rooftops })
+  for (const { uid } of rooftops) await stock(fixture.database, coded(1), uid)
+  const pending = fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 200, body: { percentComplete: 1 } },
   })
-  const { queue } = house.context
+  const { queue } = fixture.context
   const waiting = new Set<string>()
   // Nobody comes back from this wait by himself.
   const forever = queueWith(queue, async (on, data, options) => {
@@ -349,8 +349,8 @@ test('waiting for batches holds no slot: seven rooftops wait at once where four 
     return await queue.offer(on, data, { ...options, delaySeconds: waitSeconds })
   })
   let waitSeconds = 3600
-  const night = house.night({ queue: forever })
-  const { pool } = house.database
+  const night = fixture.night({ queue: forever })
+  const { pool } = fixture.database
   const stateOf = async () =>
     (
       await pool.query(`select state, count(*)::int as jobs from pgboss.job where data ->> 'stream' = 'stock-prices'
@@ -372,8 +372,8 @@ test('waiting for batches holds no slot: seven rooftops wait at once where four 
 })
 
 /** A slice of the stream's, as a worker has claimed it. */
-async function claimed(house: House, batchSize: number): Promise<SliceJob<BatchStream>> {
-  const context = { ...house.context, ...inBatchesOf(house, batchSize) }
+async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob<BatchStream>> {
+  const context = { ...fixture.context, ...inBatchesOf(fixture, batchSize) }
   const [rooftop] = await registerRooftops(context.db, context.config.rooftops)
   const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const
   const run = await insertRun(context.db, plan, 1_773_108_000, {})
@@ -384,10 +384,10 @@ async function claimed(house: House, batchSize: number): Promise<SliceJob<BatchS
 }
 
 test('workers that put a batch together at once never choose the same vehicle', async () => {
-  await using house = await stockHouse(coded(12))
-  const job = await claimed(house, 3)
+  await using fixture = await stockFixture(coded(12))
+  const job = await claimed(fixture, 3)
 
-  const made = await Promise.all(Array.from({ length: 6 }, () => recordNext(job)))
+  const made = await Promise.all(Array.from({ length: 6 }, () => recordNextBatch(job)))
 
   const chosen = made.flatMap((batch) => batch?.units.map(({ stockNo }) => stockNo) ?? [])
   expect(made.filter((batch) => batch === null)).toHaveLength(2)
@@ -399,30 +399,32 @@ test('workers that put a batch together at once never choose the same vehicle', 
 })
 
 test('a worker whose run was taken over meanwhile records no batch, and so sends none', async () => {
-  await using house = await stockHouse(coded(2))
-  const job = await claimed(house, 3)
-  await house.database.pool.query("update ops.run set status = 'abandoned'")
+  await using fixture = await stockFixture(coded(2))
+  const job = await claimed(fixture, 3)
+  await fixture.database.pool.query("update ops.run set status = 'abandoned'")
 
-  await expect(recordNext(job)).rejects.toThrow(/was ended by another run; nothing was written/)
+  await expect(recordNextBatch(job)).rejects.toThrow(
+    /was ended by another run; nothing was written/,
+  )
 
-  expect(await batches(house)).toEqual([])
+  expect(await batches(fixture)).toEqual([])
 })
 
 test('a first night of prices that never move and thirty more write one observation a vehicle', async () => {
-  await using house = await stockHouse(coded(2))
+  await using fixture = await stockFixture(coded(2))
   const results = ['S-2', 'S-1'].map((reference) => ({ reference, retail: 1, currency: 'AUD' }))
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: pollPath },
     fault: { kind: 'status', status: 200, body: { percentComplete: 100, results } },
   })
   for (let night = 0; night <= 30; night++) {
-    await house.night(impatient(house))
-    house.sandbox.clock.advance(dayMs)
+    await fixture.night(impatient(fixture))
+    fixture.sandbox.clock.advance(dayMs)
   }
 
-  const rows = await observations(house)
+  const rows = await observations(fixture)
 
   expect(rows).toHaveLength(2)
   expect(Number(rows[0]!['last_confirmed_at']) - Number(rows[0]!['observed_at'])).toBe(30 * dayMs)
-  expect(calls(house, submitPath)).toBe(31)
+  expect(calls(fixture, submitPath)).toBe(31)
 })

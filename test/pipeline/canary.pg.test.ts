@@ -8,7 +8,7 @@ import { readRecord } from '#src/pipeline/hydrate.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { makeConfig } from '#src/config.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 // A customer is planted in every kind of row that fails; nothing that is written of it names them.
@@ -88,14 +88,14 @@ test('a record that is no JSON, or has values that do not fit, is quarantined wi
 })
 
 test('a slice that a row of the customer brings down says so in log and warehouse without naming them', async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: {
       now: new Date('2026-03-10T06:30:00Z'),
       world: worldOf({ evaluations: [anEvaluation({ customer: { name: canary } })] }),
     },
     sync: { start: '2026-03-01' },
   })
-  const { pool } = house.database
+  const { pool } = fixture.database
   await pool.query(
     `alter table pii.evaluation_customer add constraint planted check (customer_name not like '%Canary%')`,
   )
@@ -106,7 +106,7 @@ test('a slice that a row of the customer brings down says so in log and warehous
     secrets: [],
     write: (line) => void lines.push(line),
   })
-  await house.night({ log })
+  await fixture.night({ log })
   const { rows } = await pool.query(
     `select (select json_agg(r) from ops.run r) as runs, (select json_agg(s) from ops.run_stream s) as streams,
        (select json_agg(to_jsonb(q) - 'payload') from ops.quarantine q) as quarantine`,

@@ -6,12 +6,12 @@ import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import type { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { coverageFaults } from '../support/coverage-proof.ts'
-import { dayMs, type House, openHouse } from '../support/nights.ts'
+import { coverageFaults } from '../support/coverage-faults.ts'
+import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import {
   begin,
   busyDays,
-  type Night,
+  type NightPlan,
   type Scenario,
   scenarios,
 } from '../support/random-scenario.ts'
@@ -36,15 +36,15 @@ test(
 async function proves(scenario: Scenario): Promise<void> {
   const world = worldFor(scenario)
   const firstNight = new Date(begin + scenario.history * dayMs)
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world, now: firstNight, listCarriesUpdatedAt: scenario.listCarriesUpdatedAt },
     sync: { start: new Date(begin).toISOString(), ...scenario.sync },
     http: { maxRetries: scenario.maxRetries },
     dealerIds: scenario.dealerIds,
   })
   // The pace that a throttled source taught goes by the real clock, which these nights do not wait for.
-  const unpaced = openAppraisal(house.config, house.context.log)
-  const nights = { house, scenario, appraisal: unpaced }
+  const unpaced = openAppraisal(fixture.config, fixture.context.log)
+  const nights = { fixture, scenario, appraisal: unpaced }
   try {
     await busyTime(nights, lastEvent(world, scenario))
     await quietTime(nights)
@@ -52,23 +52,23 @@ async function proves(scenario: Scenario): Promise<void> {
     await unpaced.close()
   }
 
-  const now = house.sandbox.clock.now()
+  const now = fixture.sandbox.clock.now()
   const attribution = scenario.dealerIds ? 'rooftop' : 'group'
   const expected = sourceTruth(world, now, attribution)
-  expect(differences(expected, await held(house, scenario))).toEqual([])
+  expect(differences(expected, await held(fixture, scenario))).toEqual([])
   // Windows have whole seconds: the one that is not over yet belongs to the next night.
   const until = new Date(Math.floor(now.getTime() / 1000) * 1000)
   // A window counts as covered as a whole, so the last one of the grid may be waiting for its end to be old enough.
   const { settleDays, windowHours } = scenario.sync
   const settled = new Date(until.getTime() - (settleDays + windowHours / 24) * dayMs)
   const bounds = { from: new Date(begin), until, settled }
-  expect(await coverageFaults(house.database.pool, bounds)).toEqual([])
-  expect(await openEnds(house)).toEqual([])
-  expect(await unproved(house)).toEqual([])
+  expect(await coverageFaults(fixture.database.pool, bounds)).toEqual([])
+  expect(await openEnds(fixture)).toEqual([])
+  expect(await unproved(fixture)).toEqual([])
 }
 
 /** What verify has to say of rows that nobody has touched but the product. */
-async function unproved({ context: { db, config } }: House): Promise<unknown[]> {
+async function unproved({ context: { db, config } }: Fixture): Promise<unknown[]> {
   const rooftops = await findRooftops(db, config.rooftops)
   const found = rooftops.map((one) => verifyStream(db, evaluations, one, config.sync, new Date()))
   return (await Promise.all(found)).flatMap(({ brokenSums, notStored, uncertified, overlaps }) =>
@@ -77,20 +77,20 @@ async function unproved({ context: { db, config } }: House): Promise<unknown[]> 
 }
 
 /** Without dealerIds a rooftop is known by its group, which a config with dealerIds does not name. */
-async function held(house: House, { dealerIds }: Scenario) {
-  return await warehouseTruth(house.database.pool, dealerIds ? 'rooftop' : 'group')
+async function held(fixture: Fixture, { dealerIds }: Scenario) {
+  return await warehouseTruth(fixture.database.pool, dealerIds ? 'rooftop' : 'group')
 }
 
 interface Nights {
-  readonly house: House
+  readonly fixture: Fixture
   readonly scenario: Scenario
   readonly appraisal: AppraisalClient
 }
 
 /** Nights with faults and broken-off runs while things happen, then until the last of them has happened. */
 async function busyTime(nights: Nights, last: Date): Promise<void> {
-  const { house, scenario } = nights
-  const { clock } = house.sandbox
+  const { fixture, scenario } = nights
+  const { clock } = fixture.sandbox
   await faultyNight(nights, { ...scenario.nights[0]!, after: 0 })
   for (const night of scenario.nights) await faultyNight(nights, night)
   clock.set(new Date(Math.max(clock.now().getTime(), begin + busyDays(scenario) * dayMs)))
@@ -100,48 +100,51 @@ async function busyTime(nights: Nights, last: Date): Promise<void> {
   }
 }
 
-const calm: Night = { after: 1, fault: null, path: null, chance: 1, breaks: null }
+const calm: NightPlan = { after: 1, fault: null, path: null, chance: 1, crash: null }
 
 /**
  * Enough nights, counted by the source's clock: within `deepRelistNights` every window has had its turn; a known record
  * whose list item carries no update time is read within 28 more (the longest step of reread.ts) at its window's next turn;
  * `settleDays` until the last window counts as covered. A night that is slept through changes nothing, so strides will do.
  */
-async function quietTime({ house, scenario, appraisal }: Nights): Promise<void> {
+async function quietTime({ fixture, scenario, appraisal }: Nights): Promise<void> {
   const { sync, listCarriesUpdatedAt, sliceLimits } = scenario
-  house.sandbox.faults.clear()
-  if (scenario.cap && !scenario.capEnds) house.sandbox.faults.add(capRule(scenario.cap))
+  fixture.sandbox.faults.clear()
+  if (scenario.cap && !scenario.capEnds) fixture.sandbox.faults.add(capRule(scenario.cap))
   const reread = listCarriesUpdatedAt ? 0 : 28
   const days = sync.deepRelistNights + reread + sync.settleDays + 2
   const stride = listCarriesUpdatedAt ? 1 : 4
   for (let passed = 0; passed < days; passed += stride) {
-    const report = await house.nightAfter(stride, { appraisal, sliceLimits })
+    const report = await fixture.nightAfter(stride, { appraisal, sliceLimits })
     expect(report.rooftops, 'a quiet night has nothing to complain of').toEqual(
-      Object.fromEntries(house.config.rooftops.map(({ uid }) => [uid, { status: 'ok' }])),
+      Object.fromEntries(fixture.config.rooftops.map(({ uid }) => [uid, { status: 'ok' }])),
     )
   }
 }
 
-async function faultyNight({ house, scenario, appraisal }: Nights, night: Night): Promise<void> {
-  const { faults } = house.sandbox
+async function faultyNight(
+  { fixture, scenario, appraisal }: Nights,
+  night: NightPlan,
+): Promise<void> {
+  const { faults } = fixture.sandbox
   faults.clear()
   if (night.fault) faults.add(ruleOf(night))
   if (scenario.cap) faults.add(capRule(scenario.cap))
   let passed = 0
   const crashPoint = (name: string) => {
-    if (name === night.breaks?.point && ++passed === night.breaks.nth)
+    if (name === night.crash?.point && ++passed === night.crash.nth)
       throw new Error(`broken off at ${name}`)
   }
   const { sliceLimits } = scenario
-  await house.nightAfter(night.after, { appraisal, crashPoint, sliceLimits })
+  await fixture.nightAfter(night.after, { appraisal, crashPoint, sliceLimits })
 }
 
-function ruleOf({ fault, path, chance }: Night): FaultRule {
+function ruleOf({ fault, path, chance }: NightPlan): FaultRule {
   const match = path === null ? {} : { path }
   return { match, probability: chance, fault: faultOf(fault!) }
 }
 
-function faultOf(kind: NonNullable<Night['fault']>): FaultRule['fault'] {
+function faultOf(kind: NonNullable<NightPlan['fault']>): FaultRule['fault'] {
   if (kind === 'status') return { kind, status: 500 }
   if (kind === 'tooMany') return { kind, retryAfter: 0 }
   return { kind }
@@ -152,7 +155,7 @@ function capRule(cap: NonNullable<Scenario['cap']>): FaultRule {
 }
 
 /** Quarantine that is still open, and children of no evaluation. */
-async function openEnds({ database }: House): Promise<unknown[]> {
+async function openEnds({ database }: Fixture): Promise<unknown[]> {
   const { rows } = await database.pool.query(
     `select stream, natural_key, issues::text from ops.quarantine where resolved_at is null
      union all

@@ -3,13 +3,13 @@ import { verifyStream } from '#src/pipeline/verify.ts'
 import { verifyDeep } from '#src/pipeline/verify-deep.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus } from '#src/pipeline/status.ts'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { dayMs, type House, openHouse } from '../support/nights.ts'
+import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
@@ -28,57 +28,57 @@ function world(count = 9): World {
   })
 }
 
-async function rows(house: House, query: string): Promise<Record<string, unknown>[]> {
-  return (await house.database.pool.query(query)).rows
+async function rows(fixture: Fixture, query: string): Promise<Record<string, unknown>[]> {
+  return (await fixture.database.pool.query(query)).rows
 }
 
-async function verified(house: House) {
-  const [rooftop] = await findRooftops(house.context.db, house.config.rooftops)
+async function verified(fixture: Fixture) {
+  const [rooftop] = await findRooftops(fixture.context.db, fixture.config.rooftops)
   if (stream.kind !== 'windowed') throw new Error('evaluations are windowed')
-  const plain = await verifyStream(house.context.db, stream, rooftop!, house.config.sync, now)
-  return { plain, deep: await verifyDeep(house.context, stream, rooftop!) }
+  const plain = await verifyStream(fixture.context.db, stream, rooftop!, fixture.config.sync, now)
+  return { plain, deep: await verifyDeep(fixture.context, stream, rooftop!) }
 }
 
 test('a list whose items have no readable id fails, marks nothing as gone and certifies nothing', async () => {
-  await using house = await openHouse({ sandbox: { world: world(), now } })
-  await house.night()
+  await using fixture = await openFixture({ sandbox: { world: world(), now } })
+  await fixture.night()
   const body = JSON.stringify([{ Id: 1000 }, { Id: 1001 }])
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'status', status: 200, body },
   })
 
-  const report = await house.nightAfter(1)
+  const report = await fixture.nightAfter(1)
 
   expect(report.rooftops['north']).toMatchObject({ status: 'partial' })
   expect(report.rooftops['north']!.error).toContain('wire.appraisal.evalList.id')
   expect(
-    await rows(house, 'select eval_id from core.evaluation where gone_at is not null'),
+    await rows(fixture, 'select eval_id from core.evaluation where gone_at is not null'),
   ).toEqual([])
 })
 
 test('one list item without an id goes to quarantine, and the window counts it', async () => {
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world: world(2), now },
     sync: { start: '2026-03-09', windowHours: 720 },
   })
   const items = [{ EvalID: 1000 }, { EvalID: 1001 }, { EvalID: null, note: 'odd' }]
-  const fault = house.sandbox.faults.add({
+  const fault = fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'status', status: 200, body: JSON.stringify(items) },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   const certificates = 'select listed, loaded, quarantined from ops.window_certificate'
   expect(report.streams['evaluations']).toMatchObject({ listed: 3, inserted: 2, quarantined: 1 })
-  expect(await rows(house, certificates)).toEqual([{ listed: 3, loaded: 2, quarantined: 1 }])
-  expect(await rows(house, 'select payload from ops.quarantine where resolved_at is null')).toEqual(
-    [{ payload: '{"EvalID":null,"note":"odd"}' }],
-  )
+  expect(await rows(fixture, certificates)).toEqual([{ listed: 3, loaded: 2, quarantined: 1 }])
+  expect(
+    await rows(fixture, 'select payload from ops.quarantine where resolved_at is null'),
+  ).toEqual([{ payload: '{"EvalID":null,"note":"odd"}' }])
   fault.remove()
-  await house.nightAfter(0.1)
-  expect(await rows(house, 'select * from ops.quarantine where resolved_at is null')).toEqual([])
+  await fixture.nightAfter(0.1)
+  expect(await rows(fixture, 'select * from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
 test('an EntryDate twelve hours off marks nothing as gone, however the windows change', async () => {
@@ -87,75 +87,81 @@ test('an EntryDate twelve hours off marks nothing as gone, however the windows c
     const shown = new Date(createdAt.getTime() + 12 * 3_600_000).toISOString()
     shifted.poison(evalId, { EntryDate: shown.slice(0, 19).replace('T', ' ') })
   }
-  await using house = await openHouse({ sandbox: { world: shifted, now }, sync: { settleDays: 0 } })
+  await using fixture = await openFixture({
+    sandbox: { world: shifted, now },
+    sync: { settleDays: 0 },
+  })
   const withWindows = (windowHours: number) => ({
-    config: { ...house.config, sync: { ...house.config.sync, windowHours } },
+    config: { ...fixture.config, sync: { ...fixture.config.sync, windowHours } },
   })
 
   for (const hours of [720, 24, 6, 24]) {
-    const report = await house.nightAfter(1, withWindows(hours))
+    const report = await fixture.nightAfter(1, withWindows(hours))
     expect(report.status).toBe('ok')
     expect(
-      await rows(house, 'select eval_id from core.evaluation where gone_at is not null'),
+      await rows(fixture, 'select eval_id from core.evaluation where gone_at is not null'),
     ).toEqual([])
-    expect((await verified(house)).plain).toMatchObject({ gaps: [], overlaps: [], notStored: [] })
+    expect((await verified(fixture)).plain).toMatchObject({ gaps: [], overlaps: [], notStored: [] })
   }
 })
 
 test('one evaluation that is forbidden is put aside, and the others land', async () => {
-  await using house = await openHouse({ sandbox: { world: world(), now } })
-  house.sandbox.faults.add({
+  await using fixture = await openFixture({ sandbox: { world: world(), now } })
+  fixture.sandbox.faults.add({
     match: { path: '/geteval', evalId: 1004 },
     fault: { kind: 'status', status: 403 },
   })
 
-  const reports = [await house.night(), await house.nightAfter(1)]
+  const reports = [await fixture.night(), await fixture.nightAfter(1)]
 
   expect(reports[0]!.streams['evaluations']).toMatchObject({ inserted: 8, quarantined: 1 })
   expect(reports[1]!.streams['evaluations']).toMatchObject({ quarantined: 1 })
-  expect((await verified(house)).plain).toMatchObject({ gaps: [], notStored: [] })
+  expect((await verified(fixture)).plain).toMatchObject({ gaps: [], notStored: [] })
 })
 
 test('a rooftop that is forbidden to read any evaluation fails as a whole, with its requests counted', async () => {
-  await using house = await openHouse({ sandbox: { world: world(), now } })
-  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'status', status: 403 } })
+  await using fixture = await openFixture({ sandbox: { world: world(), now } })
+  fixture.sandbox.faults.add({
+    match: { path: '/geteval' },
+    fault: { kind: 'status', status: 403 },
+  })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.rooftops['north']!.error).toContain('403')
   expect(report.streams['evaluations']!.quarantined).toBe(0)
   // Those under way when the slice was given up were sent, whether or not they arrived.
-  const arrived = house.sandbox.requests.count('/getevallist')
+  const arrived = fixture.sandbox.requests.count('/getevallist')
   expect(report.streams['evaluations']!.requests).toBeGreaterThan(arrived)
 })
 
 test('verify --deep accepts what has vanished', async () => {
   const vanishing = world()
-  await using house = await openHouse({ sandbox: { world: vanishing, now } })
-  house.sandbox.faults.add({
+  await using fixture = await openFixture({ sandbox: { world: vanishing, now } })
+  fixture.sandbox.faults.add({
     match: { path: '/geteval', evalId: 1004 },
     fault: { kind: 'status', status: 400 },
   })
 
-  await house.night()
+  await fixture.night()
 
-  expect((await verified(house)).deep).toMatchObject({ missing: [], notConserved: [] })
+  expect((await verified(fixture)).deep).toMatchObject({ missing: [], notConserved: [] })
 })
 
 test('a backfill of other years does not move back what status says is covered', async () => {
-  await using house = await openHouse({ sandbox: { world: world(), now } })
-  await house.night()
+  await using fixture = await openFixture({ sandbox: { world: world(), now } })
+  await fixture.night()
   const plan = { command: 'backfill', mode: 'backfill' } as const
   const [from, until] = ['2022-01-01', '2022-02-01'].map((day) => toUnixSeconds(new Date(day)))
 
-  await runStreams(house.context, {
+  await runStreams(fixture.context, {
     plan: { ...plan, from: from!, until: until! },
     streams: [stream],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 
-  const rooftops = await findRooftops(house.context.db, house.config.rooftops)
-  const standing = await readStatus(house.context.db, allStreams, rooftops, house.config)
+  const rooftops = await findRooftops(fixture.context.db, fixture.config.rooftops)
+  const standing = await readStatus(fixture.context.db, allStreams, rooftops, fixture.config)
   const covered = standing.rooftops['north']!.streams['evaluations']!.coveredTo!
   expect(now.getTime() - Date.parse(covered)).toBeLessThan(dayMs)
 })
@@ -163,13 +169,13 @@ test('a backfill of other years does not move back what status says is covered',
 test('a body with \\u0000 and lone surrogates can be read through raw.payload_json', async () => {
   const odd = world(1)
   odd.poison(1000, { Notes: 'a\u0000b\ud83d c\udc00 \ud83d\ude97 \\u0000' })
-  await using house = await openHouse({ sandbox: { world: odd, now } })
-  await house.night()
+  await using fixture = await openFixture({ sandbox: { world: odd, now } })
+  await fixture.night()
 
   const query = `select body -> 0 ->> 'Notes' as notes, (body::jsonb -> 0 ->> 'EvalID')::int as id
     from raw.payload_json where endpoint = 'geteval'`
 
-  expect(await rows(house, query)).toEqual([
+  expect(await rows(fixture, query)).toEqual([
     { notes: 'a\ufffdb\ufffd c\ufffd \ud83d\ude97 \\u0000', id: 1000 },
   ])
 })

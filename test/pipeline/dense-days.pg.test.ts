@@ -4,8 +4,8 @@ import { isProved, verifyStream } from '#src/pipeline/verify.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
-import { coverageFaults } from '../support/coverage-proof.ts'
-import { type House, openHouse, runNight } from '../support/nights.ts'
+import { coverageFaults } from '../support/coverage-faults.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
@@ -37,12 +37,12 @@ function movedIn(notes = ''): World {
   })
 }
 
-async function denseHouse(world = movedIn(), listCarriesUpdatedAt = true): Promise<House> {
-  return await openHouse({ sandbox: { world, now, listCarriesUpdatedAt }, sync: { start } })
+async function denseFixture(world = movedIn(), listCarriesUpdatedAt = true): Promise<Fixture> {
+  return await openFixture({ sandbox: { world, now, listCarriesUpdatedAt }, sync: { start } })
 }
 
 /** What is wrong with the rows, the certificates and the coverage: nothing. */
-async function faultsOf({ sandbox, database, context, config }: House): Promise<unknown[]> {
+async function faultsOf({ sandbox, database, context, config }: Fixture): Promise<unknown[]> {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   const rows = differences(truth, await warehouseTruth(database.pool, 'rooftop'))
   const settled = new Date('2026-03-06T00:00:00Z')
@@ -58,63 +58,63 @@ async function faultsOf({ sandbox, database, context, config }: House): Promise<
 }
 
 /** How many payloads each transaction has written. */
-async function payloadsBySlice({ database }: House): Promise<number[]> {
+async function payloadsBySlice({ database }: Fixture): Promise<number[]> {
   const { rows } = await database.pool.query<{ count: number }>(
     `select count(*)::int from raw.payload where endpoint = 'geteval' group by xmin::text order by 1 desc`,
   )
   return rows.map(({ count }) => count)
 }
 
-const reads = ({ sandbox }: House) => sandbox.requests.count('/geteval')
+const reads = ({ sandbox }: Fixture) => sandbox.requests.count('/geteval')
 
 test('days and a second that hold more than a slice are loaded in slices, and each record is read once', async () => {
-  await using house = await denseHouse()
+  await using fixture = await denseFixture()
 
-  const report = await house.night({ sliceLimits })
+  const report = await fixture.night({ sliceLimits })
 
   const { evaluations } = report.streams
   expect(report.status).toBe('ok')
   expect(evaluations).toMatchObject({ listed: all, inserted: all, unchanged: 0, hydrated: all })
-  expect(reads(house)).toBe(all)
-  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(10)
-  expect(await faultsOf(house)).toEqual([])
+  expect(reads(fixture)).toBe(all)
+  expect(Math.max(...(await payloadsBySlice(fixture)))).toBeLessThanOrEqual(10)
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('a large window is listed once, and not again for every slice', async () => {
   const lists: number[] = []
   for (const records of [1_000_000, sliceLimits.records]) {
-    await using house = await denseHouse()
-    await house.night({ sliceLimits: { ...sliceLimits, records } })
-    lists.push(house.sandbox.requests.count('/getevallist'))
+    await using fixture = await denseFixture()
+    await fixture.night({ sliceLimits: { ...sliceLimits, records } })
+    lists.push(fixture.sandbox.requests.count('/getevallist'))
   }
 
   expect(lists[1]! / lists[0]!).toBeLessThan(1.2)
 })
 
 test('days are loaded whole behind a list cap that they are far above', async () => {
-  await using house = await denseHouse()
-  house.sandbox.faults.add({ fault: { kind: 'listCap', cap: 24, order: 'newest' } })
+  await using fixture = await denseFixture()
+  fixture.sandbox.faults.add({ fault: { kind: 'listCap', cap: 24, order: 'newest' } })
 
-  const report = await house.night({ sliceLimits })
+  const report = await fixture.night({ sliceLimits })
 
   expect(report.streams['evaluations']).toMatchObject({ inserted: all, quarantined: 0 })
-  expect(reads(house)).toBe(all)
-  expect(await faultsOf(house)).toEqual([])
+  expect(reads(fixture)).toBe(all)
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('a slice reads no further when it holds enough of large bodies', async () => {
   const notes = 'x'.repeat(900)
-  await using house = await denseHouse(movedIn(notes))
+  await using fixture = await denseFixture(movedIn(notes))
   const ample = { records: 500, recordsPerPart: 1000, bodies: 9_000 }
 
-  const report = await house.night({ sliceLimits: ample })
+  const report = await fixture.night({ sliceLimits: ample })
 
   // So many records may be under way when the last body comes in.
-  const underWay = 2 * house.config.http.concurrency
+  const underWay = 2 * fixture.config.http.concurrency
   expect(report.status).toBe('ok')
-  expect(reads(house)).toBe(all)
-  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(9 + underWay)
-  expect(await faultsOf(house)).toEqual([])
+  expect(reads(fixture)).toBe(all)
+  expect(Math.max(...(await payloadsBySlice(fixture)))).toBeLessThanOrEqual(9 + underWay)
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('records that come late into a window that is covered are loaded in slices, and it stays covered until all are in', async () => {
@@ -123,10 +123,10 @@ test('records that come late into a window that is covered are loaded in slices,
     evaluations: [],
     keys: [aKey({ rooftopUids: ['north'] })],
   })
-  await using house = await denseHouse(world)
-  await house.night()
+  await using fixture = await denseFixture(world)
+  await fixture.night()
   for (const evaluation of movedIn().evaluations()) world.add(evaluation)
-  const { pool } = house.database
+  const { pool } = fixture.database
   const covered = async () =>
     (await pool.query('select covered::text, wanted::text from ops.coverage')).rows
   const before = await covered()
@@ -135,27 +135,27 @@ test('records that come late into a window that is covered are loaded in slices,
     if (name === 'rows-written' && ++slices === 4) throw new Error('broken off')
   }
 
-  await house.night({ sliceLimits, crashPoint })
+  await fixture.night({ sliceLimits, crashPoint })
 
-  expect((await payloadsBySlice(house)).length).toBeGreaterThan(1)
+  expect((await payloadsBySlice(fixture)).length).toBeGreaterThan(1)
   expect(await covered()).toEqual(before)
-  expect(await house.night({ sliceLimits })).toMatchObject({ status: 'ok' })
-  expect(Math.max(...(await payloadsBySlice(house)))).toBeLessThanOrEqual(10)
-  expect(await faultsOf(house)).toEqual([])
+  expect(await fixture.night({ sliceLimits })).toMatchObject({ status: 'ok' })
+  expect(Math.max(...(await payloadsBySlice(fixture)))).toBeLessThanOrEqual(10)
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('records that do not fit are counted in the certificate of a second that takes many slices', async () => {
-  await using house = await denseHouse()
+  await using fixture = await denseFixture()
   for (const evalId of [1051, 1060, 1072])
-    house.sandbox.world.poison(evalId, { UpdatedAt: 'never' })
+    fixture.sandbox.world.poison(evalId, { UpdatedAt: 'never' })
 
-  const report = await house.night({ sliceLimits })
+  const report = await fixture.night({ sliceLimits })
 
   expect(report.streams['evaluations']).toMatchObject({
     ...{ listed: all, inserted: all - 3, quarantined: 3, unchanged: 0 },
   })
-  expect(reads(house)).toBe(all)
-  const { rows } = await house.database.pool.query(
+  expect(reads(fixture)).toBe(all)
+  const { rows } = await fixture.database.pool.query(
     'select listed, loaded, quarantined, vanished from ops.window_certificate order by listed desc limit 1',
   )
   expect(rows).toEqual([{ listed: 23, loaded: 20, quarantined: 3, vanished: 0 }])
@@ -163,28 +163,28 @@ test('records that do not fit are counted in the certificate of a second that ta
 
 test('a run that breaks off in the middle of a day or of a second goes on there', async () => {
   for (const slice of [3, 12]) {
-    await using house = await denseHouse()
+    await using fixture = await denseFixture()
     let slices = 0
     const crashPoint = (name: string) => {
       if (name === 'rows-written' && ++slices === slice) throw new Error('broken off')
     }
 
-    await house.night({ sliceLimits, crashPoint })
-    const stored = (await payloadsBySlice(house)).reduce((sum, count) => sum + count, 0)
-    const lost = reads(house) - stored
-    const report = await house.night({ sliceLimits })
+    await fixture.night({ sliceLimits, crashPoint })
+    const stored = (await payloadsBySlice(fixture)).reduce((sum, count) => sum + count, 0)
+    const lost = reads(fixture) - stored
+    const report = await fixture.night({ sliceLimits })
 
     expect(stored).toBeGreaterThan(4)
     expect(lost).toBeLessThanOrEqual(10)
     expect(report.status).toBe('ok')
-    expect(reads(house)).toBe(all + lost)
-    expect(await faultsOf(house)).toEqual([])
+    expect(reads(fixture)).toBe(all + lost)
+    expect(await faultsOf(fixture)).toEqual([])
   }
 })
 
 test('work that is taken over in the middle of a second commits nothing more, and is read again alone, though the list tells no update', async () => {
-  await using house = await denseHouse(movedIn(), false)
-  const { pool } = house.database
+  await using fixture = await denseFixture(movedIn(), false)
+  const { pool } = fixture.database
   let read = 0
   // As if another worker had claimed the work while this one was reading.
   const crashPoint = (name: string) => {
@@ -195,12 +195,12 @@ test('work that is taken over in the middle of a second commits nothing more, an
     )
   }
 
-  const report = await runNight({ ...house.context, sliceLimits, crashPoint }, [stream])
+  const report = await runNight({ ...fixture.context, sliceLimits, crashPoint }, [stream])
 
   expect(report.streams['evaluations']).toMatchObject({ listed: all, inserted: all, unchanged: 0 })
-  expect(reads(house)).toBeGreaterThan(all)
-  expect(reads(house)).toBeLessThanOrEqual(all + 10)
-  expect(await faultsOf(house)).toEqual([])
+  expect(reads(fixture)).toBeGreaterThan(all)
+  expect(reads(fixture)).toBeLessThanOrEqual(all + 10)
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('a second that takes many slices is read again whole, though the budget is less', async () => {
@@ -212,17 +212,17 @@ test('a second that takes many slices is read again whole, though the budget is 
     evaluations,
     keys: [aKey({ rooftopUids: ['north'] })],
   })
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world, now, listCarriesUpdatedAt: false },
     sync: { start, rereadBudget: 5 },
   })
-  await house.night({ sliceLimits })
-  house.sandbox.requests.reset()
+  await fixture.night({ sliceLimits })
+  fixture.sandbox.requests.reset()
 
-  await house.nightAfter(1, { sliceLimits })
+  await fixture.nightAfter(1, { sliceLimits })
 
-  expect(reads(house)).toBe(inOneSecond)
-  const { rows } = await house.database.pool.query(
+  expect(reads(fixture)).toBe(inOneSecond)
+  const { rows } = await fixture.database.pool.query(
     'select reread_at = listed_at as "isLookedAt" from ops.window_certificate where listed > 0',
   )
   expect(rows).toEqual([{ isLookedAt: true }])

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutIntoWindows, dayNumber, daySeconds, halve, latestTurn } from '#src/values/window.ts'
+import {
+  cutIntoWindows,
+  dayNumber,
+  daySeconds,
+  halve,
+  latestRotationStart,
+} from '#src/values/window.ts'
 
 const ranges = fc
   .uniqueArray(fc.nat({ max: 2_000_000 }), { minLength: 2, maxLength: 8 })
@@ -94,7 +100,7 @@ test('the latest turn is a midnight within the last so many nights, and every sl
       fc.integer({ min: 1, max: 60 }),
       fc.integer({ min: 0, max: 4_000_000_000 }),
       (slot, nights, now) => {
-        const turn = latestTurn(slot, nights, now)
+        const turn = latestRotationStart(slot, nights, now)
 
         expect(turn % daySeconds === 0).toBe(true)
         expect(turn).toBeLessThanOrEqual(now)

@@ -1,69 +1,77 @@
 import { expect, test } from 'vitest'
 import { aRooftop } from '#src/sandbox/build-world.ts'
-import { dayMs, type House, runNight } from '../support/nights.ts'
+import { dayMs, type Fixture, runNight } from '../support/fixture.ts'
 import { searchPpsr } from '#src/contract/appraisal/checks.ts'
 import { enterVin } from '#src/contract/appraisal/creation.ts'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { morning, priceRequests, pricedHouse, pricingPath, rowsOf } from '../support/priced.ts'
+import {
+  morning,
+  priceRequests,
+  pricedFixture,
+  pricingPath,
+  rowsOf,
+} from '../support/pricing-fixture.ts'
 
 const pricingAlone = allStreams.filter(({ name }) => name === 'pricing')
 
 const many = (count: number, rooftopUid = 'rooftop-1', from = 1) =>
   Array.from({ length: count }, (_, index) => ({ evalId: from + index, rooftopUid }))
 
-const priced = async (house: House) =>
+const priced = async (fixture: Fixture) =>
   (
     await rowsOf<{ eval_id: number }>(
-      house,
+      fixture,
       'select eval_id from core.price_observation order by 1',
     )
   ).map(({ eval_id }) => eval_id)
 
-const statuses = async (house: House) =>
+const statuses = async (fixture: Fixture) =>
   await rowsOf(
-    house,
+    fixture,
     `select rooftop_uid as uid, status, error from ops.run_stream join core.rooftop using (rooftop_id)
      where stream = 'pricing' and run_id = (select max(run_id) from ops.run) order by 1`,
   )
 
 test('an evaluation is asked about less and less as it ages: 40 nights, no request more', async () => {
-  await using house = await pricedHouse([{ createdAt: new Date(morning.getTime() - dayMs / 2) }])
-  await house.night()
+  await using fixture = await pricedFixture([
+    { createdAt: new Date(morning.getTime() - dayMs / 2) },
+  ])
+  await fixture.night()
   const asked = [0]
   for (let night = 1; night < 40; night++) {
-    house.sandbox.clock.advance(dayMs)
-    const { streams } = await runNight(house.context, pricingAlone)
+    fixture.sandbox.clock.advance(dayMs)
+    const { streams } = await runNight(fixture.context, pricingAlone)
     if (streams['pricing']!.requests > 0) asked.push(night)
   }
 
   expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 19, 22, 25, 28, 31, 38])
-  expect(priceRequests(house)).toBe(asked.length)
+  expect(priceRequests(fixture)).toBe(asked.length)
 })
 
 test('nothing is asked twice in a night, and a second run of the same night asks nothing', async () => {
-  await using house = await pricedHouse(many(3))
+  await using fixture = await pricedFixture(many(3))
 
-  await house.night()
-  const second = await house.night()
+  await fixture.night()
+  const second = await fixture.night()
 
-  expect(priceRequests(house)).toBe(3)
+  expect(priceRequests(fixture)).toBe(3)
   expect(second.streams['pricing']).toMatchObject({ listed: 0, requests: 0 })
 })
 
 test('an evaluation that changes is asked about again, whatever its age', async () => {
-  await using house = await pricedHouse([{ createdAt: '2026-02-01T00:00:00Z' }], {
+  await using fixture = await pricedFixture([{ createdAt: '2026-02-01T00:00:00Z' }], {
     sync: { start: '2026-01-15T00:00:00Z' },
   })
-  await house.night()
-  await house.nightAfter(1)
-  expect(priceRequests(house)).toBe(1)
-  house.sandbox.world.edit(1001, new Date(morning.getTime() + 1.5 * dayMs), { odometer: 99_000 })
+  await fixture.night()
+  await fixture.nightAfter(1)
+  expect(priceRequests(fixture)).toBe(1)
+  fixture.sandbox.world.edit(1001, new Date(morning.getTime() + 1.5 * dayMs), { odometer: 99_000 })
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(priceRequests(house)).toBe(2)
+  expect(priceRequests(fixture)).toBe(2)
 })
 
 test('the budget of a run goes to the latest evaluations, and the next night goes on', async () => {
@@ -71,24 +79,24 @@ test('the budget of a run goes to the latest evaluations, and the next night goe
     ...draft,
     createdAt: new Date(morning.getTime() - (index + 1) * 3_600_000),
   }))
-  await using house = await pricedHouse(evaluations, { pricing: { budget: 2 } })
+  await using fixture = await pricedFixture(evaluations, { pricing: { budget: 2 } })
 
-  await house.night()
-  const first = await priced(house)
-  await house.nightAfter(1)
+  await fixture.night()
+  const first = await priced(fixture)
+  await fixture.nightAfter(1)
 
   expect(first).toEqual([1, 2])
-  expect(await priced(house)).toEqual([1, 2, 3, 4])
-  expect(priceRequests(house)).toBe(4)
+  expect(await priced(fixture)).toEqual([1, 2, 3, 4])
+  expect(priceRequests(fixture)).toBe(4)
 })
 
 test('more than one slice holds is done in slices', async () => {
-  await using house = await pricedHouse(many(450))
+  await using fixture = await pricedFixture(many(450))
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams['pricing']).toMatchObject({ listed: 450, inserted: 450, requests: 450 })
-  expect(await priced(house)).toHaveLength(450)
+  expect(await priced(fixture)).toHaveLength(450)
 })
 
 test('a used-up quota parks the key until tomorrow; what was read lands, other keys go on, and nothing is lost', async () => {
@@ -98,43 +106,43 @@ test('a used-up quota parks the key until tomorrow; what was read lands, other k
     aRooftop({ uid: 'chicago', groupId: 'lake', dealerId: 301, region: 'US', currency: 'USD' }),
   ]
   const evaluations = [...many(6), ...many(6, 'rooftop-2', 11), ...many(2, 'chicago', 21)]
-  await using house = await pricedHouse(evaluations, {
+  await using fixture = await pricedFixture(evaluations, {
     rooftopsOfWorld,
     http: { concurrency: 1 },
     sandbox: { limits: { lookupsPerDay: 5 } },
   })
 
-  const report = await house.night()
-  const first = await priced(house)
-  await house.night()
-  const asked = priceRequests(house)
+  const report = await fixture.night()
+  const first = await priced(fixture)
+  await fixture.night()
+  const asked = priceRequests(fixture)
   // The two rooftops share the quota as their requests come in, re-pricing included: it takes three nights or a few more.
-  for (let nights = 0; nights < 10 && (await priced(house)).length < 14; nights++)
-    await house.nightAfter(1)
+  for (let nights = 0; nights < 10 && (await priced(fixture)).length < 14; nights++)
+    await fixture.nightAfter(1)
 
   expect(report.status).toBe('partial')
   expect(report.rooftops['chicago']).toEqual({ status: 'ok' })
   expect(first.filter((id) => id < 20)).toHaveLength(5)
   expect(first.filter((id) => id > 20)).toEqual([21, 22])
-  expect(await rowsOf(house, 'select key_name, stream, until from ops.parked')).toMatchObject([
+  expect(await rowsOf(fixture, 'select key_name, stream, until from ops.parked')).toMatchObject([
     { key_name: 'partner-au', stream: 'pricing' },
   ])
   // 5 answers and 2 of the other key, one 429 for each rooftop that was at it; the second run of the day asks nothing.
   expect(asked).toBeLessThanOrEqual(5 + 2 + 2)
-  expect(await priced(house)).toHaveLength(14)
+  expect(await priced(fixture)).toHaveLength(14)
 })
 
 test('a parked rooftop says why, and when nothing is due it is not parked', async () => {
-  await using house = await pricedHouse(many(3), {
+  await using fixture = await pricedFixture(many(3), {
     http: { concurrency: 1 },
     sandbox: { limits: { lookupsPerDay: 2 } },
   })
-  await house.night()
+  await fixture.night()
 
-  expect(await statuses(house)).toEqual([
+  expect(await statuses(fixture)).toEqual([
     { uid: 'rooftop-1', status: 'parked', error: expect.stringContaining('429') },
   ])
-  const [parked] = await rowsOf<{ until: Date }>(house, 'select until from ops.parked')
+  const [parked] = await rowsOf<{ until: Date }>(fixture, 'select until from ops.parked')
   expect(parked!.until).toEqual(new Date('2026-03-11T00:00:00Z'))
 })
 
@@ -143,41 +151,41 @@ test('a refused key fails the rooftop, and the other rooftops go on', async () =
     aRooftop(),
     aRooftop({ uid: 'chicago', groupId: 'lake', dealerId: 301, region: 'US', currency: 'USD' }),
   ]
-  await using house = await pricedHouse([...many(10), ...many(2, 'chicago', 21)], {
+  await using fixture = await pricedFixture([...many(10), ...many(2, 'chicago', 21)], {
     rooftopsOfWorld,
     http: { concurrency: 1 },
   })
-  const refusal = house.sandbox.faults.add({
+  const refusal = fixture.sandbox.faults.add({
     match: { path: pricingPath, rooftopUid: 'rooftop-1' },
     fault: { kind: 'status', status: 403 },
   })
 
-  await house.night()
+  await fixture.night()
 
-  expect(await statuses(house)).toEqual([
+  expect(await statuses(fixture)).toEqual([
     { uid: 'chicago', status: 'ok', error: null },
     { uid: 'rooftop-1', status: 'failed', error: expect.stringContaining('403') },
   ])
-  expect(await priced(house)).toHaveLength(2)
+  expect(await priced(fixture)).toHaveLength(2)
   refusal.remove()
-  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
-  expect(await priced(house)).toHaveLength(10 + 2)
+  expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await priced(fixture)).toHaveLength(10 + 2)
 })
 
 test('one forbidden evaluation leaves the others their prices, that night and the next', async () => {
-  await using house = await pricedHouse(many(12), { http: { concurrency: 1 } })
-  house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(12), { http: { concurrency: 1 } })
+  fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 12 },
     fault: { kind: 'status', status: 403 },
   })
 
-  const first = await house.night()
-  const second = await house.nightAfter(1)
+  const first = await fixture.night()
+  const second = await fixture.nightAfter(1)
 
   expect([first.status, second.status]).toEqual(['partial', 'partial'])
-  expect(await priced(house)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(await priced(fixture)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
   const confirmed = await rowsOf(
-    house,
+    fixture,
     'select eval_id from core.price_observation where last_confirmed_at > $1',
     [new Date(morning.getTime() + dayMs / 2)],
   )
@@ -185,35 +193,35 @@ test('one forbidden evaluation leaves the others their prices, that night and th
 })
 
 test('what is in quarantine for an evaluation that has gone is released', async () => {
-  await using house = await pricedHouse(many(2))
-  const fault = house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(2))
+  const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
     fault: { kind: 'status', status: 200, body: { evalId: 2 } },
   })
-  await house.night()
+  await fixture.night()
   fault.remove()
-  house.sandbox.world.vanish(2, new Date(morning.getTime() + 1000))
+  fixture.sandbox.world.vanish(2, new Date(morning.getTime() + 1000))
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
   const open = 'select natural_key from ops.quarantine where resolved_at is null'
-  expect(await rowsOf(house, open)).toEqual([])
+  expect(await rowsOf(fixture, open)).toEqual([])
 })
 
 test('an evaluation that gets no answer stays behind alone, and is asked about in the next night', async () => {
-  await using house = await pricedHouse(many(4))
-  const fault = house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(4))
+  const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
     fault: { kind: 'status', status: 500 },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
   const [state] = await rowsOf(
-    house,
+    fixture,
     'select outcome, failures, detail from ops.enrichment_state where eval_id = 2',
   )
   fault.remove()
-  const next = await house.nightAfter(1)
+  const next = await fixture.nightAfter(1)
 
   expect(report.rooftops['rooftop-1']).toMatchObject({
     status: 'partial',
@@ -221,128 +229,128 @@ test('an evaluation that gets no answer stays behind alone, and is asked about i
   })
   expect(state).toEqual({ outcome: 'failed', failures: 1, detail: expect.stringContaining('500') })
   expect(next.status).toBe('ok')
-  expect(await priced(house)).toEqual([1, 2, 3, 4])
+  expect(await priced(fixture)).toEqual([1, 2, 3, 4])
 })
 
 test('a source that answers nothing is left alone after a few tries', async () => {
-  await using house = await pricedHouse(many(60), { http: { concurrency: 2 } })
-  const fault = house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(60), { http: { concurrency: 2 } })
+  const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath },
     fault: { kind: 'status', status: 500 },
   })
 
-  await house.night()
+  await fixture.night()
 
-  expect(await statuses(house)).toMatchObject([{ status: 'failed' }])
-  expect(priceRequests(house)).toBeLessThan(12)
+  expect(await statuses(fixture)).toMatchObject([{ status: 'failed' }])
+  expect(priceRequests(fixture)).toBeLessThan(12)
   fault.remove()
-  await house.nightAfter(1)
-  expect(await priced(house)).toHaveLength(60)
+  await fixture.nightAfter(1)
+  expect(await priced(fixture)).toHaveLength(60)
 })
 
 test('what the source does not price is an outcome, not a failure, and is asked about again in turn', async () => {
-  await using house = await pricedHouse(many(2))
-  house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(2))
+  fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
     fault: { kind: 'status', status: 400, body: { error: 'Not priceable' } },
   })
 
-  const report = await house.night()
-  await house.night()
-  const asked = priceRequests(house)
-  await house.nightAfter(1)
+  const report = await fixture.night()
+  await fixture.night()
+  const asked = priceRequests(fixture)
+  await fixture.nightAfter(1)
 
   expect(report).toMatchObject({
     status: 'ok',
     streams: { pricing: { listed: 2, inserted: 1, vanished: 1 } },
   })
   expect(asked).toBe(2)
-  expect(priceRequests(house)).toBe(4)
+  expect(priceRequests(fixture)).toBe(4)
   expect(
-    await rowsOf(house, 'select outcome, detail from ops.enrichment_state where eval_id = 2'),
+    await rowsOf(fixture, 'select outcome, detail from ops.enrichment_state where eval_id = 2'),
   ).toEqual([{ outcome: 'skipped', detail: expect.stringContaining('Not priceable') }])
 })
 
 test.for(['before-commit', 'rows-written', 'ledger-written'])(
   'a crash at %s leaves everything due',
   async (place) => {
-    await using house = await pricedHouse(many(3))
-    await runNight(house.context)
+    await using fixture = await pricedFixture(many(3))
+    await runNight(fixture.context)
     const crashPoint = (name: string) => {
       if (name === place) throw new Error('pulled the plug')
     }
 
-    await runNight({ ...house.context, crashPoint }, pricingAlone)
+    await runNight({ ...fixture.context, crashPoint }, pricingAlone)
 
-    expect(await priced(house)).toEqual([])
-    expect(await rowsOf(house, 'select from ops.enrichment_state')).toEqual([])
-    expect(await runNight(house.context, pricingAlone)).toMatchObject({ status: 'ok' })
-    expect(await priced(house)).toEqual([1, 2, 3])
+    expect(await priced(fixture)).toEqual([])
+    expect(await rowsOf(fixture, 'select from ops.enrichment_state')).toEqual([])
+    expect(await runNight(fixture.context, pricingAlone)).toMatchObject({ status: 'ok' })
+    expect(await priced(fixture)).toEqual([1, 2, 3])
   },
 )
 
 test('prices are asked for once the evaluations of the run are there, however long those take', async () => {
-  await using house = await pricedHouse(many(30))
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 150 } })
+  await using fixture = await pricedFixture(many(30))
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 150 } })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams['pricing']).toMatchObject({ listed: 30, inserted: 30 })
 })
 
 test('a run of pricing alone takes what is there', async () => {
-  await using house = await pricedHouse(many(3))
+  await using fixture = await pricedFixture(many(3))
 
-  const empty = await runNight(house.context, pricingAlone)
-  await runNight(house.context)
-  const full = await runNight(house.context, pricingAlone)
+  const empty = await runNight(fixture.context, pricingAlone)
+  await runNight(fixture.context)
+  const full = await runNight(fixture.context, pricingAlone)
 
   expect(empty.streams).toEqual({ pricing: expect.objectContaining({ listed: 0 }) })
   expect(full.streams).toEqual({ pricing: expect.objectContaining({ inserted: 3 }) })
 })
 
 test('quarantine retry asks about the record again, and about no other', async () => {
-  await using house = await pricedHouse(many(3))
-  const broken = house.sandbox.faults.add({
+  await using fixture = await pricedFixture(many(3))
+  const broken = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
     fault: { kind: 'status', status: 200, body: { evalId: 2 } },
   })
-  await house.night()
+  await fixture.night()
   broken.remove()
-  const before = priceRequests(house)
+  const before = priceRequests(fixture)
 
-  const report = await runStreams(house.context, {
+  const report = await runStreams(fixture.context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: 0, only: [] },
     streams: pricingAlone,
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 
   expect(report).toMatchObject({ status: 'ok', streams: { pricing: { listed: 1, inserted: 1 } } })
-  expect(priceRequests(house) - before).toBe(1)
-  expect(await rowsOf(house, 'select from ops.quarantine where resolved_at is null')).toEqual([])
+  expect(priceRequests(fixture) - before).toBe(1)
+  expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
 test('prices follow an evaluation that the source hands to another rooftop of the group', async () => {
   const rooftopsOfWorld = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
-  await using house = await pricedHouse(many(1), { rooftopsOfWorld })
-  await house.night()
-  const { pool } = house.database
+  await using fixture = await pricedFixture(many(1), { rooftopsOfWorld })
+  await fixture.night()
+  const { pool } = fixture.database
   const move = async (table: string) =>
     await pool.query(`update ${table} set rooftop_id = 2 where rooftop_id = 1 and eval_id = 1`)
 
   // As it stands when the other rooftop's list has not been seen to show it.
-  for (const table of [...evaluations.tables, ...evaluations.followers]) await move(table)
+  for (const table of [...evaluations.tables, ...evaluations.dependentTables]) await move(table)
   await pool.query('update core.evaluation set gone_at = now()')
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await rowsOf(house, 'select rooftop_id, is_current from core.price_observation')).toEqual([
-    { rooftop_id: 1, is_current: true },
-  ])
+  expect(
+    await rowsOf(fixture, 'select rooftop_id, is_current from core.price_observation'),
+  ).toEqual([{ rooftop_id: 1, is_current: true }])
 })
 
 test('a job reaches no operation that writes or bills', async () => {
-  await using house = await pricedHouse([])
-  const { services } = house.context
+  await using fixture = await pricedFixture([])
+  const { services } = fixture.context
   const rooftop = { uid: 'rooftop-1', dealerId: 101, keyName: 'partner-au' }
 
   // @ts-expect-error a write is out of reach

@@ -5,7 +5,7 @@ import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
-import { type House, openHouse, runNight } from '../support/nights.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
@@ -23,71 +23,80 @@ function groupWorld(owner?: string): World {
   return worldOf({ rooftops, evaluations, keys: [aKey({ rooftopUids: ['north', 'south'] })] })
 }
 
-async function held({ database, sandbox }: House, attribution: 'rooftop' | 'group') {
+async function held({ database, sandbox }: Fixture, attribution: 'rooftop' | 'group') {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), attribution)
   return differences(truth, await warehouseTruth(database.pool, attribution))
 }
 
 test('with dealerIds every evaluation is read once and belongs to its own rooftop', async () => {
-  await using house = await openHouse({ sandbox: { world: groupWorld(), now } })
+  await using fixture = await openFixture({ sandbox: { world: groupWorld(), now } })
 
-  await house.night()
+  await fixture.night()
 
-  expect(house.sandbox.requests.count('/geteval')).toBe(12)
-  expect(await held(house, 'rooftop')).toEqual([])
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(12)
+  expect(await held(fixture, 'rooftop')).toEqual([])
 })
 
 test('without dealerIds every evaluation is still read once and stored once', async () => {
-  await using house = await openHouse({ sandbox: { world: groupWorld(), now }, dealerIds: false })
+  await using fixture = await openFixture({
+    sandbox: { world: groupWorld(), now },
+    dealerIds: false,
+  })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('ok')
-  expect(house.sandbox.requests.count('/geteval')).toBe(12)
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(12)
   // Listed under both, written under one.
   expect(report.streams['evaluations']).toMatchObject({ listed: 24, inserted: 12, unchanged: 12 })
-  expect(await held(house, 'group')).toEqual([])
+  expect(await held(fixture, 'group')).toEqual([])
 })
 
 test('without dealerIds a record that was aside at both rooftops lands once and is aside at neither', async () => {
-  await using house = await openHouse({ sandbox: { world: groupWorld(), now }, dealerIds: false })
-  house.sandbox.world.poison(1003, { EvalID: 'none' })
-  await house.night()
-  house.sandbox.world.heal(1003)
+  await using fixture = await openFixture({
+    sandbox: { world: groupWorld(), now },
+    dealerIds: false,
+  })
+  fixture.sandbox.world.poison(1003, { EvalID: 'none' })
+  await fixture.night()
+  fixture.sandbox.world.removePoison(1003)
 
-  const report = await house.nightAfter(1)
+  const report = await fixture.nightAfter(1)
 
   expect(report.status).toBe('ok')
-  expect(await held(house, 'group')).toEqual([])
-  const { rows } = await house.database.pool.query(
+  expect(await held(fixture, 'group')).toEqual([])
+  const { rows } = await fixture.database.pool.query(
     'select rooftop_id from ops.quarantine where resolved_at is null',
   )
   expect(rows).toEqual([])
 })
 
 test('without dealerIds an evaluation that comes back is stored once', async () => {
-  await using house = await openHouse({ sandbox: { world: groupWorld(), now }, dealerIds: false })
-  const { world, clock } = house.sandbox
-  await house.night()
+  await using fixture = await openFixture({
+    sandbox: { world: groupWorld(), now },
+    dealerIds: false,
+  })
+  const { world, clock } = fixture.sandbox
+  await fixture.night()
   world.vanish(1003, clock.now())
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
   world.vanish(1003, new Date('2099-01-01T00:00:00Z'))
 
-  const reports = [await house.nightAfter(1), await house.nightAfter(1)]
+  const reports = [await fixture.nightAfter(1), await fixture.nightAfter(1)]
 
   expect(reports.map(({ status }) => status)).toEqual(['ok', 'ok'])
-  expect(await held(house, 'group')).toEqual([])
+  expect(await held(fixture, 'group')).toEqual([])
 })
 
 test('an evaluation that the source hands to another rooftop moves there with its payloads', async () => {
-  await using house = await openHouse({ sandbox: { world: groupWorld('north'), now } })
-  await house.night()
+  await using fixture = await openFixture({ sandbox: { world: groupWorld('north'), now } })
+  await fixture.night()
   const moved = groupWorld('south')
   await using sandbox = await startSandbox({
     world: moved,
     clock: new VirtualClock({ start: new Date(now.getTime() + 86_400_000), frozen: true }),
   })
-  const { rooftops: _, ...input } = house.config
+  const { rooftops: _, ...input } = fixture.config
   const config = makeConfig(
     {
       ...sandbox.clientConfig(),
@@ -96,14 +105,14 @@ test('an evaluation that the source hands to another rooftop moves there with it
     },
     '/nowhere',
   )
-  await using context = await openContext(config, house.context.log)
+  await using context = await openContext(config, fixture.context.log)
 
   const reports = [await runNight(context), await runNight(context)]
 
   expect(reports.map(({ status }) => status)).toEqual(['ok', 'ok'])
   const truth = sourceTruth(moved, sandbox.clock.now(), 'rooftop')
-  expect(differences(truth, await warehouseTruth(house.database.pool, 'rooftop'))).toEqual([])
-  const { rows } = await house.database.pool.query(
+  expect(differences(truth, await warehouseTruth(fixture.database.pool, 'rooftop'))).toEqual([])
+  const { rows } = await fixture.database.pool.query(
     `select distinct rooftop_uid as owner from raw.payload join core.rooftop using (rooftop_id)
      where endpoint = 'geteval'`,
   )

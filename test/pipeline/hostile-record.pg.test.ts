@@ -3,8 +3,8 @@ import type { Fault } from '#src/sandbox/faults.ts'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { Drift } from '#src/pipeline/drift.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { type House, openHouse, runNight } from '../support/nights.ts'
-import { morning, pricedHouse, pricingPath, rowsOf } from '../support/priced.ts'
+import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
+import { morning, pricedFixture, pricingPath, rowsOf } from '../support/pricing-fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const ids = [1000, 1001, 1002, 1003, 1004]
@@ -12,14 +12,14 @@ const hostile = 1003
 const createdAt = (id: number) => new Date(morning.getTime() - (id - 998) * 3_600_000)
 
 /** One rooftop with five evaluations, of which one is hostile. */
-async function openNorth(): Promise<House> {
+async function openNorth(): Promise<Fixture> {
   const world = worldOf({
     rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
     evaluations: ids.map((evalId) =>
       anEvaluation({ evalId, rooftopUid: 'north', createdAt: createdAt(evalId) }),
     ),
   })
-  return await openHouse({ sandbox: { world, now: morning } })
+  return await openFixture({ sandbox: { world, now: morning } })
 }
 
 /** The answer for the hostile evaluation, as text: no object of it could be written out. */
@@ -37,15 +37,15 @@ const status = (code: number, more: object = {}): Fault => ({
 })
 const answer = (fields: string) => status(200, { body: bodyWith(fields) })
 
-async function faults({ sandbox, database }: House, aside: readonly number[] = []) {
+async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
 }
 
-const aside = (house: House) =>
+const aside = (fixture: Fixture) =>
   rowsOf<{ key: string; path: string; message: string; kept: number; attempts: number }>(
-    house,
+    fixture,
     `select natural_key as key, issues -> 0 ->> 'path' as path, issues -> 0 ->> 'message' as message,
        length(payload) as kept, attempts from ops.quarantine where resolved_at is null order by 1`,
   )
@@ -74,101 +74,104 @@ test.each([
 ])(
   'a record that is %s is put aside alone, night after night, and lands when it heals',
   async (_, fault, message) => {
-    await using house = await openNorth()
-    const handle = house.sandbox.faults.add({ match: { path: '/geteval', evalId: hostile }, fault })
+    await using fixture = await openNorth()
+    const handle = fixture.sandbox.faults.add({
+      match: { path: '/geteval', evalId: hostile },
+      fault,
+    })
 
-    const reports = [await house.night(), await house.nightAfter(1)]
+    const reports = [await fixture.night(), await fixture.nightAfter(1)]
 
     expect(reports.map((report) => report.status)).toEqual(['partial', 'partial'])
-    expect(await faults(house, [hostile])).toEqual([])
-    expect(await aside(house)).toMatchObject([
+    expect(await faults(fixture, [hostile])).toEqual([])
+    expect(await aside(fixture)).toMatchObject([
       { key: String(hostile), message: expect.stringContaining(message), attempts: 2 },
     ])
     handle.remove()
-    expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
-    expect(await faults(house)).toEqual([])
+    expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
+    expect(await faults(fixture)).toEqual([])
   },
 )
 
 test('a list that redirects is a fault of the source: its rooftop fails', async () => {
-  await using house = await openNorth()
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: status(302) })
+  await using fixture = await openNorth()
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: status(302) })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
-  expect(await aside(house)).toEqual([])
+  expect(await aside(fixture)).toEqual([])
 })
 
 test('a source that redirects every record fails the rooftop, and puts no record aside', async () => {
-  await using house = await openNorth()
-  house.sandbox.faults.add({ match: { path: '/geteval' }, fault: status(302) })
+  await using fixture = await openNorth()
+  fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault: status(302) })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
-  expect(await aside(house)).toEqual([])
+  expect(await aside(fixture)).toEqual([])
 })
 
 test('a record that Postgres refuses is found by halving and put aside; the others land with their window', async () => {
-  await using house = await openNorth()
-  await rowsOf(house, `alter table core.evaluation add constraint no_odd check (make <> 'Odd')`)
-  house.sandbox.world.poison(1001, { Make: 'Odd' })
-  house.sandbox.world.poison(hostile, { Make: 'Odd' })
+  await using fixture = await openNorth()
+  await rowsOf(fixture, `alter table core.evaluation add constraint no_odd check (make <> 'Odd')`)
+  fixture.sandbox.world.poison(1001, { Make: 'Odd' })
+  fixture.sandbox.world.poison(hostile, { Make: 'Odd' })
 
-  const reports = [await house.night(), await house.nightAfter(1)]
+  const reports = [await fixture.night(), await fixture.nightAfter(1)]
 
   expect(reports[0]!.streams['evaluations']).toMatchObject({ inserted: 3, quarantined: 2 })
   expect(reports[1]!.status).toBe('partial')
-  expect(await faults(house, [1001, hostile])).toEqual([])
+  expect(await faults(fixture, [1001, hostile])).toEqual([])
   const issue = {
     path: 'evaluation.no_odd',
     message: 'Postgres cannot store it: a check of its table fails (SQLSTATE 23514)',
   }
-  expect(await aside(house)).toMatchObject([
+  expect(await aside(fixture)).toMatchObject([
     { key: '1001', ...issue, attempts: 2 },
     { key: '1003', ...issue, attempts: 2 },
   ])
-  expect((await aside(house))[0]!.kept).toBeGreaterThan(100)
+  expect((await aside(fixture))[0]!.kept).toBeGreaterThan(100)
   const windows = 'select sum(quarantined)::int as quarantined from ops.window_certificate'
-  expect(await rowsOf(house, windows)).toEqual([{ quarantined: 2 }])
-  await rowsOf(house, 'alter table core.evaluation drop constraint no_odd')
-  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
-  expect(await aside(house)).toEqual([])
+  expect(await rowsOf(fixture, windows)).toEqual([{ quarantined: 2 }])
+  await rowsOf(fixture, 'alter table core.evaluation drop constraint no_odd')
+  expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await aside(fixture)).toEqual([])
 })
 
 test('an error of the warehouse that no record causes fails the rooftop, and puts no record aside', async () => {
-  await using house = await openNorth()
-  await rowsOf(house, 'alter table ops.window_certificate add constraint never check (false)')
+  await using fixture = await openNorth()
+  await rowsOf(fixture, 'alter table ops.window_certificate add constraint never check (false)')
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('never') })
-  expect(await aside(house)).toEqual([])
+  expect(await aside(fixture)).toEqual([])
 })
 
 test('of two records that fail each other the later one is put aside, after the slice was planned anew', async () => {
-  await using house = await openNorth()
-  await rowsOf(house, `create unique index one_odd on core.evaluation (make) where make = 'Odd'`)
-  house.sandbox.world.poison(1001, { Make: 'Odd' })
-  house.sandbox.world.poison(hostile, { Make: 'Odd' })
+  await using fixture = await openNorth()
+  await rowsOf(fixture, `create unique index one_odd on core.evaluation (make) where make = 'Odd'`)
+  fixture.sandbox.world.poison(1001, { Make: 'Odd' })
+  fixture.sandbox.world.poison(hostile, { Make: 'Odd' })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams['evaluations']).toMatchObject({ inserted: 4, quarantined: 1 })
-  expect(await aside(house)).toMatchObject([{ message: expect.stringContaining('23505') }])
+  expect(await aside(fixture)).toMatchObject([{ message: expect.stringContaining('23505') }])
 })
 
 test('issues whose path holds what jsonb refuses are kept', async () => {
-  await using house = await openNorth()
-  house.sandbox.world.poison(hostile, { customFields: { 'a\u0000\ud800': { value: 1 } } })
+  await using fixture = await openNorth()
+  fixture.sandbox.world.poison(hostile, { customFields: { 'a\u0000\ud800': { value: 1 } } })
   const long = Object.fromEntries([[`\u0000${'x'.repeat(300)}`, 1]])
-  house.sandbox.world.poison(1001, { customFields: long })
+  fixture.sandbox.world.poison(1001, { customFields: long })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('partial')
-  expect(await aside(house)).toMatchObject([{ key: '1001' }])
+  expect(await aside(fixture)).toMatchObject([{ key: '1001' }])
 })
 
 test('the drift report neither overflows nor grows with what a source makes up', () => {
@@ -181,40 +184,40 @@ test('the drift report neither overflows nor grows with what a source makes up',
 })
 
 test('a user that is nested deeply, and a list item without an id, stop nothing', async () => {
-  await using house = await openNorth()
+  await using fixture = await openNorth()
   const users = `[{"Name":"A","Email":"a@example.com","odd":${nested(100_000)}},{"Name":${nested(100_000)}}]`
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: '/getuserlist' },
     fault: status(200, { body: users }),
   })
   const list = `[${ids.map((id) => `{"EvalID":${id}}`).join()},{"odd":${nested(100_000)}}]`
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: '/getevallist', nth: [1] },
     fault: status(200, { body: list }),
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams).toMatchObject({ users: { listed: 1, quarantined: 2 } })
-  expect(await faults(house)).toEqual([])
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('a user that Postgres refuses is put aside, and the others land', async () => {
-  await using house = await openNorth()
+  await using fixture = await openNorth()
   await rowsOf(
-    house,
+    fixture,
     `alter table core.app_user add constraint no_odd check (display_name <> 'Odd')`,
   )
   const list = ['A', 'Odd', 'B'].map((Name) => ({ Name, Email: `${Name}@example.com` }))
-  house.sandbox.faults.add({
+  fixture.sandbox.faults.add({
     match: { path: '/getuserlist' },
     fault: status(200, { body: list }),
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.streams['users']).toMatchObject({ listed: 2, inserted: 2, quarantined: 2 })
-  expect(await aside(house)).toMatchObject([
+  expect(await aside(fixture)).toMatchObject([
     { key: 'active[1]', path: 'app_user.no_odd' },
     { key: 'all[1]', path: 'app_user.no_odd' },
   ])
@@ -235,29 +238,29 @@ test.each([
 ])(
   'a price that is %s is put aside alone, and asked for again in the next run',
   async (_, body) => {
-    await using house = await pricedHouse([1, 2, 3].map((evalId) => ({ evalId })))
+    await using fixture = await pricedFixture([1, 2, 3].map((evalId) => ({ evalId })))
     await rowsOf(
-      house,
+      fixture,
       `alter table core.price_observation add constraint no_odd check (confidence <> 'Odd')`,
     )
-    const handle = house.sandbox.faults.add({
+    const handle = fixture.sandbox.faults.add({
       match: { path: pricingPath, evalId: 2 },
       fault: status(200, { body }),
     })
 
-    const report = await house.night()
+    const report = await fixture.night()
 
     expect(report.streams['pricing']).toMatchObject({ inserted: 2, quarantined: 1 })
     expect(report.status).toBe('partial')
-    expect(await aside(house)).toMatchObject([{ key: '2' }])
+    expect(await aside(fixture)).toMatchObject([{ key: '2' }])
     handle.remove()
-    house.sandbox.clock.advance(60_000)
+    fixture.sandbox.clock.advance(60_000)
     const again = await runNight(
-      house.context,
+      fixture.context,
       allStreams.filter(({ name }) => name === 'pricing'),
     )
     expect(again.streams['pricing']).toMatchObject({ inserted: 1, requests: 1 })
     expect(again.status).toBe('ok')
-    expect(await aside(house)).toEqual([])
+    expect(await aside(fixture)).toEqual([])
   },
 )

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 6, evaluations: 600, days: 9 }
 const schemas = ['core', 'pii', 'raw']
@@ -10,13 +10,13 @@ test.each([
   ['list items that carry an update time', true],
   ['list items that carry none', false],
 ])('an immediate second run rewrites nothing, with %s', async (_, listCarriesUpdatedAt) => {
-  await using house = await openHouse({ sandbox: { ...world, listCarriesUpdatedAt } })
-  const first = await house.night()
-  const before = await snapshot(house)
+  await using fixture = await openFixture({ sandbox: { ...world, listCarriesUpdatedAt } })
+  const first = await fixture.night()
+  const before = await snapshot(fixture)
 
-  const { wal, report } = await measured(house, () => house.night())
+  const { wal, report } = await measured(fixture, () => fixture.night())
 
-  const after = await snapshot(house)
+  const after = await snapshot(fixture)
   expect(after).toEqual(before)
   expect(report.streams['evaluations']).toMatchObject({ inserted: 0, updated: 0 })
   expect(report.streams['users']).toMatchObject({ inserted: 0, updated: 0 })
@@ -27,33 +27,33 @@ test.each([
 })
 
 test('a second night on which nothing has happened rewrites nothing', async () => {
-  await using house = await openHouse({ sandbox: world })
+  await using fixture = await openFixture({ sandbox: world })
   // Far from the history, so that no edit or late completion falls between the nights.
-  await house.nightAfter(90)
-  const before = await snapshot(house)
+  await fixture.nightAfter(90)
+  const before = await snapshot(fixture)
 
-  const { wal } = await measured(house, () => house.nightAfter(1))
+  const { wal } = await measured(fixture, () => fixture.nightAfter(1))
 
-  expect(await snapshot(house)).toEqual(before)
+  expect(await snapshot(fixture)).toEqual(before)
   console.log(`a second night: ${wal} bytes of WAL`)
 })
 
 test('a second sync a minute later, of every stream, writes no row, in Australia, the US and the GCC', async () => {
-  await using house = await openHouse({ sandbox: world, streams: allStreams })
-  const regions = new Set(house.config.rooftops.map(({ region }) => region))
-  const first = await house.night()
-  const before = await snapshot(house)
+  await using fixture = await openFixture({ sandbox: world, streams: allStreams })
+  const regions = new Set(fixture.config.rooftops.map(({ region }) => region))
+  const first = await fixture.night()
+  const before = await snapshot(fixture)
 
-  const second = await house.nightAfter(1 / 1440)
+  const second = await fixture.nightAfter(1 / 1440)
 
   expect([...regions].sort()).toEqual(['AU', 'GCC', 'US'])
   expect(first.streams['vehicle-checks']!.inserted).toBeGreaterThan(0)
   expect(second.streams['vehicle-checks']).toMatchObject({ requests: 0 })
-  expect(await snapshot(house)).toEqual(before)
+  expect(await snapshot(fixture)).toEqual(before)
 })
 
 /** Every row's place and writer, and the counters of its table: a row that was written again differs in all of them. */
-async function snapshot({ context, database }: House): Promise<Record<string, unknown>> {
+async function snapshot({ context, database }: Fixture): Promise<Record<string, unknown>> {
   const { pool } = database
   await flushSessions(context.pool)
   const tables = await pool.query<{ name: string }>(
@@ -89,10 +89,10 @@ async function counters(pool: pg.Pool): Promise<unknown> {
 
 /** Runs a night and measures what the whole server logged for it. */
 async function measured<T>(
-  house: House,
+  fixture: Fixture,
   work: () => Promise<T>,
 ): Promise<{ wal: number; report: T }> {
-  const { pool } = house.database
+  const { pool } = fixture.database
   const lsn = async () =>
     (await pool.query<{ lsn: string }>('select pg_current_wal_insert_lsn()::text as lsn')).rows[0]!
       .lsn

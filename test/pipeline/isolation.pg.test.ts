@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
 /** Three rooftops with five evaluations each, a day apart: 1000-1004, 2000-2004, 3000-3004. */
-async function threeRooftops(): Promise<House> {
+async function threeRooftops(): Promise<Fixture> {
   const rooftops = [1, 2, 3].map((n) =>
     aRooftop({ uid: `rooftop-${n}`, name: `Rooftop ${n}`, dealerId: 100 + n }),
   )
@@ -20,11 +20,11 @@ async function threeRooftops(): Promise<House> {
       }),
     ),
   )
-  return await openHouse({ sandbox: { world: worldOf({ rooftops, evaluations }), now } })
+  return await openFixture({ sandbox: { world: worldOf({ rooftops, evaluations }), now } })
 }
 
 /** What is not as at the source; `aside` are the ids that are known to be missing. */
-async function faults({ sandbox, database }: House, aside: readonly number[] = []) {
+async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
@@ -42,164 +42,168 @@ async function quarantine(pool: pg.Pool) {
 const idsOf = (rooftop: number) => [0, 1, 2, 3, 4].map((nth) => rooftop * 1000 + nth)
 
 test('a rooftop that answers 403 stops nothing else, is named, and lands when it heals', async () => {
-  await using house = await threeRooftops()
-  const fault = house.sandbox.faults.add({
+  await using fixture = await threeRooftops()
+  const fault = fixture.sandbox.faults.add({
     match: { rooftopUid: 'rooftop-2' },
     fault: { kind: 'status', status: 403 },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('partial')
   expect(report.rooftops['rooftop-1']).toEqual({ status: 'ok' })
   expect(report.rooftops['rooftop-2']).toMatchObject({ status: 'failed' })
   expect(report.rooftops['rooftop-2']!.error).toMatch(/evaluations: .*403.*rooftop-2/)
-  expect(await faults(house, idsOf(2))).toEqual([])
+  expect(await faults(fixture, idsOf(2))).toEqual([])
   fault.remove()
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('a poisoned record goes to quarantine with its payload and issue, and lands when it heals', async () => {
-  await using house = await threeRooftops()
-  house.sandbox.world.poison(1003, { FinalPrice: 'a lot' })
+  await using fixture = await threeRooftops()
+  fixture.sandbox.world.poison(1003, { FinalPrice: 'a lot' })
 
-  const report = await house.night()
-  await house.night()
+  const report = await fixture.night()
+  await fixture.night()
 
   expect(report).toMatchObject({
     status: 'partial',
     rooftops: { 'rooftop-1': { status: 'partial' } },
   })
-  expect(await faults(house, [1003])).toEqual([])
+  expect(await faults(fixture, [1003])).toEqual([])
   const aside = { id: '1003', path: 'FinalPrice', kept: true, attempts: 2 }
-  expect(await quarantine(house.database.pool)).toEqual([{ ...aside, resolved: false }])
-  house.sandbox.world.heal(1003)
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
-  expect(await quarantine(house.database.pool)).toEqual([{ ...aside, resolved: true }])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: false }])
+  fixture.sandbox.world.removePoison(1003)
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
 })
 
 test('a stored record that is poisoned by an edit keeps its last good content', async () => {
-  await using house = await threeRooftops()
-  await house.night()
-  const { world, clock } = house.sandbox
+  await using fixture = await threeRooftops()
+  await fixture.night()
+  const { world, clock } = fixture.sandbox
   clock.advance(3_600_000)
   world.edit(1001, clock.now(), { finalPrice: 1 })
   world.poison(1001, { EntryDate: 'yesterday' })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('partial')
-  expect(await faults(house, [])).toEqual([
+  expect(await faults(fixture, [])).toEqual([
     expect.stringMatching(/^1001.updatedAt/),
     expect.stringMatching(/^1001.finalPrice/),
   ])
-  world.heal(1001)
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  world.removePoison(1001)
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('a list that is a web page fails its rooftop alone', async () => {
-  await using house = await threeRooftops()
+  await using fixture = await threeRooftops()
   const match = { rooftopUid: 'rooftop-3', path: '/getevallist', nth: [2] }
-  house.sandbox.faults.add({ match, fault: { kind: 'html' } })
+  fixture.sandbox.faults.add({ match, fault: { kind: 'html' } })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('partial')
   expect(report.rooftops['rooftop-3']!.error).toMatch(/web page/)
-  expect(await faults(house, idsOf(3))).toEqual([])
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  expect(await faults(fixture, idsOf(3))).toEqual([])
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
 })
 
 test.each([
   ['answers 500', { kind: 'status', status: 500 } as const, 0],
   ['is cut off', { kind: 'truncate' } as const, 1],
 ])('an evaluation that %s for ever holds up nothing, night after night', async (_, fault, kept) => {
-  await using house = await threeRooftops()
-  const handle = house.sandbox.faults.add({ match: { path: '/geteval', evalId: 2002 }, fault })
+  await using fixture = await threeRooftops()
+  const handle = fixture.sandbox.faults.add({ match: { path: '/geteval', evalId: 2002 }, fault })
 
-  await house.night()
-  const report = await house.nightAfter(1)
+  await fixture.night()
+  const report = await fixture.nightAfter(1)
 
   expect(report.rooftops['rooftop-2']).toMatchObject({ status: 'partial' })
-  expect(await faults(house, [2002])).toEqual([])
+  expect(await faults(fixture, [2002])).toEqual([])
   const aside = { id: '2002', path: '$', kept: kept === 1, attempts: 2 }
-  expect(await quarantine(house.database.pool)).toEqual([{ ...aside, resolved: false }])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: false }])
   handle.remove()
-  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
-  expect(await quarantine(house.database.pool)).toEqual([{ ...aside, resolved: true }])
+  expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
 })
 
 test('a stored record that could not be read again once is released by an unchanged answer', async () => {
-  await using house = await threeRooftops()
-  await house.night()
-  const { faults: plan, world, clock } = house.sandbox
+  await using fixture = await threeRooftops()
+  await fixture.night()
+  const { faults: plan, world, clock } = fixture.sandbox
   clock.advance(3_600_000)
   world.edit(2002, clock.now(), {})
   const handle = plan.add({ match: { evalId: 2002 }, fault: { kind: 'reset' } })
-  await house.night()
+  await fixture.night()
   handle.remove()
   world.edit(2002, clock.now(), {})
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('ok')
-  expect(await quarantine(house.database.pool)).toMatchObject([{ id: '2002', resolved: true }])
+  expect(await quarantine(fixture.database.pool)).toMatchObject([{ id: '2002', resolved: true }])
 })
 
 test('a vanished evaluation is marked, not deleted, and is no failure', async () => {
-  await using house = await threeRooftops()
-  await house.night()
-  const { world, clock } = house.sandbox
+  await using fixture = await threeRooftops()
+  await fixture.night()
+  const { world, clock } = fixture.sandbox
   world.vanish(3001, clock.now())
 
-  const report = await house.nightAfter(1)
+  const report = await fixture.nightAfter(1)
 
   expect(report.status).toBe('ok')
   expect(report.streams['evaluations']!.vanished).toBe(1)
-  expect(await faults(house)).toEqual([])
-  const { rows } = await house.database.pool.query(
+  expect(await faults(fixture)).toEqual([])
+  const { rows } = await fixture.database.pool.query(
     'select eval_id from core.evaluation where gone_at is not null',
   )
   expect(rows).toEqual([{ eval_id: 3001 }])
 })
 
 test('an evaluation that comes back loses its mark', async () => {
-  await using house = await threeRooftops()
-  await house.night()
-  const { world, clock } = house.sandbox
+  await using fixture = await threeRooftops()
+  await fixture.night()
+  const { world, clock } = fixture.sandbox
   world.vanish(3001, clock.now())
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
   world.vanish(3001, new Date('2099-01-01T00:00:00Z'))
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await faults(house)).toEqual([])
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('a source that is down is a failure of the slice, not a quarantine full of records', async () => {
-  await using house = await openHouse({ sandbox: { now, rooftops: 1, evaluations: 60, days: 5 } })
-  const handle = house.sandbox.faults.add({
+  await using fixture = await openFixture({
+    sandbox: { now, rooftops: 1, evaluations: 60, days: 5 },
+  })
+  const handle = fixture.sandbox.faults.add({
     match: { path: '/geteval' },
     fault: { kind: 'status', status: 503 },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
-  expect(report.rooftops).toMatchObject({ [house.config.rooftops[0]!.uid]: { status: 'partial' } })
-  expect(await quarantine(house.database.pool)).toEqual([])
+  expect(report.rooftops).toMatchObject({
+    [fixture.config.rooftops[0]!.uid]: { status: 'partial' },
+  })
+  expect(await quarantine(fixture.database.pool)).toEqual([])
   handle.remove()
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('a user that does not fit is put aside and released when the list is right again', async () => {
-  await using house = await threeRooftops()
-  const handle = house.sandbox.faults.add({
+  await using fixture = await threeRooftops()
+  const handle = fixture.sandbox.faults.add({
     match: { path: '/getuserlist', rooftopUid: 'rooftop-1' },
     fault: {
       kind: 'status',
@@ -208,16 +212,16 @@ test('a user that does not fit is put aside and released when the list is right 
     },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.rooftops['rooftop-1']).toMatchObject({ status: 'partial' })
-  expect(await quarantine(house.database.pool)).toMatchObject([
+  expect(await quarantine(fixture.database.pool)).toMatchObject([
     { id: 'active[0]', resolved: false },
     { id: 'all[0]', resolved: false },
   ])
   handle.remove()
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await quarantine(house.database.pool)).toMatchObject([
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await quarantine(fixture.database.pool)).toMatchObject([
     { resolved: true },
     { resolved: true },
   ])

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import { BusyError } from '#src/errors.ts'
-import { keepWorking } from '#src/pipeline/keep-working.ts'
-import { repair } from '#src/pipeline/line.ts'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runWorker } from '#src/pipeline/run-worker.ts'
+import { requeueLost } from '#src/pipeline/work-queue.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { allStreams } from '#src/streams/all.ts'
-import { runNight } from '../support/nights.ts'
+import { runNight } from '../support/fixture.ts'
 import { until } from '../support/child.ts'
 import {
   another,
@@ -12,54 +12,54 @@ import {
   detachedBackfill,
   faultsOf,
   history,
-  lanesHouse,
+  lanesFixture,
   runsOf,
-} from './lanes-house.ts'
+} from './lanes-fixture.ts'
 
 // Every test is some runs with many slices: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000 })
 
 test('a sync beside a backfill under way begins at once and ends first, and the backfill goes on to its end', async () => {
-  await using house = await lanesHouse()
-  await using second = await another(house)
-  const slow = house.sandbox.faults.add({
+  await using fixture = await lanesFixture()
+  await using second = await another(fixture)
+  const slow = fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'slow', ms: 30 },
   })
-  const backfill = await backfillUnderWay(house, house.context)
+  const backfill = await backfillUnderWay(fixture, fixture.context)
 
   const night = await runNight(second)
 
-  const [atItsEnd] = await runsOf(house)
+  const [atItsEnd] = await runsOf(fixture)
   slow.remove()
   const { report } = await backfill.ended
   expect(night.status).toBe('ok')
   expect(atItsEnd!.status).toBe('running')
   expect(report!.status).toBe('ok')
-  const [whole] = await runsOf(house)
+  const [whole] = await runsOf(fixture)
   expect(whole!.fence).toBeGreaterThan(atItsEnd!.fence + 4)
-  expect(await faultsOf(house)).toEqual([])
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('a second backfill of the same rooftops is refused, and one of another lane is not', async () => {
-  await using house = await lanesHouse()
-  await using second = await another(house)
-  const backfill = await backfillUnderWay(house, house.context)
+  await using fixture = await lanesFixture()
+  await using second = await another(fixture)
+  const backfill = await backfillUnderWay(fixture, fixture.context)
 
-  const refused = await runStreams(second, history(house)).catch((error: unknown) => error)
-  const other = await runStreams(second, history(house, 'event'))
+  const refused = await runStreams(second, history(fixture)).catch((error: unknown) => error)
+  const other = await runStreams(second, history(fixture, 'event'))
 
   expect(refused).toBeInstanceOf(BusyError)
   expect(other.status).toBe('ok')
   expect((await backfill.ended).report!.status).toBe('ok')
-  expect((await runsOf(house)).map(({ lane }) => lane)).toEqual(['background', 'event'])
-  expect(await faultsOf(house)).toEqual([])
+  expect((await runsOf(fixture)).map(({ lane }) => lane)).toEqual(['background', 'event'])
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('what a backfill has queued gives way to a sync, and has its turn again when the sync is done with the rooftop', async () => {
-  await using house = await lanesHouse()
-  const { pool } = house.database
-  const runId = await detachedBackfill(house, house.context)
+  await using fixture = await lanesFixture()
+  const { pool } = fixture.database
+  const runId = await detachedBackfill(fixture, fixture.context)
   const queued = async () =>
     (
       await pool.query(
@@ -73,7 +73,7 @@ test('what a backfill has queued gives way to a sync, and has its turn again whe
     if (name === 'slice-claimed') during ??= queued()
   }
 
-  const night = await runNight({ ...house.context, crashPoint })
+  const night = await runNight({ ...fixture.context, crashPoint })
 
   expect(before.map(({ run }) => run)).toEqual([runId, runId])
   expect(await during).not.toContainEqual(expect.objectContaining({ run: runId }))
@@ -82,34 +82,36 @@ test('what a backfill has queued gives way to a sync, and has its turn again whe
 })
 
 test('a detached backfill is alive without a process, done by workers, and ended by them', async () => {
-  await using house = await lanesHouse()
+  await using fixture = await lanesFixture()
   const stop = new AbortController()
-  await using first = await another(house, stop.signal)
-  await using second = await another(house, stop.signal)
-  await detachedBackfill(house, house.context)
-  const refused = await runStreams(house.context, history(house)).catch((error: unknown) => error)
+  await using first = await another(fixture, stop.signal)
+  await using second = await another(fixture, stop.signal)
+  await detachedBackfill(fixture, fixture.context)
+  const refused = await runStreams(fixture.context, history(fixture)).catch(
+    (error: unknown) => error,
+  )
 
   const workers = [first, second].map((context) =>
-    keepWorking(context, { streams: allStreams, concurrency: 2 }),
+    runWorker(context, { streams: allStreams, concurrency: 2 }),
   )
-  await until(async () => (await runsOf(house))[0]!.status !== 'running')
+  await until(async () => (await runsOf(fixture))[0]!.status !== 'running')
   stop.abort()
 
   expect(await Promise.all(workers)).toEqual([true, true])
   expect(refused).toMatchObject({ message: expect.stringMatching(/backfill --pause/) })
-  expect((await runsOf(house))[0]).toMatchObject({ lane: 'background', status: 'ok' })
-  expect(await faultsOf(house)).toEqual([])
+  expect((await runsOf(fixture))[0]).toMatchObject({ lane: 'background', status: 'ok' })
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('a sync that is stopped leaves its turns to the backfill beside it', async () => {
-  await using house = await lanesHouse()
+  await using fixture = await lanesFixture()
   const stop = new AbortController()
-  await using second = await another(house, stop.signal)
-  house.sandbox.faults.add({
+  await using second = await another(fixture, stop.signal)
+  fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'slow', ms: 20 },
   })
-  const backfill = await backfillUnderWay(house, house.context)
+  const backfill = await backfillUnderWay(fixture, fixture.context)
   // Before a slice of its own: the process of the backfill may do all of them.
   const crashPoint = (name: string) => {
     if (name === 'run-started') stop.abort()
@@ -118,45 +120,45 @@ test('a sync that is stopped leaves its turns to the backfill beside it', async 
   await runNight({ ...second, crashPoint })
 
   expect((await backfill.ended).report!.status).toBe('ok')
-  expect((await runsOf(house)).map(({ status }) => status)).toEqual(['ok', 'stopped'])
-  expect(await faultsOf(house)).toEqual([])
+  expect((await runsOf(fixture)).map(({ status }) => status)).toEqual(['ok', 'stopped'])
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('work whose message was lost from the queue is sent again', async () => {
-  await using house = await lanesHouse()
-  const { pool } = house.database
-  await detachedBackfill(house, house.context)
+  await using fixture = await lanesFixture()
+  const { pool } = fixture.database
+  await detachedBackfill(fixture, fixture.context)
   await pool.query("delete from pgboss.job where data ->> 'stream' = 'evaluations'")
   const stop = new AbortController()
-  await using worker = await another(house, stop.signal)
+  await using worker = await another(fixture, stop.signal)
 
-  const working = keepWorking(worker, { streams: allStreams, concurrency: 4 })
-  await until(async () => (await runsOf(house))[0]!.status !== 'running')
+  const working = runWorker(worker, { streams: allStreams, concurrency: 4 })
+  await until(async () => (await runsOf(fixture))[0]!.status !== 'running')
   stop.abort()
 
   await working
-  expect((await runsOf(house))[0]!.status).toBe('ok')
-  expect(await faultsOf(house)).toEqual([])
+  expect((await runsOf(fixture))[0]!.status).toBe('ok')
+  expect(await faultsOf(fixture)).toEqual([])
 })
 
 test('of all open work only what the queue has lost is sent again, by one process at a time', async () => {
-  await using house = await lanesHouse()
-  const { pool } = house.database
-  const { context } = house
-  await detachedBackfill(house, context)
+  await using fixture = await lanesFixture()
+  const { pool } = fixture.database
+  const { context } = fixture
+  await detachedBackfill(fixture, context)
   await pool.query(
     `delete from pgboss.job where id = (select id from pgboss.job where data ->> 'stream' = 'evaluations' limit 1)`,
   )
   const other = await pool.connect()
   await other.query('select pg_advisory_lock(7311, 0)')
 
-  const besideAnother = await repair(context, null)
+  const besideAnother = await requeueLost(context, null)
   await other.query('select pg_advisory_unlock(7311, 0)')
   other.release()
 
   expect(besideAnother).toBe(0)
-  expect(await repair(context, null)).toBe(1)
-  expect(await repair(context, null)).toBe(0)
+  expect(await requeueLost(context, null)).toBe(1)
+  expect(await requeueLost(context, null)).toBe(0)
   const { rows } = await pool.query(
     `select from pgboss.job where data ->> 'stream' = 'evaluations'`,
   )

@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { BusyError, FencedError } from '#src/errors.ts'
-import { type House, openHouse, openSecondContext, runNight } from '../support/nights.ts'
+import { type Fixture, openFixture, openSecondContext, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
-async function smallHouse(): Promise<House> {
-  return await openHouse({ sandbox: { now, rooftops: 2, evaluations: 40, days: 5 } })
+async function smallFixture(): Promise<Fixture> {
+  return await openFixture({ sandbox: { now, rooftops: 2, evaluations: 40, days: 5 } })
 }
 
-async function faults({ sandbox, database }: House): Promise<string[]> {
+async function faults({ sandbox, database }: Fixture): Promise<string[]> {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   return differences(truth, await warehouseTruth(database.pool, 'rooftop'))
 }
@@ -23,12 +23,12 @@ async function runs(pool: pg.Pool) {
 }
 
 /** A run that has read its evaluations and cannot write them before the gate opens. */
-async function heldRun(house: House) {
-  const { pool } = house.database
+async function heldRun(fixture: Fixture) {
+  const { pool } = fixture.database
   const gate = await pool.connect()
   await gate.query('begin')
   await gate.query('lock table core.evaluation in share mode')
-  const finished = runNight(house.context).then(
+  const finished = runNight(fixture.context).then(
     (report) => ({ report, error: null }),
     (error: unknown) => ({ report: null, error }),
   )
@@ -58,9 +58,9 @@ async function endHolder(pool: pg.Pool): Promise<void> {
 }
 
 test('a second run beside a living one is refused and starts nothing', async () => {
-  await using house = await smallHouse()
-  await using second = await openSecondContext(house)
-  const first = await heldRun(house)
+  await using fixture = await smallFixture()
+  await using second = await openSecondContext(fixture)
+  const first = await heldRun(fixture)
 
   const refused = await runNight(second).catch((error: unknown) => error)
 
@@ -68,16 +68,16 @@ test('a second run beside a living one is refused and starts nothing', async () 
   const { report } = await first.finished
   expect(refused).toBeInstanceOf(BusyError)
   expect(report!.status).toBe('ok')
-  expect(await runs(house.database.pool)).toEqual(['ok'])
-  expect(house.sandbox.requests.count('/geteval')).toBe(report!.streams['evaluations']!.hydrated)
-  expect(await faults(house)).toEqual([])
+  expect(await runs(fixture.database.pool)).toEqual(['ok'])
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(report!.streams['evaluations']!.hydrated)
+  expect(await faults(fixture)).toEqual([])
 })
 
 test('the work of a run whose process has died is taken over, and the old run writes nothing', async () => {
-  await using house = await smallHouse()
-  await using second = await openSecondContext(house)
-  const first = await heldRun(house)
-  await endHolder(house.database.pool)
+  await using fixture = await smallFixture()
+  await using second = await openSecondContext(fixture)
+  const first = await heldRun(fixture)
+  await endHolder(fixture.database.pool)
   const crashPoint = (name: string) => {
     if (name === 'run-started') void first.open()
   }
@@ -85,34 +85,34 @@ test('the work of a run whose process has died is taken over, and the old run wr
   const report = await runNight({ ...second, crashPoint })
 
   expect(report.status).toBe('ok')
-  expect(await faults(house)).toEqual([])
+  expect(await faults(fixture)).toEqual([])
   expect((await first.finished).error).toBeInstanceOf(FencedError)
-  expect(await runs(house.database.pool)).toEqual(['abandoned', 'ok'])
-  const { rows } = await house.database.pool.query('select distinct run_id from core.evaluation')
+  expect(await runs(fixture.database.pool)).toEqual(['abandoned', 'ok'])
+  const { rows } = await fixture.database.pool.query('select distinct run_id from core.evaluation')
   expect(rows).toEqual([{ run_id: report.runId }])
 })
 
 test('work that a dead run left in the queue holds up nobody', async () => {
-  await using house = await smallHouse()
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await smallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
   const { rows } = await pool.query<{ run_id: number }>(
     `insert into ops.run (command, arguments, source_started_at)
      values ('sync', '{"mode": "sync", "from": 0, "until": null}', now()) returning run_id`,
   )
   const runId = rows[0]!.run_id
-  for (const { uid } of house.config.rooftops)
-    await house.context.queue.offer(pool, { runId, stream: 'evaluations', rooftopUid: uid })
+  for (const { uid } of fixture.config.rooftops)
+    await fixture.context.queue.offer(pool, { runId, stream: 'evaluations', rooftopUid: uid })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('ok')
   expect(await runs(pool)).toEqual(['ok', 'abandoned', 'ok'])
 })
 
 test('a worker whose work was dropped while it worked writes nothing', async () => {
-  await using house = await smallHouse()
-  const { pool } = house.database
+  await using fixture = await smallFixture()
+  const { pool } = fixture.database
   const controller = new AbortController()
   let dropped = 0
   // Between the rows and the fence: the last moment at which the work can be taken away.
@@ -122,13 +122,15 @@ test('a worker whose work was dropped while it worked writes nothing', async () 
     void pool.query("update ops.run set status = 'abandoned' where status = 'running'")
   }
 
-  const outcome = await runNight({ ...house.context, crashPoint, signal: controller.signal }).catch(
-    (error: unknown) => error,
-  )
+  const outcome = await runNight({
+    ...fixture.context,
+    crashPoint,
+    signal: controller.signal,
+  }).catch((error: unknown) => error)
 
   expect(outcome).toBeInstanceOf(FencedError)
   expect(dropped).toBeGreaterThan(0)
   expect(await warehouseTruth(pool, 'rooftop')).toEqual([])
-  expect(await house.night()).toMatchObject({ status: 'ok' })
-  expect(await faults(house)).toEqual([])
+  expect(await fixture.night()).toMatchObject({ status: 'ok' })
+  expect(await faults(fixture)).toEqual([])
 })

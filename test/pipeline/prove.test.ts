@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CapKnowledge, type Proof, proveWindow } from '#src/pipeline/prove.ts'
+import { type ListLimit, type Proof, proveWindow } from '#src/pipeline/prove.ts'
 import type { Window } from '#src/values/window.ts'
 
 type Order = 'newest' | 'oldest' | 'arbitrary'
@@ -12,7 +12,7 @@ interface Asked {
   readonly proof: Proof
   readonly requests: number
 }
-const nothingKnown: CapKnowledge = { largest: 0, cap: null }
+const nothingKnown: ListLimit = { largest: 0, cap: null }
 const listedAt = new Date('2026-03-01T00:00:00Z')
 
 /** Proves a window against a list in memory that is cut at `cap` without a sign. */
@@ -22,7 +22,7 @@ async function prove(
   options: {
     cap?: number
     order?: Order
-    knowledge?: CapKnowledge
+    knowledge?: ListLimit
     vouched?: boolean
     maxItems?: number
     /** What the source holds from the nth request on. */
@@ -41,8 +41,8 @@ async function prove(
     { ...window, open: false },
     {
       list,
-      knowledge: options.knowledge ?? nothingKnown,
-      vouched: () => options.vouched ?? false,
+      listLimit: options.knowledge ?? nothingKnown,
+      isConfirmed: () => options.vouched ?? false,
       maxItems: options.maxItems ?? 1000,
     },
   )
@@ -105,7 +105,7 @@ test('a list without a cap never makes one believed, and nothing is unprovable',
     fc.asyncProperty(fc.array(fc.nat({ max: 30 }), { maxLength: 80 }), async (places) => {
       const { proof } = await prove(entriesAt(places), { from: 0, until: 31 })
 
-      expect(proof.knowledge).toEqual({ largest: places.length, cap: null })
+      expect(proof.listLimit).toEqual({ largest: places.length, cap: null })
       expect(proof.parts.filter((part) => part.proof === 'unprovable')).toEqual([])
       expect(idsOf(proof)).toEqual(places.map((_, index) => index + 1))
     }),
@@ -176,7 +176,7 @@ test('a window that changes under our hands teaches no cap', async () => {
 
   const { proof } = await prove(before, { from: 0, until: 1000 }, { later })
 
-  expect(proof.knowledge.cap).toBeNull()
+  expect(proof.listLimit.cap).toBeNull()
   expect(idsOf(proof)).toEqual([1, 2, 3, 4])
 })
 
@@ -192,7 +192,7 @@ test('a single second that does not fit under the cap is unprovable, and nothing
   const unprovable = proof.parts.filter((part) => part.proof === 'unprovable')
   expect(unprovable.map(({ window }) => [window.from, window.until])).toEqual([[500, 501]])
   expect(idsOf(proof)).toEqual(expect.arrayContaining([1, 7]))
-  expect(proof.knowledge.cap).toBe(3)
+  expect(proof.listLimit.cap).toBe(3)
 })
 
 test('a larger answer than the cap shows that there is none', async () => {
@@ -204,7 +204,7 @@ test('a larger answer than the cap shows that there is none', async () => {
     { knowledge },
   )
 
-  expect(proof.knowledge).toEqual({ largest: 5, cap: null })
+  expect(proof.listLimit).toEqual({ largest: 5, cap: null })
 })
 
 test('a window of more items than a part may hold is halved into parts that hold them', async () => {
@@ -223,7 +223,7 @@ test('the newest window ends when it was listed', async () => {
 
   const { parts } = await proveWindow(
     { from, until: from + 10, open: true },
-    { list, knowledge: nothingKnown, vouched: () => false, maxItems: 1000 },
+    { list, listLimit: nothingKnown, isConfirmed: () => false, maxItems: 1000 },
   )
 
   expect(parts[0]!.window).toEqual({ from, until: from + 60, open: true })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isRereadDue, saysUnchanged } from '#src/pipeline/reread.ts'
+import { isRereadDue, isUnchanged } from '#src/pipeline/reread.ts'
 
 const day = 86_400
 const today = Date.parse('2026-06-01T02:15:00Z') / 1000
@@ -12,7 +12,7 @@ function nightsRead(id: number, ageDays: number, nights: number, stride = 1): nu
     // The age is kept as it is, so that a step of the schedule is seen by itself.
     const now = today + night * day
     const due = isRereadDue(
-      { id, bornAt: new Date(bornAt.getTime() + night * day * 1000) },
+      { id, ageingSince: new Date(bornAt.getTime() + night * day * 1000) },
       lookedAt,
       now,
     )
@@ -61,7 +61,7 @@ test('a record whose window is looked at every fifth night only is still read wi
 })
 
 test('a record that nobody has looked at is due', () => {
-  expect(isRereadDue({ id: 1, bornAt: new Date(0) }, null, today)).toBe(true)
+  expect(isRereadDue({ id: 1, ageingSince: new Date(0) }, null, today)).toBe(true)
 })
 
 test.each([
@@ -70,9 +70,9 @@ test.each([
   ['a later instant', '2026-01-02T03:04:06Z', '2026-01-02T03:04:05.678Z', false],
   ['an earlier instant', '2026-01-02T03:04:05.100Z', '2026-01-02T03:04:05.678Z', false],
 ])('a list item with %s says what it says', (_, listed, stored, unchanged) => {
-  expect(saysUnchanged(new Date(listed), new Date(stored))).toBe(unchanged)
+  expect(isUnchanged(new Date(listed), new Date(stored))).toBe(unchanged)
 })
 
 test('a list item without an update time says nothing', () => {
-  expect(saysUnchanged(null, new Date())).toBeNull()
+  expect(isUnchanged(null, new Date())).toBeNull()
 })

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { localDay } from '#src/values/instant.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const loaded = async () => {
-  const house = await openHouse({ sandbox: { now, rooftops: 3, evaluations: 120 } })
-  await house.night()
-  return house
+  const fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 120 } })
+  await fixture.night()
+  return fixture
 }
 
-/** The config of the house with other settings for its first rooftop. */
-function changedConfig({ config, context }: House, change: object) {
+/** The config of the fixture with other settings for its first rooftop. */
+function changedConfig({ config, context }: Fixture, change: object) {
   const [first, ...others] = config.rooftops
   return { ...context, config: { ...config, rooftops: [{ ...first!, ...change }, ...others] } }
 }
 
-const rowsOf = async ({ database }: House) =>
+const rowsOf = async ({ database }: Fixture) =>
   (
     await database.pool.query<{ created_at: Date; completed_at: Date; days: string[] }>(
       `select eval_id, created_at, completed_at, array[created_date_local, completed_date_local]::text[] as days
@@ -24,7 +24,7 @@ const rowsOf = async ({ database }: House) =>
     )
   ).rows
 
-const snapshot = async ({ database }: House) =>
+const snapshot = async ({ database }: Fixture) =>
   (
     await database.pool.query(`select (select json_agg(r order by rooftop_id) from core.rooftop as r) as rooftops,
       (select json_agg(e order by rooftop_id, eval_id) from core.evaluation as e) as evaluations`)
@@ -35,47 +35,47 @@ test.each([
   [{ odometerUnit: 'mi' }, /odometerUnit km, and the config says mi/],
   [{ region: 'GCC' }, /region AU, and the config says GCC/],
 ])('a change of %o is refused while the rooftop has rows', async (change, message) => {
-  await using house = await loaded()
-  const before = await snapshot(house)
+  await using fixture = await loaded()
+  const before = await snapshot(fixture)
 
-  const changed = house.night(changedConfig(house, change))
+  const changed = fixture.night(changedConfig(fixture, change))
 
   await expect(changed).rejects.toMatchObject({
     name: 'UsageError',
     message: expect.stringMatching(message),
   })
-  expect(await snapshot(house)).toEqual(before)
+  expect(await snapshot(fixture)).toEqual(before)
 })
 
 test('a rooftop without rows takes any currency', async () => {
-  await using house = await openHouse({ sandbox: { now, rooftops: 3, evaluations: 0 } })
-  const { db } = house.context
-  await registerRooftops(db, house.config.rooftops)
+  await using fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 0 } })
+  const { db } = fixture.context
+  await registerRooftops(db, fixture.config.rooftops)
 
-  const { config } = changedConfig(house, { currency: 'NZD' })
+  const { config } = changedConfig(fixture, { currency: 'NZD' })
   const [first] = await registerRooftops(db, config.rooftops)
 
   expect(first).toMatchObject({ currency: 'NZD' })
-  expect((await snapshot(house)).rooftops[0]).toMatchObject({ currency_code: 'NZD' })
+  expect((await snapshot(fixture)).rooftops[0]).toMatchObject({ currency_code: 'NZD' })
 })
 
 test('a new time zone recalculates all local days and sums in one command, and makes no version', async () => {
-  await using house = await loaded()
-  const { pool } = house.database
+  await using fixture = await loaded()
+  const { pool } = fixture.database
   const zone = 'Pacific/Honolulu'
-  const before = await rowsOf(house)
+  const before = await rowsOf(fixture)
   const versions =
     'select eval_id, version_no, changed_fields from core.evaluation_version where version_no > 1'
   const { rows: versionsBefore } = await pool.query(versions)
   const warned: unknown[] = []
-  const { context } = house
+  const { context } = fixture
   const log = Object.assign(Object.create(context.log), {
     warn: (...told: unknown[]) => warned.push(told),
   })
 
-  await house.night({ ...changedConfig(house, { timezone: zone }), log })
+  await fixture.night({ ...changedConfig(fixture, { timezone: zone }), log })
 
-  const after = await rowsOf(house)
+  const after = await rowsOf(fixture)
   expect(after.map(({ days }) => days)).toEqual(
     after.map((row) => [localDay(row.created_at, zone), localDay(row.completed_at, zone)]),
   )
@@ -93,15 +93,15 @@ test('a new time zone recalculates all local days and sums in one command, and m
     "update core.evaluation set content_hash = '\\x00', source_updated_at = created_at - interval '1 day'",
   )
   await pool.query("update raw.payload set content_hash = '\\x00'")
-  await house.nightAfter(1, changedConfig(house, { timezone: zone }))
+  await fixture.nightAfter(1, changedConfig(fixture, { timezone: zone }))
   expect((await pool.query(versions)).rows).toEqual(versionsBefore)
   const read = "select eval_id from core.evaluation where content_hash <> '\\x00'"
   expect((await pool.query(read)).rows).not.toEqual([])
 })
 
 test('a new time zone moves the days on which prices were confirmed, also of evaluations whose own day stays', async () => {
-  await using house = await loaded()
-  const { pool } = house.database
+  await using fixture = await loaded()
+  const { pool } = fixture.database
   // Ten to midnight in UTC is another day in New Zealand, and not in Hawaii.
   await pool.query(
     `insert into core.price_observation (rooftop_id, eval_id, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
@@ -124,17 +124,17 @@ test('a new time zone moves the days on which prices were confirmed, also of eva
 })
 
 test('a time zone does not change under a run that is at work', async () => {
-  await using house = await loaded()
-  const { pool } = house.database
-  const before = await snapshot(house)
+  await using fixture = await loaded()
+  const { pool } = fixture.database
+  const before = await snapshot(fixture)
   await pool.query(`with run as (
       insert into ops.run (command, status, is_detached, source_started_at)
       values ('backfill', 'running', true, now()) returning run_id)
     insert into ops.run_stream (run_id, rooftop_id, stream, status)
     select run_id, 1, 'evaluations', 'waiting' from run`)
 
-  const changed = house.night(changedConfig(house, { timezone: 'Pacific/Honolulu' }))
+  const changed = fixture.night(changedConfig(fixture, { timezone: 'Pacific/Honolulu' }))
 
   await expect(changed).rejects.toMatchObject({ name: 'BusyError' })
-  expect(await snapshot(house)).toEqual(before)
+  expect(await snapshot(fixture)).toEqual(before)
 })

@@ -1,7 +1,7 @@
 import type { KyselyPlugin } from 'kysely'
 import { expect, test } from 'vitest'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
@@ -20,9 +20,9 @@ class Counter implements KyselyPlugin {
 }
 
 test('rooftops that nobody has changed cost one statement, however many', async () => {
-  await using house = await openHouse({ sandbox: { now, rooftops: 6, evaluations: 1 } })
-  const { db } = house.context
-  const { rooftops } = house.config
+  await using fixture = await openFixture({ sandbox: { now, rooftops: 6, evaluations: 1 } })
+  const { db } = fixture.context
+  const { rooftops } = fixture.config
   const first = await registerRooftops(db, rooftops)
   const counter = new Counter()
 
@@ -34,9 +34,9 @@ test('rooftops that nobody has changed cost one statement, however many', async 
 })
 
 test('a rooftop that differs is written, and the others are not', async () => {
-  await using house = await openHouse({ sandbox: { now, rooftops: 3, evaluations: 1 } })
-  const { db, pool } = house.context
-  const { rooftops } = house.config
+  await using fixture = await openFixture({ sandbox: { now, rooftops: 3, evaluations: 1 } })
+  const { db, pool } = fixture.context
+  const { rooftops } = fixture.config
   const first = await registerRooftops(db, rooftops)
   const stands = async () =>
     (

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { endOver } from '#src/pipeline/run-lock.ts'
-import { runToItsEnd } from '#src/pipeline/run.ts'
+import { endFinishedRuns } from '#src/pipeline/run-lock.ts'
+import { runToEnd } from '#src/pipeline/run-streams.ts'
 import { startRun } from '#src/pipeline/start-run.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { until } from '../support/child.ts'
-import { openSecondContext, runNight } from '../support/nights.ts'
-import { history, lanesHouse, runsOf } from './lanes-house.ts'
+import { openSecondContext, runNight } from '../support/fixture.ts'
+import { history, lanesFixture, runsOf } from './lanes-fixture.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
@@ -18,14 +18,14 @@ async function allDone(pool: pg.Pool, secondsAgo: number): Promise<void> {
 }
 
 test('a run whose process died when others had done its work is ended, and one that lives or has just been at work is not', async () => {
-  await using house = await lanesHouse()
-  const { pool } = house.database
-  const { db, config } = house.context
+  await using fixture = await lanesFixture()
+  const { pool } = fixture.database
+  const { db, config } = fixture.context
   const rooftops = await registerRooftops(db, config.rooftops)
-  const { lock } = await startRun(house.context, history(house, 'foreground'), rooftops, 0)
-  const status = async () => (await runsOf(house))[0]!.status
+  const { lock } = await startRun(fixture.context, history(fixture, 'foreground'), rooftops, 0)
+  const status = async () => (await runsOf(fixture))[0]!.status
   const endAndLook = async () => {
-    await endOver(db)
+    await endFinishedRuns(db)
     return await status()
   }
   // Right after its start the server tells of no process that it is dead.
@@ -51,9 +51,9 @@ test('a run whose process died when others had done its work is ended, and one t
   await pool.query("update ops.run set started_at = now() - interval '1 day'")
   expect(await endAndLook()).toBe('running')
   await allDone(pool, 120)
-  await runNight(house.context)
+  await runNight(fixture.context)
 
-  expect((await runsOf(house)).map((run) => run.status)).toEqual(['ok', 'ok'])
+  expect((await runsOf(fixture)).map((run) => run.status)).toEqual(['ok', 'ok'])
 })
 
 /** Holds the end of a run back when its work is done; only the session of the gate may set a status meanwhile. */
@@ -86,10 +86,10 @@ test.each([
 ] as const)(
   'a run that somebody sets to %s while it ends is reported as %s',
   async (status, end) => {
-    await using house = await lanesHouse()
-    await using second = await openSecondContext(house)
-    const { gate, isReached } = await gateAtTheEnd(house.database.pool)
-    const ended = runToItsEnd(second, history(house))
+    await using fixture = await lanesFixture()
+    await using second = await openSecondContext(fixture)
+    const { gate, isReached } = await gateAtTheEnd(fixture.database.pool)
+    const ended = runToEnd(second, history(fixture))
     await until(isReached)
     await gate.query('update ops.run set status = $1, finished_at = now()', [status])
     await gate.query('select pg_advisory_unlock(1, 1)')
@@ -100,6 +100,6 @@ test.each([
     expect(came.end).toBe(end)
     expect(came.report.status).toBe('ok')
     expect(came.report.finishedAt).not.toBeNull()
-    expect((await runsOf(house))[0]!.status).toBe(status)
+    expect((await runsOf(fixture))[0]!.status).toBe(status)
   },
 )

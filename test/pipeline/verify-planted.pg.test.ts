@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { isProved, type Verification, verifyAndUncover } from '#src/pipeline/verify.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { writtenColumns } from '../bench/filled-tables.ts'
-import { openHouse, runNight } from '../support/nights.ts'
+import { openFixture, runNight } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const dayMs = 86_400_000
@@ -128,17 +128,17 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
   const world = plantedWorld()
   for (const uid of allUids) world.poison(quarantinedOf(uid), { FinalPrice: 'a lot' })
   const start = new Date(now.getTime() - 45 * dayMs).toISOString()
-  await using house = await openHouse({
+  await using fixture = await openFixture({
     sandbox: { world, now },
     sync: { start, windowHours: 168, recheckDays: 0 },
     streams: [evaluations],
   })
-  const { pool } = house.database
-  const rooftops = house.config.rooftops.map((rooftop) => {
+  const { pool } = fixture.database
+  const rooftops = fixture.config.rooftops.map((rooftop) => {
     const [group, { isFiltered }] = groupOf(rooftop.uid)
     return { ...rooftop, group, dealerId: isFiltered ? rooftop.dealerId : null }
   })
-  const context: Context = { ...house.context, config: { ...house.config, rooftops } }
+  const context: Context = { ...fixture.context, config: { ...fixture.config, rooftops } }
   const verified = async () => {
     const rows = await findRooftops(context.db, rooftops)
     const found = new Map<string, Verification>()
@@ -162,7 +162,7 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
 
   expect((await runNight(context, [evaluations])).status).toBe('partial')
   expect(await complaints(), 'in quarantine').toEqual([])
-  for (const uid of allUids) world.heal(quarantinedOf(uid))
+  for (const uid of allUids) world.removePoison(quarantinedOf(uid))
   await runStreams(context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: 0 },
     streams: [evaluations],
@@ -172,10 +172,10 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
   // As after an upgrade from certificates that had no ids.
   await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
   expect(await complaints(), 'upgraded').toHaveLength(allUids.length)
-  const reads = house.sandbox.requests.count('/geteval')
+  const reads = fixture.sandbox.requests.count('/geteval')
   await runNight(context, [evaluations])
   expect(await complaints(), 'upgraded and listed again').toEqual([])
-  expect(house.sandbox.requests.count('/geteval')).toBe(reads)
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(reads)
   await runStreams(context, {
     plan: { command: 'replay', mode: 'replay', from: 0, until: null },
     streams: [evaluations],

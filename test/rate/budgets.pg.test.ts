@@ -49,7 +49,7 @@ async function pass(pool: pg.Pool, seconds: number): Promise<void> {
 /** What this process may send a second, once it has asked the warehouse again. */
 async function allowed({ budgets, limiter }: ReturnType<typeof host>): Promise<number | null> {
   await limiter.run(async () => undefined)
-  await budgets.hear()
+  await budgets.refresh()
   return budgets.readings()[0]!.perSecond
 }
 

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { aRooftop, anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
 /** Rooftops of one key, each with an evaluation of yesterday. */
-async function house(count: number, maxRetries = 6): Promise<House> {
+async function fixture(count: number, maxRetries = 6): Promise<Fixture> {
   const rooftops = Array.from({ length: count }, (_, at) =>
     aRooftop({ uid: `rooftop-${at}`, name: `Rooftop ${at}`, dealerId: 100 + at }),
   )
@@ -20,11 +20,11 @@ async function house(count: number, maxRetries = 6): Promise<House> {
     }),
   )
   const world = worldOf({ rooftops, evaluations })
-  return await openHouse({ sandbox: { world, now }, http: { maxRetries, timeoutSeconds: 10 } })
+  return await openFixture({ sandbox: { world, now }, http: { maxRetries, timeoutSeconds: 10 } })
 }
 
 /** A read with the key of rooftop 0. */
-async function read(context: House['context']): Promise<void> {
+async function read(context: Fixture['context']): Promise<void> {
   const { uid, dealerId, key } = context.config.rooftops[0]!
   await context.appraisal.listUsers({ uid, dealerId, keyName: key }, { includeInactive: false })
 }
@@ -33,7 +33,7 @@ test.each([
   ['in seconds', 2],
   ['as a date', new Date(now.getTime() + 2000)],
 ])('a 429 with Retry-After %s holds back every host until then', async (_, retryAfter) => {
-  await using one = await house(1)
+  await using one = await fixture(1)
   await using other = await openContext(one.config, silent)
   await read(other)
   one.sandbox.faults.add({ times: 3, fault: { kind: 'tooMany', retryAfter } })
@@ -50,7 +50,7 @@ test.each([
 })
 
 test('a storm of 429 on two hosts is no storm of repeats, and cuts the rate a few times at most', async () => {
-  await using one = await house(1)
+  await using one = await fixture(1)
   await using other = await openContext(one.config, silent)
   await Promise.all([read(one.context), read(other)])
   const fault = { kind: 'tooMany', retryAfter: 1 } as const
@@ -59,7 +59,7 @@ test('a storm of 429 on two hosts is no storm of repeats, and cuts the rate a fe
   const calls = Array.from({ length: 8 }, () => [read(one.context), read(other)]).flat()
   await Promise.all(calls)
 
-  expect(storm.struck).toBe(8)
+  expect(storm.hits).toBe(8)
   const sent = one.context.appraisal.counters.requests + other.appraisal.counters.requests
   expect(sent).toBe(2 + 16 + 8)
   const { rows } = await one.database.pool.query('select generation from ops.rate_budget')
@@ -67,7 +67,7 @@ test('a storm of 429 on two hosts is no storm of repeats, and cuts the rate a fe
 })
 
 test('a 429 without Retry-After is waited out by every host, and the night lands', async () => {
-  await using one = await house(2)
+  await using one = await fixture(2)
   one.sandbox.faults.add({ times: 3, fault: { kind: 'tooMany' } })
 
   expect(await one.night()).toMatchObject({ status: 'ok' })
@@ -76,7 +76,7 @@ test('a 429 without Retry-After is waited out by every host, and the night lands
 })
 
 test('a key that is withdrawn is not tried with every rooftop, and works again after a restart', async () => {
-  await using one = await house(24)
+  await using one = await fixture(24)
   await one.night()
   one.sandbox.requests.reset()
   const fault = one.sandbox.faults.add({ fault: { kind: 'status', status: 403 } })

@@ -64,7 +64,7 @@ test('send times are never nearer to each other than the rate allows, and none i
       let free = 0
       for (const { wait, count } of all) {
         now += wait
-        const at = pace.take(now, perSecond, count)
+        const at = pace.reserve(now, perSecond, count)
 
         expect(at).toBeGreaterThanOrEqual(now)
         expect(at).toBeGreaterThanOrEqual(free - 1e-6)

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run.ts'
-import { explain } from '#src/pipeline/why.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
+import { readProvenance } from '#src/pipeline/provenance.ts'
 import { applyRetention } from '#src/retention/apply-retention.ts'
 import { deletePayloads } from '#src/retention/payloads.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { type House, openHouse } from '../support/nights.ts'
+import { type Fixture, openFixture } from '../support/fixture.ts'
 import { contentDifferences, readExactContent } from '../support/warehouse-content.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
 
 /** Five versions of evaluation 1 and one of evaluation 2, a body of each. */
-async function openEditedHouse(): Promise<House> {
+async function openEditedFixture(): Promise<Fixture> {
   const createdAt = '2026-03-02T01:00:00Z'
   const edits = [
     { finalPrice: 1 },
@@ -25,17 +25,18 @@ async function openEditedHouse(): Promise<House> {
       anEvaluation({ evalId: 2, createdAt }),
     ],
   })
-  const house = await openHouse({
+  const fixture = await openFixture({
     sandbox: { world, now },
     streams: [evaluations],
     sync: { start: '2026-03-01' },
   })
-  for (let night = 0; night < 5; night++) await (night === 0 ? house.night() : house.nightAfter(1))
-  return house
+  for (let night = 0; night < 5; night++)
+    await (night === 0 ? fixture.night() : fixture.nightAfter(1))
+  return fixture
 }
 
 /** As if everything had been read so many days earlier. */
-async function age({ database }: House, days: number): Promise<void> {
+async function age({ database }: Fixture, days: number): Promise<void> {
   const columns = {
     'raw.payload': ['fetched_at'],
     // The source's time of a reading is told by the run that made it.
@@ -49,7 +50,7 @@ async function age({ database }: House, days: number): Promise<void> {
   }
 }
 
-async function bodies({ database }: House): Promise<unknown[]> {
+async function bodies({ database }: Fixture): Promise<unknown[]> {
   const { rows } = await database.pool.query(
     `select natural_key as id, count(*)::int as count from raw.payload group by 1 order by 1`,
   )
@@ -57,52 +58,52 @@ async function bodies({ database }: House): Promise<unknown[]> {
 }
 
 test('superseded bodies go after their days, the newest of each record stays', async () => {
-  await using house = await openEditedHouse()
-  const young = await applyRetention(house.context)
-  await age(house, 91)
+  await using fixture = await openEditedFixture()
+  const young = await applyRetention(fixture.context)
+  await age(fixture, 91)
 
-  const old = await applyRetention(house.context)
-  const again = await applyRetention(house.context)
+  const old = await applyRetention(fixture.context)
+  const again = await applyRetention(fixture.context)
 
   expect([young.payloads, old.payloads, again.payloads]).toEqual([0, 4, 0])
-  expect(await bodies(house)).toEqual([
+  expect(await bodies(fixture)).toEqual([
     { id: '1', count: 1 },
     { id: '2', count: 1 },
   ])
 })
 
 test('batches of any size delete the same', async () => {
-  await using house = await openEditedHouse()
+  await using fixture = await openEditedFixture()
 
-  const deleted = await deletePayloads(house.context, new Date(Date.now() + 60_000), 2)
+  const deleted = await deletePayloads(fixture.context, new Date(Date.now() + 60_000), 2)
 
   expect(deleted).toBe(4)
-  expect(await bodies(house)).toHaveLength(2)
+  expect(await bodies(fixture)).toHaveLength(2)
 })
 
 test('a replay finds the same facts and versions from the bodies that stay, and why still tells', async () => {
-  await using house = await openEditedHouse()
-  await age(house, 91)
-  const { pool } = house.database
-  await applyRetention(house.context)
+  await using fixture = await openEditedFixture()
+  await age(fixture, 91)
+  const { pool } = fixture.database
+  await applyRetention(fixture.context)
   const before = await readExactContent(pool)
 
-  const report = await runStreams(house.context, {
+  const report = await runStreams(fixture.context, {
     plan: { command: 'replay', mode: 'replay', from: 0, until: null },
     streams: [evaluations],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 
   expect(report.status).toBe('ok')
   expect(before['core.evaluation_version']).toHaveLength(6)
   expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
-  const [found] = await explain(house.context.db, 1)
+  const [found] = await readProvenance(fixture.context.db, 1)
   expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])
 })
 
 test('resolved quarantine and links of checks that are gone go; what is open or listed stays', async () => {
-  await using house = await openEditedHouse()
-  const { pool } = house.database
+  await using fixture = await openEditedFixture()
+  const { pool } = fixture.database
   await pool.query(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id, resolved_at)
      select 'evaluations', rooftop_id, key, '[]', '', 1, at::timestamptz
@@ -119,7 +120,7 @@ test('resolved quarantine and links of checks that are gone go; what is open or 
      from core.rooftop, unnest(array['listed', 'gone']) as ref`,
   )
 
-  const report = await applyRetention(house.context)
+  const report = await applyRetention(fixture.context)
 
   expect(report).toMatchObject({ quarantine: 1, links: 1 })
   const { rows: aside } = await pool.query(
@@ -131,18 +132,18 @@ test('resolved quarantine and links of checks that are gone go; what is open or 
 })
 
 test('a stopped retention deletes nothing more', async () => {
-  await using house = await openEditedHouse()
-  await age(house, 91)
+  await using fixture = await openEditedFixture()
+  await age(fixture, 91)
   const signal = AbortSignal.abort()
 
-  await expect(applyRetention({ ...house.context, signal })).rejects.toThrow()
+  await expect(applyRetention({ ...fixture.context, signal })).rejects.toThrow()
 
-  expect(await bodies(house)).toMatchObject([{ count: 5 }, { count: 1 }])
+  expect(await bodies(fixture)).toMatchObject([{ count: 5 }, { count: 1 }])
 })
 
 test('a webhook keeps its body for the days of the config, and its row for ever', async () => {
-  await using house = await openEditedHouse()
-  const { pool } = house.database
+  await using fixture = await openEditedFixture()
+  const { pool } = fixture.database
   const deliver = (hash: string, days: number) =>
     pool.query(
       `insert into ops.webhook_delivery (event, body_hash, body, state, source_received_at, received_at)
@@ -152,7 +153,7 @@ test('a webhook keeps its body for the days of the config, and its row for ever'
   await deliver('old', 91)
   await deliver('young', 89)
 
-  const report = await applyRetention(house.context)
+  const report = await applyRetention(fixture.context)
 
   expect(report.deliveries).toBe(1)
   const { rows } = await pool.query(
@@ -162,9 +163,9 @@ test('a webhook keeps its body for the days of the config, and its row for ever'
 })
 
 test('the counts of old runs for webhooks go, the runs and all of the others stay', async () => {
-  await using house = await openHouse({ sandbox: { now, evaluations: 1 } })
-  const { pool } = house.database
-  await house.night()
+  await using fixture = await openFixture({ sandbox: { now, evaluations: 1 } })
+  const { pool } = fixture.database
+  await fixture.night()
   await pool.query(
     `with made as (
        insert into ops.run (command, arguments, lane, status, source_started_at, finished_at, host, process_id)
@@ -174,7 +175,7 @@ test('the counts of old runs for webhooks go, the runs and all of the others sta
      select run_id, rooftop_id, 'evaluations', 'ok' from made, (select min(rooftop_id) as rooftop_id from core.rooftop) as one`,
   )
 
-  const { eventRuns } = await applyRetention(house.context)
+  const { eventRuns } = await applyRetention(fixture.context)
 
   expect(eventRuns).toBe(1)
   const { rows } = await pool.query(

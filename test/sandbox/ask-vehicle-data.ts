@@ -1,7 +1,7 @@
 import type { Sandbox } from '#src/sandbox/server.ts'
 
 /** What came back from the vehicle-data APIs. */
-export interface Told {
+export interface Answered {
   readonly status: number
   readonly json: Record<string, unknown>
 }
@@ -15,7 +15,7 @@ export async function sendForm(
   path: string,
   fields: Readonly<Record<string, FormValue>>,
   key: string | null = sandbox.vehicleDataKey,
-): Promise<Told> {
+): Promise<Answered> {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields))
     if (value instanceof File) body.append(name, value)
@@ -24,13 +24,13 @@ export async function sendForm(
 }
 
 /** POSTs JSON. */
-export function sendJson(sandbox: Sandbox, path: string, body: unknown): Promise<Told> {
+export function sendJson(sandbox: Sandbox, path: string, body: unknown): Promise<Answered> {
   const headers = { 'content-type': 'application/json' }
   return tell(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 /** GETs. */
-export function look(sandbox: Sandbox, path: string): Promise<Told> {
+export function get(sandbox: Sandbox, path: string): Promise<Answered> {
   return tell(sandbox, path, {})
 }
 
@@ -39,9 +39,9 @@ async function tell(
   path: string,
   init: RequestInit,
   key: string | null = vehicleDataKey,
-): Promise<Told> {
+): Promise<Answered> {
   const headers = new Headers(init.headers)
   if (key !== null) headers.set('authorization', key)
   const response = await fetch(vehicleDataUrl + path, { ...init, headers })
-  return { status: response.status, json: (await response.json()) as Told['json'] }
+  return { status: response.status, json: (await response.json()) as Answered['json'] }
 }

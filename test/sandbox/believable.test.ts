@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appraisedAs } from '#src/sandbox/appraised-as.ts'
+import { findKnownVehicle } from '#src/sandbox/known-vehicle.ts'
 import { catalogue } from '#src/sandbox/catalogue.ts'
 import { generateWorld } from '#src/sandbox/generate-world.ts'
 import { fieldsAt } from '#src/sandbox/lifecycle.ts'
@@ -43,7 +43,7 @@ test('a VIN decodes to the make and model of its evaluation', () => {
   const told = evaluations.flatMap((evaluation) => {
     const { vin, make, model } = fieldsAt(evaluation, now)
     if (typeof vin !== 'string' || world.withVin(vin, now).length !== 1) return []
-    const known = appraisedAs(vin, world, now)
+    const known = findKnownVehicle(vin, world, now)
     return known ? [[`${known.vehicle.make} ${known.vehicle.model}`, `${make} ${model}`]] : []
   })
 

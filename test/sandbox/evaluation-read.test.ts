@@ -205,7 +205,7 @@ test('a poisoned record is served wrong until it is healed, and the truth says s
   expect(evaluation.safeParse(poisoned).success).toBe(false)
   expect(poisoned).not.toHaveProperty('VIN')
   expect(sandbox.world.truthAt(now)).toMatchObject([{ poisoned: true, finalPrice: 23_500 }])
-  sandbox.world.heal(1001)
+  sandbox.world.removePoison(1001)
   expect((await readOne(sandbox, 1001)).FinalPrice).toBe(23_500)
 })
 

@@ -66,7 +66,7 @@ test('who is held up by slow is answered as soon as the rule is in force no more
   for (const end of ['remove', 'clear'] as const) {
     const slow = sandbox.faults.add({ fault: { kind: 'slow', ms: 600_000 } })
     const pending = listIds(sandbox)
-    while (slow.struck < 1) await new Promise(setImmediate)
+    while (slow.hits < 1) await new Promise(setImmediate)
 
     if (end === 'remove') slow.remove()
     else sandbox.faults.clear()
@@ -154,7 +154,7 @@ test('a rule can be removed, and all can be cleared', async () => {
   const handle = sandbox.faults.add({ fault: { kind: 'status', status: 500 } })
 
   expect((await ask(sandbox, list)).status).toBe(500)
-  expect(handle.struck).toBe(1)
+  expect(handle.hits).toBe(1)
   handle.remove()
   expect((await ask(sandbox, list)).status).toBe(200)
   sandbox.faults.add({ fault: { kind: 'status', status: 500 } })
@@ -166,7 +166,7 @@ test('probability is seeded', () => {
   const strikes = (seed: number) => {
     const plan = new FaultPlan([{ probability: 0.3, fault: { kind: 'empty' } }], seed)
     const target = { path: list, rooftopUid: null, key: null, evalId: undefined }
-    return Array.from({ length: 200 }, () => plan.strike(target) !== undefined)
+    return Array.from({ length: 200 }, () => plan.nextFault(target) !== undefined)
   }
 
   expect(strikes(1)).toEqual(strikes(1))

@@ -4,7 +4,7 @@ import { worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
-import { type FormValue, look, sendForm } from './ask-vehicle-data.ts'
+import { type FormValue, get, sendForm } from './ask-vehicle-data.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
 const path = '/v1/prediction'
@@ -20,7 +20,7 @@ const predict = (sandbox: Sandbox, fields: Readonly<Record<string, FormValue>>) 
   sendForm(sandbox, path, fields)
 
 const poll = (sandbox: Sandbox, { requestId }: Readonly<Record<string, unknown>>) =>
-  look(sandbox, `${path}/${requestId}`)
+  get(sandbox, `${path}/${requestId}`)
 
 test('without reasoning the prices are there at once', async () => {
   await using sandbox = await start()
@@ -143,7 +143,7 @@ test('names and the poll path follow the wire settings', async () => {
 
   const asked = await predict(sandbox, { code: adcode, explain: true })
   const { id } = asked.json['request'] as { id: string }
-  const polled = await look(sandbox, `/v1/prediction/${id}/result`)
+  const polled = await get(sandbox, `/v1/prediction/${id}/result`)
 
   expect(asked.json).toMatchObject({ request: { state: 'processing' }, why: { dealer: null } })
   expect(polled).toEqual(asked)

@@ -4,7 +4,7 @@ import { worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
-import { look, sendForm, sendJson } from './ask-vehicle-data.ts'
+import { get, sendForm, sendJson } from './ask-vehicle-data.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
 const path = '/v1/price-batch'
@@ -23,7 +23,7 @@ async function submit(sandbox: Sandbox, vehicles: readonly object[], market?: st
   return json['batchId'] as string
 }
 
-const poll = (sandbox: Sandbox, batchId: string) => look(sandbox, `${path}/${batchId}`)
+const poll = (sandbox: Sandbox, batchId: string) => get(sandbox, `${path}/${batchId}`)
 
 /** The results as the client reads them, after an hour. */
 async function resultsOf(sandbox: Sandbox, vehicles: readonly object[], market?: string) {

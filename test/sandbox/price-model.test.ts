@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogue, describe, vehicleByCode } from '#src/sandbox/catalogue.ts'
 import { decodeVin } from '#src/sandbox/decode-vin.ts'
-import { currencySymbol, type PriceAsk, priceOf } from '#src/sandbox/price-model.ts'
+import { currencySymbol, type PriceRequest, priceOf } from '#src/sandbox/price-model.ts'
 import { regionTexts } from '#src/sandbox/texts.ts'
 
 const regions = ['AU', 'US', 'GCC'] as const
-const asks: fc.Arbitrary<PriceAsk> = fc.record({
+const asks: fc.Arbitrary<PriceRequest> = fc.record({
   vehicle: fc.constantFrom(...catalogue),
   year: fc.integer({ min: 1985, max: 2027 }),
   km: fc.option(fc.integer({ min: 0, max: 600_000 })),

@@ -6,7 +6,7 @@ import { type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { pdfLinkLifeMs } from '#src/sandbox/signed-link.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { ask } from './ask.ts'
-import { look, sendForm } from './ask-vehicle-data.ts'
+import { get, sendForm } from './ask-vehicle-data.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
 const dayMs = 86_400_000
@@ -124,7 +124,7 @@ test.each([
   const { json } = await sendForm(sandbox, ppsrPath, { vin })
   const statusOn = async (day: number) => {
     sandbox.clock.set(new Date(now.getTime() + day * dayMs))
-    return (await look(sandbox, `${ppsrPath}/${json['searchId']}`)).json['watchStatus']
+    return (await get(sandbox, `${ppsrPath}/${json['searchId']}`)).json['watchStatus']
   }
 
   const statuses = []
@@ -143,8 +143,8 @@ test('an unknown search is a 404, and so is one of the appraisal service', async
   })
 
   const notFound = { status: 404, json: { error: 'Search not found' } }
-  expect(await look(sandbox, `${ppsrPath}/unknown`)).toEqual(notFound)
-  expect(await look(sandbox, `${ppsrPath}/${ref}`)).toEqual(notFound)
+  expect(await get(sandbox, `${ppsrPath}/unknown`)).toEqual(notFound)
+  expect(await get(sandbox, `${ppsrPath}/${ref}`)).toEqual(notFound)
 })
 
 test('a search here is not among the past searches of a dealer group', async () => {
@@ -173,7 +173,7 @@ test('names that are not shown follow the wire settings', async () => {
   const history = await sendForm(sandbox, historyPath, { chassis })
   const search = await sendForm(sandbox, ppsrPath, { chassis })
   const { ref } = search.json['search'] as { ref: string }
-  const watch = await look(sandbox, `/v1/watch/${ref}/status`)
+  const watch = await get(sandbox, `/v1/watch/${ref}/status`)
 
   expect(history.json['summary']).toEqual({ clean: expect.any(Boolean) })
   expect(watch).toEqual({ status: 200, json: { watch: { state: 'watching' } } })

@@ -147,8 +147,8 @@ test('names of records and bodies follow the wire settings', async () => {
   const drive = { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED', webhook: receiver.url }
   await call(sandbox, 'POST', '', drive)
 
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
-  sandbox.webhooks.fire('ON_DRIVE_COMPLETED', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_DRIVE_COMPLETED', 1001)
   await sandbox.webhooks.idle()
 
   expect(json).toMatchObject({ hookId: 1, event: { name: 'ON_COMPLETE' } })
@@ -168,7 +168,7 @@ test('an event is POSTed with the payload of /geteval and the auth header as con
   const secret = { auth_header_name: 'X-Token', auth_header_value: 'hush, hush' }
   await call(sandbox, 'POST', '', { ...onComplete, ...secret, webhook: `${receiver.url}/in?a=1` })
 
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   await sandbox.webhooks.idle()
 
   expect(receiver.received).toMatchObject([
@@ -193,7 +193,7 @@ test('only matching subscriptions of the rooftop of the evaluation are told', as
   await create('drive', { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED' })
   await create('other-rooftop', {}, inOther)
 
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   await sandbox.webhooks.idle()
 
   expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/one', '/two'])
@@ -205,7 +205,7 @@ test('a drive tells of the drive and its evaluation', async () => {
   const drive = { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED', webhook: receiver.url }
   await call(sandbox, 'POST', '', drive)
 
-  sandbox.webhooks.fire('ON_DRIVE_COMPLETED', 1001)
+  sandbox.webhooks.trigger('ON_DRIVE_COMPLETED', 1001)
   await sandbox.webhooks.idle()
 
   expect(receiver.received[0]!.json).toEqual({
@@ -232,7 +232,7 @@ test('what the receiver answers is logged, a redirect is not followed and nothin
   for (const webhook of [broken.url, moved.url, cut.url, elsewhere])
     await call(sandbox, 'POST', '', { ...onComplete, webhook })
 
-  const begun = sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  const begun = sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   await sandbox.webhooks.idle()
 
   expect(begun.map(({ status, error }) => [status, error])).toEqual(Array(4).fill([null, null]))
@@ -255,8 +255,8 @@ test('deliveries can be lost and doubled by plan', async () => {
   await call(sandbox, 'POST', '', { ...onComplete, webhook: receiver.url }, inOther)
   sandbox.webhooks.plan = ({ evalId }) => (evalId === 2 ? 'lose' : 'double')
 
-  sandbox.webhooks.fire('ON_COMPLETE', 2)
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 2)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   await sandbox.webhooks.idle()
 
   expect(receiver.received.map(({ json }) => json)).toMatchObject([
@@ -275,7 +275,7 @@ test('a delivery tells of the evaluation as it was when the event happened', asy
   await using sandbox = await start()
   await call(sandbox, 'POST', '', { ...onComplete, webhook: receiver.url })
 
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   sandbox.world.edit(1001, now, { finalPrice: 1 })
   await sandbox.webhooks.idle()
 
@@ -286,7 +286,7 @@ test('closing ends a delivery to a receiver that never answers', async () => {
   await using receiver = await startReceiver(() => {})
   const sandbox = await start()
   await call(sandbox, 'POST', '', { ...onComplete, webhook: receiver.url })
-  sandbox.webhooks.fire('ON_COMPLETE', 1001)
+  sandbox.webhooks.trigger('ON_COMPLETE', 1001)
   await expect.poll(() => receiver.received.length).toBe(1)
 
   await sandbox.close()
@@ -311,7 +311,7 @@ test('a receiver that takes too long is given up', async () => {
     ...auth,
   })
 
-  webhooks.fire('ON_COMPLETE', 1001)
+  webhooks.trigger('ON_COMPLETE', 1001)
   await webhooks.idle()
 
   expect(webhooks.deliveries()).toMatchObject([{ error: 'The receiver took too long' }])
@@ -321,5 +321,5 @@ test('a receiver that takes too long is given up', async () => {
 test('an event of an evaluation that is not there is an error', async () => {
   await using sandbox = await start()
 
-  expect(() => sandbox.webhooks.fire('ON_COMPLETE', 5)).toThrow('no evaluation 5')
+  expect(() => sandbox.webhooks.trigger('ON_COMPLETE', 5)).toThrow('no evaluation 5')
 })

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { AlertMessage } from '#src/scheduler/alert-post.ts'
 import { Alerts } from '#src/scheduler/alerts.ts'
-import { loadJobs } from '#src/scheduler/catalogue.ts'
-import { openScheduleHouse, type ScheduleHouse } from './schedule-house.ts'
+import { loadJobs } from '#src/scheduler/load-jobs.ts'
+import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** Takes alerts; answers 500 while `broken`. */
 async function openReceiver() {
@@ -33,22 +33,22 @@ async function openReceiver() {
 const shown = (messages: readonly AlertMessage[]) =>
   messages.map(({ key, state }) => `${key} ${state}`).sort()
 
-const dirty = async ({ database }: ScheduleHouse) =>
+const dirty = async ({ database }: ScheduleFixture) =>
   (await database.pool.query('select alert_key from ops.alert where resolved_at is null')).rows
 
 test('a job that fails is told once, however often it fails, and once more when it is well again', async () => {
   await using receiver = await openReceiver()
-  await using house = await openScheduleHouse({}, { alerts: { url: receiver.url } })
-  const broken = house.sandbox.faults.add({
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  const broken = fixture.sandbox.faults.add({
     match: { path: '/getevallist' },
     fault: { kind: 'html' },
   })
 
-  const failed = await house.run(['run', 'hourly'])
-  await house.run(['run', 'hourly'])
+  const failed = await fixture.run(['run', 'hourly'])
+  await fixture.run(['run', 'hourly'])
   const afterTwo = shown(receiver.got)
   broken.remove()
-  const well = await house.run(['run', 'hourly'])
+  const well = await fixture.run(['run', 'hourly'])
 
   expect([failed.code, well.code]).toEqual([1, 0])
   const keys = [expect.stringMatching(/^objective\/failed\/[0-9a-f]{12}$/)]
@@ -64,22 +64,22 @@ test('a job that fails is told once, however often it fails, and once more when 
     since: expect.stringMatching(/^20\d\d-/),
     look: 'forecourt status',
   })
-  expect(await dirty(house)).toEqual([])
+  expect(await dirty(fixture)).toEqual([])
 })
 
 test('an alert that does not arrive is tried again after a pause, and the address is shown nowhere', async () => {
   await using receiver = await openReceiver()
-  await using house = await openScheduleHouse({}, { alerts: { url: receiver.url } })
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
   receiver.state.broken = true
 
-  const first = await house.run(['run', 'hourly'])
+  const first = await fixture.run(['run', 'hourly'])
   receiver.state.broken = false
-  await house.run(['run', 'hourly'])
+  await fixture.run(['run', 'hourly'])
   // A receiver that is away for a minute must not use up all tries.
   const atOnce = receiver.state.asked
-  await age(house, 1)
-  await house.run(['run', 'hourly'])
+  await age(fixture, 1)
+  await fixture.run(['run', 'hourly'])
 
   expect([atOnce, receiver.state.asked]).toEqual([1, 2])
   expect(receiver.got).toMatchObject([{ state: 'raised' }])
@@ -89,15 +89,15 @@ test('an alert that does not arrive is tried again after a pause, and the addres
 
 test('a receiver that stays broken is given up', async () => {
   await using receiver = await openReceiver()
-  await using house = await openScheduleHouse({}, { alerts: { url: receiver.url } })
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
   receiver.state.broken = true
-  await house.run(['run', 'hourly'])
-  await house.database.pool.query('update ops.alert set attempts = 10')
-  await age(house, 1000)
+  await fixture.run(['run', 'hourly'])
+  await fixture.database.pool.query('update ops.alert set attempts = 10')
+  await age(fixture, 1000)
   receiver.state.broken = false
 
-  await house.run(['run', 'hourly'])
+  await fixture.run(['run', 'hourly'])
 
   expect(receiver.got).toEqual([])
 })
@@ -112,15 +112,15 @@ const eightRooftops = () =>
 test('a dead key is one alert, whatever it stops at however many rooftops', async () => {
   await using receiver = await openReceiver()
   const settings = { alerts: { url: receiver.url } }
-  await using house = await openScheduleHouse({}, settings, eightRooftops())
-  await house.run(['run', 'nightly'])
-  const dead = house.sandbox.faults.add({ fault: { kind: 'status', status: 401 } })
+  await using fixture = await openScheduleFixture({}, settings, eightRooftops())
+  await fixture.run(['run', 'nightly'])
+  const dead = fixture.sandbox.faults.add({ fault: { kind: 'status', status: 401 } })
 
-  const failed = await house.run(['run', 'nightly'])
-  await house.run(['run', 'recheck'])
+  const failed = await fixture.run(['run', 'nightly'])
+  await fixture.run(['run', 'recheck'])
   dead.remove()
-  await house.run(['run', 'nightly'])
-  await house.run(['run', 'recheck'])
+  await fixture.run(['run', 'nightly'])
+  await fixture.run(['run', 'recheck'])
 
   expect(failed.code).toBe(1)
   expect(shown(receiver.got)).toEqual([
@@ -130,45 +130,45 @@ test('a dead key is one alert, whatever it stops at however many rooftops', asyn
   expect(receiver.got[0]!.what).toMatch(
     /^users, evaluations of Rooftop 1, Rooftop 2, Rooftop 3, Rooftop 4, Rooftop 5 and 3 more: /,
   )
-  expect(await dirty(house)).toEqual([])
+  expect(await dirty(fixture)).toEqual([])
 })
 
 /** As the scheduler does it: one look after a job, and a look at every sweep. */
-async function openAlerts(house: ScheduleHouse) {
-  const context = await house.context()
+async function openAlerts(fixture: ScheduleFixture) {
+  const context = await fixture.context()
   const alerts = new Alerts(context, await loadJobs(context.config))
   return { alerts, [Symbol.asyncDispose]: async () => await context[Symbol.asyncDispose]() }
 }
 
-const age = async ({ database }: ScheduleHouse, minutes: number) =>
+const age = async ({ database }: ScheduleFixture, minutes: number) =>
   await database.pool.query('update ops.alert set raised_at = now() - make_interval(mins => $1)', [
     minutes,
   ])
 
 test('a trouble is told once it has lasted as long as the config says, and one that was over before is not', async () => {
   await using receiver = await openReceiver()
-  await using house = await openScheduleHouse({}, { alerts: { url: receiver.url } })
-  const { pool } = house.database
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  const { pool } = fixture.database
   const plant = async () =>
     await pool.query(`insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
       values ('evaluations', 1, '1', '[]', 1)`)
-  await house.run(['run', 'nightly'])
-  await using watch = await openAlerts(house)
+  await fixture.run(['run', 'nightly'])
+  await using watch = await openAlerts(fixture)
 
   await plant()
-  await watch.alerts.tellOfObjectives()
-  await age(house, 6)
+  await watch.alerts.reportObjectives()
+  await age(fixture, 6)
   await pool.query('delete from ops.quarantine')
-  await watch.alerts.tellOfJobs()
+  await watch.alerts.reportJobs()
   const brief = [...receiver.got]
   await plant()
-  await watch.alerts.tellOfObjectives()
-  await age(house, 4)
-  await watch.alerts.tellOfJobs()
+  await watch.alerts.reportObjectives()
+  await age(fixture, 4)
+  await watch.alerts.reportJobs()
   const early = [...receiver.got]
-  await age(house, 6)
-  await watch.alerts.tellOfJobs()
-  await watch.alerts.tellOfJobs()
+  await age(fixture, 6)
+  await watch.alerts.reportJobs()
+  await watch.alerts.reportJobs()
 
   expect(brief).toEqual([])
   expect(early).toEqual([])
@@ -178,25 +178,25 @@ test('a trouble is told once it has lasted as long as the config says, and one t
 test('a gap that was told is not told as over while a run is at work on it', async () => {
   await using receiver = await openReceiver()
   const alerts = { url: receiver.url, afterMinutes: 0 }
-  await using house = await openScheduleHouse({}, { alerts })
-  const { pool } = house.database
-  await house.run(['run', 'nightly'])
-  await using watch = await openAlerts(house)
+  await using fixture = await openScheduleFixture({}, { alerts })
+  const { pool } = fixture.database
+  await fixture.run(['run', 'nightly'])
+  await using watch = await openAlerts(fixture)
   await pool.query(
     "update ops.coverage set wanted = wanted + tstzmultirange(tstzrange(upper(wanted), upper(wanted) + interval '1 day'))",
   )
 
-  await watch.alerts.tellOfObjectives()
+  await watch.alerts.reportObjectives()
   await pool.query(`with made as (
       insert into ops.run (command, arguments, source_started_at)
       select 'sync', '{"mode": "sync", "from": 0}', upper(wanted) from ops.coverage returning run_id)
     insert into ops.run_stream (run_id, rooftop_id, stream) select run_id, 1, 'evaluations' from made`)
-  await watch.alerts.tellOfObjectives()
+  await watch.alerts.reportObjectives()
   await pool.query("update ops.run set status = 'failed' where status = 'running'")
-  await watch.alerts.tellOfObjectives()
+  await watch.alerts.reportObjectives()
   const meanwhile = shown(receiver.got)
   await pool.query('update ops.coverage set wanted = covered')
-  await watch.alerts.tellOfObjectives()
+  await watch.alerts.reportObjectives()
 
   expect(meanwhile).toEqual(['objective/gaps raised'])
   expect(shown(receiver.got)).toEqual(['objective/gaps raised', 'objective/gaps resolved'])
@@ -204,11 +204,11 @@ test('a gap that was told is not told as over while a run is at work on it', asy
 
 test('jobs that fail for the same reason before a run begins are one alert', async () => {
   await using receiver = await openReceiver()
-  await using house = await openScheduleHouse({}, { alerts: { url: receiver.url } })
-  await house.run(['run', 'nightly'])
-  await house.sandbox.close()
+  await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
+  await fixture.run(['run', 'nightly'])
+  await fixture.sandbox.close()
 
-  for (const job of ['hourly', 'recheck', 'refresh-links']) await house.run(['run', job])
+  for (const job of ['hourly', 'recheck', 'refresh-links']) await fixture.run(['run', job])
 
   expect(receiver.got).toMatchObject([
     { state: 'raised', what: expect.stringMatching(/^hourly failed: .*cannot be reached/) },
@@ -218,10 +218,10 @@ test('jobs that fail for the same reason before a run begins are one alert', asy
 test('a job that fails is not told as well again while its next fire is under way', async () => {
   await using receiver = await openReceiver()
   const alerts = { url: receiver.url, afterMinutes: 0 }
-  await using house = await openScheduleHouse({}, { alerts })
-  const { pool } = house.database
-  await house.run(['run', 'nightly'])
-  await using watch = await openAlerts(house)
+  await using fixture = await openScheduleFixture({}, { alerts })
+  const { pool } = fixture.database
+  await fixture.run(['run', 'nightly'])
+  await using watch = await openAlerts(fixture)
   const fire = async (status: string) =>
     await pool.query(
       `insert into ops.job_fire (job_name, cause, status, host, process_id, error)
@@ -231,11 +231,11 @@ test('a job that fails is not told as well again while its next fire is under wa
 
   for (const status of ['failed', 'running', 'stopped']) {
     await fire(status)
-    await watch.alerts.tellOfJobs()
+    await watch.alerts.reportJobs()
   }
   const meanwhile = receiver.got.map(({ state }) => state)
   await fire('ok')
-  await watch.alerts.tellOfJobs()
+  await watch.alerts.reportJobs()
 
   expect(meanwhile).toEqual(['raised'])
   expect(receiver.got).toMatchObject([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
-import { findJob, loadJobs } from '#src/scheduler/catalogue.ts'
+import { findJob, loadJobs } from '#src/scheduler/load-jobs.ts'
 import { nextSlot } from '#src/scheduler/slots.ts'
 import { allStreams } from '#src/streams/all.ts'
 
@@ -43,9 +43,9 @@ test('the config moves a job, puts it into another zone, and switches it off', a
 
   const nightly = findJob(loaded, 'nightly')
   expect(nightSlot(nightly)).toBe('2026-03-10T05:30:00.000Z')
-  expect(findJob(loaded, 'hourly').off).toBe('switched off in the config')
-  expect(findJob(loaded, 'reprice').off).toBe('vehicleData.apiKey is not set')
-  expect(findJob(loaded, 'retention').off).toBe(null)
+  expect(findJob(loaded, 'hourly').disabledReason).toBe('switched off in the config')
+  expect(findJob(loaded, 'reprice').disabledReason).toBe('vehicleData.apiKey is not set')
+  expect(findJob(loaded, 'retention').disabledReason).toBe(null)
 })
 
 function nightSlot({ slots }: ReturnType<typeof findJob>): string {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
-import { loadJobs, type PlannedJob } from '#src/scheduler/catalogue.ts'
-import { claimManually, claimSlot } from '#src/scheduler/claim.ts'
-import { carryOut } from '#src/scheduler/fire.ts'
-import { registerJobs } from '#src/scheduler/look.ts'
-import { keepSchedule } from '#src/scheduler/scheduler.ts'
+import { loadJobs, type PlannedJob } from '#src/scheduler/load-jobs.ts'
+import { claimManually, claimSlot } from '#src/scheduler/claim-slot.ts'
+import { executeJobRun } from '#src/scheduler/job-run.ts'
+import { registerJobs } from '#src/scheduler/due-jobs.ts'
+import { runScheduler } from '#src/scheduler/scheduler.ts'
 import { lastSlot } from '#src/scheduler/slots.ts'
 import { until } from '../support/child.ts'
-import { openScheduleHouse, type ScheduleHouse } from './schedule-house.ts'
+import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** A schedule whose newest slot was two hours ago. */
 function twoHoursAgo(): string {
@@ -20,18 +20,18 @@ async function hourlyOf({ config }: Context): Promise<PlannedJob> {
 }
 
 /** The job has been kept for days. */
-async function keptForDays(house: ScheduleHouse, job: PlannedJob, days: number): Promise<Date> {
-  const { pool } = house.database
+async function keptForDays(fixture: ScheduleFixture, job: PlannedJob, days: number): Promise<Date> {
+  const { pool } = fixture.database
   await registerJobs(pool, [job])
   await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
   return lastSlot(job.slots, new Date())!
 }
 
 /** Keeps the schedule in this process until `stop`. */
-async function keep(house: ScheduleHouse, job: PlannedJob) {
+async function keep(fixture: ScheduleFixture, job: PlannedJob) {
   const ends = new AbortController()
-  const context = await house.context({ signal: ends.signal })
-  const kept = keepSchedule(context, [job])
+  const context = await fixture.context({ signal: ends.signal })
+  const kept = runScheduler(context, [job])
   return {
     kept,
     stop: async () => {
@@ -42,31 +42,31 @@ async function keep(house: ScheduleHouse, job: PlannedJob) {
   }
 }
 
-const shown = (fires: Awaited<ReturnType<ScheduleHouse['fires']>>) =>
+const shown = (fires: Awaited<ReturnType<ScheduleFixture['fires']>>) =>
   fires.map(({ status, attempt, slot_at }) => ({ status, attempt, slot_at }))
 
 test('of the nights that were missed the newest is made up once, at start, by one of two schedulers', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(house, job, 3)
+  const slot = await keptForDays(fixture, job, 3)
 
-  const [one, other] = [await keep(house, job), await keep(house, job)]
-  await until(async () => (await house.fires()).some(({ status }) => status === 'ok'))
+  const [one, other] = [await keep(fixture, job), await keep(fixture, job)]
+  await until(async () => (await fixture.fires()).some(({ status }) => status === 'ok'))
   await Promise.all([one.stop(), other.stop()])
-  const again = await keep(house, job)
+  const again = await keep(fixture, job)
   await again.stop()
 
-  const fires = await house.fires()
+  const fires = await fixture.fires()
   expect(shown(fires)).toEqual([{ status: 'ok', attempt: 1, slot_at: slot }])
   expect(fires[0]!.made_up).toBe(true)
 })
 
 test('a job that is new has missed nothing, nor one whose schedule was changed', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const { pool } = house.database
+  const { pool } = fixture.database
   const slot = lastSlot(job.slots, new Date())!
 
   await registerJobs(pool, [job])
@@ -76,20 +76,20 @@ test('a job that is new has missed nothing, nor one whose schedule was changed',
   const changed = await claimSlot(pool, 'hourly', slot)
 
   expect([fresh.kind, changed.kind]).toEqual(['none', 'none'])
-  expect(await house.fires()).toEqual([])
+  expect(await fixture.fires()).toEqual([])
 })
 
 test('a fire whose process ended is taken over; what the earlier attempt says then counts for nothing', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(house, job, 1)
+  const slot = await keptForDays(fixture, job, 1)
   const first = await claimSlot(context.pool, 'hourly', slot)
   if (first.kind !== 'claimed') throw new Error('not claimed')
   const whileAlive = await claimSlot(context.pool, 'hourly', slot)
   // To the others its death: its session is gone, though it goes on.
   const { rows } = await first.claim.holder.query('select pg_backend_pid() as pid')
-  await house.database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+  await fixture.database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
   await until(() =>
     first.claim.holder.query('select 1').then(
       () => false,
@@ -99,19 +99,19 @@ test('a fire whose process ended is taken over; what the earlier attempt says th
 
   const second = await claimSlot(context.pool, 'hourly', slot)
   if (second.kind !== 'claimed') throw new Error('not taken over')
-  await carryOut(context, job, first.claim)
-  const afterTheFirst = await house.fires()
-  await carryOut(context, job, second.claim)
+  await executeJobRun(context, job, first.claim)
+  const afterTheFirst = await fixture.fires()
+  await executeJobRun(context, job, second.claim)
 
   expect(whileAlive.kind).toBe('none')
   expect(shown(afterTheFirst)).toEqual([{ status: 'running', attempt: 2, slot_at: slot }])
-  expect(shown(await house.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+  expect(shown(await fixture.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
 })
 
 test('a job whose process ends again and again is given up, and says so', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
-  const slot = await keptForDays(house, await hourlyOf(context), 1)
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
+  const slot = await keptForDays(fixture, await hourlyOf(context), 1)
 
   const claims = []
   for (let left = 7; left > 0; left--) {
@@ -119,7 +119,7 @@ test('a job whose process ends again and again is given up, and says so', async 
     claims.push(claimed.kind)
     if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
     await until(async () => {
-      const { rows } = await house.database.pool.query(
+      const { rows } = await fixture.database.pool.query(
         `select from pg_locks where locktype = 'advisory' and classid = 7309
            and database = (select oid from pg_database where datname = current_database())`,
       )
@@ -128,7 +128,7 @@ test('a job whose process ends again and again is given up, and says so', async 
   }
 
   expect(claims).toEqual([...Array(5).fill('claimed'), 'none', 'none'])
-  const [fire] = await house.fires()
+  const [fire] = await fixture.fires()
   expect([fire!.status, fire!.error]).toEqual([
     'failed',
     'its process ended 5 times before the job did',
@@ -136,12 +136,12 @@ test('a job whose process ends again and again is given up, and says so', async 
 })
 
 test('a slot that comes while the job still runs is skipped, and a run by hand is refused', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await keptForDays(house, job, 1)
+  await keptForDays(fixture, job, 1)
   const [earlier, later] = [new Date('2026-03-10T01:00:00Z'), new Date('2026-03-10T02:00:00Z')]
-  await house.database.pool.query("update ops.job set known_since = '2026-01-01'")
+  await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
   const running = await claimSlot(context.pool, 'hourly', earlier)
   if (running.kind !== 'claimed') throw new Error('not claimed')
 
@@ -150,51 +150,51 @@ test('a slot that comes while the job still runs is skipped, and a run by hand i
 
   await expect(byHand).rejects.toThrow(/^hourly is at work \(fire 1, slot 2026-03-10T01:00:00.000Z/)
   expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still ran') })
-  await carryOut(context, job, running.claim)
-  expect(shown(await house.fires())).toEqual([
+  await executeJobRun(context, job, running.claim)
+  expect(shown(await fixture.fires())).toEqual([
     { status: 'ok', attempt: 1, slot_at: earlier },
     { status: 'skipped', attempt: 1, slot_at: later },
   ])
 })
 
 test('a slot that comes while the job is run by hand waits for its end', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await keptForDays(house, job, 1)
-  await house.database.pool.query("update ops.job set known_since = '2026-01-01'")
+  await keptForDays(fixture, job, 1)
+  await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
   const slot = new Date('2026-03-10T01:00:00Z')
   const byHand = await claimManually(context.pool, 'hourly')
 
   const meanwhile = await claimSlot(context.pool, 'hourly', slot)
-  await carryOut(context, job, byHand)
+  await executeJobRun(context, job, byHand)
   const afterwards = await claimSlot(context.pool, 'hourly', slot)
 
   expect(meanwhile).toEqual({ kind: 'none' })
   expect(afterwards).toMatchObject({ kind: 'claimed', claim: { slot } })
-  if (afterwards.kind === 'claimed') await carryOut(context, job, afterwards.claim)
+  if (afterwards.kind === 'claimed') await executeJobRun(context, job, afterwards.claim)
 })
 
 test('a job that throws is recorded with its reason, and the scheduler lives on', async () => {
   const nowhere = { appraisal: { baseUrl: 'http://127.0.0.1:9/v1' } }
-  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } }, nowhere)
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } }, nowhere)
+  await using context = await fixture.context()
 
-  const { stop } = await keep(house, await hourlyOf(context))
-  await until(async () => (await house.fires()).length > 2)
+  const { stop } = await keep(fixture, await hourlyOf(context))
+  await until(async () => (await fixture.fires()).length > 2)
   await stop()
 
-  const fires = (await house.fires()).slice(0, 2)
+  const fires = (await fixture.fires()).slice(0, 2)
   expect(fires.map(({ status }) => status)).toEqual(['failed', 'failed'])
   expect(fires[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
 })
 
 test('a scheduler whose connections are all cut goes on by itself', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: '* * * * * *' } })
-  await using context = await house.context()
-  const { pool } = house.database
-  const good = async () => (await house.fires()).filter(({ status }) => status === 'ok').length
-  const { stop } = await keep(house, await hourlyOf(context))
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
+  await using context = await fixture.context()
+  const { pool } = fixture.database
+  const good = async () => (await fixture.fires()).filter(({ status }) => status === 'ok').length
+  const { stop } = await keep(fixture, await hourlyOf(context))
   await until(async () => (await good()) > 0)
 
   await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -203,64 +203,68 @@ test('a scheduler whose connections are all cut goes on by itself', async () => 
   await until(async () => (await good()) > before)
   await stop()
 
-  const left = (await house.fires()).slice(0, -1).filter(({ status }) => status === 'running')
+  const left = (await fixture.fires()).slice(0, -1).filter(({ status }) => status === 'running')
   expect(left).toEqual([])
 })
 
 test('a job whose run fails is recorded with what the run says of its rooftops', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
 
-  await carryOut(context, await hourlyOf(context), await claimManually(context.pool, 'hourly'))
+  await executeJobRun(context, await hourlyOf(context), await claimManually(context.pool, 'hourly'))
 
-  const [fire] = await house.fires()
+  const [fire] = await fixture.fires()
   expect(fire).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
   expect(fire!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
   expect(fire!.run_ids).toHaveLength(1)
 })
 
 test('a fire that was stopped is gone on with by the scheduler that comes next', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(house, job, 1)
-  const slow = house.sandbox.faults.add({ fault: { kind: 'slow', ms: 1500 } })
+  const slot = await keptForDays(fixture, job, 1)
+  const slow = fixture.sandbox.faults.add({ fault: { kind: 'slow', ms: 1500 } })
 
-  const first = await keep(house, job)
+  const first = await keep(fixture, job)
   // A request counts when it is answered: the evaluations are still to be read.
-  await until(() => house.sandbox.requests.count('/getevallist') > 0)
+  await until(() => fixture.sandbox.requests.count('/getevallist') > 0)
   await first.stop()
-  const stopped = await house.fires()
+  const stopped = await fixture.fires()
   slow.remove()
-  const second = await keep(house, job)
-  await until(async () => (await house.fires()).some(({ status }) => status === 'ok'))
+  const second = await keep(fixture, job)
+  await until(async () => (await fixture.fires()).some(({ status }) => status === 'ok'))
   await second.stop()
 
   expect(shown(stopped)).toEqual([{ status: 'stopped', attempt: 1, slot_at: slot }])
-  expect(shown(await house.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
-  const { rows } = await house.database.pool.query('select count(*)::int from core.evaluation')
+  expect(shown(await fixture.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+  const { rows } = await fixture.database.pool.query('select count(*)::int from core.evaluation')
   expect(rows[0].count).toBe(3)
 })
 
 test('a job waits for another run that holds its work, as long as it says', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await house.context()
+  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+  await using context = await fixture.context()
   const hourly = await hourlyOf(context)
-  const slow = house.sandbox.faults.add({
+  const slow = fixture.sandbox.faults.add({
     match: { path: '/geteval' },
     fault: { kind: 'slow', ms: 600_000 },
   })
-  const holder = carryOut(context, hourly, await claimManually(context.pool, 'holder'))
-  await until(() => slow.struck > 0)
+  const holder = executeJobRun(context, hourly, await claimManually(context.pool, 'holder'))
+  await until(() => slow.hits > 0)
 
-  const impatient = await carryOut(context, hourly, await claimManually(context.pool, 'impatient'))
+  const impatient = await executeJobRun(
+    context,
+    hourly,
+    await claimManually(context.pool, 'impatient'),
+  )
   const patient = { ...hourly, waitMinutes: 1 }
-  const slot = await keptForDays(house, patient, 1)
+  const slot = await keptForDays(fixture, patient, 1)
   const claimed = await claimSlot(context.pool, 'hourly', slot)
   if (claimed.kind !== 'claimed') throw new Error('not claimed')
   slow.remove()
-  const waited = await carryOut(context, patient, claimed.claim)
+  const waited = await executeJobRun(context, patient, claimed.claim)
   await holder
 
   expect(impatient.report).toMatchObject({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Child, until } from '../support/child.ts'
-import { type Fire, openScheduleHouse, type ScheduleHouse } from './schedule-house.ts'
+import { type Fire, openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 const slotMs = 2000
 const slotsWanted = 20
@@ -10,10 +10,10 @@ const isEarly = ({ claimed_at, slot_at }: Fire) => claimed_at < slot_at!
 const isRunning = ({ status }: Fire) => status === 'running'
 
 /** Ends the first of the processes that is seen at work. */
-async function killAtWork(house: ScheduleHouse, candidates: readonly Child[]): Promise<Child> {
+async function killAtWork(fixture: ScheduleFixture, candidates: readonly Child[]): Promise<Child> {
   let victim: Child | undefined
   await until(async () => {
-    const running = (await house.fires()).filter(isRunning).map((fire) => fire.process_id)
+    const running = (await fixture.fires()).filter(isRunning).map((fire) => fire.process_id)
     victim = candidates.find(({ pid }) => running.includes(pid))
     victim?.kill('SIGKILL')
     return victim !== undefined
@@ -21,7 +21,7 @@ async function killAtWork(house: ScheduleHouse, candidates: readonly Child[]): P
   return victim!
 }
 
-async function runIds({ database }: ScheduleHouse): Promise<string[]> {
+async function runIds({ database }: ScheduleFixture): Promise<string[]> {
   const { rows } = await database.pool.query(
     "select run_id::text as id from ops.run where status <> 'running' order by run_id",
   )
@@ -29,16 +29,16 @@ async function runIds({ database }: ScheduleHouse): Promise<string[]> {
 }
 
 test('three schedulers, one killed at work and one 90 s ahead: each of 20 slots is fired once', async () => {
-  await using house = await openScheduleHouse({ hourly: { schedule: '*/2 * * * * *' } })
-  house.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
-  const ahead = house.start(['schedule'], { aheadSeconds: 90 })
-  const others = [house.start(['schedule']), house.start(['schedule'])]
-  await until(async () => (await house.fires()).length >= killAfter)
-  expect((await house.fires()).filter(isEarly)).toEqual([])
+  await using fixture = await openScheduleFixture({ hourly: { schedule: '*/2 * * * * *' } })
+  fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
+  const ahead = fixture.start(['schedule'], { aheadSeconds: 90 })
+  const others = [fixture.start(['schedule']), fixture.start(['schedule'])]
+  await until(async () => (await fixture.fires()).length >= killAfter)
+  expect((await fixture.fires()).filter(isEarly)).toEqual([])
 
-  const killed = await killAtWork(house, others)
-  await until(async () => (await house.fires()).length > slotsWanted)
-  const rows = await house.fires()
+  const killed = await killAtWork(fixture, others)
+  await until(async () => (await fixture.fires()).length > slotsWanted)
+  const rows = await fixture.fires()
   const living = [ahead, ...others.filter((child) => child !== killed)]
   for (const child of living) child.kill('SIGTERM')
   const ends = await Promise.all(living.map(({ ended }) => ended))
@@ -54,10 +54,10 @@ test('three schedulers, one killed at work and one 90 s ahead: each of 20 slots 
   expect(good.map(({ status, run_ids }) => [status, run_ids.length])).toEqual(
     good.map(() => ['ok', 1]),
   )
-  const recorded = (await house.fires()).flatMap(({ run_ids }) => run_ids.map(String))
+  const recorded = (await fixture.fires()).flatMap(({ run_ids }) => run_ids.map(String))
   expect(new Set(recorded).size).toBe(recorded.length)
   // Of the killed process one run may have begun that nobody could record.
-  const unrecorded = (await runIds(house)).filter((id) => !recorded.includes(id))
+  const unrecorded = (await runIds(fixture)).filter((id) => !recorded.includes(id))
   expect(unrecorded.length).toBeLessThanOrEqual(1)
   expect(ends.map(({ code, signal }) => [code, signal])).toEqual([
     [143, null],

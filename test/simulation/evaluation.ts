@@ -1,5 +1,5 @@
 import { begin, dayMs, nightAt, type Settings } from './settings.ts'
-import type { Hint, Life, World } from './world.ts'
+import type { Hint, EvaluationPlan, World } from './world.ts'
 
 /** What an evaluation says of itself. */
 export interface Content {
@@ -80,7 +80,11 @@ function flicker(world: World, night: number): Evaluation | null {
   return evaluationOf(world, life, world.index * 1000 + 999, { createdAt })
 }
 
-function createdAtOf({ place, edge, ms }: Life, nights: number, { sync }: Settings): number {
+function createdAtOf(
+  { place, edge, ms }: EvaluationPlan,
+  nights: number,
+  { sync }: Settings,
+): number {
   const at = begin + place * (nightAt(nights - 1) - begin)
   const night = nightAt(Math.max(0, Math.ceil((at - nightAt(0)) / dayMs)))
   const grid = sync.windowHours * 3_600_000
@@ -95,7 +99,7 @@ type Event = { at: number } & (
   | { kind: 'vanish' | 'return' | 'move' }
 )
 
-function eventsOf(world: World, life: Life, completedAt: number): Event[] {
+function eventsOf(world: World, life: EvaluationPlan, completedAt: number): Event[] {
   const later = (days: number) => completedAt + Math.round(days * dayMs)
   const { vanishes, moves } = life
   const events: Event[] = life.edits.map(({ after, ...edit }) => ({
@@ -112,7 +116,7 @@ function eventsOf(world: World, life: Life, completedAt: number): Event[] {
 
 function evaluationOf(
   world: World,
-  life: Life,
+  life: EvaluationPlan,
   evalId: number,
   { createdAt }: { createdAt: number },
 ): Evaluation | null {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../support/postgres.ts'
-import type { EstatePlan } from './estate.ts'
+import type { SimulationPlan } from './simulation.ts'
 import type { MutantName } from './mutants.ts'
 import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
@@ -12,7 +12,7 @@ const patienceMs = 600_000
 vi.setConfig({ maxConcurrency: 2 })
 const plant = fileURLToPath(new URL('plant.ts', import.meta.url))
 
-type Stage = Pick<EstatePlan, 'estate' | 'worlds' | 'nights' | 'dies'>
+type Stage = Pick<SimulationPlan, 'settingsIndex' | 'worlds' | 'nights' | 'crash'>
 
 const range = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -34,16 +34,16 @@ function busiest(nights: number): number[] {
   return [range(100).reduce((best, index) => (lives(index) > lives(best) ? index : best))]
 }
 
-/** The smallest simulation that each mutant has no excuse in; `estate` decides how its warehouse is set up (settings.ts). */
+/** The smallest simulation that each mutant has no excuse in; `settingsIndex` decides how its warehouse is set up (settings.ts). */
 const stages: Readonly<Record<Exclude<MutantName, 'nothing changed'>, Stage>> = {
-  'no second of overlap': { estate: 2, worlds: range(8), nights: 10 },
+  'no second of overlap': { settingsIndex: 2, worlds: range(8), nights: 10 },
   'checkpoint before rows': {
-    ...{ estate: 2, worlds: busiest(12), nights: 12 },
-    dies: { point: 'rows-written', nth: 1 },
+    ...{ settingsIndex: 2, worlds: busiest(12), nights: 12 },
+    crash: { point: 'rows-written', nth: 1 },
   },
-  'no lookback': { estate: 1, worlds: range(8), nights: 12 },
-  'unfenced completion': { estate: 0, worlds: haunted(3, 8), nights: 8 },
-  'children not replaced': { estate: 0, worlds: range(8), nights: 10 },
+  'no lookback': { settingsIndex: 1, worlds: range(8), nights: 12 },
+  'unfenced completion': { settingsIndex: 0, worlds: haunted(3, 8), nights: 8 },
+  'children not replaced': { settingsIndex: 0, worlds: range(8), nights: 10 },
 }
 
 async function played(stage: Stage, mutant: MutantName): Promise<Outcome> {

@@ -13,13 +13,13 @@ export const mutants = {
     instead: 'startdate: from,',
   },
   'checkpoint before rows': {
-    file: 'pipeline/windowed.ts',
+    file: 'pipeline/windowed-slice.ts',
     text: 'await certify(tx, scope, certificates, context.config.sync.settleDays)',
     instead: `await inTransaction(context.pool, async (early) =>
       await certify(early, scope, certificates, context.config.sync.settleDays))`,
   },
   'no lookback': {
-    file: 'pipeline/due.ts',
+    file: 'pipeline/due-windows.ts',
     text: 'run.sourceStart - sync.recheckDays * daySeconds',
     instead: 'run.sourceStart - 0 * daySeconds',
   },
@@ -29,12 +29,12 @@ export const mutants = {
     instead: 'if (done) return',
   },
   'children not replaced': {
-    file: 'pipeline/load.ts',
+    file: 'pipeline/load-records.ts',
     text: 'records.filter(({ replaces }) => replaces).map',
     instead: 'records.filter(({ replaces }) => replaces && table === stream.tables[0]).map',
   },
   'nothing changed': {
-    file: 'pipeline/windowed.ts',
+    file: 'pipeline/windowed-slice.ts',
     text: 'const more = listed.more ||',
     instead: 'const more = false || listed.more ||',
   },

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/postgres.ts'
-import type { EstatePlan } from './estate.ts'
+import type { SimulationPlan } from './simulation.ts'
 import { allSettings } from './settings.ts'
 import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
@@ -22,10 +22,10 @@ const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_00
 /** Replays one world by itself, and leaves out of it what its failure does not need. */
 const only = process.env['FORECOURT_SIM_WORLD']
 
-type Plan = Omit<EstatePlan, 'url'>
+type Plan = Omit<SimulationPlan, 'url'>
 
 /** A world's number decides how its warehouse is set up, and nothing else does: it can be replayed alone. */
-const estateOf = (world: number) => world % allSettings.length
+const settingsOf = (world: number) => world % allSettings.length
 
 const replayOf = (world: number, nights: number) =>
   `FORECOURT_SEED=${seed} FORECOURT_SIM_NIGHTS=${nights} FORECOURT_SIM_WORLD=${world}`
@@ -48,10 +48,10 @@ test.runIf(only === undefined).each(passes)(
   async ({ worlds, nights }) => {
     console.log(`the simulation has FORECOURT_SEED=${seed}`)
     const atOnce = pLimit(isLong ? 4 : 2)
-    const estates = allSettings.keys().map((estate) => ({
-      ...{ seed, estate, nights },
+    const estates = allSettings.keys().map((settingsIndex) => ({
+      ...{ seed, settingsIndex, nights },
       worlds: Array.from({ length: worlds }, (_, world) => world).filter(
-        (world) => estateOf(world) === estate,
+        (world) => settingsOf(world) === settingsIndex,
       ),
     }))
 
@@ -73,7 +73,7 @@ test.runIf(only !== undefined)(
   `world ${only} alone is as promised every morning`,
   async () => {
     const [world, nights] = [Number(only), passes.at(-1)!.nights]
-    const plan = { seed, estate: estateOf(world), worlds: [world], nights }
+    const plan = { seed, settingsIndex: settingsOf(world), worlds: [world], nights }
     const outcome = await play(plan)
     const found = complaints(outcome, nights)
 

@@ -5,14 +5,14 @@ import type { FaultKind, World } from './world.ts'
 import { bodyOf } from './wire.ts'
 
 /** A world as the source serves it. */
-export interface Served {
+export interface ServedWorld {
   readonly world: World
   readonly evaluations: readonly Evaluation[]
 }
 
 /** What a request of a rooftop is about. */
 interface Caller {
-  readonly served: Served
+  readonly served: ServedWorld
   /** 0 or 1. */
   readonly rooftop: number
 }
@@ -43,7 +43,7 @@ export class Source {
   /** Called with the answer that is held back and what lets it go; null: nothing is held back. */
   onHeld: ((uid: string, release: () => void) => void) | null = null
 
-  constructor(listCarriesUpdatedAt: boolean, all: readonly Served[]) {
+  constructor(listCarriesUpdatedAt: boolean, all: readonly ServedWorld[]) {
     this.#listCarriesUpdatedAt = listCarriesUpdatedAt
     for (const served of all)
       for (let rooftop = 0; rooftop < served.world.rooftops; rooftop++)

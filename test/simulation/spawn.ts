@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { EstatePlan, EstateReport } from './estate.ts'
+import type { SimulationPlan, SimulationReport } from './simulation.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
 /** How an estate's process ended; the report is null when it failed before it had one. */
 export interface Outcome {
   readonly code: number | null
-  readonly report: EstateReport | null
+  readonly report: SimulationReport | null
   readonly stderr: string
 }
 
 /** Runs an estate in a process of its own; `node` are arguments of node itself. */
 export async function runInProcess(
-  plan: EstatePlan,
+  plan: SimulationPlan,
   {
     node = [],
     env = {},
@@ -35,7 +35,7 @@ export async function runInProcess(
   const isReport = out.stdout.startsWith('{')
   return {
     code,
-    report: isReport ? (JSON.parse(out.stdout) as EstateReport) : null,
+    report: isReport ? (JSON.parse(out.stdout) as SimulationReport) : null,
     stderr: out.stderr,
   }
 }

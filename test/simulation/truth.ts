@@ -42,15 +42,15 @@ function childrenOf(content: Content): string[] {
 }
 
 /** A line of the warehouse. */
-export interface Held {
+export interface StoredLine {
   readonly evalId: number
   readonly rooftopUid: string
   readonly line: Line
 }
 
 /** Every evaluation that the warehouse does not hold for gone. */
-export async function heldLines(pool: pg.Pool): Promise<Held[]> {
-  const { rows } = await pool.query<Held>(linesSql)
+export async function storedLines(pool: pg.Pool): Promise<StoredLine[]> {
+  const { rows } = await pool.query<StoredLine>(linesSql)
   return rows
 }
 

@@ -8,14 +8,14 @@ export interface World {
   readonly filtered: boolean
   /** The list is cut off without a sign. */
   readonly cap: { readonly cap: number; readonly order: 'newest' | 'oldest' | 'arbitrary' } | null
-  readonly lives: readonly Life[]
+  readonly lives: readonly EvaluationPlan[]
   readonly faults: readonly Fault[]
   /** The night in which a worker freezes before it commits, is taken for dead, and thaws. */
   readonly zombieNight: number | null
 }
 
 /** One or some evaluations of the same second, and what becomes of them. */
-export interface Life {
+export interface EvaluationPlan {
   readonly rooftop: number
   /** Where in the whole time it begins, from 0 to 1. */
   readonly place: number
@@ -63,14 +63,14 @@ export function seedOf(...parts: readonly (number | string)[]): number {
 }
 
 /** One value of an arbitrary, by its seed alone. */
-export function drawn<T>(arbitrary: fc.Arbitrary<T>, ...seed: readonly (number | string)[]): T {
+export function sample<T>(arbitrary: fc.Arbitrary<T>, ...seed: readonly (number | string)[]): T {
   // Without bias: the first draws of a sample are small otherwise.
   return fc.sample(fc.noBias(arbitrary), { seed: seedOf(...seed), numRuns: 1 })[0]!
 }
 
 /** The world of this number: the same seed, number and count of nights give the same one. */
 export function worldOf(seed: number, index: number, nights: number, mayBeCapped: boolean): World {
-  const world = drawn(worldOfNights(nights), seed, 'world', index)
+  const world = sample(worldOfNights(nights), seed, 'world', index)
   return { ...world, index, cap: mayBeCapped && world.rooftops === 1 ? world.cap : null }
 }
 
@@ -96,7 +96,7 @@ const edit: fc.Arbitrary<Edit> = fc.record({
   hint,
 })
 
-const life: fc.Arbitrary<Life> = fc.record({
+const life: fc.Arbitrary<EvaluationPlan> = fc.record({
   rooftop: fc.nat({ max: 1 }),
   place: fc.nat({ max: 9_999 }).map((place) => place / 10_000),
   edge: sometimes(

@@ -72,7 +72,7 @@ test('a write is sent once, whatever happens', async () => {
       const refused = await faultOf(http.request({ ...post(), retryable: false }))
       const reset = await faultOf(http.request({ ...post(), retryable: false }))
 
-      expect([refused.verdict, reset.verdict]).toEqual(['abort', 'abort'])
+      expect([refused.errorAction, reset.errorAction]).toEqual(['abort', 'abort'])
       expect(reset.message).toContain('it may have taken effect: check at the source')
       expect(source.received).toHaveLength(2)
     },

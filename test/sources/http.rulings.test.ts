@@ -71,7 +71,7 @@ test('a header that HTTP does not allow is refused at once, without its value', 
 
       const error = await faultOf(http.request(request))
 
-      expect(error.verdict).toBe('abort')
+      expect(error.errorAction).toBe('abort')
       expect(error.message).not.toContain('sekret')
       expect(source.received).toHaveLength(0)
     },
@@ -139,7 +139,7 @@ test('an endpoint may rule on a status, accept it, and look at the body before t
   await withSource(
     (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
     async (http, source) => {
-      const rulings = { 409: { verdict: 'park', advice: 'Try tomorrow.' } } as const
+      const rulings = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
 
       const parked = await faultOf(http.request({ ...post(), rulings }))
       const accepted = await http.request({ ...post(), accept: [400] })

@@ -59,7 +59,7 @@ test('an answer beyond the cap is cut off, whether its length is told or not', a
       for (const calls of [1, 2]) {
         const error = await faultOf(http.request(post()))
 
-        expect(error.verdict).toBe('abort')
+        expect(error.errorAction).toBe('abort')
         expect(error.cause).toBeInstanceOf(BodyTooLarge)
         expect(source.received).toHaveLength(calls)
       }
@@ -170,7 +170,7 @@ test('a refused connection says so and names the setting', async () => {
   const error = await faultOf(http.request(post()))
   await http.close()
 
-  expect(error.verdict).toBe('retry')
+  expect(error.errorAction).toBe('retry')
   expect(error.message).toContain('failed: the connection was refused (4 attempts)')
   expect(error.message).toContain('appraisal.baseUrl')
 })
@@ -185,7 +185,7 @@ test('an answer that is not HTTP is a fault without its bytes', async () => {
   await http.close()
   server.close()
 
-  expect(error.verdict).toBe('retry')
+  expect(error.errorAction).toBe('retry')
   expect(JSON.stringify([error.message, error.cause, String(error.cause)])).not.toContain('jane')
 })
 

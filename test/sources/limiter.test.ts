@@ -100,8 +100,8 @@ test('a stray throttle among clean answers cuts nothing and blocks nothing', () 
 test('more throttles than stray ones slow the key down, and do not block it while it is answered', () => {
   const told: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
   const budget = () => ({
-    turn: () => null,
-    throttled: (isNew: boolean, throttle: Throttle) => void told.push({ isNew, ...throttle }),
+    sendSlot: () => null,
+    reportThrottle: (isNew: boolean, throttle: Throttle) => void told.push({ isNew, ...throttle }),
   })
   const limiter = new KeyLimiter({ max: 8, initial: 8, budget })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReadingOrder } from '#src/sources/reading-order.ts'
+import { FairReadQueue } from '#src/sources/fair-read-queue.ts'
 
 const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => from + index)
@@ -27,12 +27,12 @@ function openSource() {
 }
 
 test('slices of a key are read one after the other, and each knows its own results', async () => {
-  const order = new ReadingOrder(4)
+  const order = new FairReadQueue(4)
   const source = openSource()
   const place = { key: 'partner', lane: 'foreground' } as const
 
-  const first = order.settle(place, numbers(0, 10), source.read)
-  const second = order.settle(place, numbers(100, 10), source.read)
+  const first = order.readAll(place, numbers(0, 10), source.read)
+  const second = order.readAll(place, numbers(100, 10), source.read)
   await source.answerAll()
 
   expect(source.begun).toEqual([...numbers(0, 10), ...numbers(100, 10)])
@@ -41,13 +41,13 @@ test('slices of a key are read one after the other, and each knows its own resul
 })
 
 test('another key, and another lane, does not wait', async () => {
-  const order = new ReadingOrder(1)
+  const order = new FairReadQueue(1)
   const source = openSource()
 
   const all = [
-    order.settle({ key: 'partner', lane: 'background' }, numbers(0, 3), source.read),
-    order.settle({ key: 'partner', lane: 'event' }, numbers(100, 1), source.read),
-    order.settle({ key: 'other', lane: 'background' }, numbers(200, 1), source.read),
+    order.readAll({ key: 'partner', lane: 'background' }, numbers(0, 3), source.read),
+    order.readAll({ key: 'partner', lane: 'event' }, numbers(100, 1), source.read),
+    order.readAll({ key: 'other', lane: 'background' }, numbers(200, 1), source.read),
   ]
   await new Promise(setImmediate)
 
@@ -57,12 +57,12 @@ test('another key, and another lane, does not wait', async () => {
 })
 
 test('a slice of thousands gives the others their turn', async () => {
-  const order = new ReadingOrder(100)
+  const order = new FairReadQueue(100)
   const source = openSource()
   const place = { key: 'partner', lane: 'foreground' } as const
 
-  const huge = order.settle(place, numbers(0, 2_500), source.read)
-  const small = order.settle(place, numbers(10_000, 5), source.read)
+  const huge = order.readAll(place, numbers(0, 2_500), source.read)
+  const small = order.readAll(place, numbers(10_000, 5), source.read)
   await source.answerAll()
 
   expect(source.begun.indexOf(10_000)).toBe(1000)
@@ -71,23 +71,23 @@ test('a slice of thousands gives the others their turn', async () => {
 })
 
 test('a read that fails is one result among the others', async () => {
-  const order = new ReadingOrder(2)
+  const order = new FairReadQueue(2)
   const read = async (id: number) => {
     if (id === 1) throw new Error('gone')
     return id
   }
 
-  const results = await order.settle({ key: 'partner', lane: 'foreground' }, [0, 1, 2], read)
+  const results = await order.readAll({ key: 'partner', lane: 'foreground' }, [0, 1, 2], read)
 
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
 test('a call that waits for its retry lends its slot to the next', async () => {
-  const order = new ReadingOrder(1)
+  const order = new FairReadQueue(1)
   const begun: number[] = []
   const retry = Promise.withResolvers<void>()
 
-  const settled = order.settle(
+  const settled = order.readAll(
     { key: 'partner', lane: 'foreground' },
     [1, 2, 3],
     async (id, whileWaiting) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SyncError } from '#src/errors.ts'
-import { refusedInARow, Refusals } from '#src/sources/refusals.ts'
+import { refusedRooftopLimit, CircuitBreaker } from '#src/sources/circuit-breaker.ts'
 
 const use = (rooftop: number | string, operation = 'getevallist') => ({
   keyName: 'north',
@@ -12,11 +12,11 @@ const refuse = async () => {
 }
 
 /** Refuses so many rooftops; how many were asked. */
-async function refuseMany(refusals: Refusals, rooftops: number, operation?: string) {
+async function refuseMany(refusals: CircuitBreaker, rooftops: number, operation?: string) {
   let asked = 0
   for (let at = 0; at < rooftops; at += 1)
     await refusals
-      .watch(use(at, operation), () => {
+      .run(use(at, operation), () => {
         asked += 1
         return refuse()
       })
@@ -25,33 +25,33 @@ async function refuseMany(refusals: Refusals, rooftops: number, operation?: stri
 }
 
 test('a key that is refused for every rooftop rests after ten of them, at that operation alone', async () => {
-  const refusals = new Refusals()
+  const refusals = new CircuitBreaker()
 
-  expect(await refuseMany(refusals, 200)).toBe(refusedInARow)
-  expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(refusedInARow)
-  await expect(refusals.watch(use('last'), async () => 'sent')).rejects.toThrow(
+  expect(await refuseMany(refusals, 200)).toBe(refusedRooftopLimit)
+  expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(refusedRooftopLimit)
+  await expect(refusals.run(use('last'), async () => 'sent')).rejects.toThrow(
     /getevallist of rooftop rooftop-last was not sent: key north was refused.*10 rooftops in a row.*rests for 10 min/,
   )
-  expect(await refusals.watch(use('last', 'geteval'), async () => 'sent')).toBe('sent')
+  expect(await refusals.run(use('last', 'geteval'), async () => 'sent')).toBe('sent')
 })
 
 test('refusals of one rooftop, or with an answer between them, tell nothing of the key', async () => {
-  const refusals = new Refusals()
+  const refusals = new CircuitBreaker()
   for (let time = 0; time < 50; time += 1)
-    await expect(refusals.watch(use('sold'), refuse)).rejects.toThrow('refused')
-  expect(await refusals.watch(use('good'), async () => 'sent')).toBe('sent')
+    await expect(refusals.run(use('sold'), refuse)).rejects.toThrow('refused')
+  expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
 
   for (let round = 0; round < 5; round += 1) {
-    await refuseMany(refusals, refusedInARow - 1)
-    expect(await refusals.watch(use('good'), async () => 'sent')).toBe('sent')
+    await refuseMany(refusals, refusedRooftopLimit - 1)
+    expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
   }
 })
 
 test('other errors tell nothing of the key', async () => {
-  const refusals = new Refusals()
+  const refusals = new CircuitBreaker()
   for (let at = 0; at < 50; at += 1)
     await expect(
-      refusals.watch(use(at), async () => {
+      refusals.run(use(at), async () => {
         throw new SyncError('retry', 'busy', { status: 503 })
       }),
     ).rejects.toThrow('busy')
@@ -59,11 +59,11 @@ test('other errors tell nothing of the key', async () => {
 
 test('after its rest a key is tried again', async () => {
   let now = 0
-  const refusals = new Refusals(() => now)
+  const refusals = new CircuitBreaker(() => now)
   await refuseMany(refusals, 50)
 
   now += 10 * 60_000
 
-  expect(await refusals.watch(use('good'), async () => 'sent')).toBe('sent')
-  expect(await refuseMany(refusals, 50)).toBe(refusedInARow)
+  expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
+  expect(await refuseMany(refusals, 50)).toBe(refusedRooftopLimit)
 })

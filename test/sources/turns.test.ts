@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { KeyLimiter, localBudgets } from '#src/sources/limiter.ts'
-import { Turns } from '#src/sources/turns.ts'
+import { SendSlots } from '#src/sources/send-slots.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
 test('calls go at their send times, first come, first served', async () => {
   const began = performance.now()
   let next = began
-  const turns = new Turns((count) => Array.from({ length: count }, () => (next += 30)))
+  const turns = new SendSlots((count) => Array.from({ length: count }, () => (next += 30)))
 
   const sent = await Promise.all(
     [1, 2, 3].map(async () => ((await turns.wait([])) ? performance.now() - began : null)),
@@ -21,7 +21,7 @@ test('of the send times that a stall has passed over, one is used', async () => 
   const passed = performance.now() - 1000
   const later = performance.now() + 200
   const times = [[passed, passed + 1, passed + 2], [later], [later + 1]]
-  const turns = new Turns(() => times.shift() ?? [])
+  const turns = new SendSlots(() => times.shift() ?? [])
   const order: number[] = []
   const began = performance.now()
 
@@ -33,7 +33,7 @@ test('of the send times that a stall has passed over, one is used', async () => 
 test('a cancelled call leaves its send time to the next, and clearing sends everybody to look again', async () => {
   const before = timers()
   let at = performance.now() + 40
-  const turns = new Turns((count) => Array.from({ length: count }, () => at))
+  const turns = new SendSlots((count) => Array.from({ length: count }, () => at))
   const stop = new AbortController()
   const cancelled = turns.wait([stop.signal])
   const second = turns.wait([])

@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ExportSubject, runExport } from '#src/stock/export/export.ts'
-import { aVehicle, type ImportHouse, listOf, openImportHouse, vehicles } from './import-house.ts'
+import {
+  aVehicle,
+  type ImportFixture,
+  listOf,
+  openImportFixture,
+  vehicles,
+} from './import-fixture.ts'
 
 const own = 'select ctid, xmin, * from core.stock_unit order by stock_no'
 
@@ -20,70 +26,72 @@ const rows = {
 test.for(Object.entries(rows))(
   'a row with %s that comes back from the rejects file as it was stays rejected',
   async ([, row]) => {
-    await using house = await openImportHouse()
-    const rejects = join(house.folder, 'rejects.csv')
-    await house.import(listOf(vehicles(9)))
+    await using fixture = await openImportFixture()
+    const rejects = join(fixture.folder, 'rejects.csv')
+    await fixture.import(listOf(vehicles(9)))
     const mode = row.includes('"') ? 'delta' : 'snapshot'
-    const first = await house.import(damaged(row), { rejects, mode })
-    const before = await house.rows(own)
+    const first = await fixture.import(damaged(row), { rejects, mode })
+    const before = await fixture.rows(own)
 
-    const report = await house
+    const report = await fixture
       .importFile(rejects, { mode: 'delta' })
       .catch((error: unknown) => error)
 
     expect(first).toMatchObject({ rejected: 1, removed: 0 })
     expect(String(report)).toMatch(/none of its 1 rows can be taken[\s\S]*complete .*"_errors"/)
-    expect(await house.rows(own)).toEqual(before)
+    expect(await fixture.rows(own)).toEqual(before)
   },
 )
 
 test('an uploaded file that came back with its prices keeps its damaged rows rejected', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(9)))
-  const { importId } = await house.import(damaged(rows['cells too few']))
-  const before = await house.rows(own)
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(9)))
+  const { importId } = await fixture.import(damaged(rows['cells too few']))
+  const before = await fixture.rows(own)
 
-  const report = await house.import(await exported(house, { is: 'original', importId: importId! }))
+  const report = await fixture.import(
+    await exported(fixture, { is: 'original', importId: importId! }),
+  )
 
   expect(report).toMatchObject({ accepted: 8, unchanged: 8, rejected: 1, removed: 0 })
   expect(report.issues[0]).toMatchObject({ code: 'missing-cell', column: null })
   expect(report.issues[0]!.hint).toMatch(/complete its cells.* "message"/)
-  expect(await house.rows(own)).toEqual(before)
+  expect(await fixture.rows(own)).toEqual(before)
 })
 
 test('a row whose cells were completed in the rejects file is taken, and so is one whose error was emptied', async () => {
-  await using house = await openImportHouse()
-  const rejects = join(house.folder, 'rejects.csv')
+  await using fixture = await openImportFixture()
+  const rejects = join(fixture.folder, 'rejects.csv')
   const many = rows['cells too many']
-  await house.import(`${listOf(vehicles(7))}S0008,${aVehicle(8).vin}\r\n${many}\r\n`, { rejects })
+  await fixture.import(`${listOf(vehicles(7))}S0008,${aVehicle(8).vin}\r\n${many}\r\n`, { rejects })
   const text = await readFile(rejects, 'utf8')
 
   const mended = text
     .replace(/(S0008,\w+),,,,,,,/, '$1,Toyota,Corolla,2019,45056,20008,Red,')
     .replace('Corolla,Hatch,2019,45063,20009,', 'Corolla,2019,45063,20009,Red,')
     .replace(/(Red,\d+,).*extra-cell.*/, '$1')
-  const report = await house.import(mended, { mode: 'delta' })
+  const report = await fixture.import(mended, { mode: 'delta' })
 
   expect(text).toMatch(/once its cells are right, empty this cell/)
   expect(report).toMatchObject({ accepted: 2, rejected: 0, added: 2 })
   expect(
-    await house.rows(
+    await fixture.rows(
       "select asking_price from core.stock_unit where stock_no > 'S0007' order by 1",
     ),
   ).toEqual([{ asking_price: '20008.000' }, { asking_price: '20009.000' }])
 })
 
 test('vehicles that a whole export names as missing or off stock do not come back by its import', async () => {
-  await using house = await openImportHouse(0)
-  await house.import(listOf(vehicles(9)))
-  await house.import(listOf(vehicles(8)))
-  const before = await house.rows(own)
+  await using fixture = await openImportFixture(0)
+  await fixture.import(listOf(vehicles(9)))
+  await fixture.import(listOf(vehicles(8)))
+  const before = await fixture.rows(own)
 
-  const report = await house.import(await exported(house, { is: 'list', all: true }))
+  const report = await fixture.import(await exported(fixture, { is: 'list', all: true }))
 
   expect(report).toMatchObject({ records: 9, accepted: 8, unchanged: 8, skipped: 1 })
   expect(report).toMatchObject({ reappeared: 0, issueCounts: { 'not-in-stock': 1 } })
-  expect(await house.rows(own)).toEqual(before)
+  expect(await fixture.rows(own)).toEqual(before)
 })
 
 type Subject =
@@ -91,10 +99,10 @@ type Subject =
   | { readonly is: 'original'; readonly importId: number }
 
 /** An export of the first rooftop as bytes. */
-async function exported(house: ImportHouse, subject: Subject): Promise<Uint8Array> {
-  const to = join(house.folder, 'exported.csv')
+async function exported(fixture: ImportFixture, subject: Subject): Promise<Uint8Array> {
+  const to = join(fixture.folder, 'exported.csv')
   const rooftop = { id: 1, uid: 'north' }
-  await runExport(house.pool, {
+  await runExport(fixture.pool, {
     subject: { ...subject, rooftop } as ExportSubject,
     ...{ format: 'csv', delimiter: null, bom: true, raw: false, to },
     signal: new AbortController().signal,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { listOf, openImportHouse, vehicles } from './import-house.ts'
+import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const zip = (name: string) =>
   Buffer.concat([Buffer.from('504b030414000000', 'hex'), Buffer.from(name), Buffer.alloc(60)])
@@ -43,58 +43,58 @@ test.for<readonly [string, string | Uint8Array, RegExp]>([
     /No column holds a stock number/,
   ],
 ])('%s: refused with what to do, nothing changed', async ([, content, message]) => {
-  await using house = await openImportHouse()
-  await house.import(good)
-  const before = await house.content()
+  await using fixture = await openImportFixture()
+  await fixture.import(good)
+  const before = await fixture.content()
 
-  const refused = house.import(content)
+  const refused = fixture.import(content)
 
   await expect(refused).rejects.toThrow(UsageError)
   await expect(refused).rejects.toThrow(message)
-  expect(await house.content()).toEqual(before)
+  expect(await fixture.content()).toEqual(before)
 })
 
 test('a missing file and a folder are refused by name', async () => {
-  await using house = await openImportHouse()
-  await mkdir(join(house.folder, 'lists'))
+  await using fixture = await openImportFixture()
+  await mkdir(join(fixture.folder, 'lists'))
 
-  const missing = () => house.importFile(join(house.folder, 'none.csv'))
-  const folder = () => house.importFile(join(house.folder, 'lists'))
+  const missing = () => fixture.importFile(join(fixture.folder, 'none.csv'))
+  const folder = () => fixture.importFile(join(fixture.folder, 'lists'))
 
   await expect(missing()).rejects.toThrow(/none\.csv does not exist: check the path/)
   await expect(folder()).rejects.toThrow(/lists is a folder: name the CSV file in it/)
 })
 
 test('of a file that is cut the whole rows can be taken as a delta', async () => {
-  await using house = await openImportHouse()
-  await house.import(good)
+  await using fixture = await openImportFixture()
+  await fixture.import(good)
 
   const cut = `${listOf(vehicles(2, 6))}S0008,JT,"Toyo`
-  const report = await house.import(cut, { mode: 'delta' })
+  const report = await fixture.import(cut, { mode: 'delta' })
 
   expect(report).toMatchObject({ records: 3, accepted: 2, rejected: 1, added: 1, removed: 0 })
   expect(report.warnings).toMatchObject([{ code: 'TRUNCATED_FILE' }])
 })
 
 test('what Postgres cannot hold does not stop a list', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const odd = good.replace('Toyota', 'Toy\0ota').replace('Red', 'R\\N\ted\\').replace('Red', 'Re"d')
 
-  const report = await house.import(odd)
+  const report = await fixture.import(odd)
 
   expect(report).toMatchObject({ accepted: 6, rejected: 0 })
-  const [first] = await house.rows<{ cells: string[] }>(
+  const [first] = await fixture.rows<{ cells: string[] }>(
     'select cells from core.stock_import_row order by line_no',
   )
   expect(first!.cells[2]).toBe('Toy\uFFFDota')
 })
 
 test('a quote that swallows most of a list stops neither the mapping nor the import', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const rest = Array.from({ length: 200_000 }, (_, index) => `S${100_000 + index},Hilux,2019,12990`)
   const lines = ['Stock Number,Model,Year,Price', 'S1,"5dr Hilux,2019,12990', ...rest, '']
 
-  const report = await house.import(lines.join('\r\n'))
+  const report = await fixture.import(lines.join('\r\n'))
 
   expect(report).toMatchObject({ records: 200_001, added: report.accepted })
   expect(report.accepted).toBeGreaterThanOrEqual(200_000)

@@ -1,45 +1,45 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { listOf, openImportHouse, vehicles } from './import-house.ts'
+import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const list = listOf(vehicles(40))
 const row35 = list.indexOf('S0035')
 
 test('a list that was cut within a row is refused, and nothing behind the cut is removed', async () => {
-  await using house = await openImportHouse()
-  await house.import(list)
-  const before = await house.content()
+  await using fixture = await openImportFixture()
+  await fixture.import(list)
+  const before = await fixture.content()
   // Each place within the row up to its last cell: a stock number, a VIN, a make, ...
   for (const length of [1, 3, 5, 6, 12, 22, 24, 30, 40, 45, 50]) {
     const cut = list.slice(0, row35 + length)
 
-    const refused = house.import(cut)
+    const refused = fixture.import(cut)
 
     await expect(refused, cut.slice(row35)).rejects.toThrow(UsageError)
     await expect(refused, cut.slice(row35)).rejects.toThrow(
       /ends within the row at line 36.*it was cut.*Nothing was imported.*--mode delta/,
     )
   }
-  expect(await house.content()).toEqual(before)
+  expect(await fixture.content()).toEqual(before)
 })
 
 test('a list that was cut within a quoted cell is refused', async () => {
-  await using house = await openImportHouse()
-  await house.import(list)
+  await using fixture = await openImportFixture()
+  await fixture.import(list)
   const quoted = list.replaceAll('Corolla', '"Corolla, ""LE"""').replaceAll('Red', '"Red\nor so"')
   for (const end of ['"Cor', '"Corolla, ', '"Corolla, "', '"Red\nor', '"Red']) {
     const cut = quoted.slice(0, quoted.indexOf(end, quoted.indexOf('S0035')) + end.length)
 
-    await expect(house.import(cut), end).rejects.toThrow(/it was cut[\s\S]*Nothing was imported/)
+    await expect(fixture.import(cut), end).rejects.toThrow(/it was cut[\s\S]*Nothing was imported/)
   }
 })
 
 test('as a delta list its whole rows are taken, and the row that was cut is rejected', async () => {
-  await using house = await openImportHouse()
-  await house.import(list)
+  await using fixture = await openImportFixture()
+  await fixture.import(list)
 
   const cut = list.slice(0, row35 + 45).replaceAll(/2000(\d)/g, '1000$1')
-  const report = await house.import(cut, { mode: 'delta' })
+  const report = await fixture.import(cut, { mode: 'delta' })
 
   expect(report).toMatchObject({ accepted: 34, rejected: 1, removed: 0 })
   expect(report.issues[0]).toMatchObject({ code: 'missing-cell', severity: 'error', line: 36 })
@@ -59,9 +59,9 @@ test.for([
     40,
   ],
 ])('a list %s was not cut', async ([, content, accepted]) => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(content as string)
+  const report = await fixture.import(content as string)
 
   expect(report).toMatchObject({ accepted, rejected: 0 })
   expect(report.warnings.map(({ code }) => code)).not.toContain('TRUNCATED_FILE')

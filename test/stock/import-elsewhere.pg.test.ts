@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { stockImportLines } from '#src/commands/stock-import-lines.ts'
-import { aVehicle, listOf, openImportHouse, vehicles } from './import-house.ts'
+import { aVehicle, listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const code = 'in-stock-elsewhere'
 
@@ -11,11 +11,11 @@ test.for([
 ] as const)(
   'the list of another rooftop, as %s, is said to be its list',
   async ([, dryRun, mode]) => {
-    await using house = await openImportHouse()
+    await using fixture = await openImportFixture()
     const list = listOf(vehicles(40))
-    await house.import(list, { rooftop: 'south' })
+    await fixture.import(list, { rooftop: 'south' })
 
-    const report = await house.import(list, { dryRun, mode })
+    const report = await fixture.import(list, { dryRun, mode })
 
     expect(report).toMatchObject({ added: 40, rejected: 0 })
     expect(report.warnings).toMatchObject([{ code, severity: 'warning', line: null, column: null }])
@@ -23,20 +23,20 @@ test.for([
       /^40 of the 40 vehicles .* in stock at SOUTH \(south\): is it the list of that rooftop\? .*S0001, S0002, /,
     )
     expect(stockImportLines(report).join('\n')).toContain('\n    40 of the 40 vehicles')
-    const kept = await house.rows('select warnings from core.stock_import order by import_id')
+    const kept = await fixture.rows('select warnings from core.stock_import order by import_id')
     expect(kept.map(({ warnings }) => warnings)).toEqual(dryRun ? [[]] : [[], report.warnings])
   },
 )
 
 test('a vehicle that has moved is named once, and no longer when the other rooftop has given it up', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)), { rooftop: 'south' })
-  await house.import(listOf(vehicles(10, 101)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)), { rooftop: 'south' })
+  await fixture.import(listOf(vehicles(10, 101)))
 
-  const moved = await house.import(listOf([aVehicle(10), ...vehicles(10, 101)]))
-  const next = await house.import(listOf([aVehicle(10, { price: '1' }), ...vehicles(10, 101)]))
-  await house.import(listOf(vehicles(8)), { rooftop: 'south' })
-  const other = await house.import(listOf([...vehicles(2, 9), ...vehicles(10, 101)]))
+  const moved = await fixture.import(listOf([aVehicle(10), ...vehicles(10, 101)]))
+  const next = await fixture.import(listOf([aVehicle(10, { price: '1' }), ...vehicles(10, 101)]))
+  await fixture.import(listOf(vehicles(8)), { rooftop: 'south' })
+  const other = await fixture.import(listOf([...vehicles(2, 9), ...vehicles(10, 101)]))
 
   expect(moved.warnings.map(({ hint }) => hint)).toEqual([
     expect.stringMatching(/^1 of the 11 vehicles .*SOUTH.*: S0010\b/),
@@ -46,33 +46,33 @@ test('a vehicle that has moved is named once, and no longer when the other rooft
 })
 
 test('the same stock number for another vehicle says nothing; where no VIN is given it does', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const others = vehicles(20, 500).map((unit, at) => ({ ...unit, stockNo: aVehicle(at).stockNo }))
-  await house.import(listOf(others), { rooftop: 'south' })
+  await fixture.import(listOf(others), { rooftop: 'south' })
   const unnamed = (count: number) => listOf(vehicles(count).map((unit) => ({ ...unit, vin: '' })))
 
-  const known = await house.import(listOf(vehicles(19)), { dryRun: true })
-  const few = await house.import(unnamed(4), { dryRun: true })
-  const many = await house.import(unnamed(19), { dryRun: true })
+  const known = await fixture.import(listOf(vehicles(19)), { dryRun: true })
+  const few = await fixture.import(unnamed(4), { dryRun: true })
+  const many = await fixture.import(unnamed(19), { dryRun: true })
 
   expect([known.warnings, few.warnings]).toEqual([[], []])
   expect(many.warnings[0]!.hint).toMatch(/^19 of the 19 .* in stock at SOUTH .*is it the list/)
 })
 
 test('two rooftops are told apart, and one that is no longer in the config is not asked', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(3)), { rooftop: 'south' })
-  await house.import(listOf(vehicles(2, 51)), { rooftop: 'gulf' })
-  await house.pool.query(
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(3)), { rooftop: 'south' })
+  await fixture.import(listOf(vehicles(2, 51)), { rooftop: 'gulf' })
+  await fixture.pool.query(
     `insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
      select 'gone', group_id, 'GONE', region, time_zone, currency_code, odometer_unit from core.rooftop limit 1`,
   )
-  await house.pool.query(
+  await fixture.pool.query(
     `update core.stock_unit set rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = 'gone')
      where stock_no = 'S0003'`,
   )
 
-  const report = await house.import(listOf([...vehicles(3), ...vehicles(2, 51)]))
+  const report = await fixture.import(listOf([...vehicles(3), ...vehicles(2, 51)]))
 
   expect(report.warnings.map(({ hint }) => hint)).toEqual([
     expect.stringMatching(/^2 of the 5 .*GULF .*: S0051, S0052\b/),

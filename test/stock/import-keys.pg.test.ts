@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { aVehicle, listOf, now, openImportHouse, vehicles, vinOf } from './import-house.ts'
+import { aVehicle, listOf, now, openImportFixture, vehicles, vinOf } from './import-fixture.ts'
 
 const later = (days: number) => new Date(now.getTime() + days * 86_400_000)
 
 test('a stock number that is used again is one unit removed and one added, with the old values', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)), { now })
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)), { now })
   const other = aVehicle(3, { vin: vinOf(9999) })
 
-  const report = await house.import(listOf([...vehicles(2), other, ...vehicles(7, 4)]), {
+  const report = await fixture.import(listOf([...vehicles(2), other, ...vehicles(7, 4)]), {
     now: later(1),
   })
 
@@ -21,29 +21,31 @@ test('a stock number that is used again is one unit removed and one added, with 
     },
   ])
   expect(
-    await house.rows("select vin, first_seen_at from core.stock_unit where stock_no = 'S0003'"),
+    await fixture.rows("select vin, first_seen_at from core.stock_unit where stock_no = 'S0003'"),
   ).toEqual([{ vin: vinOf(9999), first_seen_at: later(1) }])
 })
 
 test('a row that is rejected keeps its vehicle in stock as it was', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)))
-  const before = await house.rows("select * from core.stock_unit where stock_no = 'S0005'")
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)))
+  const before = await fixture.rows("select * from core.stock_unit where stock_no = 'S0005'")
 
-  const report = await house.import(
+  const report = await fixture.import(
     listOf([...vehicles(4), aVehicle(5, { price: '12x34' }), ...vehicles(5, 6)]),
   )
 
   expect(report).toMatchObject({ accepted: 9, rejected: 1, unchanged: 9, removed: 0 })
-  expect(await house.rows("select * from core.stock_unit where stock_no = 'S0005'")).toEqual(before)
+  expect(await fixture.rows("select * from core.stock_unit where stock_no = 'S0005'")).toEqual(
+    before,
+  )
 })
 
 test('rows that say the same are taken once, rows that contradict each other not at all', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(6)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(6)))
   const list = [...vehicles(6), aVehicle(2), aVehicle(2), aVehicle(4, { price: '1' })]
 
-  const report = await house.import(listOf(list))
+  const report = await fixture.import(listOf(list))
 
   expect(report).toMatchObject({ records: 9, accepted: 5, collapsed: 2, rejected: 2 })
   expect(report).toMatchObject({ unchanged: 5, removed: 0, updated: 0 })
@@ -53,7 +55,7 @@ test('rows that say the same are taken once, rows that contradict each other not
     [10, 'S0004'],
   ])
   expect(report.issues[0]!.hint).toContain('lines 5, 10')
-  const statuses = await house.rows(
+  const statuses = await fixture.rows(
     "select line_no, status, jsonb_array_length(issues) as issues from core.stock_import_row where import_id = 2 and status <> 'accepted' order by 1",
   )
   expect(statuses).toEqual([
@@ -65,43 +67,42 @@ test('rows that say the same are taken once, rows that contradict each other not
 })
 
 test('new vehicles whose rows contradict each other are not added', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(listOf([...vehicles(3), aVehicle(2, { km: '9' })]), {
+  const report = await fixture.import(listOf([...vehicles(3), aVehicle(2, { km: '9' })]), {
     maps: ['stock_number=Stock Number'],
   })
 
   expect(report).toMatchObject({ records: 4, accepted: 2, rejected: 2, added: 2, unchanged: 0 })
   const expected = [{ stock_no: 'S0001' }, { stock_no: 'S0003' }]
-  expect(await house.rows('select stock_no from core.stock_unit order by 1')).toEqual(expected)
-  expect(await house.rows('select stock_no from core.stock_unit_change order by 1')).toEqual(
+  expect(await fixture.rows('select stock_no from core.stock_unit order by 1')).toEqual(expected)
+  expect(await fixture.rows('select stock_no from core.stock_unit_change order by 1')).toEqual(
     expected,
   )
 })
 
 test('a VIN under two stock numbers is taken, with a warning on both rows', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(listOf([aVehicle(1), aVehicle(2, { vin: aVehicle(1).vin })]))
+  const report = await fixture.import(listOf([aVehicle(1), aVehicle(2, { vin: aVehicle(1).vin })]))
 
   expect(report).toMatchObject({ accepted: 2, added: 2, issueCounts: { DUPLICATE_VIN: 2 } })
-  expect(await house.rows("select issues->0->>'code' as code from core.stock_import_row")).toEqual([
-    { code: 'DUPLICATE_VIN' },
-    { code: 'DUPLICATE_VIN' },
-  ])
+  expect(
+    await fixture.rows("select issues->0->>'code' as code from core.stock_import_row"),
+  ).toEqual([{ code: 'DUPLICATE_VIN' }, { code: 'DUPLICATE_VIN' }])
 })
 
 test('a stock number that stands far apart in a long list is settled as one close by is', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const note = 'a long story '.repeat(80)
   const lines = listOf([...vehicles(3000), aVehicle(2), aVehicle(4, { price: '1' })])
     .trimEnd()
     .split('\r\n')
     .map((line, index) => `${line},${index === 0 ? 'Comments' : note}`)
 
-  const report = await house.import(lines.join('\r\n'))
+  const report = await fixture.import(lines.join('\r\n'))
 
-  const again = await house.import(`${lines.slice(0, -2).join('\r\n')}\r\n`)
+  const again = await fixture.import(`${lines.slice(0, -2).join('\r\n')}\r\n`)
   expect(report).toMatchObject({ records: 3002, accepted: 2999, collapsed: 1, rejected: 2 })
   expect(report).toMatchObject({ added: 2999, updated: 0, removed: 0 })
   expect(again).toMatchObject({ accepted: 3000, added: 1, unchanged: 2999 })
@@ -109,9 +110,9 @@ test('a stock number that stands far apart in a long list is settled as one clos
 })
 
 test('the report shows as many added vehicles as it may, also where some contradict each other', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(listOf([...vehicles(1500), aVehicle(2, { price: '1' })]))
+  const report = await fixture.import(listOf([...vehicles(1500), aVehicle(2, { price: '1' })]))
 
   expect(report).toMatchObject({ added: 1499, rejected: 2 })
   expect(report.changes).toHaveLength(1000)

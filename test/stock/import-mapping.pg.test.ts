@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { openImportHouse, vinOf } from './import-house.ts'
+import { openImportFixture, vinOf } from './import-fixture.ts'
 
 const header = 'Stock Number,VIN,Make,Model,Mdl Yr,Odo (km),Adv Price,Date In,Colour'
 
@@ -16,12 +16,12 @@ const years = ['2012.0', '2,013', 'MY14']
 const days = ['2026-01-05', '31/02/2026', '2026-02-07']
 
 test('a list as dealers write it fills every field, and a bad date costs no vehicle', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(list(years, days))
+  const report = await fixture.import(list(years, days))
 
   expect(report).toMatchObject({ accepted: 3, rejected: 0, missing: [] })
-  const units = await house.rows(
+  const units = await fixture.rows(
     'select model_year, odometer_km, asking_price::int, currency_code, acquired_on::text from core.stock_unit order by stock_no',
   )
   expect(units).toEqual(
@@ -34,44 +34,44 @@ test('a list as dealers write it fills every field, and a bad date costs no vehi
 })
 
 test('a year column that holds no years is refused until a person says what it is, and remembered then', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const bad = ['2012/2013', '2014/2015', '2015/2016']
 
-  const asked = house.import(list(bad, days))
+  const asked = fixture.import(list(bad, days))
   await expect(asked).rejects.toThrow(UsageError)
   await expect(asked).rejects.toThrow(/"Mdl Yr" holds model_year[\s\S]*--map 'model_year=Mdl Yr'/)
-  const none = await house.import(list(bad, days), { maps: ['model_year='] })
-  const next = await house.import(list(bad.toReversed(), days))
-  const taken = await house.import(list(years, days), { maps: ['model_year=Mdl Yr'] })
+  const none = await fixture.import(list(bad, days), { maps: ['model_year='] })
+  const next = await fixture.import(list(bad.toReversed(), days))
+  const taken = await fixture.import(list(years, days), { maps: ['model_year=Mdl Yr'] })
 
   expect([none.status, next.status, taken.status]).toEqual(Array(3).fill('imported'))
   expect(next.mapping[4]).toMatchObject({ header: 'Mdl Yr', field: null })
   expect(next.missing).toEqual([])
-  expect(await house.rows('select absent from ops.stock_mapping')).toEqual([{ absent: [] }])
-  expect(await house.rows('select count(model_year)::int as n from core.stock_unit')).toEqual([
+  expect(await fixture.rows('select absent from ops.stock_mapping')).toEqual([{ absent: [] }])
+  expect(await fixture.rows('select count(model_year)::int as n from core.stock_unit')).toEqual([
     { n: 3 },
   ])
 })
 
 test('a price column of ranges is asked about with what a yes leads to', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const ranges = list(years, days).replaceAll('18990 SEK', '18990-19990')
 
-  const asked = house.import(ranges)
+  const asked = fixture.import(ranges)
   await expect(asked).rejects.toThrow(
     /"Adv Price" holds price_asking.* a row whose cell cannot be read is rejected\. --map price_asking= leaves the column out/,
   )
-  const without = await house.import(ranges, { maps: ['price_asking='] })
+  const without = await fixture.import(ranges, { maps: ['price_asking='] })
   expect(without).toMatchObject({ status: 'imported', accepted: 3 })
 })
 
 test('a column that an older release left out is read again, in the same file too', async () => {
-  await using house = await openImportHouse()
-  const first = await house.import(list(years, days), { maps: ['price_asking=', 'model_year='] })
-  await house.pool.query('update ops.stock_mapping set absent = null')
+  await using fixture = await openImportFixture()
+  const first = await fixture.import(list(years, days), { maps: ['price_asking=', 'model_year='] })
+  await fixture.pool.query('update ops.stock_mapping set absent = null')
 
-  const again = await house.import(list(years, days))
-  const same = await house.import(list(years, days))
+  const again = await fixture.import(list(years, days))
+  const same = await fixture.import(list(years, days))
 
   expect(first.mapping[6]!.field).toBeNull()
   expect(again).toMatchObject({ status: 'imported', updated: 3 })
@@ -80,12 +80,12 @@ test('a column that an older release left out is read again, in the same file to
 })
 
 test('a list that really has no such column loads, says so at every import, and may be told to be silent', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const plain = `Stock Number,Make,Model\nS1X,Kia,Rio\nS2X,Kia,Ceed\n`
 
-  const first = await house.import(plain)
-  const told = await house.import(plain, { maps: ['price_asking=', 'received_date='] })
-  const next = await house.import(plain.replace('Rio', 'Picanto'))
+  const first = await fixture.import(plain)
+  const told = await fixture.import(plain, { maps: ['price_asking=', 'received_date='] })
+  const next = await fixture.import(plain.replace('Rio', 'Picanto'))
 
   expect(first.missing.map(({ field }) => field)).toEqual([
     ...['price_asking', 'model_year', 'odometer', 'received_date'],

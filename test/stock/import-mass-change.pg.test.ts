@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { listOf, openImportHouse, vehicles } from './import-house.ts'
+import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 const list = listOf(vehicles(20))
 
@@ -54,31 +54,31 @@ test.for([
 ])(
   '%s: held back, nothing changed, and taken with --allow-mass-change',
   async ([, bad, message]) => {
-    await using house = await openImportHouse()
-    await house.import(list)
-    const before = await house.content()
+    await using fixture = await openImportFixture()
+    await fixture.import(list)
+    const before = await fixture.content()
 
     for (const dryRun of [false, true]) {
-      const refused = house.import(bad as string, { dryRun })
+      const refused = fixture.import(bad as string, { dryRun })
       await expect(refused).rejects.toThrow(UsageError)
       await expect(refused).rejects.toThrow(message as RegExp)
       await expect(refused).rejects.toThrow(
         /among 20 vehicles that are known at NORTH\. Nothing was imported.*--map.*--allow-mass-change/,
       )
     }
-    expect(await house.content()).toEqual(before)
-    await expect(house.import(bad as string, { allowMassRemoval: true })).rejects.toThrow(
+    expect(await fixture.content()).toEqual(before)
+    await expect(fixture.import(bad as string, { allowMassRemoval: true })).rejects.toThrow(
       message as RegExp,
     )
 
-    const allowed = await house.import(bad as string, { allowMassChange: true })
+    const allowed = await fixture.import(bad as string, { allowMassChange: true })
     expect(allowed).toMatchObject({ status: 'imported', updated: 20 })
   },
 )
 
 test('half of it changed, new prices, a sale and other letters of a make are no mass change', async () => {
-  await using house = await openImportHouse()
-  await house.import(list)
+  await using fixture = await openImportFixture()
+  await fixture.import(list)
   let row = 0
   const half = mapRows((cells) => (row++ % 2 === 0 ? cells.with(3, 'Yaris') : cells))
   const lists = [
@@ -89,21 +89,22 @@ test('half of it changed, new prices, a sale and other letters of a make are no 
     list.replaceAll('Toyota', 'TOYOTA'),
     mapRows((cells) => cells.with(7, 'Blue').with(5, String(Number(cells[5]) + 1000))),
   ]
-  for (const other of lists) expect(await house.import(other)).toMatchObject({ status: 'imported' })
+  for (const other of lists)
+    expect(await fixture.import(other)).toMatchObject({ status: 'imported' })
 })
 
 test('what the user maps with the same command is not asked again', async () => {
-  await using house = await openImportHouse()
-  await house.import(swapped, { maps: ['make=Make', 'model=Model'] })
+  await using fixture = await openImportFixture()
+  await fixture.import(swapped, { maps: ['make=Make', 'model=Model'] })
 
-  const mended = await house.import(swapped, { maps: ['make=Model', 'model=Make'] })
+  const mended = await fixture.import(swapped, { maps: ['make=Model', 'model=Make'] })
 
   expect(mended).toMatchObject({ status: 'imported', updated: 20 })
 })
 
 test('a delta list without the columns of a vehicle does not empty them', async () => {
-  await using house = await openImportHouse()
-  await house.import(list)
+  await using fixture = await openImportFixture()
+  await fixture.import(list)
   const prices = list
     .split('\r\n')
     .map((row) =>
@@ -114,11 +115,11 @@ test('a delta list without the columns of a vehicle does not empty them', async 
     )
     .join('\r\n')
 
-  await expect(house.import(prices, { mode: 'delta' })).rejects.toThrow(/take away the make/)
+  await expect(fixture.import(prices, { mode: 'delta' })).rejects.toThrow(/take away the make/)
 })
 
 test('dates in stock that cannot be read any more, or are others, are held back', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const dated = (date: (row: number) => string) =>
     list
       .trimEnd()
@@ -126,7 +127,7 @@ test('dates in stock that cannot be read any more, or are others, are held back'
       .map((row, index) => `${row},${index === 0 ? 'Date In' : date(index)}`)
       .join('\r\n')
       .concat('\r\n')
-  await house.import(dated((row) => `${row}/01/2026`))
+  await fixture.import(dated((row) => `${row}/01/2026`))
 
   for (const [bad, message] of [
     [
@@ -135,5 +136,5 @@ test('dates in stock that cannot be read any more, or are others, are held back'
     ],
     [dated((row) => `${row}/02/2026`), /change the date in stock of 20 of 20/],
   ] as const)
-    await expect(house.import(bad)).rejects.toThrow(message)
+    await expect(fixture.import(bad)).rejects.toThrow(message)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
-import { aVehicle, listOf, openImportHouse, type Vehicle, vinOf } from './import-house.ts'
+import { aVehicle, listOf, openImportFixture, type Vehicle, vinOf } from './import-fixture.ts'
 
 interface Unit {
   readonly vin: string
@@ -86,7 +86,7 @@ function saysTheSame(one: Vehicle, other: Vehicle): boolean {
 test.each([1, 2, 3])(
   'whatever lists say, a yard is what they add up to (seed %i)',
   async (seed) => {
-    await using house = await openImportHouse(365)
+    await using fixture = await openImportFixture(365)
     const random = seededRandom(seed, 'lists')
     let yard: Yard = new Map()
     for (let turn = 0; turn < 40; turn += 1) {
@@ -96,9 +96,9 @@ test.each([1, 2, 3])(
       const allow = { allowMassRemoval: true, allowMassChange: true }
       const options = { maps: ['stock_number=Stock Number', 'vin=VIN'], ...allow }
 
-      const asFirst = await house.import(text, { ...options, rooftop: 'south', dryRun: true })
-      const dry = await house.import(text, { ...options, dryRun: true })
-      const real = await house.import(text, options)
+      const asFirst = await fixture.import(text, { ...options, rooftop: 'south', dryRun: true })
+      const dry = await fixture.import(text, { ...options, dryRun: true })
+      const real = await fixture.import(text, options)
 
       const said = `seed ${seed}, list ${turn}:\n${text}`
       expect(asFirst, said).toMatchObject(applied(new Map(), list).report)
@@ -107,13 +107,13 @@ test.each([1, 2, 3])(
       const { file: _, ...rest } = real
       expect(dry, said).toMatchObject({ ...rest, status: 'dry-run', importId: null })
       yard = after
-      expect(await yardOf(house), said).toEqual(yard)
+      expect(await yardOf(fixture), said).toEqual(yard)
     }
   },
 )
 
-async function yardOf(house: { rows: Awaited<ReturnType<typeof openImportHouse>>['rows'] }) {
-  const units = await house.rows<{ stock_no: string; vin: string; price: string; here: boolean }>(
+async function yardOf(fixture: { rows: Awaited<ReturnType<typeof openImportFixture>>['rows'] }) {
+  const units = await fixture.rows<{ stock_no: string; vin: string; price: string; here: boolean }>(
     'select stock_no, vin, asking_price::int::text as price, missing_since is null as here from core.stock_unit',
   )
   return new Map(

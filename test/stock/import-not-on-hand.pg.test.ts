@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aVehicle, listOf, openImportHouse, vehicles, vinOf } from './import-house.ts'
+import { aVehicle, listOf, openImportFixture, vehicles, vinOf } from './import-fixture.ts'
 
 const header = 'Stock Number,VIN,Make,Model,Year,Price,Status'
 
@@ -24,12 +24,12 @@ const texts = [
 ]
 
 test('titles, footers and counts are no vehicles, wherever they stand', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const lines = listOf(vehicles(12)).trimEnd().split('\r\n')
   for (const text of texts) {
     const parts = [lines[0], text, ...lines.slice(1, 5), text, ...lines.slice(5), text, '']
 
-    const report = await house.import(parts.join('\r\n'), { dryRun: true })
+    const report = await fixture.import(parts.join('\r\n'), { dryRun: true })
 
     expect(report, text).toMatchObject({ added: 12, accepted: 12, rejected: 0 })
     expect(report.skipped, text).toBeGreaterThan(1)
@@ -39,11 +39,13 @@ test('titles, footers and counts are no vehicles, wherever they stand', async ()
 })
 
 test('a row that is no vehicle is kept, and one taken for a vehicle before leaves the stock', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(9)))
-  await house.rows("update core.stock_unit set stock_no = 'End of report' where stock_no = 'S0009'")
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(9)))
+  await fixture.rows(
+    "update core.stock_unit set stock_no = 'End of report' where stock_no = 'S0009'",
+  )
 
-  const report = await house.import(`${listOf(vehicles(8))}End of report,,,,,,,\r\n`)
+  const report = await fixture.import(`${listOf(vehicles(8))}End of report,,,,,,,\r\n`)
 
   expect(report).toMatchObject({ accepted: 8, skipped: 1, removed: 1 })
   expect(report.issues[0]).toMatchObject({
@@ -51,7 +53,7 @@ test('a row that is no vehicle is kept, and one taken for a vehicle before leave
     hint: '"End of report" is no vehicle: the row names none',
   })
   expect(
-    await house.rows("select cells[0] from core.stock_import_row where status = 'skipped'"),
+    await fixture.rows("select cells[0] from core.stock_import_row where status = 'skipped'"),
   ).toEqual([{ cells: 'End of report' }])
 })
 
@@ -66,9 +68,9 @@ const kept = [
 ] as const
 
 test('a vehicle of which little is known stays one', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   for (const [name, text, status] of kept) {
-    const report = await house.import(`${listOf(vehicles(12))}${text}\r\n`, { dryRun: true })
+    const report = await fixture.import(`${listOf(vehicles(12))}${text}\r\n`, { dryRun: true })
 
     const count = status === 'accepted' ? 13 : 1
     expect(report, name).toMatchObject({ records: 13, skipped: 0, [status]: count })
@@ -76,35 +78,35 @@ test('a vehicle of which little is known stays one', async () => {
 })
 
 test('a list of two columns, or of stock numbers alone, names vehicles', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const prices = await house.import('Stock No,Price\nRED,20000\nBLUE,30000\nEnd of list,\n')
-  const alone = await house.import('Stock No\nA1\nB2\nC3\nEnd of list\n', { rooftop: 'south' })
+  const prices = await fixture.import('Stock No,Price\nRED,20000\nBLUE,30000\nEnd of list,\n')
+  const alone = await fixture.import('Stock No\nA1\nB2\nC3\nEnd of list\n', { rooftop: 'south' })
 
   expect(prices).toMatchObject({ accepted: 2, skipped: 1 })
   expect(alone).toMatchObject({ accepted: 3, skipped: 1 })
 })
 
 test('a vehicle with status Sold is not stock on hand, at once and from then on', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const stock = [1, 2, 3, 4, 5, 6].map((index) => row(index, 'In stock'))
-  await house.import(listWith(...stock))
+  await fixture.import(listWith(...stock))
   const sold = [row(1, 'Sold'), ...stock.slice(1), row(9, 'Sold')]
 
-  const report = await house.import(listWith(...sold))
-  const again = await house.import(listWith(...sold, row(10, 'In stock')))
+  const report = await fixture.import(listWith(...sold))
+  const again = await fixture.import(listWith(...sold, row(10, 'In stock')))
 
   expect(report).toMatchObject({ accepted: 5, skipped: 2, unchanged: 5, removed: 1 })
   expect(report.changes).toEqual([{ stockNo: 'S0001', change: 'removed', changes: {} }])
   expect(report.issueCounts).toEqual({ 'not-in-stock': 2 })
   expect(again).toMatchObject({ added: 1, unchanged: 5, removed: 0, reappeared: 0 })
   expect(
-    await house.rows('select stock_no from core.stock_unit where off_stock_at is not null'),
+    await fixture.rows('select stock_no from core.stock_unit where off_stock_at is not null'),
   ).toEqual([{ stock_no: 'S0001' }])
 })
 
 test('words of a status that say that a vehicle has left, and words that do not', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const words = {
     1: [
       'SOLD',
@@ -131,36 +133,36 @@ test('words of a status that say that a vehicle has left, and words that do not'
   for (const [skipped, statuses] of Object.entries(words))
     for (const status of statuses) {
       const list = listWith(row(1, status), row(2, 'In stock'), row(3, 'In stock'))
-      const report = await house.import(list, { dryRun: true })
+      const report = await fixture.import(list, { dryRun: true })
       expect(report.skipped, status).toBe(Number(skipped))
     }
 })
 
 test('a sold vehicle leaves by a delta list too, comes back when its status does, and stays under a number used again', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const stock = [1, 2, 3].map((index) => row(index, 'In stock'))
-  await house.import(listWith(...stock))
+  await fixture.import(listWith(...stock))
 
-  const delta = await house.import(listWith(row(1, 'Sold')), { mode: 'delta' })
-  const back = await house.import(listWith(...stock))
+  const delta = await fixture.import(listWith(row(1, 'Sold')), { mode: 'delta' })
+  const back = await fixture.import(listWith(...stock))
   const other = `S0001,${vinOf(77)},Kia,Rio,2020,15000,In stock`
-  const reused = await house.import(listWith(row(1, 'Sold'), other, ...stock.slice(1)))
+  const reused = await fixture.import(listWith(row(1, 'Sold'), other, ...stock.slice(1)))
 
   expect(delta).toMatchObject({ accepted: 0, skipped: 1, removed: 1 })
   expect(back).toMatchObject({ reappeared: 1, unchanged: 2 })
   expect(reused).toMatchObject({ accepted: 3, added: 1, removed: 1 })
-  expect(await house.rows(onHand)).toHaveLength(3)
+  expect(await fixture.rows(onHand)).toHaveLength(3)
 })
 
 test('a vehicle sold without a stock number leaves by its VIN; with --map status= it stays', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const stock = [1, 2, 3].map((index) => row(index, 'In stock'))
   const list = listWith(row(1, 'Sold').replace('S0001', ''), ...stock.slice(1))
-  await house.import(listWith(...stock))
+  await fixture.import(listWith(...stock))
 
-  const dry = await house.import(list, { dryRun: true })
-  const report = await house.import(list)
-  const kept = await house.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
+  const dry = await fixture.import(list, { dryRun: true })
+  const report = await fixture.import(list)
+  const kept = await fixture.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
     maps: ['status='],
   })
 
@@ -170,29 +172,29 @@ test('a vehicle sold without a stock number leaves by its VIN; with --map status
 })
 
 test('a list that says that most of the stock is sold is held back', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = (status: string) =>
     listWith(...Array.from({ length: 20 }, (_, index) => row(index + 1, status)))
-  await house.import(list('In stock'))
+  await fixture.import(list('In stock'))
 
-  await expect(house.import(list('Sold'))).rejects.toThrow(
+  await expect(fixture.import(list('Sold'))).rejects.toThrow(
     /would remove 20 of the 20 vehicles .*\(20 have left by their status\)/,
   )
-  await expect(house.import(list('Sold'), { rooftop: 'south' })).rejects.toThrow(
+  await expect(fixture.import(list('Sold'), { rooftop: 'south' })).rejects.toThrow(
     /names no vehicle: nothing was imported.*--map status=/,
   )
-  const allowed = await house.import(list('Sold'), { allowMassRemoval: true })
+  const allowed = await fixture.import(list('Sold'), { allowMassRemoval: true })
   expect(allowed).toMatchObject({ removed: 20 })
 })
 
 test('a row with a comma too many is rejected, whatever stands in the place of the status', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const names = header.replace('Status', 'Comments,Status')
   const rows = (comment: string) =>
     [1, 2, 3].map((index) => row(index, `${index === 1 ? comment : 'Clean'},In stock`))
-  await house.import([names, ...rows('One owner'), ''].join('\r\n'))
+  await fixture.import([names, ...rows('One owner'), ''].join('\r\n'))
 
-  const report = await house.import([names, ...rows('One owner,sold new by us'), ''].join('\r\n'))
+  const report = await fixture.import([names, ...rows('One owner,sold new by us'), ''].join('\r\n'))
 
   expect(report).toMatchObject({ accepted: 2, rejected: 1, skipped: 0, removed: 0 })
 })

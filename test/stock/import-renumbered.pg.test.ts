@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { aVehicle, listOf, openImportHouse, type Vehicle, vehicles, vinOf } from './import-house.ts'
+import {
+  aVehicle,
+  listOf,
+  openImportFixture,
+  type Vehicle,
+  vehicles,
+  vinOf,
+} from './import-fixture.ts'
 
 /** Vehicles as a spreadsheet gives them back: without the zeros before their numbers. */
 function withoutZeros(units: readonly Vehicle[]): Vehicle[] {
@@ -15,18 +22,18 @@ const units =
 const later = new Date('2026-03-12T06:30:00Z')
 
 test('the same VIN under a new stock number keeps its history, changes and prices', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(numbered))
-  await house.import(listOf([{ ...numbered[0]!, price: '19000' }, ...numbered.slice(1)]))
-  await house.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(numbered))
+  await fixture.import(listOf([{ ...numbered[0]!, price: '19000' }, ...numbered.slice(1)]))
+  await fixture.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
     last_confirmed_at, is_current, retail, currency_code, value_hash, run_id)
     values (1, '000001', 'price_batch', now(), now(), true, 21000, 'AUD', '\\x00', 1)`)
-  const before = await house.rows<{ vin: string; first_seen_at: Date }>(units)
+  const before = await fixture.rows<{ vin: string; first_seen_at: Date }>(units)
   const list = listOf(withoutZeros([{ ...numbered[0]!, price: '18500' }, ...numbered.slice(1)]))
 
-  const dry = await house.import(list, { now: later, dryRun: true })
-  const report = await house.import(list, { now: later })
-  const again = await house.import(list.replaceAll('Red', 'Blue'), { now: later })
+  const dry = await fixture.import(list, { now: later, dryRun: true })
+  const report = await fixture.import(list, { now: later })
+  const again = await fixture.import(list.replaceAll('Red', 'Blue'), { now: later })
 
   for (const { added, updated, removed, changes, warnings } of [dry, report]) {
     expect({ added, updated, removed }).toEqual({ added: 0, updated: 20, removed: 0 })
@@ -41,7 +48,7 @@ test('the same VIN under a new stock number keeps its history, changes and price
     ])
   }
   expect(again).toMatchObject({ updated: 20, added: 0, removed: 0 })
-  const after = await house.rows<{ vin: string; first_seen_at: Date; stock_no: string }>(units)
+  const after = await fixture.rows<{ vin: string; first_seen_at: Date; stock_no: string }>(units)
   expect(after.map(({ vin, first_seen_at }) => [vin, first_seen_at])).toEqual(
     before.map(({ vin, first_seen_at }) => [vin, first_seen_at]),
   )
@@ -52,47 +59,49 @@ test('the same VIN under a new stock number keeps its history, changes and price
   })
   const asking =
     "select asking_price_first, price_changes from core.stock_asking_price where stock_no = '1'"
-  expect(await house.rows(asking)).toEqual([{ asking_price_first: '20001.000', price_changes: 2 }])
-  expect(await house.rows('select stock_no from core.stock_price_observation')).toEqual([
+  expect(await fixture.rows(asking)).toEqual([
+    { asking_price_first: '20001.000', price_changes: 2 },
+  ])
+  expect(await fixture.rows('select stock_no from core.stock_price_observation')).toEqual([
     { stock_no: '1' },
   ])
 })
 
 test('the numbers may change back, and a vehicle in its days of grace is found too', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(numbered))
-  await house.import(listOf(withoutZeros(numbered)))
-  const back = await house.import(listOf(numbered))
-  const without = await house.import(listOf(numbered.slice(1)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(numbered))
+  await fixture.import(listOf(withoutZeros(numbered)))
+  const back = await fixture.import(listOf(numbered))
+  const without = await fixture.import(listOf(numbered.slice(1)))
 
-  const found = await house.import(
+  const found = await fixture.import(
     listOf([{ ...numbered[0]!, stockNo: 'A1' }, ...numbered.slice(1)]),
   )
 
   expect(back).toMatchObject({ updated: 20, added: 0, removed: 0 })
   expect(without).toMatchObject({ removed: 1 })
   expect(found).toMatchObject({ reappeared: 1, added: 0, unchanged: 19 })
-  expect(await house.rows('select count(*)::int as count from core.stock_unit')).toEqual([
+  expect(await fixture.rows('select count(*)::int as count from core.stock_unit')).toEqual([
     { count: 20 },
   ])
 })
 
 test('a price that came for a number given up meanwhile does not stop the number from coming back', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const price = async (retail: number) =>
-    await house.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
+    await fixture.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
       last_confirmed_at, is_current, retail, currency_code, value_hash, run_id)
       values (1, '000001', 'price_batch', now(), now(), true, ${retail}, 'AUD', '\\x00', 1)`)
-  await house.import(listOf(numbered))
+  await fixture.import(listOf(numbered))
   await price(21_000)
-  await house.import(listOf(withoutZeros(numbered)))
+  await fixture.import(listOf(withoutZeros(numbered)))
   await price(22_000)
 
-  const back = await house.import(listOf(numbered))
+  const back = await fixture.import(listOf(numbered))
 
   expect(back).toMatchObject({ updated: 20 })
   expect(
-    await house.rows(
+    await fixture.rows(
       'select stock_no, retail::int, is_current from core.stock_price_observation order by retail',
     ),
   ).toEqual([
@@ -102,11 +111,11 @@ test('a price that came for a number given up meanwhile does not stop the number
 })
 
 test('a list of vehicles known by their VINs may bring stock numbers in', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = listOf(vehicles(4))
-  await house.import(list.replaceAll(/S000\d/g, ''))
+  await fixture.import(list.replaceAll(/S000\d/g, ''))
 
-  const report = await house.import(list, { mode: 'delta' })
+  const report = await fixture.import(list, { mode: 'delta' })
 
   expect(report).toMatchObject({ updated: 4, added: 0 })
 })
@@ -129,30 +138,30 @@ test.for([
     { added: 1, removed: 2 },
   ],
 ] as const)('a VIN %s is not matched', async ([, rows, expected]) => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const kept = vehicles(12, 20)
-  await house.import(
+  await fixture.import(
     listOf([aVehicle(1), aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) }), ...kept]),
   )
   const others = [aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) })].filter(({ stockNo, vin }) =>
     rows.every((row) => row.stockNo !== stockNo && row.vin !== vin),
   )
 
-  const report = await house.import(listOf([...rows, ...others, ...kept]))
+  const report = await fixture.import(listOf([...rows, ...others, ...kept]))
 
   expect(report).toMatchObject(expected)
   expect(report.warnings.map(({ code }) => code)).not.toContain('RENUMBERED')
 })
 
 test('a vehicle that was off stock comes in anew under its new number', async () => {
-  await using house = await openImportHouse(0)
-  await house.import(listOf(vehicles(9)))
-  await house.import(listOf(vehicles(8)))
+  await using fixture = await openImportFixture(0)
+  await fixture.import(listOf(vehicles(9)))
+  await fixture.import(listOf(vehicles(8)))
 
-  const report = await house.import(listOf([...vehicles(8), aVehicle(9, { stockNo: 'A9' })]))
+  const report = await fixture.import(listOf([...vehicles(8), aVehicle(9, { stockNo: 'A9' })]))
 
   expect(report).toMatchObject({ added: 1, updated: 0 })
   expect(
-    await house.rows(`select stock_no from core.stock_unit where vin = '${vinOf(9)}' order by 1`),
+    await fixture.rows(`select stock_no from core.stock_unit where vin = '${vinOf(9)}' order by 1`),
   ).toEqual([{ stock_no: 'A9' }, { stock_no: 'S0009' }])
 })

@@ -3,34 +3,40 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { type ExportSubject, runExport } from '#src/stock/export/export.ts'
-import { aVehicle, type ImportHouse, listOf, openImportHouse, vehicles } from './import-house.ts'
+import {
+  aVehicle,
+  type ImportFixture,
+  listOf,
+  openImportFixture,
+  vehicles,
+} from './import-fixture.ts'
 
 test('a style that only the end of a file proves is used for all of it', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const day = (index: number) =>
     index < 899 ? `0${(index % 9) + 1}/0${(index % 8) + 1}/2025` : '02/25/2025'
   const rows = Array.from({ length: 900 }, (_, index) => `N${index},Kia,Rio,${day(index)}`)
 
-  const report = await house.import(
+  const report = await fixture.import(
     ['Stock Number,Make,Model,Date In Stock', ...rows, ''].join('\n'),
   )
 
   expect(report).toMatchObject({ records: 900, accepted: 900, rejected: 0, issueCounts: {} })
   expect(
-    await house.rows(
+    await fixture.rows(
       "select acquired_on from core.stock_unit where stock_no in ('N1', 'N899') order by stock_no",
     ),
   ).toEqual([{ acquired_on: '2025-02-02' }, { acquired_on: '2025-02-25' }])
   expect(
-    await house.rows("select acquired_on from core.stock_unit where stock_no = 'N10'"),
+    await fixture.rows("select acquired_on from core.stock_unit where stock_no = 'N10'"),
   ).toEqual([{ acquired_on: '2025-02-03' }])
-  expect(await house.rows('select count(*)::int from core.stock_import_row')).toEqual([
+  expect(await fixture.rows('select count(*)::int from core.stock_import_row')).toEqual([
     { count: 900 },
   ])
 })
 
 test('an Arabic list of the Gulf in windows-1256 is read as it is', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const bytes = [0xe6, 0xc7, 0xcf, 0xe4]
   const list = Buffer.concat([
     Buffer.from('Stock Number;Make;Model;Price (AED);Colour\r\nG1;Toyota;Prado;"165,000";'),
@@ -38,11 +44,11 @@ test('an Arabic list of the Gulf in windows-1256 is read as it is', async () => 
     Buffer.from('\r\nG2;Nissan;Patrol;"210,500";White\r\n'),
   ])
 
-  const report = await house.import(list, { rooftop: 'gulf' })
+  const report = await fixture.import(list, { rooftop: 'gulf' })
 
   expect(report).toMatchObject({ encoding: 'windows-1256', delimiter: ';', accepted: 2 })
   expect(
-    await house.rows(
+    await fixture.rows(
       "select asking_price, currency_code, extras->>'colour_exterior' as colour from core.stock_unit order by stock_no",
     ),
   ).toEqual([
@@ -52,61 +58,63 @@ test('an Arabic list of the Gulf in windows-1256 is read as it is', async () => 
 })
 
 test('while one import of a rooftop runs, a second one is told so, and other rooftops go on', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = listOf(vehicles(3))
-  await house.import(listOf(vehicles(4)))
-  const client = await house.pool.connect()
+  await fixture.import(listOf(vehicles(4)))
+  const client = await fixture.pool.connect()
   await client.query('begin')
   await client.query('select pg_advisory_xact_lock(7306, rooftop_id) from core.rooftop')
 
-  await expect(house.import(list)).rejects.toThrow(BusyError)
-  const other = await house.import(list, { rooftop: 'south' })
-  const dry = await house.import(list, { dryRun: true })
+  await expect(fixture.import(list)).rejects.toThrow(BusyError)
+  const other = await fixture.import(list, { rooftop: 'south' })
+  const dry = await fixture.import(list, { dryRun: true })
   await client.query('commit')
   client.release()
-  const after = await house.import(list)
+  const after = await fixture.import(list)
 
   expect([other.added, dry.removed, after.removed]).toEqual([3, 1, 1])
 })
 
 test('an import that is stopped leaves nothing', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(3)))
-  const before = await house.content()
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(3)))
+  const before = await fixture.content()
 
-  const stopped = house.import(listOf(vehicles(5)), {
+  const stopped = fixture.import(listOf(vehicles(5)), {
     signal: AbortSignal.abort(new Error('stopped by SIGINT')),
   })
 
   await expect(stopped).rejects.toThrow('stopped by SIGINT')
-  expect(await house.content()).toEqual(before)
+  expect(await fixture.content()).toEqual(before)
 })
 
 test('the priced list of an export changes nothing when it is imported', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const odd = [
     aVehicle(1, { price: 'POA' }),
     aVehicle(2, { km: '' }),
     aVehicle(3, { stockNo: '=1+1' }),
   ]
-  await house.import(listOf([...vehicles(5, 10), ...odd]))
-  const before = await house.rows('select ctid, xmin, * from core.stock_unit')
+  await fixture.import(listOf([...vehicles(5, 10), ...odd]))
+  const before = await fixture.rows('select ctid, xmin, * from core.stock_unit')
 
-  const report = await house.import(await exported(house, { is: 'list', all: false }))
+  const report = await fixture.import(await exported(fixture, { is: 'list', all: false }))
 
   expect(report).toMatchObject({ accepted: 8, unchanged: 8, updated: 0, added: 0, removed: 0 })
-  expect(await house.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
+  expect(await fixture.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
 })
 
 test('an uploaded file that came back with its prices changes nothing when it is imported', async () => {
-  await using house = await openImportHouse()
-  const { importId } = await house.import(listOf(vehicles(5)))
-  const before = await house.rows('select ctid, xmin, * from core.stock_unit')
+  await using fixture = await openImportFixture()
+  const { importId } = await fixture.import(listOf(vehicles(5)))
+  const before = await fixture.rows('select ctid, xmin, * from core.stock_unit')
 
-  const report = await house.import(await exported(house, { is: 'original', importId: importId! }))
+  const report = await fixture.import(
+    await exported(fixture, { is: 'original', importId: importId! }),
+  )
 
   expect(report).toMatchObject({ accepted: 5, unchanged: 5, updated: 0, rejected: 0 })
-  expect(await house.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
+  expect(await fixture.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
 })
 
 type Subject =
@@ -114,10 +122,10 @@ type Subject =
   | { readonly is: 'original'; readonly importId: number }
 
 /** An export of the first rooftop as bytes. */
-async function exported(house: ImportHouse, subject: Subject): Promise<Uint8Array> {
-  const to = join(house.folder, 'exported.csv')
+async function exported(fixture: ImportFixture, subject: Subject): Promise<Uint8Array> {
+  const to = join(fixture.folder, 'exported.csv')
   const rooftop = { id: 1, uid: 'north' }
-  await runExport(house.pool, {
+  await runExport(fixture.pool, {
     subject: { ...subject, rooftop } as ExportSubject,
     ...{ format: 'csv', delimiter: null, bom: true, raw: false, to },
     signal: new AbortController().signal,

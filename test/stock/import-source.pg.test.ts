@@ -5,37 +5,37 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { listOf, openImportHouse, vehicles } from './import-house.ts'
+import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 
 test('a file that grows while it is imported is refused, and nothing is changed', async () => {
-  await using house = await openImportHouse()
-  const file = await house.write('list.csv', listOf(vehicles(5)))
-  const before = await house.content()
+  await using fixture = await openImportFixture()
+  const file = await fixture.write('list.csv', listOf(vehicles(5)))
+  const before = await fixture.content()
   const crashPoint = (name: string) => {
     if (name === 'rows-written') execFileSync('sh', ['-c', `echo S9,x >> ${file}`])
   }
 
   for (const dryRun of [false, true]) {
-    const refused = house.importFile(file, { crashPoint, dryRun })
+    const refused = fixture.importFile(file, { crashPoint, dryRun })
     await expect(refused).rejects.toThrow(UsageError)
     await expect(refused).rejects.toThrow(/was written to while it was read .*nothing was imported/)
   }
 
-  expect(await house.content()).toEqual(before)
+  expect(await fixture.content()).toEqual(before)
 })
 
 test('what was hashed is what is imported, also where the styles of a column ask for a second reading', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const rows = Array.from({ length: 700 }, (_, index) => `S${index},Kia,Rio,05/06/2025`)
   const list = ['Stock Number,Make,Model,Date In Stock', ...rows, 'S900,Kia,Rio,06/25/2025', '']
-  const file = await house.write('list.csv', list.join('\n'))
+  const file = await fixture.write('list.csv', list.join('\n'))
   let reads = 0
   const crashPoint = () => {
     reads += 1
   }
 
-  const report = await house.importFile(file, { crashPoint })
-  const [{ bytes, sha256 }] = (await house.rows(
+  const report = await fixture.importFile(file, { crashPoint })
+  const [{ bytes, sha256 }] = (await fixture.rows(
     `select byte_count::int as bytes, encode(sha256, 'hex') as sha256 from core.stock_import`,
   )) as [{ bytes: number; sha256: string }]
 
@@ -46,24 +46,26 @@ test('what was hashed is what is imported, also where the styles of a column ask
 })
 
 test('a pipe and a device are refused before they are read', async () => {
-  await using house = await openImportHouse()
-  const pipe = join(house.folder, 'pipe')
+  await using fixture = await openImportFixture()
+  const pipe = join(fixture.folder, 'pipe')
   execFileSync('mkfifo', [pipe])
 
-  await expect(house.importFile(pipe)).rejects.toThrow(/is a pipe, not a file.*with - as the file/)
-  await expect(house.importFile('/dev/zero')).rejects.toThrow(/is a device, not a file/)
+  await expect(fixture.importFile(pipe)).rejects.toThrow(
+    /is a pipe, not a file.*with - as the file/,
+  )
+  await expect(fixture.importFile('/dev/zero')).rejects.toThrow(/is a device, not a file/)
 })
 
 test('standard input is read once to its end, imported like a file, and leaves no file behind', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = Buffer.from(listOf(vehicles(600)))
   const inputOf = (bytes: Buffer) => Readable.from([bytes.subarray(0, 1000), bytes.subarray(1000)])
   const ours = async () => (await readdir(tmpdir())).filter((name) => /^forecourt-list-/.test(name))
   const before = await ours()
 
-  const first = await house.importFile('standard input', { input: inputOf(list) })
-  const again = await house.importFile('standard input', { input: inputOf(list) })
-  const none = house.importFile('standard input', { input: Readable.from([]) })
+  const first = await fixture.importFile('standard input', { input: inputOf(list) })
+  const again = await fixture.importFile('standard input', { input: inputOf(list) })
+  const none = fixture.importFile('standard input', { input: Readable.from([]) })
 
   expect(first).toMatchObject({ status: 'imported', added: 600, file: 'standard input' })
   expect(again.status).toBe('already-imported')
@@ -72,48 +74,48 @@ test('standard input is read once to its end, imported like a file, and leaves n
 })
 
 test('input that does not end is left when the import is stopped', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const stop = new AbortController()
   const input = new Readable({ read() {} })
   input.push('Stock Number,VIN\n')
 
-  const stopped = house.importFile('standard input', { input, signal: stop.signal })
+  const stopped = fixture.importFile('standard input', { input, signal: stop.signal })
   stop.abort(new Error('stopped by a test'))
 
   await expect(stopped).rejects.toThrow('stopped by a test')
 })
 
 test('a delimiter and an encoding that the user names outweigh what is found', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = Buffer.from(
     'Stock Number|Make;Code|Model\nS1|Kia;1|Rio \xe9\nS2|Kia;2|Rio\n',
     'latin1',
   )
 
-  const found = await house.import(list, { maps: ['make=Make;Code'] })
-  const told = await house.import(list, { encoding: 'windows-1251', delimiter: '|' })
-  const alike = await house.import(list, { encoding: 'windows-1251', delimiter: '|' })
+  const found = await fixture.import(list, { maps: ['make=Make;Code'] })
+  const told = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
+  const alike = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
 
   expect(found.encoding).toBe('windows-1252')
   expect(told).toMatchObject({ status: 'imported', encoding: 'windows-1251', delimiter: '|' })
   expect(alike.status).toBe('already-imported')
-  expect(await house.rows("select model from core.stock_unit where stock_no = 'S1'")).toEqual([
+  expect(await fixture.rows("select model from core.stock_unit where stock_no = 'S1'")).toEqual([
     { model: 'Rio й' },
   ])
-  await expect(house.import(list, { encoding: 'klingon' })).rejects.toThrow(
+  await expect(fixture.import(list, { encoding: 'klingon' })).rejects.toThrow(
     /the encoding "klingon" is not known/,
   )
 })
 
 test('every kind of issue is counted by itself, whatever its severity', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const vin = (start: string, index: number) => `${start}AAAAAAA9AA${100_000 + index}`
   const rows = Array.from({ length: 38 }, (_, index) => {
     const own = vin(index < 33 ? '6' : '1', index)
     return `S${index},${own},Toyota,Corolla`
   })
 
-  const { issueCounts, issueTotals } = await house.import(
+  const { issueCounts, issueTotals } = await fixture.import(
     ['Stock Number,VIN,Make,Model', ...rows, ''].join('\n'),
   )
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { aVehicle, listOf, now, openImportHouse, vehicles, vinOf } from './import-house.ts'
+import { aVehicle, listOf, now, openImportFixture, vehicles, vinOf } from './import-fixture.ts'
 
 const dayMs = 86_400_000
 const later = (days: number) => new Date(now.getTime() + days * dayMs)
 
 test('a list is loaded with every cell, and its counts add up', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = listOf(vehicles(3)).replace('20002', 'forty2') + '\r\nTotal,,,,,,60000,\r\n'
 
-  const report = await house.import(list)
+  const report = await fixture.import(list)
 
   expect(report).toMatchObject({
     ...{ status: 'imported', importId: 1, rooftop: 'north', mode: 'snapshot' },
@@ -21,7 +21,7 @@ test('a list is loaded with every cell, and its counts add up', async () => {
       {},
     ],
   })
-  const units = await house.rows(
+  const units = await fixture.rows(
     'select stock_no, vin, make, model, model_year, odometer_km, asking_price, currency_code, extras, import_id from core.stock_unit order by 1',
   )
   expect(units).toEqual([
@@ -35,7 +35,7 @@ test('a list is loaded with every cell, and its counts add up', async () => {
     },
     expect.objectContaining({ stock_no: 'S0003' }),
   ])
-  const rows = await house.rows(
+  const rows = await fixture.rows(
     'select line_no, stock_no, status, cells from core.stock_import_row order by 1',
   )
   expect(rows.map(({ line_no, stock_no, status }) => [line_no, stock_no, status])).toEqual([
@@ -58,13 +58,13 @@ test('a list is loaded with every cell, and its counts add up', async () => {
 })
 
 test('the same file twice is nothing to do, and writes nothing', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = listOf(vehicles(10))
-  await house.import(list)
-  const before = await house.content()
+  await fixture.import(list)
+  const before = await fixture.content()
 
-  const again = await house.import(list, { now: later(1) })
-  const asDelta = await house.import(list, { mode: 'delta' })
+  const again = await fixture.import(list, { now: later(1) })
+  const asDelta = await fixture.import(list, { mode: 'delta' })
 
   expect(again).toMatchObject({
     status: 'already-imported',
@@ -73,34 +73,34 @@ test('the same file twice is nothing to do, and writes nothing', async () => {
     unchanged: 10,
   })
   expect(asDelta).toMatchObject({ status: 'already-imported', importId: 1 })
-  expect(await house.content()).toEqual(before)
+  expect(await fixture.content()).toEqual(before)
 })
 
 test('a file without one of its rows removes exactly that unit, and writes to no other', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)))
   const units =
     "select ctid, xmin, * from core.stock_unit where stock_no <> 'S0004' order by stock_no"
-  const before = await house.rows(units)
+  const before = await fixture.rows(units)
 
-  const report = await house.import(listOf(vehicles(10).filter((_, index) => index !== 3)))
+  const report = await fixture.import(listOf(vehicles(10).filter((_, index) => index !== 3)))
 
   expect(report).toMatchObject({ accepted: 9, unchanged: 9, removed: 1, added: 0, updated: 0 })
   expect(report.changes).toEqual([{ stockNo: 'S0004', change: 'removed', changes: {} }])
-  expect(await house.rows(units)).toEqual(before)
+  expect(await fixture.rows(units)).toEqual(before)
   expect(
-    await house.rows(
+    await fixture.rows(
       "select missing_since, off_stock_at from core.stock_unit where stock_no = 'S0004'",
     ),
   ).toEqual([{ missing_since: now, off_stock_at: null }])
 })
 
 test('a change is told from old to new, by column and by field', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(5)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(5)))
   const list = listOf([aVehicle(1, { price: '19990', km: '50000' }), ...vehicles(4, 2)])
 
-  const report = await house.import(list.replace('45014,20002,Red', '45014,20002,Blue'))
+  const report = await fixture.import(list.replace('45014,20002,Red', '45014,20002,Blue'))
 
   expect(report).toMatchObject({ updated: 2, unchanged: 3, added: 0, removed: 0 })
   expect(report.changes).toEqual([
@@ -111,39 +111,39 @@ test('a change is told from old to new, by column and by field', async () => {
     { stockNo: 'S0002', change: 'updated', changes: { colour_exterior: ['Red', 'Blue'] } },
   ])
   expect(
-    await house.rows(
+    await fixture.rows(
       'select stock_no, change, changes from core.stock_unit_change where import_id = 2 order by 1',
     ),
   ).toEqual(report.changes.map(({ stockNo, ...rest }) => ({ stock_no: stockNo, ...rest })))
 })
 
 test('columns in another order change nothing', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const header = 'Stock Number,VIN,Make,Model,Colour,Body'
-  await house.import(`${header}\nA1,JTDBR32E730000001,Toyota,Corolla,Red,Sedan\n`)
-  const before = await house.rows('select ctid, xmin, * from core.stock_unit')
+  await fixture.import(`${header}\nA1,JTDBR32E730000001,Toyota,Corolla,Red,Sedan\n`)
+  const before = await fixture.rows('select ctid, xmin, * from core.stock_unit')
 
   const turned =
     'Body,Colour,Model,Make,VIN,Stock Number\nSedan,Red,Corolla,Toyota,JTDBR32E730000001,A1\n'
-  const report = await house.import(turned)
+  const report = await fixture.import(turned)
 
   expect(report).toMatchObject({ unchanged: 1, updated: 0 })
-  expect(await house.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
+  expect(await fixture.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
 })
 
 test('a unit is off stock when the days of grace have passed, and back when a list names it again', async () => {
-  await using house = await openImportHouse(3)
+  await using fixture = await openImportFixture(3)
   const [all, fewer] = [listOf(vehicles(10)), listOf(vehicles(9))]
   const marks = () =>
-    house.rows("select missing_since, off_stock_at from core.stock_unit where stock_no = 'S0010'")
-  await house.import(all)
+    fixture.rows("select missing_since, off_stock_at from core.stock_unit where stock_no = 'S0010'")
+  await fixture.import(all)
 
-  await house.import(fewer, { now: later(1) })
-  const within = await house.import(fewer, { now: later(3) })
+  await fixture.import(fewer, { now: later(1) })
+  const within = await fixture.import(fewer, { now: later(3) })
   const marksWithin = await marks()
-  const after = await house.import(fewer, { now: later(4) })
+  const after = await fixture.import(fewer, { now: later(4) })
   const marksAfter = await marks()
-  const back = await house.import(all, { now: later(5) })
+  const back = await fixture.import(all, { now: later(5) })
 
   expect([within.offStock, after.offStock]).toEqual([0, 1])
   expect(marksWithin).toEqual([{ missing_since: later(1), off_stock_at: null }])
@@ -154,21 +154,21 @@ test('a unit is off stock when the days of grace have passed, and back when a li
 })
 
 test('a delta removes nothing', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)))
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)))
 
-  const report = await house.import(listOf(vehicles(2, 10)), { mode: 'delta' })
+  const report = await fixture.import(listOf(vehicles(2, 10)), { mode: 'delta' })
 
   expect(report).toMatchObject({ added: 1, unchanged: 1, removed: 0 })
-  expect(await house.rows('select from core.stock_unit where missing_since is not null')).toEqual(
+  expect(await fixture.rows('select from core.stock_unit where missing_since is not null')).toEqual(
     [],
   )
 })
 
 test('a dry run reports the same, and leaves nothing behind', async () => {
-  await using house = await openImportHouse()
-  await house.import(listOf(vehicles(10)))
-  const before = await house.content()
+  await using fixture = await openImportFixture()
+  await fixture.import(listOf(vehicles(10)))
+  const before = await fixture.content()
   const list = listOf([
     ...vehicles(8),
     aVehicle(20),
@@ -177,10 +177,10 @@ test('a dry run reports the same, and leaves nothing behind', async () => {
     aVehicle(22, { km: '1x2' }),
   ])
 
-  const dry = await house.import(list, { dryRun: true })
+  const dry = await fixture.import(list, { dryRun: true })
 
-  expect(await house.content()).toEqual(before)
-  const real = await house.import(list)
+  expect(await fixture.content()).toEqual(before)
+  const real = await fixture.import(list)
   expect(dry).toMatchObject({
     status: 'dry-run',
     importId: null,
@@ -193,26 +193,26 @@ test('a dry run reports the same, and leaves nothing behind', async () => {
 })
 
 test('a dry run at a rooftop that has never been registered leaves no rooftop', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
 
-  const report = await house.import(listOf(vehicles(3)), { dryRun: true })
+  const report = await fixture.import(listOf(vehicles(3)), { dryRun: true })
 
   expect(report).toMatchObject({ added: 3 })
-  expect(await house.rows('select from core.rooftop')).toEqual([])
+  expect(await fixture.rows('select from core.rooftop')).toEqual([])
 })
 
 test('rooftops do not see each other', async () => {
-  await using house = await openImportHouse()
+  await using fixture = await openImportFixture()
   const list = listOf(vehicles(10))
-  await house.import(list, { rooftop: 'south' })
+  await fixture.import(list, { rooftop: 'south' })
 
-  const report = await house.import(list, { rooftop: 'north' })
-  const empty = await house.import(listOf(vehicles(9)), { rooftop: 'north' })
+  const report = await fixture.import(list, { rooftop: 'north' })
+  const empty = await fixture.import(listOf(vehicles(9)), { rooftop: 'north' })
 
   expect(report).toMatchObject({ status: 'imported', added: 10 })
   expect(empty).toMatchObject({ removed: 1 })
   expect(
-    await house.rows(
+    await fixture.rows(
       'select rooftop_uid from core.stock_unit join core.rooftop using (rooftop_id) where missing_since is not null',
     ),
   ).toEqual([{ rooftop_uid: 'north' }])

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { samples } from '#src/sandbox/samples.ts'
-import { dayMs, type House } from '../support/nights.ts'
+import { dayMs, type Fixture } from '../support/fixture.ts'
 import {
-  impatient,
+  withoutWaits,
   morning,
   priceRequests,
-  pricedHouse,
+  pricedFixture,
   pricingPath,
   rowsOf,
-} from '../support/priced.ts'
+} from '../support/pricing-fixture.ts'
 
 const golden = {
   confidence: 'high',
@@ -27,31 +27,31 @@ const golden = {
 }
 
 /** From now on the pricing AI answers so; undo by the handle. */
-function answerWith({ sandbox }: House, body: unknown) {
+function answerWith({ sandbox }: Fixture, body: unknown) {
   return sandbox.faults.add({
     match: { path: pricingPath },
     fault: { kind: 'status', status: 200, body },
   })
 }
 
-const observations = (house: House) =>
+const observations = (fixture: Fixture) =>
   rowsOf(
-    house,
+    fixture,
     `select eval_id, observed_at, last_confirmed_at, is_current, as_of_date, retail, reasoning_status
      from core.price_observation order by eval_id, observed_at`,
   )
 
 test('a payload becomes an observation: 0 is 0, null is null, the currency is the rooftop’s', async () => {
-  await using house = await pricedHouse([{}])
-  answerWith(house, golden)
+  await using fixture = await pricedFixture([{}])
+  answerWith(fixture, golden)
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report).toMatchObject({
     status: 'ok',
     streams: { pricing: { listed: 1, hydrated: 1, inserted: 1, unchanged: 0, requests: 1 } },
   })
-  const [row] = await rowsOf(house, 'select * from core.price_observation')
+  const [row] = await rowsOf(fixture, 'select * from core.price_observation')
   expect(row).toEqual({
     rooftop_id: 1,
     eval_id: 1001,
@@ -73,21 +73,21 @@ test('a payload becomes an observation: 0 is 0, null is null, the currency is th
     value_hash: expect.any(Buffer),
     run_id: 1,
   })
-  const kept = await rowsOf(house, "select body from raw.payload where endpoint = 'pricingAi'")
+  const kept = await rowsOf(fixture, "select body from raw.payload where endpoint = 'pricingAi'")
   expect(kept).toEqual([{ body: golden }])
 })
 
 test('the same prices on another day move last_confirmed_at, and nothing else', async () => {
-  await using house = await pricedHouse([{}])
-  const first = answerWith(house, golden)
-  await house.night()
+  await using fixture = await pricedFixture([{}])
+  const first = answerWith(fixture, golden)
+  await fixture.night()
   first.remove()
-  answerWith(house, { ...golden, prediction_date: '2026-03-11' })
+  answerWith(fixture, { ...golden, prediction_date: '2026-03-11' })
 
-  const report = await house.nightAfter(1)
+  const report = await fixture.nightAfter(1)
 
   expect(report.streams['pricing']).toMatchObject({ inserted: 0, updated: 0, unchanged: 1 })
-  expect(await observations(house)).toMatchObject([
+  expect(await observations(fixture)).toMatchObject([
     {
       observed_at: morning,
       last_confirmed_at: new Date(morning.getTime() + dayMs),
@@ -95,25 +95,25 @@ test('the same prices on another day move last_confirmed_at, and nothing else', 
       is_current: true,
     },
   ])
-  const kept = await rowsOf(house, "select from raw.payload where endpoint = 'pricingAi'")
+  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
   expect(kept).toHaveLength(1)
 })
 
 test('other prices are a second observation, and price_as_of tells what was known when', async () => {
-  await using house = await pricedHouse([{}])
-  const first = answerWith(house, golden)
-  await house.night()
+  await using fixture = await pricedFixture([{}])
+  const first = answerWith(fixture, golden)
+  await fixture.night()
   first.remove()
-  answerWith(house, { ...golden, prices: { ...golden.prices, retail: 24_000 } })
-  await house.nightAfter(1)
+  answerWith(fixture, { ...golden, prices: { ...golden.prices, retail: 24_000 } })
+  await fixture.nightAfter(1)
 
   const nextDay = new Date(morning.getTime() + dayMs)
-  expect(await observations(house)).toMatchObject([
+  expect(await observations(fixture)).toMatchObject([
     { observed_at: morning, last_confirmed_at: morning, is_current: false },
     { observed_at: nextDay, last_confirmed_at: nextDay, is_current: true, retail: '24000.000' },
   ])
   const asOf = async (ms: number) =>
-    await rowsOf(house, 'select retail from core.price_as_of(1, 1001, $1)', [
+    await rowsOf(fixture, 'select retail from core.price_as_of(1, 1001, $1)', [
       new Date(morning.getTime() + ms),
     ])
   expect(await asOf(-1)).toEqual([])
@@ -123,25 +123,25 @@ test('other prices are a second observation, and price_as_of tells what was know
 })
 
 test('a price that goes there and back is three observations', async () => {
-  await using house = await pricedHouse([{}])
+  await using fixture = await pricedFixture([{}])
   for (const retail of [25_000, 24_000, 25_000]) {
-    const answer = answerWith(house, { ...golden, prices: { ...golden.prices, retail } })
-    await house.nightAfter(1)
+    const answer = answerWith(fixture, { ...golden, prices: { ...golden.prices, retail } })
+    await fixture.nightAfter(1)
     answer.remove()
   }
 
-  const found = await observations(house)
+  const found = await observations(fixture)
   expect(found.map(({ retail }) => retail)).toEqual(['25000.000', '24000.000', '25000.000'])
   expect(found.map(({ is_current }) => is_current)).toEqual([false, false, true])
 })
 
 test('prices of the sandbox move with the months: observations add up, one of each evaluation is current', async () => {
-  await using house = await pricedHouse([{ evalId: 1 }, { evalId: 2, odometer: 90_000 }])
-  await house.night()
-  for (let month = 0; month < 3; month++) await house.nightAfter(30)
+  await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2, odometer: 90_000 }])
+  await fixture.night()
+  for (let month = 0; month < 3; month++) await fixture.nightAfter(30)
 
   const counts = await rowsOf(
-    house,
+    fixture,
     `select eval_id, count(*)::int as rows, count(*) filter (where is_current)::int as current
      from core.price_observation group by 1 order by 1`,
   )
@@ -153,15 +153,15 @@ test('prices of the sandbox move with the months: observations add up, one of ea
 })
 
 test('a symbol that is none of the rooftop’s currency is a warning, and the prices land', async () => {
-  await using house = await pricedHouse([{}])
-  answerWith(house, { ...golden, currency_symbol: '€' })
+  await using fixture = await pricedFixture([{}])
+  answerWith(fixture, { ...golden, currency_symbol: '€' })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('ok')
-  expect(await observations(house)).toHaveLength(1)
+  expect(await observations(fixture)).toHaveLength(1)
   expect(
-    await rowsOf(house, 'select stream, natural_key, check_name from ops.data_quality'),
+    await rowsOf(fixture, 'select stream, natural_key, check_name from ops.data_quality'),
   ).toEqual([{ stream: 'pricing', natural_key: '1001', check_name: 'currency-symbol-disagrees' }])
 })
 
@@ -172,18 +172,18 @@ test.for([
   ['with a price beyond measure', { ...golden, prices: { retail: 1e15 } }, 'prices.retail'],
   ['without a date', { ...golden, prediction_date: 'soon' }, 'prediction_date'],
 ] as const)('a payload %s goes to quarantine, and the others land', async ([, body, path]) => {
-  await using house = await pricedHouse([{}, { evalId: 1002 }])
-  const broken = house.sandbox.faults.add({
+  await using fixture = await pricedFixture([{}, { evalId: 1002 }])
+  const broken = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 1001 },
     fault: { kind: 'status', status: 200, body },
   })
 
-  const report = await house.night()
+  const report = await fixture.night()
 
   expect(report.status).toBe('partial')
   expect(report.streams['pricing']).toMatchObject({ inserted: 1, quarantined: 1 })
   const aside = await rowsOf(
-    house,
+    fixture,
     'select stream, natural_key, issues, payload, resolved_at from ops.quarantine',
   )
   expect(aside).toMatchObject([
@@ -192,26 +192,26 @@ test.for([
   expect(JSON.parse(String(aside[0]!['payload']))).toEqual(body)
 
   broken.remove()
-  expect(await house.nightAfter(1)).toMatchObject({ status: 'ok' })
-  expect(await rowsOf(house, 'select from ops.quarantine where resolved_at is null')).toEqual([])
-  expect(await observations(house)).toHaveLength(2)
+  expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
+  expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
+  expect(await observations(fixture)).toHaveLength(2)
 })
 
 test('an evaluation in progress, without mileage or gone is never asked about', async () => {
-  await using house = await pricedHouse([
+  await using fixture = await pricedFixture([
     { evalId: 1, completedAt: null },
     { evalId: 2, odometer: null },
     { evalId: 3, vanishedAt: new Date(morning.getTime() + 1000) },
     { evalId: 4 },
   ])
-  await house.night()
-  const asked = priceRequests(house)
-  await house.nightAfter(1)
-  await house.nightAfter(1)
+  await fixture.night()
+  const asked = priceRequests(fixture)
+  await fixture.nightAfter(1)
+  await fixture.nightAfter(1)
 
   expect(asked).toBe(2)
   const last = await rowsOf(
-    house,
+    fixture,
     'select eval_id, last_asked_at > $1 as later from ops.enrichment_state order by 1',
     [new Date(morning.getTime() + dayMs / 2)],
   )
@@ -222,13 +222,13 @@ test('an evaluation in progress, without mileage or gone is never asked about', 
 })
 
 test('reasoning is asked for until it is there, and its bullets hang on the observation', async () => {
-  await using house = await pricedHouse([{ vin: samples.auSingle.vin }], {
+  await using fixture = await pricedFixture([{ vin: samples.auSingle.vin }], {
     pricing: { reasoning: true },
   })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(withoutWaits(fixture))
 
-  const requests = priceRequests(house)
+  const requests = priceRequests(fixture)
   expect(report).toMatchObject({
     status: 'ok',
     streams: { pricing: { listed: 1, hydrated: 1, inserted: 1, requests } },
@@ -236,43 +236,43 @@ test('reasoning is asked for until it is there, and its bullets hang on the obse
   // 10 to 90 seconds, asked every 12 [A §8].
   expect(requests).toBeGreaterThan(1)
   expect(requests).toBeLessThan(10)
-  expect(await observations(house)).toMatchObject([{ reasoning_status: 'completed' }])
+  expect(await observations(fixture)).toMatchObject([{ reasoning_status: 'completed' }])
   const bullets = await rowsOf(
-    house,
+    fixture,
     'select audience, count(*)::int as count from core.price_insight group by 1 order by 1',
   )
   expect(bullets).toEqual([
     { audience: 'customer', count: 3 },
     { audience: 'dealer', count: 4 },
   ])
-  expect(await rowsOf(house, 'select outcome, polling_since from ops.enrichment_state')).toEqual([
+  expect(await rowsOf(fixture, 'select outcome, polling_since from ops.enrichment_state')).toEqual([
     { outcome: 'answered', polling_since: null },
   ])
 })
 
 test('reasoning that is unavailable is an answer', async () => {
-  await using house = await pricedHouse([{ vin: samples.reasoningUnavailable.vin }], {
+  await using fixture = await pricedFixture([{ vin: samples.reasoningUnavailable.vin }], {
     pricing: { reasoning: true },
   })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(withoutWaits(fixture))
 
   expect(report.status).toBe('ok')
-  expect(await observations(house)).toMatchObject([{ reasoning_status: 'unavailable' }])
-  expect(await rowsOf(house, 'select from core.price_insight')).toEqual([])
+  expect(await observations(fixture)).toMatchObject([{ reasoning_status: 'unavailable' }])
+  expect(await rowsOf(fixture, 'select from core.price_insight')).toEqual([])
 })
 
 test('reasoning that never ends is given up after three minutes, and the prices stay', async () => {
-  await using house = await pricedHouse([{}], { pricing: { reasoning: true } })
+  await using fixture = await pricedFixture([{}], { pricing: { reasoning: true } })
   const reasoning = { status: 'processing', dealer: null, customer: null }
-  answerWith(house, { ...golden, reasoning })
+  answerWith(fixture, { ...golden, reasoning })
 
-  const report = await house.night(impatient(house))
+  const report = await fixture.night(withoutWaits(fixture))
 
   expect(report.status).toBe('ok')
-  expect(priceRequests(house)).toBeGreaterThanOrEqual(15)
-  expect(priceRequests(house)).toBeLessThanOrEqual(17)
-  expect(await observations(house)).toMatchObject([{ reasoning_status: 'processing' }])
-  const kept = await rowsOf(house, "select from raw.payload where endpoint = 'pricingAi'")
+  expect(priceRequests(fixture)).toBeGreaterThanOrEqual(15)
+  expect(priceRequests(fixture)).toBeLessThanOrEqual(17)
+  expect(await observations(fixture)).toMatchObject([{ reasoning_status: 'processing' }])
+  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
   expect(kept).toHaveLength(1)
 })

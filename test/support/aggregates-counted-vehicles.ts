@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Counted } from './aggregates-counted.ts'
+import type { RowTexts } from './aggregates-counted.ts'
 import { less, milli, moneyText, ratio } from './marts-numbers.ts'
 
 interface Seen {
@@ -10,7 +10,7 @@ interface Seen {
 }
 
 /** What core.agg_repeat_vehicle should hold, counted here. */
-export async function countRepeats(pool: pg.Pool): Promise<Counted> {
+export async function countRepeats(pool: pg.Pool): Promise<RowTexts> {
   const { rows } = await pool.query<Seen>(
     `select concat_ws(' ', group_id, upper(vin), currency_code) as key, rooftop_id as rooftop, completed_date_local::text as day,
        final_price::text as price
@@ -49,7 +49,7 @@ interface Told {
 }
 
 /** What core.agg_appraisal should hold of money, reckoned here. */
-export async function countAppraisals(pool: pg.Pool): Promise<Counted> {
+export async function countAppraisals(pool: pg.Pool): Promise<RowTexts> {
   const { rows: evaluations } = await pool.query<Appraised>(
     `select concat_ws(' ', rooftop_id, eval_id, completed_date_local, currency_code) as key, final_price::float8 as price,
        recon_total::float8 as recon, recon_line_total::float8 as line

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** Rows of an aggregate as text, a column after the other, sorted. */
-export type Counted = readonly string[]
+export type RowTexts = readonly string[]
 
 const upTo = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080, Infinity]
 
@@ -27,7 +27,7 @@ interface Line {
 }
 
 /** What core.agg_evaluation_day should hold, counted here. */
-export async function countEvaluations(pool: pg.Pool): Promise<Counted> {
+export async function countEvaluations(pool: pg.Pool): Promise<RowTexts> {
   const { rows } = await pool.query<Evaluation>(
     `select concat_ws(' ', rooftop_id, completed_date_local, coalesce(user_id, 0), currency_code) as key, eval_id::text as id,
        final_price::text as price, photo_count as photos, hero_source as hero, created_at_source as source,
@@ -60,7 +60,7 @@ export async function countEvaluations(pool: pg.Pool): Promise<Counted> {
 }
 
 /** What core.agg_recon_day should hold, counted here. */
-export async function countRecon(pool: pg.Pool): Promise<Counted> {
+export async function countRecon(pool: pg.Pool): Promise<RowTexts> {
   const { rows } = await pool.query<Line>(
     `select concat_ws(' ', e.rooftop_id, e.completed_date_local, coalesce(recon_type, ''), e.currency_code) as key,
        e.eval_id::text as id, first_version as first, last_version as last, cost::text
@@ -88,7 +88,7 @@ interface Asked {
 }
 
 /** What core.agg_pricing_day should hold where no rooftop states a zone, counted here. */
-export async function countPricing(pool: pg.Pool): Promise<Counted> {
+export async function countPricing(pool: pg.Pool): Promise<RowTexts> {
   const { rows } = await pool.query<Asked>(
     `select concat_ws(' ', e.rooftop_id, e.completed_date_local) as key, s.outcome,
        (p.last_confirmed_at at time zone 'UTC')::date - date '2000-01-01' as day, p.last_confirmed_at::text as confirmed
@@ -122,7 +122,7 @@ const columns = {
 }
 
 /** What stands in them. */
-export async function keptRows(pool: pg.Pool, table: keyof typeof columns): Promise<Counted> {
+export async function storedRows(pool: pg.Pool, table: keyof typeof columns): Promise<RowTexts> {
   const { rows } = await pool.query<Record<string, unknown>>(
     `select ${columns[table]} from core.${table}`,
   )

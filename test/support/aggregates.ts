@@ -82,7 +82,7 @@ const line: fc.Arbitrary<SmallLine> = fc.record({
 })
 
 /** What came of asking for the prices of an evaluation: `price`, an outcome without a price, or what is deleted. */
-export interface SmallAsking {
+export interface SmallPriceRequest {
   readonly rooftop: number
   readonly id: number
   readonly outcome: 'price' | 'skipped' | 'failed' | 'processing' | 'no price' | 'no note'
@@ -90,7 +90,7 @@ export interface SmallAsking {
   readonly day: number
 }
 
-const asking: fc.Arbitrary<SmallAsking> = fc.record({
+const asking: fc.Arbitrary<SmallPriceRequest> = fc.record({
   rooftop: fc.integer({ min: 1, max: 2 }),
   id: fc.integer({ min: 1, max: 3 }),
   outcome: fc.constantFrom(
@@ -109,7 +109,7 @@ const rooftop = fc.integer({ min: 1, max: 2 })
 const id = fc.integer({ min: 1, max: 3 })
 
 /** One thing that somebody does to the facts. */
-export type Deed =
+export type FactChange =
   | {
       readonly does: 'insert' | 'upsert' | 'reload'
       readonly evaluation: SmallEvaluation
@@ -121,9 +121,9 @@ export type Deed =
       readonly to: number
     }
   | { readonly does: 'lines' | 'edit lines' | 'delete lines'; readonly lines: readonly SmallLine[] }
-  | { readonly does: 'ask'; readonly asking: SmallAsking }
+  | { readonly does: 'ask'; readonly asking: SmallPriceRequest }
 
-export const deeds: fc.Arbitrary<Deed> = fc.oneof(
+export const factChanges: fc.Arbitrary<FactChange> = fc.oneof(
   fc.record({ does: fc.constant('ask' as const), asking }),
   fc.record({
     does: fc.constantFrom('insert' as const, 'upsert' as const, 'reload' as const),

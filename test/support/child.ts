@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { refuseSecrets } from './canary.ts'
+import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** How a child process ended. */
-export interface Ended {
+export interface ChildResult {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
@@ -17,7 +17,7 @@ export interface Ended {
 /** A `forecourt` that runs in a process of its own. */
 export interface Child {
   readonly pid: number
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<ChildResult>
   kill(signal: NodeJS.Signals): void
   /** What stands on stderr so far. */
   stderr(): string
@@ -54,7 +54,7 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
   return {
     pid: child.pid!,
     ended: endOf(child).then((end) => {
-      refuseSecrets(args, [out.stdout, out.stderr])
+      rejectSignedLinks(args, [out.stdout, out.stderr])
       return { ...end, ...out }
     }),
     kill: (signal) => child.kill(signal),
@@ -63,11 +63,14 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
 }
 
 /** Runs `forecourt <args>` to its end. */
-export async function forecourt(args: readonly string[], options: ChildOptions): Promise<Ended> {
+export async function forecourt(
+  args: readonly string[],
+  options: ChildOptions,
+): Promise<ChildResult> {
   return await startForecourt(args, options).ended
 }
 
-function endOf(child: ChildProcess): Promise<Pick<Ended, 'code' | 'signal'>> {
+function endOf(child: ChildProcess): Promise<Pick<ChildResult, 'code' | 'signal'>> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal }))

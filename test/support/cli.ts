@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { runCli as runArguments } from '#src/cli.ts'
-import { refuseSecrets } from './canary.ts'
+import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -14,7 +14,7 @@ export interface CliResult {
 }
 
 /** Where it runs and with which variables; of ours it gets only what a process needs to run. */
-export interface CliPlace {
+export interface CliOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
   /** Of its standard input. */
@@ -24,7 +24,7 @@ export interface CliPlace {
 /** Runs the command line as a user does: in a process of its own, with no terminal. */
 export function runCli(
   args: readonly string[],
-  { cwd, env = {}, input }: CliPlace,
+  { cwd, env = {}, input }: CliOptions,
 ): Promise<CliResult> {
   const { PATH = '', HOME = '', TZ } = process.env
   const environment = { PATH, HOME, ...(TZ === undefined ? {} : { TZ }), ...env }
@@ -36,7 +36,7 @@ export function runCli(
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
         try {
-          refuseSecrets(args, [stdout, stderr])
+          rejectSignedLinks(args, [stdout, stderr])
           done({ code, stdout, stderr })
         } catch (leak) {
           fail(leak)
@@ -50,21 +50,21 @@ export function runCli(
 /** The same within this process, for what a process of its own would add nothing to; `signal` alone interrupts it. */
 export async function runInProcess(
   args: readonly string[],
-  { cwd, env = {} }: CliPlace,
+  { cwd, env = {} }: CliOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<CliResult> {
-  const [stdout, stderr] = [new Captured(), new Captured()]
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()]
   const code = await runArguments(args, {
     environment: { variables: env, cwd },
     signal,
     stdout,
     stderr,
   })
-  refuseSecrets(args, [stdout.text, stderr.text])
+  rejectSignedLinks(args, [stdout.text, stderr.text])
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 
-export class Captured extends Writable {
+export class CapturedOutput extends Writable {
   text = ''
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {

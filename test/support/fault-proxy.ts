@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * when it is healed; `reset` and `refuse` end the open ones too; `slow` lets so many bytes pass a second; `truncate` hangs up
  * after so many bytes of an answer.
  */
-export type LineMode =
+export type ProxyMode =
   | 'pass'
   | 'blackhole'
   | 'reset'
@@ -21,7 +21,7 @@ export interface FaultProxy extends AsyncDisposable {
   /** How many connections are open. */
   readonly open: number
   /** From now on, for the open connections too. */
-  be(mode: LineMode): Promise<void>
+  be(mode: ProxyMode): Promise<void>
   /** New connections go to another port. */
   leadTo(target: number): void
 }
@@ -46,7 +46,7 @@ class Line implements FaultProxy {
   readonly #server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (near) =>
     this.#accept(near),
   )
-  #mode: LineMode = 'pass'
+  #mode: ProxyMode = 'pass'
   #changed = Promise.withResolvers<void>()
 
   constructor(target: number, host: string) {
@@ -68,7 +68,7 @@ class Line implements FaultProxy {
     this.#target = target
   }
 
-  async be(mode: LineMode): Promise<void> {
+  async be(mode: ProxyMode): Promise<void> {
     const wasRefusing = this.#mode === 'refuse'
     this.#mode = mode
     this.#changed.resolve()

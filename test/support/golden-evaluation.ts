@@ -11,7 +11,7 @@ export function goldenBody(changes: Readonly<Record<string, unknown>> = {}): unk
   return [{ ...item, ...changes }]
 }
 
-export const sydney: RooftopRow = {
+export const sydneyRooftop: RooftopRow = {
   id: 7,
   groupId: 3,
   uid: 'rooftop-7',
@@ -26,7 +26,7 @@ export const sydney: RooftopRow = {
 
 export function goldenRecord(
   changes: Readonly<Record<string, unknown>> = {},
-  rooftop: RooftopRow = sydney,
+  rooftop: RooftopRow = sydneyRooftop,
 ): EvaluationRecord {
   return normaliseEvaluation(goldenBody(changes), 4711, rooftop, defaultWire.appraisal)
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** What a comment of a view or column says: `What it is. | unit: … | source: …` */
-export interface Said {
+export interface ParsedComment {
   readonly text: string
   /** By name: unit, source and joins of a column; grain, key, history and freshness of a view. */
   readonly parts: Readonly<Record<string, string>>
@@ -11,13 +11,13 @@ export interface MartColumn {
   readonly name: string
   /** As Postgres writes it: `numeric(15,3)`. */
   readonly type: string
-  readonly said: Said
+  readonly comment: ParsedComment
 }
 
 export interface MartView {
   readonly schema: string
   readonly name: string
-  readonly said: Said
+  readonly comment: ParsedComment
   /** In the order of the view. */
   readonly columns: readonly MartColumn[]
 }
@@ -40,16 +40,16 @@ export async function readCatalogue(
   return [...views.values()].map((columns) => ({
     schema: columns[0]!['schema']!,
     name: columns[0]!['view']!,
-    said: parseComment(columns[0]!['view_comment'] ?? ''),
-    columns: columns.map(({ name, type, comment }) => ({
+    comment: parseComment(columns[0]!['view_comment'] ?? ''),
+    columns: columns.map(({ name, type, comment: text }) => ({
       name: name!,
       type: type!,
-      said: parseComment(comment ?? ''),
+      comment: parseComment(text ?? ''),
     })),
   }))
 }
 
-function parseComment(comment: string): Said {
+function parseComment(comment: string): ParsedComment {
   const [text = '', ...parts] = comment.split(' | ')
   const named = parts.map((part): [string, string] => {
     const at = part.indexOf(': ')
@@ -59,14 +59,14 @@ function parseComment(comment: string): Said {
 }
 
 /** The columns that no two rows share. */
-export function keyOf({ said }: MartView): string[] {
-  return (said.parts['key'] ?? '').split(', ').filter((name) => name !== '')
+export function keyOf({ comment }: MartView): string[] {
+  return (comment.parts['key'] ?? '').split(', ').filter((name) => name !== '')
 }
 
 /** Views and columns that a view's columns lead to: views have no foreign keys. */
 export function joinsOf(view: MartView): { column: string; toView: string; toColumn: string }[] {
-  return view.columns.flatMap(({ name, said }) => {
-    const [toView, toColumn] = (said.parts['joins'] ?? '').split('.')
+  return view.columns.flatMap(({ name, comment }) => {
+    const [toView, toColumn] = (comment.parts['joins'] ?? '').split('.')
     return toView && toColumn ? [{ column: name, toView, toColumn }] : []
   })
 }

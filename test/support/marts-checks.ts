@@ -2,7 +2,7 @@ import type { CheckDraft } from '#src/sandbox/check-types.ts'
 import { countsFor } from '#src/sandbox/check-watch.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { Evaluation, Rooftop } from '#src/sandbox/world-types.ts'
-import { everywhere } from './marts-plants.ts'
+import { sharedVin } from './marts-plants.ts'
 import { stockList } from './marts-stock.ts'
 import type { Nights } from './marts-world.ts'
 
@@ -22,7 +22,7 @@ export function plantedChecks(world: World, nights: Nights): CheckDraft[] {
       known.filter(({ vin }) => countsFor(vin!).securityInterests === 0),
       known.filter(({ vin }) => countsFor(vin!).securityInterests > 0),
     ]
-    const shared = known.filter(({ vin }) => vin === everywhere)
+    const shared = known.filter(({ vin }) => vin === sharedVin)
     const planned = [
       ...[lately, longAgo, changing].map((plan, at) => [clear[at], plan] as const),
       [charged.at(-1), changing] as const,
@@ -50,7 +50,7 @@ function draftOf(
 }
 
 /** Evaluations to pay for a search on: of each Australian yard some vehicles with a security interest, and one without. */
-export function toSearch(world: World, nights: Nights): Evaluation[] {
+export function evaluationsToSearch(world: World, nights: Nights): Evaluation[] {
   return australian(world).flatMap((rooftop) => {
     const [charged, clear] = [true, false].map((isCharged) =>
       inYard(world, rooftop, nights)

@@ -35,7 +35,7 @@ export function parseSnapshot(text: string): Snapshot {
  * major version and the old schema beside the new one; additions need another minor version. `standing` has the columns of
  * the schema `mart_v<major>`, null where there is none.
  */
-export function unstable(
+export function columnProblems(
   committed: Snapshot,
   today: Snapshot,
   standing: (major: number) => readonly string[] | null,
@@ -60,7 +60,7 @@ export function unstable(
 }
 
 /** The columns of the schemas `mart_v<major>` that stand in a database, by major version; null where there is none. */
-export async function standingColumns(
+export async function existingColumns(
   pool: pg.Pool,
 ): Promise<(major: number) => readonly string[] | null> {
   const { rows } = await pool.query<{ name: string }>(
@@ -73,7 +73,7 @@ export async function standingColumns(
 }
 
 /** Earlier versions that were promised to stay, by their committed columns, and do not. */
-export function abandoned(
+export function missingVersions(
   promised: ReadonlyMap<number, Snapshot>,
   standing: (major: number) => readonly string[] | null,
 ): string[] {

@@ -24,7 +24,7 @@ import type { MartTruth, ReportRow } from './marts-rows.ts'
 export interface Report {
   readonly view: string
   readonly key: readonly string[]
-  tell(truth: MartTruth, bookkeeping: ReadonlyMap<number, Bookkeeping>): ReportRow[]
+  expectedRows(truth: MartTruth, bookkeeping: ReadonlyMap<number, Bookkeeping>): ReportRow[]
 }
 
 const month = ['rooftop_id', 'month_start'] as const
@@ -32,37 +32,41 @@ const unit = ['rooftop_id', 'stock_no'] as const
 
 /** The fifteen questions of a used-car group, in their order. */
 export const reports: readonly Report[] = [
-  { view: 'rpt_01_appraisal_gap', key: ['evaluation_key'], tell: appraisalGap },
-  { view: 'rpt_02_look_to_book', key: [...month, 'user_id'], tell: lookToBook },
+  { view: 'rpt_01_appraisal_gap', key: ['evaluation_key'], expectedRows: appraisalGap },
+  { view: 'rpt_02_look_to_book', key: [...month, 'user_id'], expectedRows: lookToBook },
   {
     view: 'rpt_03_recon_drift',
     key: [...month, 'recon_type', 'currency_code'],
-    tell: reconDrift,
+    expectedRows: reconDrift,
   },
-  { view: 'rpt_04_time_to_complete', key: month, tell: timeToComplete },
-  { view: 'rpt_05_aged_stock_price_move', key: unit, tell: agedStock },
-  { view: 'rpt_06_ppsr_exposure', key: unit, tell: ppsrExposure },
-  { view: 'rpt_07_photo_completeness', key: month, tell: photoCompleteness },
-  { view: 'rpt_08_pricing_coverage', key: month, tell: pricingCoverage },
-  { view: 'rpt_09_ev_battery_health', key: ['evaluation_key'], tell: batteryHealth },
+  { view: 'rpt_04_time_to_complete', key: month, expectedRows: timeToComplete },
+  { view: 'rpt_05_aged_stock_price_move', key: unit, expectedRows: agedStock },
+  { view: 'rpt_06_ppsr_exposure', key: unit, expectedRows: ppsrExposure },
+  { view: 'rpt_07_photo_completeness', key: month, expectedRows: photoCompleteness },
+  { view: 'rpt_08_pricing_coverage', key: month, expectedRows: pricingCoverage },
+  { view: 'rpt_09_ev_battery_health', key: ['evaluation_key'], expectedRows: batteryHealth },
   {
     view: 'rpt_10_appraisal_volume',
     key: ['rooftop_id', 'completed_date', 'currency_code'],
-    tell: appraisalVolume,
+    expectedRows: appraisalVolume,
   },
   {
     view: 'rpt_11_post_completion_changes',
     key: [...month, 'user_id', 'currency_code'],
-    tell: postCompletionChanges,
+    expectedRows: postCompletionChanges,
   },
-  { view: 'rpt_12_ai_price_accuracy', key: unit, tell: aiAccuracy },
+  { view: 'rpt_12_ai_price_accuracy', key: unit, expectedRows: aiAccuracy },
   {
     view: 'rpt_13_repeat_appraisals',
     key: ['group_code', 'vin', 'currency_code'],
-    tell: repeatAppraisals,
+    expectedRows: repeatAppraisals,
   },
-  { view: 'rpt_14_link_capture_funnel', key: [...month, 'is_link_captured'], tell: linkCapture },
-  { view: 'rpt_15_data_freshness', key: ['rooftop_id'], tell: dataFreshness },
+  {
+    view: 'rpt_14_link_capture_funnel',
+    key: [...month, 'is_link_captured'],
+    expectedRows: linkCapture,
+  },
+  { view: 'rpt_15_data_freshness', key: ['rooftop_id'], expectedRows: dataFreshness },
 ]
 
 /** What a report says, in the spelling of the truth. */

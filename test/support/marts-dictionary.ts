@@ -59,7 +59,7 @@ function diagram(views: readonly MartView[]): string {
 
 /** From the one side to the other: whether a row may lead nowhere, and how many may lead to the same. */
 function lineOf(view: MartView, column: string): string {
-  const { said } = view.columns.find(({ name }) => name === column)!
+  const { comment: said } = view.columns.find(({ name }) => name === column)!
   const one = /\bnull\b/.test(said.text) ? '|o' : '||'
   return `${one}--${keyOf(view).join() === column ? 'o|' : 'o{'}`
 }
@@ -76,7 +76,7 @@ function plainType(type: string): string {
 }
 
 function viewText(view: MartView): string {
-  const { parts, text } = view.said
+  const { parts, text } = view.comment
   const facts = ['grain', 'key', 'history', 'freshness'].map(
     (name) => `- ${name}: ${parts[name] ?? ''}`,
   )
@@ -90,7 +90,7 @@ function viewText(view: MartView): string {
   ].join('\n\n')
 }
 
-function columnRow({ name, type, said: { text, parts } }: MartColumn): string {
+function columnRow({ name, type, comment: { text, parts } }: MartColumn): string {
   const cells = [`\`${name}\``, type, parts['unit'], text, parts['source'], parts['joins']]
   return `| ${cells.map((cell) => (cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 }

@@ -146,9 +146,9 @@ function plantRepeats(planting: Planting): void {
     planting.add(last, { vin: vin!.toLowerCase() })
     planting.add(last, { vin, vanishedAt: planting.after(0, 8), finalPrice: 1 })
     for (const uid of [first, last])
-      for (const number of ['CHASSIS-1', everywhere]) planting.add(uid, { vin: number })
+      for (const number of ['CHASSIS-1', sharedVin]) planting.add(uid, { vin: number })
   }
 }
 
 /** The vehicle that each group has appraised twice. */
-export const everywhere = 'JTDBR32E000000007'
+export const sharedVin = 'JTDBR32E000000007'

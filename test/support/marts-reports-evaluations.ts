@@ -127,7 +127,7 @@ export function photoCompleteness(truth: MartTruth): ReportRow[] {
 
 /** What was asked and what failed follows from how the source was told to answer. */
 export function pricingCoverage(truth: MartTruth): ReportRow[] {
-  const { unpriced } = truth.house
+  const { unpriced } = truth.fixture
   return grouped(
     truth.present,
     (one) => ({ ...rooftopOf(truth, one.rooftop), month_start: one.month }),

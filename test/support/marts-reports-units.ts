@@ -24,11 +24,11 @@ import {
   rooftopOf,
   textOf,
 } from './marts-rows.ts'
-import type { YardUnit } from './marts-yard.ts'
+import type { StockUnit } from './marts-units.ts'
 
 // The reports over units of the stock lists, vehicles and rooftops, from the world and the lists alone.
 
-function unitOf(truth: MartTruth, { rooftop, listed }: YardUnit) {
+function unitOf(truth: MartTruth, { rooftop, listed }: StockUnit) {
   const { stockNo, vin, make, model, year } = listed
   const vehicle = { make: textOf(make), model: textOf(model), model_year: year }
   return { ...rooftopOf(truth, rooftop), stock_no: stockNo, vin, ...vehicle }
@@ -70,7 +70,7 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
       const told = toldChecks(truth, rooftop.groupId, listed.vin!)
       const newest = told[0]?.check.searchedAt ?? null
       const statuses = told.map(({ status }) => status)
-      const counted = told.find(({ check }) => truth.house.paid.has(String(check.id)))
+      const counted = told.find(({ check }) => truth.fixture.paid.has(String(check.id)))
       const interests = counted?.check.counts.securityInterests ?? null
       const days = newest && localDaysBetween(newest, truth.now, rooftop.timezone)
       return {
@@ -94,8 +94,8 @@ function exposureOf(isChanged: boolean, interests: number | null, days: number |
 }
 
 /** Searches on the vehicle, newest first, with the status that the last night told that could ask about it. */
-function toldChecks({ house }: MartTruth, groupId: string, vin: string) {
-  const { sandbox, nights, readings, unfit } = house
+function toldChecks({ fixture }: MartTruth, groupId: string, vin: string) {
+  const { sandbox, nights, readings, unfit } = fixture
   const asked = nights.filter((_, night) =>
     readings[night]!.some(
       (one) => one.groupId === groupId && one.vin?.toUpperCase() === vin && !unfit.has(one.evalId),
@@ -163,7 +163,7 @@ export function repeatAppraisals(truth: MartTruth): ReportRow[] {
 
 /** What customers captured through a link, beside what salespeople did. */
 export function linkCapture(truth: MartTruth): ReportRow[] {
-  const { world } = truth.house
+  const { world } = truth.fixture
   const generated = new Set(
     world.users.filter((user) => user.generated).map(({ email }) => email.toLowerCase()),
   )
@@ -206,16 +206,16 @@ export function dataFreshness(
   truth: MartTruth,
   bookkeeping: ReadonlyMap<number, Bookkeeping>,
 ): ReportRow[] {
-  const { house, now, present, gone } = truth
-  return house.world.rooftops.map((rooftop) => {
-    const isHere = (evalId: number) => house.world.evaluation(evalId)!.rooftopUid === rooftop.uid
+  const { fixture, now, present, gone } = truth
+  return fixture.world.rooftops.map((rooftop) => {
+    const isHere = (evalId: number) => fixture.world.evaluation(evalId)!.rooftopUid === rooftop.uid
     const id = rooftopOf(truth, rooftop).rooftop_id
     const { finishedAt, aheadMs } = bookkeeping.get(id)!
-    const unfit = [...house.unfit].filter(isHere)
-    const rejected = [...house.unpriced].filter(([id, why]) => why === 'rejected' && isHere(id))
+    const unfit = [...fixture.unfit].filter(isHere)
+    const rejected = [...fixture.unpriced].filter(([id, why]) => why === 'rejected' && isHere(id))
     const quarantined = unfit.length + rejected.length
     const own = present.filter((one) => one.rooftop.uid === rooftop.uid)
-    const coveredTo = house.nights[2]
+    const coveredTo = fixture.nights[2]
     const behindMs = now.getTime() + aheadMs - coveredTo.getTime()
     return {
       ...rooftopOf(truth, rooftop),

@@ -2,19 +2,19 @@ import type pg from 'pg'
 import type { TruthEvaluation } from '#src/sandbox/truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { storable } from '#src/values/text.ts'
-import type { MartHouse } from './marts-house.ts'
+import type { MartFixture } from './marts-fixture.ts'
 import { type SeenEvaluation, seenEvaluations } from './marts-truth.ts'
-import { type YardUnit, yardUnits } from './marts-yard.ts'
+import { type StockUnit, stockUnits } from './marts-units.ts'
 
 /** A row of a report in the spelling of the driver: numeric and date as text, instants as ISO text. */
 export type ReportRow = Readonly<Record<string, string | number | boolean | null>>
 
-/** All that is true of a house, as of the instant that the reports are read at. */
+/** All that is true of a fixture, as of the instant that the reports are read at. */
 export interface MartTruth {
-  readonly house: MartHouse
+  readonly fixture: MartFixture
   readonly present: readonly SeenEvaluation[]
   readonly gone: readonly SeenEvaluation[]
-  readonly units: readonly YardUnit[]
+  readonly units: readonly StockUnit[]
   readonly now: Date
   readonly ids: Ids
 }
@@ -25,11 +25,11 @@ export interface Ids {
   user(groupId: string, email: string): number
 }
 
-export async function martTruth(house: MartHouse, client: pg.ClientBase): Promise<MartTruth> {
-  const { present, gone } = seenEvaluations(house)
+export async function martTruth(fixture: MartFixture, client: pg.ClientBase): Promise<MartTruth> {
+  const { present, gone } = seenEvaluations(fixture)
   const { rows } = await client.query<{ now: Date }>('select now()')
-  const units = yardUnits(house, present)
-  return { house, present, gone, units, now: rows[0]!.now, ids: await readIds(client) }
+  const units = stockUnits(fixture, present)
+  return { fixture, present, gone, units, now: rows[0]!.now, ids: await readIds(client) }
 }
 
 async function readIds(client: pg.ClientBase): Promise<Ids> {

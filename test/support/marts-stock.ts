@@ -1,10 +1,10 @@
 import { isCheckDigitLaw } from '#src/csv/map/typing/vin.ts'
 import { vehicleByCode } from '#src/sandbox/catalogue.ts'
-import { scramble } from '#src/values/scramble.ts'
+import { hash32 } from '#src/values/hash32.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { Evaluation, Rooftop } from '#src/sandbox/world-types.ts'
 import { localDay } from '#src/values/instant.ts'
-import { everywhere } from './marts-plants.ts'
+import { sharedVin } from './marts-plants.ts'
 import type { Nights } from './marts-world.ts'
 
 const dayMs = 86_400_000
@@ -108,21 +108,21 @@ function strangers({ dealerId, region }: Rooftop, night: number, nights: Nights)
     },
     { ...unit, stockNo: `X${dealerId}-3`, price: 18_500 + night, ...(night < 2 ? b : c) },
     // The same vehicle stands in the yard of each rooftop, whichever appraised it.
-    { ...unit, stockNo: `X${dealerId}-5`, vin: everywhere, price: 20_250, km: 30_000 },
+    { ...unit, stockNo: `X${dealerId}-5`, vin: sharedVin, price: 20_250, km: 30_000 },
     { ...unit, stockNo: `X${dealerId}-4`, vin: vin('D'), price: night === 0 ? null : 12_750 },
   ]
 }
 
 /** One in six is sold after the first night, one in six after the second, and one in eight is away for one list. */
 function isListed({ stockNo }: ListedUnit, night: number): boolean {
-  const sold = scramble(`sold ${stockNo}`) % 6
+  const sold = hash32(`sold ${stockNo}`) % 6
   if (stockNo.startsWith('X')) return true
   if (sold < 2 && night > sold) return false
-  return !(night === 1 && scramble(`away ${stockNo}`) % 8 === 0)
+  return !(night === 1 && hash32(`away ${stockNo}`) % 8 === 0)
 }
 
 function draw(what: string, evalId: number, choices: number): number {
-  return scramble(`${what} ${evalId}`) % choices
+  return hash32(`${what} ${evalId}`) % choices
 }
 
 const header = 'Stock Number,VIN,ADCode,Make,Model,Year,Odometer (km),Price,Currency,Date In Stock'

@@ -3,7 +3,7 @@ import type { ModelPrices } from '#src/sandbox/price-model.ts'
 import type { TruthEvaluation } from '#src/sandbox/truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { localDay } from '#src/values/instant.ts'
-import type { MartHouse } from './marts-house.ts'
+import type { MartFixture } from './marts-fixture.ts'
 import { monthOf } from './marts-numbers.ts'
 
 /** What an evaluation said when it was read, and since when; the first one is what was loaded first. */
@@ -36,39 +36,42 @@ export interface SeenEvaluation {
 }
 
 /** Evaluations in the warehouse after the last night, and those that were there once and have vanished since. */
-export function seenEvaluations(house: MartHouse): {
+export function seenEvaluations(fixture: MartFixture): {
   readonly present: readonly SeenEvaluation[]
   readonly gone: readonly SeenEvaluation[]
 } {
-  const { world, unfit } = house
-  const readings = house.readings.map(
+  const { world, unfit } = fixture
+  const readings = fixture.readings.map(
     (reading) => new Map(reading.map((truth) => [truth.evalId, truth])),
   )
   const seen = [...world.evaluations()]
     .filter(({ evalId }) => !unfit.has(evalId))
     .map(({ evalId }) => readings.map((reading) => reading.get(evalId)))
     .filter((told) => told.some((truth) => truth !== undefined))
-    .map((told) => ({ one: seenAs(house, told), isGone: told.at(-1) === undefined }))
+    .map((told) => ({ one: seenAs(fixture, told), isGone: told.at(-1) === undefined }))
   return {
     present: seen.filter(({ isGone }) => !isGone).map(({ one }) => one),
     gone: seen.filter(({ isGone }) => isGone).map(({ one }) => one),
   }
 }
 
-function seenAs(house: MartHouse, told: readonly (TruthEvaluation | undefined)[]): SeenEvaluation {
+function seenAs(
+  fixture: MartFixture,
+  told: readonly (TruthEvaluation | undefined)[],
+): SeenEvaluation {
   const versions = versionsOf(told)
   const { truth } = versions.at(-1)!
   const { evalId, rooftopUid, groupId, vin, createdAt, completedAt } = truth
-  const rooftop = house.world.rooftop(rooftopUid)!
+  const rooftop = fixture.world.rooftop(rooftopUid)!
   const completedOn = localDay(completedAt, rooftop.timezone)
   const tookMs = completedAt.getTime() - createdAt.getTime()
   return {
     ...{ evalId, rooftop, groupId, truth, versions, completedOn },
     vin17: vin?.length === 17 ? vin.toUpperCase() : null,
-    heroSource: house.withoutHero.has(evalId) ? null : truth.heroSource,
+    heroSource: fixture.withoutHero.has(evalId) ? null : truth.heroSource,
     month: monthOf(completedOn),
-    tookMs: house.withoutCreatedAt.has(evalId) || tookMs < 0 ? null : tookMs,
-    prices: pricesOf(house, evalId, told),
+    tookMs: fixture.withoutCreatedAt.has(evalId) || tookMs < 0 ? null : tookMs,
+    prices: pricesOf(fixture, evalId, told),
   }
 }
 
@@ -90,7 +93,7 @@ function contentOf({ updatedAt: _, ...content }: TruthEvaluation): string {
 
 /** The nights are so far apart that each of them asks about every evaluation with a mileage. */
 function pricesOf(
-  { world, nights, unpriced }: MartHouse,
+  { world, nights, unpriced }: MartFixture,
   evalId: number,
   told: readonly (TruthEvaluation | undefined)[],
 ): SeenEvaluation['prices'] {

@@ -12,7 +12,7 @@ import { folderPrefix } from './temporary-folder.ts'
 export interface StartedServer {
   readonly url: string
   /** For the one line that says what the tests run on. */
-  readonly what: string
+  readonly description: string
   readonly stop: () => Promise<void>
 }
 
@@ -37,7 +37,11 @@ export async function startServer(options: { durable?: boolean } = {}): Promise<
   const settings = options.durable === true ? durable : hasty
   const given = process.env.TEST_DATABASE_URL
   if (given !== undefined && given !== '')
-    return { url: given, what: 'the Postgres of TEST_DATABASE_URL', stop: async () => undefined }
+    return {
+      url: given,
+      description: 'the Postgres of TEST_DATABASE_URL',
+      stop: async () => undefined,
+    }
   if (await hasDocker()) {
     try {
       return await startContainer(settings)
@@ -73,7 +77,7 @@ async function startContainer(settings: Settings): Promise<StartedServer> {
   const url = `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
   return {
     url,
-    what: 'postgres:18 in a container',
+    description: 'postgres:18 in a container',
     stop: async () => {
       await container.stop()
     },
@@ -92,7 +96,7 @@ async function startEmbedded(settings: Settings): Promise<StartedServer> {
   const restarted = await ensureEmbedded(folder)
   return {
     url: restarted.url,
-    what: `embedded Postgres 18 in ${folder}`,
+    description: `embedded Postgres 18 in ${folder}`,
     stop: () => removeFolder(folder),
   }
 }

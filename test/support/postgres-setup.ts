@@ -10,7 +10,7 @@ import { databaseUrl } from './postgres-url.ts'
 
 /** Starts a Postgres for the run, builds the migrated template, and undoes both at the end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { url, what, stop } = await startServer()
+  const { url, description: what, stop } = await startServer()
   const run = randomBytes(4).toString('hex')
   const server: TestServer = { url, run, template: `forecourt_template_${run}` }
   try {

@@ -18,15 +18,15 @@ export interface Scenario {
   readonly maxRetries: number
   readonly sliceLimits: SliceLimits
   readonly history: number
-  readonly evaluations: readonly Life[]
-  readonly nights: readonly Night[]
+  readonly evaluations: readonly EvaluationPlan[]
+  readonly nights: readonly NightPlan[]
 }
 
 /** An evaluation: where it begins, and what becomes of it. */
-export interface Life {
+export interface EvaluationPlan {
   readonly rooftop: number
   /** Where in the history it begins, from 0 to 1. */
-  readonly place: number
+  readonly beginsAt: number
   /** On an edge of the windows' grid, or near one, in seconds; null: where it falls. */
   readonly edge: number | null
   readonly ms: number
@@ -41,14 +41,14 @@ export interface Life {
 }
 
 /** A night of the busy time. */
-export interface Night {
+export interface NightPlan {
   /** Days since the night before. */
   readonly after: number
   readonly fault: 'status' | 'tooMany' | 'reset' | 'truncate' | 'html' | 'empty' | null
   readonly path: '/geteval' | '/getevallist' | null
   readonly chance: number
   /** Breaks off at the nth time that it comes by one of the crash points. */
-  readonly breaks: { readonly point: string; readonly nth: number } | null
+  readonly crash: { readonly point: string; readonly nth: number } | null
 }
 
 /** The first second of the history of every scenario: a midnight, and a multiple of no window length in particular. */
@@ -58,9 +58,9 @@ export const begin = Date.parse('2026-01-05T00:00:00Z')
 const days = (min: number, max: number) =>
   fc.integer({ min: min * 1000, max: max * 1000 }).map((thousandths) => thousandths / 1000)
 
-const life: fc.Arbitrary<Life> = fc.record({
+const life: fc.Arbitrary<EvaluationPlan> = fc.record({
   rooftop: fc.nat({ max: 2 }),
-  place: fc.nat({ max: 9_999 }).map((place) => place / 10_000),
+  beginsAt: fc.nat({ max: 9_999 }).map((place) => place / 10_000),
   edge: fc.option(fc.constantFrom(-1, 0, 0, 1)),
   ms: fc.constantFrom(0, 0, 1, 999),
   burst: fc.constantFrom(1, 1, 1, 1, 2, 3, 5),
@@ -84,10 +84,10 @@ const life: fc.Arbitrary<Life> = fc.record({
   text: fc.nat({ max: 9 }),
 })
 
-const night: fc.Arbitrary<Night> = fc.record({
+const night: fc.Arbitrary<NightPlan> = fc.record({
   after: days(0.3, 3),
   fault: fc.option(
-    fc.constantFrom<NonNullable<Night['fault']>>(
+    fc.constantFrom<NonNullable<NightPlan['fault']>>(
       'status',
       'tooMany',
       'reset',
@@ -97,9 +97,9 @@ const night: fc.Arbitrary<Night> = fc.record({
     ),
     { freq: 2 },
   ),
-  path: fc.constantFrom<Night['path']>('/geteval', '/geteval', '/getevallist', null),
+  path: fc.constantFrom<NightPlan['path']>('/geteval', '/geteval', '/getevallist', null),
   chance: fc.constantFrom(0.03, 0.2, 1),
-  breaks: fc.option(
+  crash: fc.option(
     fc.record({
       point: fc.constantFrom('window-listed', 'record-read', 'rows-written', 'committed'),
       nth: fc.integer({ min: 1, max: 4 }),
@@ -141,9 +141,12 @@ const drafts: fc.Arbitrary<Scenario> = fc.record({
 })
 
 /** Under a cap: at one rooftop, near each other, but never as many in one second as the cap. */
-function crowded({ burst, edge, place }: Life, index: number): Partial<Life> {
+function crowded(
+  { burst, edge, beginsAt: place }: EvaluationPlan,
+  index: number,
+): Partial<EvaluationPlan> {
   const edges = index < 3 ? edge : null
-  return { rooftop: 0, burst: Math.min(burst, 2), edge: edges, place: place * 0.15 }
+  return { rooftop: 0, burst: Math.min(burst, 2), edge: edges, beginsAt: place * 0.15 }
 }
 
 /** Small windows go with a short time, so that a night has some hundred windows at most. */

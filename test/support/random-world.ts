@@ -8,8 +8,8 @@ import {
 } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { ApiKey, EvaluationPatch } from '#src/sandbox/world-types.ts'
-import { dayMs } from './nights.ts'
-import { begin, busyDays, type Life, type Scenario } from './random-scenario.ts'
+import { dayMs } from './fixture.ts'
+import { begin, busyDays, type EvaluationPlan, type Scenario } from './random-scenario.ts'
 
 const awkward = [
   'Tidy.',
@@ -73,7 +73,7 @@ function keysFor({ keys, rooftopGroups }: Scenario): ApiKey[] {
   )
 }
 
-function draftOf(scenario: Scenario, one: Life, index: number): EvaluationDraft {
+function draftOf(scenario: Scenario, one: EvaluationPlan, index: number): EvaluationDraft {
   const rooftop = one.rooftop % scenario.rooftopGroups.length
   const group = scenario.rooftopGroups[rooftop]!
   const createdAt = createdAtOf(scenario, one)
@@ -99,7 +99,7 @@ function draftOf(scenario: Scenario, one: Life, index: number): EvaluationDraft 
   }
 }
 
-function createdAtOf(scenario: Scenario, { place, edge, ms }: Life): Date {
+function createdAtOf(scenario: Scenario, { beginsAt: place, edge, ms }: EvaluationPlan): Date {
   const at = begin + place * busyDays(scenario) * dayMs
   const grid = scenario.sync.windowHours * 3_600_000
   const second =

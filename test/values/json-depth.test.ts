@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deepestJson, isTooDeep, prunedJson } from '#src/values/json-depth.ts'
+import { maxJsonDepth, isTooDeep, prunedJson } from '#src/values/json-depth.ts'
 
 const nested = (depth: number): unknown =>
   JSON.parse('{"a":['.repeat(depth / 2) + '1' + ']}'.repeat(depth / 2))
@@ -7,8 +7,8 @@ const nested = (depth: number): unknown =>
 test.each([
   [0, false],
   [2, false],
-  [deepestJson, false],
-  [deepestJson + 2, true],
+  [maxJsonDepth, false],
+  [maxJsonDepth + 2, true],
   [400_000, true],
 ])('a value that is nested %d deep is too deep: %s', (depth, expected) => {
   expect(isTooDeep(nested(depth))).toBe(expected)
@@ -25,7 +25,7 @@ test('what is nested too deeply is left out, and nothing else', () => {
 })
 
 test('a value that is fit stays the very value', () => {
-  const value = nested(deepestJson)
+  const value = nested(maxJsonDepth)
 
   expect(prunedJson(value)).toBe(value)
 })

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { Refusals } from '#src/values/refusals.ts'
+import { RefusalLimiter } from '#src/values/refusal-limiter.ts'
 
 function openRefusals() {
   let now = 0
-  const refusals = new Refusals(() => now)
+  const refusals = new RefusalLimiter(() => now)
   return {
     refusals,
     pass: (ms: number) => {
       now += ms
     },
     answered: (addresses: readonly string[]) =>
-      addresses.filter((address) => refusals.isAnswered(address)).length,
+      addresses.filter((address) => refusals.shouldAnswer(address)).length,
   }
 }
 
@@ -47,11 +47,11 @@ test('a line of the log counts the refusals of ten seconds', () => {
   const { refusals, answered, pass } = openRefusals()
 
   answered(same(1))
-  const lines = [refusals.toLog()]
+  const lines = [refusals.takeLogCount()]
   answered(different(500))
-  lines.push(refusals.toLog())
+  lines.push(refusals.takeLogCount())
   pass(10_000)
-  lines.push(refusals.toLog(), refusals.toLog())
+  lines.push(refusals.takeLogCount(), refusals.takeLogCount())
 
   expect(lines).toEqual([1, 0, 500, 0])
 })

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { dumpOf, linesWith } from '../erasure/dump.ts'
-import { byEmail, eraseIn, jane, janesTexts } from '../erasure/erase-house.ts'
-import { openWebhookHouse } from './webhook-house.ts'
+import { byEmail, eraseIn, jane, janesTexts } from '../erasure/erase-fixture.ts'
+import { openWebhookFixture } from './webhook-fixture.ts'
 
 const drive = '/webhooks/ON_DRIVE_COMPLETED/rooftop-1'
 
 test('an erased customer goes from the inbox, and comes back by no webhook', async () => {
   const evaluation = anEvaluation({ evalId: 1, customer: jane })
-  await using receiver = await openWebhookHouse({ world: worldOf({ evaluations: [evaluation] }) })
-  const { house } = receiver
-  await house.night()
+  await using receiver = await openWebhookFixture({ world: worldOf({ evaluations: [evaluation] }) })
+  const { fixture } = receiver
+  await fixture.night()
   const named = { CustomerName: jane.name, CustomerEmail: jane.email, CustomerPhone: jane.phone }
-  const janes = async () => linesWith(await dumpOf(house.database.pool), janesTexts)
+  const janes = async () => linesWith(await dumpOf(fixture.database.pool), janesTexts)
   await receiver.post({ DriveID: 1, EvalID: 1, ...named }, { path: drive })
   await receiver.post({ DealerID: 999, ...named })
   const before = (await janes()).filter((line) => line.includes('webhook'))
 
-  await eraseIn(house, byEmail)
+  await eraseIn(fixture, byEmail)
   const after = await janes()
   await receiver.post({ DriveID: 2, EvalID: 1, ...named }, { path: drive })
   await receiver.post({ DriveID: 3, ...named }, { path: drive })

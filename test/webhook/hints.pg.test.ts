@@ -5,11 +5,11 @@ import { isProved, verifyStream } from '#src/pipeline/verify.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { OutdatedError } from '#src/errors.ts'
-import { startDetached } from '#src/pipeline/run.ts'
+import { startDetached } from '#src/pipeline/run-streams.ts'
 import { consumeHints } from '#src/webhook/consume.ts'
-import { putOff, readDeliveries, readDue } from '#src/webhook/due.ts'
+import { postpone, readDueDeliveries, readDueRooftops } from '#src/webhook/due-deliveries.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
-import { minuteMs, now, openWebhookHouse, type WebhookHouse } from './webhook-house.ts'
+import { minuteMs, now, openWebhookFixture, type WebhookFixture } from './webhook-fixture.ts'
 
 const day = (text: string) => `2026-03-${text}Z`
 
@@ -30,41 +30,41 @@ function lateWorld(count: number) {
   return worldOf({ rooftops, evaluations: list })
 }
 
-async function faults({ house }: WebhookHouse): Promise<string[]> {
-  const truth = sourceTruth(house.sandbox.world, house.sandbox.clock.now(), 'rooftop')
-  return differences(truth, await warehouseTruth(house.database.pool, 'rooftop'))
+async function faults({ fixture }: WebhookFixture): Promise<string[]> {
+  const truth = sourceTruth(fixture.sandbox.world, fixture.sandbox.clock.now(), 'rooftop')
+  return differences(truth, await warehouseTruth(fixture.database.pool, 'rooftop'))
 }
 
-async function proved({ house }: WebhookHouse): Promise<boolean[]> {
-  const { db } = house.context
-  const rooftops = await findRooftops(db, house.config.rooftops)
+async function proved({ fixture }: WebhookFixture): Promise<boolean[]> {
+  const { db } = fixture.context
+  const rooftops = await findRooftops(db, fixture.config.rooftops)
   const verified = rooftops.map((one) =>
-    verifyStream(db, evaluations, one, house.config.sync, house.sandbox.clock.now()),
+    verifyStream(db, evaluations, one, fixture.config.sync, fixture.sandbox.clock.now()),
   )
   return (await Promise.all(verified)).map(isProved)
 }
 
-const outcomes = ({ rows }: WebhookHouse) =>
+const outcomes = ({ rows }: WebhookFixture) =>
   rows(
     `select state, outcome, count(*)::int as count from ops.webhook_delivery group by 1, 2 order by 1, 2`,
   )
 
 test('a late completion is in the warehouse before any sync, and what is certified stays proved', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(40) })
-  const { house } = receiver
-  await house.night()
+  await using receiver = await openWebhookFixture({ world: lateWorld(40) })
+  const { fixture } = receiver
+  await fixture.night()
   receiver.subscribe('ON_COMPLETE', 'rooftop-1')
   receiver.subscribe('ON_COMPLETE', 'rooftop-2')
   receiver.consume()
 
-  house.sandbox.clock.advance(45 * minuteMs)
-  await house.sandbox.webhooks.idle()
+  fixture.sandbox.clock.advance(45 * minuteMs)
+  await fixture.sandbox.webhooks.idle()
   await receiver.settled()
 
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 20 }])
   expect(await faults(receiver)).toEqual([])
   expect(await proved(receiver)).toEqual([true, true])
-  const night = await house.night()
+  const night = await fixture.night()
   expect(night.streams['evaluations']).toMatchObject({ inserted: 0, updated: 0 })
   expect(await proved(receiver)).toEqual([true, true])
   const runs = await receiver.rows("select lane, status from ops.run where command = 'webhooks'")
@@ -74,10 +74,10 @@ test('a late completion is in the warehouse before any sync, and what is certifi
 })
 
 test('a thousand deliveries, doubled and shuffled, make one version of each change', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(40) })
-  const { house } = receiver
-  await house.night()
-  house.sandbox.clock.advance(45 * minuteMs)
+  await using receiver = await openWebhookFixture({ world: lateWorld(40) })
+  const { fixture } = receiver
+  await fixture.night()
+  fixture.sandbox.clock.advance(45 * minuteMs)
   const ids = Array.from({ length: 40 }, (_, index) => 1001 + index)
   const bodies = Array.from({ length: 500 }, (_, index) => {
     const evalId = ids[index % ids.length]!
@@ -108,15 +108,15 @@ test('a thousand deliveries, doubled and shuffled, make one version of each chan
 })
 
 test('an export of an edited evaluation makes its next version, and one of an unchanged one none', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
-  const { house } = receiver
-  await house.night()
+  await using receiver = await openWebhookFixture({ world: lateWorld(8) })
+  const { fixture } = receiver
+  await fixture.night()
   receiver.subscribe('ON_EXPORT')
-  house.sandbox.clock.advance(minuteMs)
-  house.sandbox.world.edit(1002, house.sandbox.clock.now(), { finalPrice: 12_345 })
-  house.sandbox.webhooks.fire('ON_EXPORT', 1002)
-  house.sandbox.webhooks.fire('ON_EXPORT', 1006)
-  await house.sandbox.webhooks.idle()
+  fixture.sandbox.clock.advance(minuteMs)
+  fixture.sandbox.world.edit(1002, fixture.sandbox.clock.now(), { finalPrice: 12_345 })
+  fixture.sandbox.webhooks.trigger('ON_EXPORT', 1002)
+  fixture.sandbox.webhooks.trigger('ON_EXPORT', 1006)
+  await fixture.sandbox.webhooks.idle()
   receiver.consume()
   await receiver.settled()
 
@@ -138,8 +138,8 @@ test('an evaluation from before sync.start is loaded too, and certifies nothing'
     completedAt: '2020-05-02T00:00:00Z',
   }
   world.add({ ...worldOf({ evaluations: [anEvaluation(old)] }).evaluation(500)! })
-  await using receiver = await openWebhookHouse({ world })
-  await receiver.house.night()
+  await using receiver = await openWebhookFixture({ world })
+  await receiver.fixture.night()
   const before = await receiver.rows('select * from ops.coverage order by 1, 2')
   receiver.consume()
 
@@ -152,8 +152,8 @@ test('an evaluation from before sync.start is loaded too, and certifies nothing'
 })
 
 test('an event that the reads do not show yet is asked for again, and one of no evaluation ends as vanished', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
-  const { house } = receiver
+  await using receiver = await openWebhookFixture({ world: lateWorld(4) })
+  const { fixture } = receiver
   receiver.consume()
   const early = { EvalID: 1001, DealerID: 101, UpdatedAt: day('10T00:30:00') }
   await receiver.post(early)
@@ -162,12 +162,12 @@ test('an event that the reads do not show yet is asked for again, and one of no 
     .toEqual([{ attempts: 1 }])
   expect(await receiver.rows('select eval_id from core.evaluation')).toEqual([])
 
-  house.sandbox.clock.advance(45 * minuteMs)
+  fixture.sandbox.clock.advance(45 * minuteMs)
   await receiver.settled()
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 1 }])
 
   await receiver.post({ EvalID: 999_999, DealerID: 101, UpdatedAt: day('10T00:30:00') })
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     'update ops.webhook_delivery set attempts = 6 where eval_id = 999999',
   )
   await receiver.settled()
@@ -186,9 +186,9 @@ test('what another rooftop of the group holds, and the told one does not find, i
   }
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   const world = worldOf({ rooftops, evaluations: [anEvaluation(gone)] })
-  await using receiver = await openWebhookHouse({ world })
-  await receiver.house.night()
-  receiver.house.sandbox.clock.advance(45 * minuteMs)
+  await using receiver = await openWebhookFixture({ world })
+  await receiver.fixture.night()
+  receiver.fixture.sandbox.clock.advance(45 * minuteMs)
   receiver.consume()
 
   const told = { EvalID: 1001, UpdatedAt: gone.completedAt }
@@ -204,15 +204,15 @@ test('what another rooftop of the group holds, and the told one does not find, i
 })
 
 test('while the source is down deliveries wait, and they are loaded once it is back', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
-  const { house } = receiver
-  const rule = house.sandbox.faults.add({
+  await using receiver = await openWebhookFixture({ world: lateWorld(8) })
+  const { fixture } = receiver
+  const rule = fixture.sandbox.faults.add({
     match: { path: '/geteval' },
     fault: { kind: 'status', status: 503 },
   })
   receiver.consume()
   for (const evalId of [1002, 1006]) await receiver.post({ EvalID: evalId, DealerID: 101 })
-  await expect.poll(() => rule.struck, { timeout: 20_000 }).toBeGreaterThan(1)
+  await expect.poll(() => rule.hits, { timeout: 20_000 }).toBeGreaterThan(1)
   rule.remove()
   await receiver.settled()
 
@@ -221,14 +221,14 @@ test('while the source is down deliveries wait, and they are loaded once it is b
 })
 
 test('an evaluation that could not be read is never called quarantined: its delivery waits on', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
-  const { house } = receiver
-  const rule = house.sandbox.faults.add({
+  await using receiver = await openWebhookFixture({ world: lateWorld(8) })
+  const { fixture } = receiver
+  const rule = fixture.sandbox.faults.add({
     match: { path: '/geteval', evalId: 1002 },
     fault: { kind: 'status', status: 500 },
   })
   for (const evalId of [1002, 1006]) await receiver.post({ EvalID: evalId, DealerID: 101 })
-  await house.database.pool.query('update ops.webhook_delivery set attempts = 6')
+  await fixture.database.pool.query('update ops.webhook_delivery set attempts = 6')
   const consumer = receiver.consume()
 
   const standing = () =>
@@ -238,7 +238,7 @@ test('an evaluation that could not be read is never called quarantined: its deli
     { eval_id: 1006, state: 'processed', outcome: 'inserted', attempts: 6 },
   ])
   await consumer.stop()
-  expect(rule.struck).toBeGreaterThan(0)
+  expect(rule.hits).toBeGreaterThan(0)
   expect(await receiver.rows('select status from ops.run')).toEqual([{ status: 'partial' }])
   expect(await receiver.rows('select error from ops.run_stream')).toEqual([
     { error: expect.stringContaining('1 evaluation(s) could not be read') },
@@ -252,12 +252,12 @@ test('an evaluation that could not be read is never called quarantined: its deli
 })
 
 test('a run for a webhook takes on nothing of a backfill that is queued', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(8) })
-  const { house } = receiver
+  await using receiver = await openWebhookFixture({ world: lateWorld(8) })
+  const { fixture } = receiver
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background', from: 0 } as const
   const history = { ...plan, from: Date.UTC(2026, 1, 1) / 1000, until: null }
-  const { rooftops } = house.config
-  await startDetached(house.context, { plan: history, streams: [evaluations], rooftops })
+  const { rooftops } = fixture.config
+  await startDetached(fixture.context, { plan: history, streams: [evaluations], rooftops })
   await receiver.post({ EvalID: 1002, DealerID: 101 })
   const consumer = receiver.consume()
   const ended = "select status from ops.run where lane = 'event'"
@@ -270,20 +270,20 @@ test('a run for a webhook takes on nothing of a backfill that is queued', async 
     { lane: 'background', status: 'running', fence: 0 },
     { lane: 'event', status: 'ok', fence: 1 },
   ])
-  const report = await house.night()
+  const report = await fixture.night()
   expect(report.status).toBe('ok')
 })
 
 test('what a run has put off itself does not count as its failure too', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
-  const { pool } = receiver.house.database
+  await using receiver = await openWebhookFixture({ world: lateWorld(4) })
+  const { pool } = receiver.fixture.database
   for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
   await pool.query("update ops.webhook_delivery set due_at = now() - interval '1 minute'")
-  const [told] = await readDue(pool, [])
-  const due = await readDeliveries(pool, told!.rooftopId)
+  const [told] = await readDueRooftops(pool, [])
+  const due = await readDueDeliveries(pool, told!.rooftopId)
   await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
 
-  await putOff(pool, due, 'it failed')
+  await postpone(pool, due, 'it failed')
 
   expect([told!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
   expect(
@@ -295,15 +295,16 @@ test('what a run has put off itself does not count as its failure too', async ()
 })
 
 test('of the rooftops with deliveries that are due the longest waiting comes first, but for those named', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
-  const { pool } = receiver.house.database
+  await using receiver = await openWebhookFixture({ world: lateWorld(4) })
+  const { pool } = receiver.fixture.database
   for (const [evalId, DealerID] of [
     [1001, 101],
     [1003, 102],
     [1004, 102],
   ])
     await receiver.post({ EvalID: evalId, DealerID })
-  const uids = async (except: string[]) => (await readDue(pool, except)).map(({ uid }) => uid)
+  const uids = async (except: string[]) =>
+    (await readDueRooftops(pool, except)).map(({ uid }) => uid)
   await pool.query("update ops.webhook_delivery set due_at = now() + interval '1 hour'")
   expect(await uids([])).toEqual([])
   await pool.query(
@@ -315,7 +316,7 @@ test('of the rooftops with deliveries that are due the longest waiting comes fir
 })
 
 test('a process that is older than the warehouse stops loading, and begins no run', async () => {
-  await using receiver = await openWebhookHouse({ world: lateWorld(4) })
+  await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   await receiver.post({ EvalID: 1002, DealerID: 101 })
   await receiver.rows(
     "insert into ops.schema_migration (version, name, checksum) values (9999, 'later', '')",

@@ -5,10 +5,10 @@ import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { type Child, startForecourt, until } from '../support/child.ts'
-import { configText } from '../support/child-house.ts'
+import { configText } from '../support/child-fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { now, secret } from './webhook-house.ts'
+import { now, secret } from './webhook-fixture.ts'
 
 /** Starts `forecourt serve` in a process of its own, and gives where it listens. */
 async function startServe(cwd: string): Promise<{ child: Child; url: string }> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import { readWebhooks } from '#src/webhook/meter.ts'
-import { minuteMs, now, openWebhookHouse } from './webhook-house.ts'
+import { readWebhookStatus } from '#src/webhook/webhook-status.ts'
+import { minuteMs, now, openWebhookFixture } from './webhook-fixture.ts'
 
 const hourMs = 60 * minuteMs
 
@@ -18,31 +18,31 @@ function world() {
 }
 
 test('what was lost, doubled and late is counted in status and in the mart', async () => {
-  await using receiver = await openWebhookHouse({ world: world() })
-  const { house } = receiver
-  expect(await readWebhooks(house.context.db)).toEqual({ rooftops: {}, unknownRooftop: 0 })
-  await house.night()
+  await using receiver = await openWebhookFixture({ world: world() })
+  const { fixture } = receiver
+  expect(await readWebhookStatus(fixture.context.db)).toEqual({ rooftops: {}, unknownRooftop: 0 })
+  await fixture.night()
   receiver.subscribe()
-  await house.database.pool.query(
+  await fixture.database.pool.query(
     `insert into ops.webhook_subscription (rooftop_id, event, subscription_id, url, header_hash, since)
      select rooftop_id, 'ON_COMPLETE', 1, 'https://a', decode(repeat('00', 32), 'hex'), $1 from core.rooftop`,
     [now],
   )
-  house.sandbox.webhooks.plan = ({ evalId }) =>
+  fixture.sandbox.webhooks.plan = ({ evalId }) =>
     evalId === 1002 ? 'lose' : evalId === 1003 ? 'double' : 'send'
   receiver.consume()
 
   for (let minute = 0; minute < 6; minute++) {
-    house.sandbox.clock.advance(minuteMs)
-    await house.sandbox.webhooks.idle()
+    fixture.sandbox.clock.advance(minuteMs)
+    await fixture.sandbox.webhooks.idle()
   }
   await receiver.post({ EvalID: 5, DealerID: 999 })
   await receiver.settled()
-  house.sandbox.clock.advance(7 * hourMs)
-  await house.night()
+  fixture.sandbox.clock.advance(7 * hourMs)
+  await fixture.night()
 
   const counts = { received: 5, duplicates: 1, processed: 5, kept: 0, waiting: 0, unusable: 0 }
-  const { rooftops, unknownRooftop } = await readWebhooks(house.context.db)
+  const { rooftops, unknownRooftop } = await readWebhookStatus(fixture.context.db)
   expect(rooftops['rooftop-1']).toMatchObject({ ...counts, failed: 0, missed: 1 })
   expect(rooftops['rooftop-1']!.loadingSeconds.p50).toBeGreaterThan(0)
   expect(unknownRooftop).toBe(1)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
-import { former, openWebhookHouse, secret, type WebhookHouse } from './webhook-house.ts'
+import { former, openWebhookFixture, secret, type WebhookFixture } from './webhook-fixture.ts'
 
 const hint = {
   EvalID: 1001,
@@ -11,12 +11,15 @@ const hint = {
   Secret: 'Pat Example',
 }
 
-function open(webhooks: Parameters<typeof openWebhookHouse>[1] = {}): Promise<WebhookHouse> {
+function open(webhooks: Parameters<typeof openWebhookFixture>[1] = {}): Promise<WebhookFixture> {
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
-  return openWebhookHouse({ world: worldOf({ rooftops, evaluations: [anEvaluation()] }) }, webhooks)
+  return openWebhookFixture(
+    { world: worldOf({ rooftops, evaluations: [anEvaluation()] }) },
+    webhooks,
+  )
 }
 
-const inbox = ({ rows }: WebhookHouse) =>
+const inbox = ({ rows }: WebhookFixture) =>
   rows(`select event, rooftop_uid as rooftop, eval_id, state, duplicates, body is null as "isBare", issue
     from ops.webhook_delivery left join core.rooftop using (rooftop_id) order by delivery_id`)
 
@@ -103,7 +106,7 @@ test('the secret and the former one open the receiver, and nothing else does', a
 })
 
 test.each<
-  [string, number, Parameters<WebhookHouse['post']>[1] & { body?: string; method?: string }]
+  [string, number, Parameters<WebhookFixture['post']>[1] & { body?: string; method?: string }]
 >([
   ['a form', 415, { headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
   ['text', 415, { headers: { 'content-type': 'text/plain' } }],

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
-import { configText } from '../support/child-house.ts'
+import { configText } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { now, secret } from './webhook-house.ts'
+import { now, secret } from './webhook-fixture.ts'
 
 const base = 'http://127.0.0.1:4999/webhooks'
 type Document = { [name: string]: Document } & Document[] & string & number
@@ -132,7 +132,7 @@ test('a create whose answer is lost is found in the list and not sent again', as
 
   const { code, document } = await run('apply', '--rooftop', 'rooftop-1')
 
-  expect(rule.struck).toBe(1)
+  expect(rule.hits).toBe(1)
   expect(code).toBe(0)
   expect(at('rooftop-1')).toHaveLength(2)
   expect(document['rooftops']!['rooftop-1']!['created']).toBeLessThanOrEqual(2)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { openHouse } from '../support/nights.ts'
+import { openFixture } from '../support/fixture.ts'
 import { renamedWire } from './renamed.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
@@ -16,8 +16,8 @@ function withoutBodies(content: Content): Content {
 
 test('a service that calls everything by another name loads the same rows, with only wire edited', async () => {
   const wire = renamedWire()
-  await using usual = await openHouse({ sandbox: size })
-  await using renamed = await openHouse({ sandbox: { ...size, wire }, wire })
+  await using usual = await openFixture({ sandbox: size })
+  await using renamed = await openFixture({ sandbox: { ...size, wire }, wire })
 
   const reports = [await usual.night(), await renamed.night()]
 

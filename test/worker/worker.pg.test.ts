@@ -1,31 +1,35 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Child, freeze, until } from '../support/child.ts'
-import { type ChildHouse, type ChildWarehouse, openChildHouse } from '../support/child-house.ts'
-import { provedWindows } from '../support/proved.ts'
+import {
+  type ChildFixture,
+  type ChildWarehouse,
+  openChildFixture,
+} from '../support/child-fixture.ts'
+import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
-import { middleWorld } from '../crash/in-the-middle.ts'
+import { slowSyncWorld } from '../crash/slow-sync.ts'
 
 // Every test is some processes: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 const backfill = ['backfill', 'evaluations', '--from', '2026-03-12']
-let house: ChildHouse
+let fixture: ChildFixture
 let truth: Content
 
 beforeAll(async () => {
-  house = await openChildHouse(middleWorld)
-  await using warehouse = await house.warehouse()
+  fixture = await openChildFixture(slowSyncWorld)
+  await using warehouse = await fixture.warehouse()
   expect((await warehouse.run(backfill)).code).toBe(0)
   truth = await readContent(warehouse.database.pool)
 })
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
 })
 
 async function expectTruth({ database: { pool } }: ChildWarehouse): Promise<void> {
   expect(contentDifferences(truth, await readContent(pool))).toEqual([])
-  expect(await provedWindows(pool, house)).toBeGreaterThan(20)
+  expect(await provedWindows(pool, fixture)).toBeGreaterThan(20)
 }
 
 async function statuses({ database }: ChildWarehouse): Promise<string[]> {
@@ -43,7 +47,7 @@ async function queued({ database }: ChildWarehouse): Promise<Record<string, numb
 
 /** A worker in the middle of reading evaluations for a detached backfill, from a source that `hurry` makes quick. */
 async function workerAtWork(warehouse: ChildWarehouse): Promise<{ worker: Child; hurry(): void }> {
-  const { faults, requests } = house.sandbox
+  const { faults, requests } = fixture.sandbox
   expect((await warehouse.run([...backfill, '--detach'])).code).toBe(0)
   const slow = faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 250 } })
   const before = requests.count('/geteval')
@@ -57,7 +61,7 @@ async function ended(warehouse: ChildWarehouse): Promise<void> {
 }
 
 test('a worker that is told to stop hands its work back, and another one ends it', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   const { worker, hurry } = await workerAtWork(warehouse)
 
   worker.kill('SIGTERM')
@@ -76,11 +80,11 @@ test('a worker that is told to stop hands its work back, and another one ends it
 })
 
 test('the work of a worker that is killed, or stands still, is done by another, and what it writes late is fenced', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   const { worker: frozen, hurry } = await workerAtWork(warehouse)
   await freeze(frozen)
   const killed = warehouse.start(['worker'])
-  const { requests } = house.sandbox
+  const { requests } = fixture.sandbox
   const before = requests.count()
   await until(() => requests.count() > before)
   killed.kill('SIGKILL')
@@ -100,7 +104,7 @@ test('the work of a worker that is killed, or stands still, is done by another, 
 })
 
 test('a worker of an older version commits nothing to a warehouse that was migrated, hands its work back and says so', async () => {
-  await using warehouse = await house.warehouse()
+  await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   const { worker, hurry } = await workerAtWork(warehouse)
   await pool.query(

@@ -1,5 +1,5 @@
 import { evalid } from '../fields.ts'
-import { asReceived, type OperationDraft, operation, shaped } from '../operation.ts'
+import { asReceived, type OperationDraft, operation, readAs } from '../operation.ts'
 import { pastChecks, watchAnswer } from './shapes.ts'
 
 // AU vehicle checks: two that cost money, three that read [A §4 "AU vehicle checks"]. Body `{ evalid }`, no VIN.
@@ -61,7 +61,7 @@ export const listPastPpsr = operation({
   effect: 'read',
   summary: 'Past PPSR certificates of the VIN in the dealer group, newest first',
   statuses: readErrors,
-  read: shaped(pastChecks),
+  read: readAs(pastChecks),
 })
 
 export const listPastCarHistory = operation({
@@ -70,7 +70,7 @@ export const listPastCarHistory = operation({
   effect: 'read',
   summary: 'Past Car History reports of the VIN in the dealer group, newest first',
   statuses: readErrors,
-  read: shaped(pastChecks),
+  read: readAs(pastChecks),
 })
 
 /** Free to poll; a search is monitored for 14 days [A §4, §8]. */
@@ -80,7 +80,7 @@ export const watchPpsr = operation({
   effect: 'read',
   summary: 'Whether security-interest details changed since a search',
   statuses: readErrors,
-  read: shaped(watchAnswer),
+  read: readAs(watchAnswer),
 })
 
 export const checkOperations = [

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation, shaped } from '../operation.ts'
+import { operation, readAs } from '../operation.ts'
 import { evalid, state } from '../fields.ts'
 import { decodeAnswer, evaluation } from './shapes.ts'
 
@@ -23,7 +23,7 @@ export const enterVin = operation({
     429: 'sandbox real-lookup quota reached',
   },
   example: { vin: 'SAMPLEAU000000001' },
-  read: shaped(decodeAnswer),
+  read: readAs(decodeAnswer),
 })
 
 /** Chooses a style, or starts from one without a VIN [A §4 /manualcarentry]. */
@@ -49,7 +49,7 @@ export const manualCarEntry = operation({
     403: 'invalid API key, or an evaluation of another dealer group',
   },
   example: { vin: 'SAMPLEAU000000002', desc: 'Toyota HiLux SR5 Double Cab' },
-  read: shaped(decodeAnswer),
+  read: readAs(decodeAnswer),
 })
 
 const money = z.number()
@@ -115,7 +115,7 @@ export const updateEvaluation = operation({
     403: 'invalid API key, or an evaluation of another dealer group',
   },
   example: { evalid: 1001, km: 48_000, price: 23_500, cName: 'Pat Example' },
-  read: shaped(evaluation),
+  read: readAs(evaluation),
 })
 
 /** `/retrieveevals` is an in-app endpoint, kept apart from these [A §9]. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evalid, dealerIds, state, unixSeconds } from '../fields.ts'
-import { asReceived, needsOneOf, operation, shaped } from '../operation.ts'
+import { asReceived, needsOneOf, operation, readAs } from '../operation.ts'
 import { evaluation, user as userShape } from './shapes.ts'
 
 // Reading evaluations and users [A §4].
@@ -25,7 +25,7 @@ export const getEvaluation = operation({
     403: 'forbidden or invalid key',
   },
   example: { evalid: 1001 },
-  read: shaped(z.array(evaluation)),
+  read: readAs(z.array(evaluation)),
 })
 
 /** Completed evaluations created between two instants [A §4 /getevallist]. */
@@ -60,7 +60,7 @@ export const listUsers = operation({
   },
   statuses: { 400: 'a field of a wrong type', 403: 'forbidden or invalid key' },
   example: { includeInactive: true },
-  read: shaped(z.array(userShape)),
+  read: readAs(z.array(userShape)),
 })
 
 export const evaluationOperations = [getEvaluation, listEvaluations, listUsers] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evalid } from '../fields.ts'
-import { operation, shaped } from '../operation.ts'
+import { operation, readAs } from '../operation.ts'
 import { carPic, photo } from './shapes.ts'
 
 // Photos: upload, list, order, hero [A §3, §4].
@@ -44,7 +44,7 @@ export const uploadImage = operation({
   },
   shownErrors: [400, 403, 500],
   example: { evalid: 1001, order: 1 },
-  read: shaped(z.looseObject({ CarPics: z.array(carPic) })),
+  read: readAs(z.looseObject({ CarPics: z.array(carPic) })),
 })
 
 /** [A §4 /imagelist] */
@@ -57,7 +57,7 @@ export const listImages = operation({
   statuses: { 403: noAccess },
   recordStatuses: [403],
   example: { evalid: 1001 },
-  read: shaped(photosAnswer),
+  read: readAs(photosAnswer),
 })
 
 /** [A §4 /imageorder] */
@@ -81,7 +81,7 @@ export const orderImages = operation({
   recordStatuses: [403],
   shownErrors: [404],
   example: { evalid: 1001, ids: [3, 1, 2] },
-  read: shaped(changedPhotos),
+  read: readAs(changedPhotos),
 })
 
 /** [A §4 /imagehero] */
@@ -99,7 +99,7 @@ export const pinHero = operation({
   recordStatuses: [403],
   shownErrors: [404],
   example: { evalid: 1001, imgid: 3 },
-  read: shaped(changedPhotos),
+  read: readAs(changedPhotos),
 })
 
 export const photoOperations = [uploadImage, listImages, orderImages, pinHero] as const

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { evalid } from '../fields.ts'
-import { type Follow, operation, shaped } from '../operation.ts'
+import { type Polling, operation, readAs } from '../operation.ts'
 import { pricingPayload } from './shapes.ts'
 
 const reasoningStatus = (body: unknown): unknown =>
   (body as { reasoning?: { status?: unknown } } | null)?.reasoning?.status
 
 /** The same URL is polled every 10 to 15 s for up to about 3 minutes [A §8]. */
-const untilReasoned: Follow = {
+const untilReasoned: Polling = {
   operation: 'pricingAi',
   fields: (body, sent) => (reasoningStatus(body) === 'processing' ? sent : null),
   progress: (body) => ({ done: reasoningStatus(body) !== 'processing', percent: null }),
   everySeconds: 12,
-  patienceSeconds: 180,
+  maxWaitSeconds: 180,
 }
 
 /** Needs a complete evaluation with mileage [A §4 /pricingAi/payload/{evalid}]. */
@@ -32,9 +32,9 @@ export const getPricing = operation({
     403: 'forbidden or invalid key',
     429: 'sandbox real-lookup quota reached',
   },
-  follow: untilReasoned,
+  polling: untilReasoned,
   example: { evalid: 1001, reasoning: true },
-  read: shaped(pricingPayload),
+  read: readAs(pricingPayload),
 })
 
 export const pricingOperations = [getPricing] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, MissingAnswer, needsOneOf, operation } from '../operation.ts'
+import { type Polling, MissingField, needsOneOf, operation } from '../operation.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { numberAt, textAt } from './reading.ts'
@@ -16,18 +16,18 @@ function isAwaited(body: unknown, { vehicleData: { prediction } }: WireSettings)
 }
 
 /** Typically 10-90 s, polled with a request ID [V §3, §8]. */
-const untilPredicted: Follow = {
+const untilPredicted: Polling = {
   operation: 'prediction-status',
   fields: (body, sent, wire) => {
     // Without reasoning the prices come at once [V §3].
     if (sent['reasoning'] !== true || !isAwaited(body, wire)) return null
     const requestId = textAt(body, wire.vehicleData.prediction.requestId)
-    if (requestId === null) throw new MissingAnswer('vehicleData.prediction.requestId')
+    if (requestId === null) throw new MissingField('vehicleData.prediction.requestId')
     return { requestId }
   },
   progress: (body, wire) => ({ done: !isAwaited(body, wire), percent: null }),
   everySeconds: 12,
-  patienceSeconds: 180,
+  maxWaitSeconds: 180,
 }
 
 /** Prices with reasoning, for today or a past date [V §4 /v1/prediction]. */
@@ -60,7 +60,7 @@ export const predictPrice = operation({
     400: 'neither code nor VIN, or a date in the future',
     404: 'VIN not found',
   },
-  follow: untilPredicted,
+  polling: untilPredicted,
   example: { adcode: 'AU0TOYHILUX01', km: 48_000, reasoning: true },
   read: readPrediction,
 })

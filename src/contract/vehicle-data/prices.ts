@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { vin17 } from '../fields.ts'
-import { type Follow, MissingAnswer, needsOneOf, operation, shaped, unnamed } from '../operation.ts'
+import {
+  type Polling,
+  MissingField,
+  needsOneOf,
+  operation,
+  readAs,
+  fromWireNames,
+} from '../operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import { listAt, numberAt, textAt } from './reading.ts'
 
@@ -49,7 +56,7 @@ export const getPriceGuide = operation({
     404: 'VIN not found',
   },
   example: { adcode: 'AU0TOYHILUX01', market: 'AU', km: 48_000 },
-  read: shaped(guide),
+  read: readAs(guide),
 })
 
 const batchVehicle = z.strictObject({
@@ -61,23 +68,23 @@ const batchVehicle = z.strictObject({
 })
 
 /** Polled by reference until 100 percent [V §3]. */
-const untilPriced: Follow = {
+const untilPriced: Polling = {
   operation: 'price-batch-status',
   fields: (body, _sent, { vehicleData }) => {
     const batchId = textAt(body, vehicleData.priceBatch.submit.batchId)
-    if (batchId === null) throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
+    if (batchId === null) throw new MissingField('vehicleData.priceBatch.submit.batchId')
     return { batchId }
   },
   progress: (body, { vehicleData }) => {
     const { percentComplete, results } = vehicleData.priceBatch.poll
     const percent = numberAt(body, percentComplete)
-    if (percent === null) throw new MissingAnswer('vehicleData.priceBatch.poll.percentComplete')
+    if (percent === null) throw new MissingField('vehicleData.priceBatch.poll.percentComplete')
     if (percent >= 100 && listAt(body, results) === null)
-      throw new MissingAnswer('vehicleData.priceBatch.poll.results')
+      throw new MissingField('vehicleData.priceBatch.poll.results')
     return { done: percent >= 100, percent }
   },
   everySeconds: 3,
-  patienceSeconds: 1800,
+  maxWaitSeconds: 1800,
 }
 
 /** Prices a stock list; submitted once, since a repeat would be a second batch [V §4 /v1/price-batch]. */
@@ -103,7 +110,7 @@ export const submitPriceBatch = operation({
     400: 'no vehicles, or one without a reference',
     413: 'more vehicles than a batch may hold',
   },
-  follow: untilPriced,
+  polling: untilPriced,
   example: { vehicles: [{ reference: 'S-1', adcode: 'AU0TOYHILUX01', km: 48_000 }], market: 'AU' },
   read: (body, { vehicleData }) => ({
     batchId: textAt(body, vehicleData.priceBatch.submit.batchId),
@@ -145,7 +152,7 @@ function batchToWire(fields: Sent, { vehicleData }: WireSettings): Record<string
 
 function batchFromWire(sent: Sent, { vehicleData }: WireSettings): Record<string, unknown> {
   const { submit } = vehicleData.priceBatch
-  const { vehicles, ...fields } = unnamed(sent, {
+  const { vehicles, ...fields } = fromWireNames(sent, {
     vehicles: submit.vehicles,
     market: submit.market,
   })
@@ -160,7 +167,7 @@ function fromJson(vehicles: unknown, names: Readonly<Record<string, string>>): u
   const list = typeof vehicles === 'string' ? parsed(vehicles) : vehicles
   if (!Array.isArray(list)) return list
   return list.map((one: unknown) =>
-    one === null || typeof one !== 'object' ? one : unnamed(one as Sent, names),
+    one === null || typeof one !== 'object' ? one : fromWireNames(one as Sent, names),
   )
 }
 

@@ -1,5 +1,5 @@
 import { aliasTable } from './alias-table.ts'
-import { type Field, fields } from './fields.ts'
+import { type Field, fields } from './stock-fields.ts'
 import { headerKey, readHeader } from './header-name.ts'
 
 /** A field that a header may mean, and how much its name alone is worth. */

@@ -1,8 +1,8 @@
 import { type Meaning, meaningsOf } from './aliases.ts'
 import type { Candidate, SampleColumn } from './column.ts'
-import type { Field } from './fields.ts'
-import { fitOf } from './fit.ts'
-import { type ColumnProfile, isWellFilled } from './profile.ts'
+import type { Field } from './stock-fields.ts'
+import { scoreField } from './field-score.ts'
+import { type ColumnProfile, isWellFilled } from './column-profile.ts'
 
 const plainWorth = 0.9
 /** What values alone can prove, and how far one may trust them without a header that says so. */
@@ -47,7 +47,7 @@ function isNameLike({ share, distinct }: ColumnProfile): boolean {
 export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[]): Candidate[] {
   const named = meaningsFor(column).map(({ field, worth }): Candidate => {
     const isPlainName = worth >= plainWorth
-    const fit = fitOf(field, column.profile, isPlainName)
+    const fit = scoreField(field, column.profile, isPlainName)
     const against = objection(field, column, all)
     return {
       column: column.index,
@@ -55,7 +55,7 @@ export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[])
       confidence: against === null ? weigh(worth, fit.score) : 0.05,
       source: 'header',
       isPlainName,
-      evidence: [`its header can mean ${field}`, against ?? fit.why].filter((why) => why !== ''),
+      evidence: [`its header can mean ${field}`, against ?? fit.reason].filter((why) => why !== ''),
     }
   })
   const guesses = column.header === null ? [...byValues, ...withoutHeader] : byValues
@@ -76,7 +76,7 @@ function meaningsFor({ header, rowNames }: SampleColumn): readonly Meaning[] {
 }
 
 function fromValues(column: SampleColumn, field: Field, confidence: number): Candidate {
-  const { why } = fitOf(field, column.profile, false)
+  const { reason: why } = scoreField(field, column.profile, false)
   return {
     column: column.index,
     field,

@@ -1,7 +1,7 @@
-import type { Field, VitalField } from './fields.ts'
+import type { Field, VitalField } from './stock-fields.ts'
 
 /** Something that a person has to say before a file is loaded. */
-export interface Doubt {
+export interface MappingQuestion {
   readonly code: 'NO_KEY_COLUMN' | 'MAPPING_LOW_CONFIDENCE' | 'duplicate-label'
   readonly message: string
   /** What to type, without `--map`; empty where nothing in the file will do. */
@@ -40,7 +40,7 @@ export interface Mapping {
   readonly hasHeader: boolean
   readonly fingerprint: string
   /** Why it is unsure, and what to type. Empty when it is sure. */
-  readonly doubts: readonly Doubt[]
+  readonly questions: readonly MappingQuestion[]
 }
 
 export interface MissingField {

@@ -1,6 +1,6 @@
-import type { Field } from './fields.ts'
+import type { Field } from './stock-fields.ts'
 import { type HeaderName, readHeader } from './header-name.ts'
-import { type ColumnProfile, profileColumn } from './profile.ts'
+import { type ColumnProfile, profileColumn } from './column-profile.ts'
 import { isPlaceholder } from './typing/placeholders.ts'
 import { plainText } from './typing/plain-text.ts'
 

@@ -1,5 +1,5 @@
 import type { ColumnMapping, Mapping, MissingField } from './column-mapping.ts'
-import { type Field, isStockField, type stockColumns, vitalFields } from './fields.ts'
+import { type Field, isStockField, type stockColumns, vitalFields } from './stock-fields.ts'
 
 const names: Readonly<Record<keyof typeof stockColumns, string>> = {
   stock_number: 'stock number',
@@ -106,11 +106,11 @@ export function mappingLines(mapping: Mapping): string[] {
 
 /** What exit 2 says: the doubts, the proposed mapping, and the arguments that confirm it. */
 export function unsureText(mapping: Mapping): string {
-  const maps = [...new Set(mapping.doubts.flatMap((doubt) => doubt.maps))]
+  const maps = [...new Set(mapping.questions.flatMap((doubt) => doubt.maps))]
   const say =
     maps.length === 0 ? [] : ['', 'If that is right, say so with:', `  ${mapArguments(maps)}`]
   return [
-    ...mapping.doubts.map(({ message }) => message),
+    ...mapping.questions.map(({ message }) => message),
     '',
     'The columns as they would be read:',
     ...mappingLines(mapping).map((line) => `  ${line}`),

@@ -7,11 +7,11 @@ import {
   samplesOf,
 } from './column.ts'
 import type { ColumnMapping, Mapping, MissingField, RememberedMapping } from './column-mapping.ts'
-import { certainFrom, doubtsOf } from './doubts.ts'
-import { type Field, fields, vitalFields } from './fields.ts'
+import { certainConfidence, mappingQuestions } from './mapping-questions.ts'
+import { type Field, fields, vitalFields } from './stock-fields.ts'
 import { headerFingerprint } from './fingerprint.ts'
 import { noOverrides, type Overrides } from './overrides.ts'
-import { settleRetail } from './retail.ts'
+import { assignRetailColumns } from './retail-columns.ts'
 
 export interface MappingOptions {
   readonly overrides?: Overrides
@@ -37,7 +37,7 @@ export function proposeMapping(
   const overrides = options.overrides ?? noOverrides
   const remembered = matching(options.remembered, fingerprint, sample.length)
   const absent = absentOf(remembered, overrides)
-  const candidates = settleRetail(
+  const candidates = assignRetailColumns(
     sample,
     sample.flatMap((column) => candidatesOf(column, sample)),
   )
@@ -48,7 +48,7 @@ export function proposeMapping(
   const key = keyOf(columns, sample)
   const missing = missingOf(columns, sample, absent)
   const isKnown = remembered !== null && (names === null || remembered.absent !== null)
-  const doubts = doubtsOf({
+  const doubts = mappingQuestions({
     ...{ columns, sample, candidates, overrides, absent, key, missing, isKnown },
   })
   return {
@@ -59,7 +59,7 @@ export function proposeMapping(
     missing,
     hasHeader: names !== null,
     fingerprint,
-    doubts,
+    questions: doubts,
   }
 }
 
@@ -81,7 +81,7 @@ function leastFor(
   { columns }: Overrides,
   remembered: Remembered | null,
 ): number {
-  if (names !== null) return remembered?.absent ? certainFrom : weakest
+  if (names !== null) return remembered?.absent ? certainConfidence : weakest
   const isKeySaid = [...columns.values()].some(
     (field) => field === 'stock_number' || field === 'vin',
   )

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../values/nearest-name.ts'
-import { type Field, fieldNamed, fields, nearestField } from './fields.ts'
+import { type Field, fieldNamed, fields, nearestField } from './stock-fields.ts'
 import { headerKey } from './header-name.ts'
 
 /** What the user says of the columns. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { messageOf } from '../../errors.ts'
-import { CsvRefusal } from './refusal.ts'
+import { CsvFileError } from './csv-file-error.ts'
 
 /** How much is held and parsed at a time. */
 const chunkBytes = 64 * 1024
@@ -32,7 +32,7 @@ async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path, { highWaterMark: chunkBytes })
   } catch (error) {
-    throw new CsvRefusal('unreadable', `${path} cannot be read: ${messageOf(error)}`, {
+    throw new CsvFileError('unreadable', `${path} cannot be read: ${messageOf(error)}`, {
       cause: error,
     })
   }

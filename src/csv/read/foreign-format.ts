@@ -1,4 +1,4 @@
-import { CsvRefusal } from './refusal.ts'
+import { CsvFileError } from './csv-file-error.ts'
 
 const saveAs =
   'Open it in Excel, choose File > Save As > "CSV UTF-8 (Comma delimited)", and import that file'
@@ -24,16 +24,16 @@ const binaries: readonly (readonly [string, string])[] = [
 /** Refuses what is no text, whatever its name says, by its first bytes. */
 export function refuseForeignFormat(sample: Buffer): void {
   if (sample.length === 0)
-    throw new CsvRefusal('empty', 'the file is empty (0 bytes): export the stock list again')
+    throw new CsvFileError('empty', 'the file is empty (0 bytes): export the stock list again')
   const start = sample.toString('hex', 0, 16)
   if (start.startsWith('504b0304')) refuseZip(sample)
   if (start.startsWith('d0cf11e0'))
-    throw new CsvRefusal('workbook', `this is an old Excel workbook (.xls), not CSV. ${saveAs}`)
+    throw new CsvFileError('workbook', `this is an old Excel workbook (.xls), not CSV. ${saveAs}`)
   const archive = archives.find(([magic]) => start.startsWith(magic))
-  if (archive) throw new CsvRefusal('archive', `this is ${archive[1]}, not CSV: unpack it first`)
+  if (archive) throw new CsvFileError('archive', `this is ${archive[1]}, not CSV: unpack it first`)
   const binary = binaries.find(([magic]) => start.startsWith(magic))
   if (binary)
-    throw new CsvRefusal('binary', `this is ${binary[1]}, not CSV: export the list as CSV`)
+    throw new CsvFileError('binary', `this is ${binary[1]}, not CSV: export the list as CSV`)
 }
 
 function adviceFor(name: string): string {
@@ -44,8 +44,8 @@ function adviceFor(name: string): string {
 
 function refuseZip(sample: Buffer): never {
   if (sample.includes('[Content_Types].xml') || sample.includes('xl/'))
-    throw new CsvRefusal('workbook', `this is an Excel workbook (.xlsx), not CSV. ${saveAs}`)
-  throw new CsvRefusal('archive', 'this is a zip archive, not CSV: unpack it first')
+    throw new CsvFileError('workbook', `this is an Excel workbook (.xlsx), not CSV. ${saveAs}`)
+  throw new CsvFileError('archive', 'this is a zip archive, not CSV: unpack it first')
 }
 
 const texts: readonly (readonly [name: string, is: (text: string) => boolean])[] = [
@@ -79,13 +79,14 @@ function isMail(text: string): boolean {
 /** Refuses text that is no table: JSON, web pages, XML, mails, and bytes that only look like text. */
 export function refuseForeignText(text: string): void {
   if (text.trim() === '' && !/[\r\n]/.test(text))
-    throw new CsvRefusal('empty', 'the file holds no text: export the stock list again')
+    throw new CsvFileError('empty', 'the file holds no text: export the stock list again')
   const found = texts.find(([, is]) => is(text))
-  if (found) throw new CsvRefusal('markup', `this is ${found[0]}, not CSV. ${adviceFor(found[0])}`)
+  if (found)
+    throw new CsvFileError('markup', `this is ${found[0]}, not CSV. ${adviceFor(found[0])}`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells binary from text
   const controls = text.match(/[\0-\x08\x0e-\x19\x1b-\x1f]/g)?.length ?? 0
   if (controls > 8 && controls > text.length / 50)
-    throw new CsvRefusal(
+    throw new CsvFileError(
       'binary',
       `this is not text: ${controls} of its first ${text.length} characters are control characters. Export the list as CSV`,
     )

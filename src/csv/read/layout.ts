@@ -1,6 +1,6 @@
-import { type ColumnProfile, profileOf } from './column-profile.ts'
+import { type KindCounts, countKinds } from './kind-counts.ts'
 import type { CsvHeader, CsvRecord } from './csv-file.ts'
-import { type Kind, kindOf, typedKinds } from './kinds.ts'
+import { type CellKind, cellKindOf, typedKinds } from './cell-kind.ts'
 
 /** Where the table begins, and what stands above it. */
 export interface Layout {
@@ -8,7 +8,7 @@ export interface Layout {
   readonly preamble: readonly string[]
   readonly header: CsvHeader | null
   /** Of the first records below the header. */
-  readonly profile: ColumnProfile
+  readonly profile: KindCounts
   /** Physical line of the first record. */
   readonly firstLine: number
 }
@@ -31,7 +31,7 @@ export function findLayout(
   const rows = records.slice(first, first + headerRows)
   const body = records.slice(first + headerRows)
   const ownWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
-  const profile = profileOf(soundRows(body, ownWidth, rows.length > 0), ownWidth)
+  const profile = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
   return {
     width: ownWidth,
     preamble: records.slice(0, first).map(({ raw }) => raw),
@@ -95,7 +95,7 @@ function headerRowsAt(
 function isHeader(cells: readonly string[], body: Rows, width: number): boolean {
   const whole = body.filter((row) => row.length === width && !isSame(row, cells))
   if (whole.length === 0 || cells.length !== width) return cells.every(isName)
-  const votes = votesOf(cells, profileOf(whole, width))
+  const votes = votesOf(cells, countKinds(whole, width))
   if (votes.names !== votes.values) return votes.names > votes.values
   // Columns of words alone: names stand once, and values again and again.
   const isOnce = (cell: string, column: number) => whole.every((row) => row[column] !== cell)
@@ -107,7 +107,7 @@ function isHeader(cells: readonly string[], body: Rows, width: number): boolean 
 
 /** A second or third row of names or units; a row of values has something typed in it. */
 function continuesHeader(cells: readonly string[], first: readonly string[], rows: Rows): boolean {
-  const body = profileOf(rows, cells.length)
+  const body = countKinds(rows, cells.length)
   if (body.rows === 0 || cells.length !== first.length) return false
   if (cells.length > 1 && isSame(cells, first)) return true
   const { names, values, typed } = votesOf(cells, body)
@@ -125,11 +125,11 @@ interface Votes {
   readonly typed: number
 }
 
-function votesOf(cells: readonly string[], body: ColumnProfile): Votes {
+function votesOf(cells: readonly string[], body: KindCounts): Votes {
   let [names, values, typed] = [0, 0, 0]
   for (const [column, kinds] of body.columns.entries()) {
     const common = commonKind(kinds)
-    const kind = kindOf(cells[column] ?? '')
+    const kind = cellKindOf(cells[column] ?? '')
     if (common === null || kind === 'empty') {
       typed += common === null ? 0 : 1
       continue
@@ -143,7 +143,7 @@ function votesOf(cells: readonly string[], body: ColumnProfile): Votes {
 }
 
 /** The kind that a column of typed values keeps to. */
-function commonKind(kinds: ReadonlyMap<Kind, number>): Kind | null {
+function commonKind(kinds: ReadonlyMap<CellKind, number>): CellKind | null {
   const total = [...kinds].reduce((sum, [kind, count]) => sum + (kind === 'empty' ? 0 : count), 0)
   for (const kind of [...typedKinds, 'code'] as const)
     if (total > 0 && (kinds.get(kind) ?? 0) >= 0.6 * total) return kind
@@ -151,7 +151,7 @@ function commonKind(kinds: ReadonlyMap<Kind, number>): Kind | null {
 }
 
 function isName(cell: string): boolean {
-  return cell.length <= 80 && !typedKinds.has(kindOf(cell))
+  return cell.length <= 80 && !typedKinds.has(cellKindOf(cell))
 }
 
 /** Where the last empty cells of records are left out, the header tells how many columns there are. */
@@ -162,7 +162,7 @@ function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: n
   return names > width && isTrimmed ? names : width
 }
 
-function headerOf(rows: readonly CsvRecord[], width: number, profile: ColumnProfile): CsvHeader {
+function headerOf(rows: readonly CsvRecord[], width: number, profile: KindCounts): CsvHeader {
   const rowNames = rows.map(({ cells }) => cells)
   const aligned = rowNames.map((names) => align(names, width))
   const names = Array.from({ length: width }, (_, column) =>
@@ -179,7 +179,7 @@ function headerOf(rows: readonly CsvRecord[], width: number, profile: ColumnProf
   return { line: rows[0]!.line, rows: rows.length, names, rowNames, ragged }
 }
 
-function holdsValues(kinds: ReadonlyMap<Kind, number>): boolean {
+function holdsValues(kinds: ReadonlyMap<CellKind, number>): boolean {
   return [...kinds.keys()].some((kind) => kind !== 'empty')
 }
 

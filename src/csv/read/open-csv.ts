@@ -7,12 +7,12 @@ import type {
   Dialect,
   Limits,
 } from './csv-file.ts'
-import type { Decoding } from './decode.ts'
+import type { Decoding } from './decode-text.ts'
 import type { Layout } from './layout.ts'
 import { readCells } from './read-cells.ts'
 import { readRecord, withEncodingError } from './read-record.ts'
-import { CsvRefusal } from './refusal.ts'
-import { type Columns, looksSwallowed } from './repair.ts'
+import { CsvFileError } from './csv-file-error.ts'
+import { type Columns, hasSwallowedLines } from './repair.ts'
 import { splitRecords } from './split-records.ts'
 
 export interface OpenCsvParts {
@@ -74,7 +74,7 @@ export class OpenCsv implements CsvFile {
       firstLine,
       isWhole: true,
       maxRecordBytes: 4 * this.#limits.maxCellBytes,
-      looksStray: (text: string) => looksSwallowed(text, columns),
+      looksStray: (text: string) => hasSwallowedLines(text, columns),
     }
     // A quote that a title leaves open is not to swallow records.
     const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
@@ -104,7 +104,7 @@ export class OpenCsv implements CsvFile {
   }
 
   #checked(record: CsvRecord): CsvRecord {
-    refuseBeyond(record, this.#limits)
+    assertWithinLimits(record, this.#limits)
     if (this.#decoding.broken && record.raw.includes('\uFFFD')) return this.#broken(record)
     if (record.problem?.code === 'truncated-value')
       this.#warnOfCut(
@@ -186,16 +186,16 @@ function isRepeated({ cells }: CsvRecord, { rowNames }: CsvHeader): boolean {
 }
 
 /** Refuses a file of which one record is beyond all reason. */
-export function refuseBeyond({ line, cells, raw }: CsvRecord, limits: Limits): void {
+export function assertWithinLimits({ line, cells, raw }: CsvRecord, limits: Limits): void {
   if (cells.length > limits.maxColumns)
-    throw new CsvRefusal(
+    throw new CsvFileError(
       'too-many-columns',
       `line ${line} has ${cells.length} cells, and the most is ${limits.maxColumns}: is the file turned on its side, or no stock list?`,
     )
   if (raw.length <= limits.maxCellBytes / 4) return
   const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)
   if (longest >= 0)
-    throw new CsvRefusal(
+    throw new CsvFileError(
       'cell-too-long',
       `cell ${longest + 1} of the record at line ${line} is longer than ${limits.maxCellBytes.toLocaleString('en')} bytes: shorten it, or leave the column out`,
     )

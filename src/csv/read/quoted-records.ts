@@ -1,6 +1,6 @@
 import { Parser } from 'csv-parse'
 import type { Dialect } from './csv-file.ts'
-import { CsvRefusal } from './refusal.ts'
+import { CsvFileError } from './csv-file-error.ts'
 import { type RawRecord, type SplitOptions, trimEnd } from './raw-record.ts'
 
 /** UTF-8 chunks as records by csv-parse, which follows a quote over as many lines and chunks as it takes. */
@@ -56,7 +56,7 @@ export class QuotedRecords {
   async passStrayQuote({ looksStray, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
     const text = this.#held.toString('utf8', 0, 65_536)
     if (!looksStray(text))
-      throw new CsvRefusal(
+      throw new CsvFileError(
         'cell-too-long',
         `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote that is not closed, or no stock list. Mend the line, or split the file`,
       )

@@ -3,7 +3,7 @@ import type { Dialect } from './csv-file.ts'
 export interface CellReading {
   readonly cells: readonly string[]
   /** Quotes that are neither around a cell nor escaped. */
-  readonly strays: number
+  readonly strayQuotes: number
   /** A quoted cell does not end within the text. */
   readonly isUnclosed: boolean
 }
@@ -29,7 +29,7 @@ export function readCells(
       const cell = readQuoted(raw, at, dialect, quote)
       cells.push(cell.text)
       strays += cell.strays
-      if (cell.end < 0) return { cells, strays, isUnclosed: true }
+      if (cell.end < 0) return { cells, strayQuotes: strays, isUnclosed: true }
       at = cell.end
     } else {
       const end = raw.indexOf(delimiter, at)
@@ -38,7 +38,7 @@ export function readCells(
       if (opens || (quote === '"' && text.includes(quote))) strays += 1
       at = end < 0 ? raw.length : end
     }
-    if (at >= raw.length) return { cells, strays, isUnclosed: false }
+    if (at >= raw.length) return { cells, strayQuotes: strays, isUnclosed: false }
   }
 }
 

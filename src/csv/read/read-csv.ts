@@ -1,11 +1,11 @@
 import { chunksOf, type Sample, takeSample, withRest } from './bytes.ts'
-import { profileOf } from './column-profile.ts'
+import { countKinds } from './kind-counts.ts'
 import type { CsvFile, CsvOptions, CsvRecord, Dialect, Limits } from './csv-file.ts'
-import { Decoding, decodeSample, namedEncoding } from './decode.ts'
+import { Decoding, decodeSample, namedEncoding } from './decode-text.ts'
 import { sniffEncoding } from './encoding.ts'
 import { refuseForeignFormat, refuseForeignText } from './foreign-format.ts'
 import { findLayout, type Layout } from './layout.ts'
-import { OpenCsv, refuseBeyond } from './open-csv.ts'
+import { OpenCsv, assertWithinLimits } from './open-csv.ts'
 import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
 import { readCells } from './read-cells.ts'
 import { readRecord } from './read-record.ts'
@@ -46,7 +46,7 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const dialect = sniffDialect(text, sample.whole, options.delimiter)
   const records = recordsOf(text, sample, dialect, limits)
   const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
-  for (const record of records) refuseBeyond(record, limits)
+  for (const record of records) assertWithinLimits(record, limits)
   // ASCII reads the same in every encoding: what it really is shows further down.
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
@@ -70,7 +70,7 @@ function recordsOf(text: string, { whole }: Sample, dialect: Dialect, limits: Li
   if (records.length > 0 || whole) return records
   // One record that is longer than the sample: refused for what is seen of it.
   const { cells } = readCells(text, dialect)
-  refuseBeyond({ line: 1, cells, raw: text }, limits)
+  assertWithinLimits({ line: 1, cells, raw: text }, limits)
   return [{ line: 1, cells, raw: text, isUnclosed: true, hasLineEnd: false }]
 }
 
@@ -81,7 +81,7 @@ function layoutOf(
 ): Layout {
   const widths = found.filter(({ raw }) => raw.trim() !== '').map(({ cells }) => cells.length)
   const width = commonWidth(widths)
-  const columns = { dialect, width, profile: profileOf([], width) }
+  const columns = { dialect, width, profile: countKinds([], width) }
   const records = found.flatMap((record): CsvRecord[] => readRecord(record, columns))
   return findLayout(records, width, isKnownName)
 }

@@ -1,6 +1,6 @@
 import type { CsvRecord } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
-import { type Columns, hasWidth, linesOf, looksSwallowed, repairLine } from './repair.ts'
+import { type Columns, hasWidth, linesOf, hasSwallowedLines, repairLine } from './repair.ts'
 import type { RawRecord } from './raw-record.ts'
 
 /** What was found, as records: one, or one for each line where a stray quote has swallowed some. */
@@ -14,7 +14,7 @@ export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
   if (isSound) return [repairLine(line, raw, columns)]
   const reading = readCells(raw, columns.dialect)
   if (record.isUnclosed) return unclosed(record, columns)
-  if (reading.strays > 0 || reading.isUnclosed)
+  if (reading.strayQuotes > 0 || reading.isUnclosed)
     return swallowed(record, columns) ?? [repairLine(line, raw, columns)]
   if (reading.cells.length !== width) return [repairLine(line, raw, columns)]
   // csv-parse keeps quotes that a blank parts from the delimiter, and takes an escape away before any character.
@@ -51,10 +51,10 @@ function unclosed(record: RawRecord, columns: Columns): CsvRecord[] {
 }
 
 function swallowed({ line, raw }: RawRecord, columns: Columns): CsvRecord[] | null {
-  if (!looksSwallowed(raw, columns)) return null
+  if (!hasSwallowedLines(raw, columns)) return null
   const records: CsvRecord[] = []
   for (const [index, text] of linesOf(raw, columns.dialect).entries()) {
-    const { cells, strays, isUnclosed } = readCells(text, columns.dialect)
+    const { cells, strayQuotes: strays, isUnclosed } = readCells(text, columns.dialect)
     const own = { line: line + index, cells, raw: text, isUnclosed: false, hasLineEnd: true }
     if (isBlank(text, cells)) records.push(blank(own))
     else if (strays === 0 && !isUnclosed && cells.length === columns.width)

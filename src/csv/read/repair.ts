@@ -1,4 +1,4 @@
-import { type ColumnProfile, couldBe, fitOf } from './column-profile.ts'
+import { type KindCounts, hasKnownKinds, logLikelihood } from './kind-counts.ts'
 import type { CsvProblem, CsvRecord, Dialect } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
 
@@ -6,12 +6,12 @@ import { readCells } from './read-cells.ts'
 export interface Columns {
   readonly dialect: Dialect
   readonly width: number
-  readonly profile: ColumnProfile
+  readonly profile: KindCounts
 }
 
 /** Reads a line again that has stray quotes, or not the file's number of cells. Where no reading is sure it keeps its cells. */
 export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
-  const { cells, strays, isUnclosed } = readCells(raw, columns.dialect)
+  const { cells, strayQuotes: strays, isUnclosed } = readCells(raw, columns.dialect)
   const quoted = strays > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
   const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.profile)
   if (quoted?.isCertain && !parted)
@@ -57,7 +57,7 @@ function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): Quo
     const { cells, isUnclosed } = readCells(raw, dialect, literal)
     if (isUnclosed || cells.length !== width) continue
     const bare = cells.map((cell) => (cell.startsWith(quote) ? cell.slice(1) : cell))
-    if (couldBe(bare, profile)) return { cells, isCertain: true }
+    if (hasKnownKinds(bare, profile)) return { cells, isCertain: true }
     readings.set(cells.join('\0'), cells)
   }
   const [first] = readings.values()
@@ -91,7 +91,7 @@ function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[
   for (let at = raw.indexOf(quote); at >= 0; at = raw.indexOf(quote, at + 1))
     for (const cut of [at, at + 1]) {
       const mended = raw.slice(0, cut) + delimiter + raw.slice(cut)
-      const { cells, strays, isUnclosed } = readCells(mended, dialect)
+      const { cells, strayQuotes: strays, isUnclosed } = readCells(mended, dialect)
       if (strays === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
     }
   return readings
@@ -114,10 +114,10 @@ function joined(cells: readonly string[], { dialect, width }: Columns): string[]
 }
 
 /** The reading that fits the columns; null where none does, or two that differ do about as well. */
-function bestFit(readings: readonly string[][], profile: ColumnProfile): readonly string[] | null {
+function bestFit(readings: readonly string[][], profile: KindCounts): readonly string[] | null {
   const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
   for (const cells of readings) {
-    const fit = fitOf(cells, profile)
+    const fit = logLikelihood(cells, profile)
     if (fit !== null) fits.set(cells.join('\0'), { cells, fit })
   }
   const [best, second] = [...fits.values()].sort((a, b) => b.fit - a.fit)
@@ -126,7 +126,7 @@ function bestFit(readings: readonly string[][], profile: ColumnProfile): readonl
 
 /** Whether a text is several records that an opening quote has swallowed: most of its lines are whole ones by themselves, the
  *  first of them when its quote is text. */
-export function looksSwallowed(text: string, columns: Columns): boolean {
+export function hasSwallowedLines(text: string, columns: Columns): boolean {
   const lines = linesOf(text, columns.dialect).slice(0, 50)
   if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
   const whole = lines.filter((line) => hasWidth(line, columns))

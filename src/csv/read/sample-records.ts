@@ -44,7 +44,7 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
       const reading = readCells(raw, dialect)
       if (reading.isUnclosed) continue
       const swallowed = lines.slice(at + 1, at + length)
-      if (reading.strays > 0 && swallowed.some((line) => isWhole(line, dialect))) break
+      if (reading.strayQuotes > 0 && swallowed.some((line) => isWhole(line, dialect))) break
       return { record: { line: at + 1, raw, ...reading }, length }
     }
   }
@@ -53,6 +53,6 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
 
 /** The line is a record by itself, and hardly a part of a text. */
 function isWhole(line: string, dialect: Dialect): boolean {
-  const { cells, strays, isUnclosed } = readCells(line, dialect)
+  const { cells, strayQuotes: strays, isUnclosed } = readCells(line, dialect)
   return cells.length >= 3 && strays === 0 && !isUnclosed
 }

@@ -1,5 +1,5 @@
 import type { Dialect, LineEnd } from './csv-file.ts'
-import { kindOf, typedKinds } from './kinds.ts'
+import { cellKindOf, typedKinds } from './cell-kind.ts'
 import { type SampleRecord, sampleRecords } from './sample-records.ts'
 
 const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
@@ -67,7 +67,7 @@ function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): n
   const share = (test: (row: SampleRecord) => boolean) => rows.filter(test).length / rows.length
   const skipped = 1 - rows.length / all.length
   const consistency = share(({ cells }) => cells.length === width) * (1 - skipped / 3)
-  const sound = 1 - share(({ strays, isUnclosed }) => strays > 0 || isUnclosed)
+  const sound = 1 - share(({ strayQuotes: strays, isUnclosed }) => strays > 0 || isUnclosed)
   const cells = rows.flatMap((row) => row.cells)
   const clean = cells.filter((cell) => !isOdd(cell, delimiter)).length / cells.length
   const spread = 1 - 1 / (width + 1)
@@ -96,7 +96,7 @@ function trust(rows: readonly SampleRecord[], width: number, delimiter: string):
     return later.every((cell) => cell.startsWith(' ')) ? 0.9 : 1
   }
   if (delimiter !== ' ' || width === 1) return 1
-  const typed = rows.filter(({ cells }) => cells.some((cell) => typedKinds.has(kindOf(cell))))
+  const typed = rows.filter(({ cells }) => cells.some((cell) => typedKinds.has(cellKindOf(cell))))
   return width > 2 && typed.length >= rows.length / 2 ? 0.95 : 0.3
 }
 

@@ -7,7 +7,7 @@ export interface CsvStyle {
   readonly lineEnd: '\r\n' | '\n'
 }
 
-export const usualStyle: CsvStyle = {
+export const defaultStyle: CsvStyle = {
   delimiter: ',',
   quote: '"',
   quotesAll: false,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { baseUrlOf, exampleCalls, findScene } from '../example-calls.ts'
+import { baseUrlOf, exampleCalls, findExampleSubject } from '../example-calls.ts'
 import { openApiDocument } from '../openapi.ts'
 import { pagePolicy, sandboxPage } from '../page.ts'
 import type { SandboxState } from '../sandbox-state.ts'
@@ -32,7 +32,7 @@ export function serveAbout(app: FastifyInstance, service: SandboxState): void {
 
 function describe(service: SandboxState) {
   const exampleOf = exampleCalls(service)
-  const rooftopUid = findScene(service)?.rooftop.uid
+  const rooftopUid = findExampleSubject(service)?.rooftop.uid
   return openApiDocument({
     wire: service.wire,
     servers: {

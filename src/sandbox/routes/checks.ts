@@ -10,11 +10,11 @@ import {
 import type { JsonPath } from '../../values/json-path.ts'
 import { type Call, serve } from '../call.ts'
 import type { CheckKind, VehicleCheck } from '../check-types.ts'
-import { lastLookedAt, mostNoteworthy, type WatchStatus, watchStatusAt } from '../check-watch.ts'
+import { lastCheckedAt, mostUrgent, type WatchStatus, watchStatusAt } from '../check-watch.ts'
 import { fieldsAt, isCreated, isVanished } from '../lifecycle.ts'
 import { checkPdf } from '../pdf.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place } from '../render.ts'
+import { type JsonObject, setAtPath } from '../render.ts'
 import { samples } from '../samples.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
@@ -32,19 +32,19 @@ export const ppsrSearch = serve(searchPpsr, (call) => {
   const check = service.checks.add({ kind: 'ppsr', searchedAt: now, ...subject })
   const names = service.wire.appraisal.ppsrCertificate
   const body = renderCheck(check, names, service, now)
-  place(body, names.certificateNumber, check.certificateNumber)
-  place(body, names.securityInterests, check.counts.securityInterests)
-  place(body, names.writeOffs, check.counts.writeOffs)
-  place(body, names.stolen, check.counts.stolen)
+  setAtPath(body, names.certificateNumber, check.certificateNumber)
+  setAtPath(body, names.securityInterests, check.counts.securityInterests)
+  setAtPath(body, names.writeOffs, check.counts.writeOffs)
+  setAtPath(body, names.stolen, check.counts.stolen)
   return body
 })
 
 /** A search that fails uses nothing up; one beyond the vehicle's limit counts as a call of the day. */
 function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxState): void {
   if (vin === samples.auSearchFails.vin) throw new Refusal(400, 'The PPSR search failed')
-  if (!limits.take(`ppsr at ${rooftopUid}`, limits.of.ppsrPerDay))
+  if (!limits.take(`ppsr at ${rooftopUid}`, limits.current.ppsrPerDay))
     throw new Refusal(429, 'Daily throttle: no more PPSR searches at this rooftop today')
-  if (!limits.take(`ppsr of ${groupId} on ${vin}`, limits.of.ppsrPerVehicle))
+  if (!limits.take(`ppsr of ${groupId} on ${vin}`, limits.current.ppsrPerVehicle))
     throw new Refusal(400, 'Daily limit of this vehicle: no more PPSR searches on its VIN today')
 }
 
@@ -62,10 +62,10 @@ export const carHistory = serve(runCarHistory, async (call) => {
 
 async function runReport(subject: Subject, service: SandboxState): Promise<VehicleCheck> {
   const { limits, checks, clock } = service
-  if (!limits.take(`car history at ${subject.rooftopUid}`, limits.of.carHistoryPerDay))
+  if (!limits.take(`car history at ${subject.rooftopUid}`, limits.current.carHistoryPerDay))
     throw new Refusal(429, 'Daily throttle: no more Car History reports at this rooftop today')
   // Not kept alive by a wait, so that `close` is quick.
-  await wait(limits.of.carHistoryMs, undefined, { ref: false })
+  await wait(limits.current.carHistoryMs, undefined, { ref: false })
   if (subject.vin === samples.auHistoryFails.vin)
     throw new Refusal(500, 'Failed to get vehicle history')
   return checks.add({ kind: 'car_history', searchedAt: clock.now(), ...subject })
@@ -102,15 +102,15 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
   const names = service.wire.appraisal.watch
   const checks = service.checks.past('ppsr', subjectOf(call), now)
   const statuses = checks.map((check) => statusOf(check, service, now))
-  const body: JsonObject = { WatchStatus: mostNoteworthy(statuses) }
+  const body: JsonObject = { WatchStatus: mostUrgent(statuses) }
   const items = checks.map((check, index) => {
     const item: JsonObject = {}
-    place(item, names.checkId, check.id)
-    place(item, names.checkStatus, statuses[index])
-    place(item, names.checkedAt, lastLookedAt(check, now))
+    setAtPath(item, names.checkId, check.id)
+    setAtPath(item, names.checkStatus, statuses[index])
+    setAtPath(item, names.checkedAt, lastCheckedAt(check, now))
     return item
   })
-  place(body, names.checks, items)
+  setAtPath(body, names.checks, items)
   return body
 })
 
@@ -149,10 +149,10 @@ function renderCheck(
   now: Date,
 ): JsonObject {
   const body: JsonObject = {}
-  place(body, names.id, check.id)
-  place(body, names.createdAt, check.searchedAt)
+  setAtPath(body, names.id, check.id)
+  setAtPath(body, names.createdAt, check.searchedAt)
   const expiresAt = now.getTime() + pdfLinkLifeMs
-  place(body, names.pdfUrl, signLink(origin, pdfPath(check), expiresAt))
+  setAtPath(body, names.pdfUrl, signLink(origin, pdfPath(check), expiresAt))
   return body
 }
 

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import { enterVin } from '../../contract/appraisal/creation.ts'
-import { appraisedAs } from '../appraised-as.ts'
+import { findKnownVehicle } from '../known-vehicle.ts'
 import { beginEvaluation } from '../begin-evaluation.ts'
 import { Answer, type Call, serve } from '../call.ts'
 import { type CatalogueVehicle, describe } from '../catalogue.ts'
 import { type Decoded, decodeVin, plainVin, sampleOf, vinOfPlate } from '../decode-vin.ts'
 import { fieldsAt, isCreated } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place, renderEvaluation } from '../render.ts'
+import { type JsonObject, setAtPath, renderEvaluation } from '../render.ts'
 import { styleOption } from '../styles.ts'
 
 /** What was entered: a VIN, or a plate and the VIN that goes with it (null where it can have none). */
@@ -65,7 +65,7 @@ function vinBehind({ world, now }: VinCall, plate: string, state: string): strin
 
 function takeLookup({ service, caller }: VinCall): void {
   const { limits } = service
-  if (!limits.take(`lookups ${caller.key.name}`, limits.of.lookupsPerDay))
+  if (!limits.take(`lookups ${caller.key.name}`, limits.current.lookupsPerDay))
     throw new Refusal(429, 'The quota of real look-ups of this key is used up for today')
 }
 
@@ -79,13 +79,13 @@ function decodedAnswer(call: VinCall, entered: Entered): unknown {
       ? auOptions(call, entered, decoded)
       : begunOptions(call, entered, decoded)
   const { vehicle, year } = decoded
-  return begun(call, { ...entered, ...namesOf(vehicle), year })
+  return createEvaluation(call, { ...entered, ...namesOf(vehicle), year })
 }
 
 /** As it was appraised before, in this region; else as the VIN says. */
 function decodedIn({ world, now, caller }: VinCall, vin: string): Decoded {
   const { region } = caller.key
-  const appraised = appraisedAs(vin, world, now)
+  const appraised = findKnownVehicle(vin, world, now)
   return appraised?.vehicle.region === region
     ? { kind: 'single', ...appraised }
     : decodeVin(vin, region)
@@ -97,10 +97,10 @@ function auOptions({ rendering }: VinCall, { vin }: Entered, { vehicles }: Ambig
   const item: JsonObject = { VIN: vin }
   const choices = vehicles.map((vehicle) => {
     const option: JsonObject = {}
-    place(option, description, describe(vehicle))
+    setAtPath(option, description, describe(vehicle))
     return option
   })
-  place(item, options, choices)
+  setAtPath(item, options, choices)
   return [item]
 }
 
@@ -118,7 +118,7 @@ function begunOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambig
 }
 
 /** Begins an evaluation and answers with it. */
-export function begun(
+export function createEvaluation(
   { world, caller, rendering, now }: Pick<Call, 'world' | 'caller' | 'rendering' | 'now'>,
   vehicle: Parameters<typeof beginEvaluation>[2],
 ): JsonObject {

@@ -8,7 +8,7 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, renderEvaluation } from '../render.ts'
 import { codeTypeOf, gccCodeType, vehicleByDescription, vehicleByStyle } from '../styles.ts'
 import type { Evaluation } from '../world-types.ts'
-import { begun, namesOf } from './creation.ts'
+import { createEvaluation, namesOf } from './creation.ts'
 import { writableEvaluation } from './writable.ts'
 
 type EntryCall = Call<z.infer<typeof manualCarEntry.fields>>
@@ -136,7 +136,7 @@ function begunFrom(
   vin: string | null,
   year: number | null,
 ): JsonObject {
-  return begun(call, {
+  return createEvaluation(call, {
     ...namesOf(vehicle),
     vin,
     year: year ?? lastSoldYear(vehicle, call.now),

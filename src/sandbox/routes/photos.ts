@@ -20,7 +20,7 @@ export const imageUpload = serve(uploadImage, async (call) => {
   const { service, fields, world, rendering } = call
   const photo = sentPhoto(fields)
   const images = await sentImages(call)
-  const ids = service.images.store(images, service.limits.of.imageBytes)
+  const ids = service.images.store(images, service.limits.current.imageBytes)
   if (ids === null) throw new Refusal(500, 'The image could not be stored')
   // Decoding takes its time, and another upload may have come between.
   const now = service.clock.now()

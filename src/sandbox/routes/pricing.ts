@@ -27,6 +27,6 @@ export const pricing = serve(getPricing, (call) => {
 function takeLookup({ service, caller, now }: Call<unknown>, evaluation: Evaluation): void {
   const { limits } = service
   if (sampleOf(fieldsAt(evaluation, now).vin) !== undefined) return
-  if (!limits.take(`lookups ${caller.key.name}`, limits.of.lookupsPerDay))
+  if (!limits.take(`lookups ${caller.key.name}`, limits.current.lookupsPerDay))
     throw new Refusal(429, 'The quota of real look-ups of this key is used up for today')
 }

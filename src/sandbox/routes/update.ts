@@ -4,7 +4,7 @@ import { fieldsAt, isCompleted } from '../lifecycle.ts'
 import { priceEvaluation, pricingPayload } from '../price-evaluation.ts'
 import { renderGuide } from '../price-guide.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place, renderEvaluation } from '../render.ts'
+import { type JsonObject, setAtPath, renderEvaluation } from '../render.ts'
 import { changesSent, type SentFields } from '../sent-changes.ts'
 import type { Evaluation, EvaluationFields } from '../world-types.ts'
 import { writableEvaluation } from './writable.ts'
@@ -27,7 +27,7 @@ export const evaluationUpdate = serve(updateEvaluation, (call) => {
   const after = world.evaluation(evalid)!
   const body = renderEvaluation(world, after, rendering, now)
   placePrices(body, call, after)
-  if (completes) service.webhooks.fire('ON_COMPLETE', evalid)
+  if (completes) service.webhooks.trigger('ON_COMPLETE', evalid)
   return body
 })
 
@@ -57,9 +57,9 @@ function placePrices(
   if (!pricingAi && !gccPriceGuide) return
   const names = rendering.wire.updateEval
   const priced = priceEvaluation(service, evaluation, now)
-  if (pricingAi) place(body, names.pricing, pricingPayload(service, priced, now, reasoning))
+  if (pricingAi) setAtPath(body, names.pricing, pricingPayload(service, priced, now, reasoning))
   if (gccPriceGuide && caller.key.region === 'GCC')
-    place(
+    setAtPath(
       body,
       names.gccPricing,
       renderGuide(priced.vehicle, priced.prices, priced.rooftop.currency),

@@ -1,18 +1,18 @@
 import { decodeAu, decodeGcc } from '../../contract/vehicle-data/decode.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
-import { mustDecode } from '../covered-vehicle.ts'
+import { requireDecoded } from '../covered-vehicle.ts'
 import { plainVin } from '../decode-vin.ts'
 import { factoryBuildOf } from '../factory-build.ts'
 import { decodeImage } from '../images.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place } from '../render.ts'
+import { type JsonObject, setAtPath } from '../render.ts'
 import type { UploadedFile } from '../request-body.ts'
 
 /** By VIN, which goes before an image where both are sent [V §4 /v1/gccfactoryvinext]. */
 export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
   const { now, service } = call
   const vin = plainVin(call.fields.vin ?? (await vinInImage(call)))
-  const { vehicle, year } = mustDecode(vin, { world: service.world, now, regions: ['GCC'] })
+  const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['GCC'] })
   const build = factoryBuildOf(vin, vehicle, year)
   const body: JsonObject = {
     VehicleData: {
@@ -29,33 +29,33 @@ export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
     VehicleSpec: { FactoryOptions: build.options },
   }
   const names = service.wire.vehicleData.gccDecode
-  place(body, names.series, vehicle.series)
-  place(body, names.buildDate, build.buildMonth)
-  place(body, names.body, vehicle.body)
-  place(body, names.engine, vehicle.engine)
-  place(body, names.drivetrain, vehicle.drivetrain)
-  place(body, names.interiorColour, build.interiorColour)
+  setAtPath(body, names.series, vehicle.series)
+  setAtPath(body, names.buildDate, build.buildMonth)
+  setAtPath(body, names.body, vehicle.body)
+  setAtPath(body, names.engine, vehicle.engine)
+  setAtPath(body, names.drivetrain, vehicle.drivetrain)
+  setAtPath(body, names.interiorColour, build.interiorColour)
   return body
 })
 
 /** With the client reference echoed [V §2 Factory VIN (AU)]. */
 export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
-  const { vehicle, year } = mustDecode(vin, { world: service.world, now, regions: ['AU'] })
+  const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['AU'] })
   const names = service.wire.vehicleData.auDecode
   const body: JsonObject = {}
-  place(body, names.make, vehicle.make)
-  place(body, names.model, vehicle.model)
-  place(body, names.series, vehicle.series)
-  place(body, names.modelYear, String(year))
-  place(body, names.body, vehicle.body)
-  place(body, names.fuel, vehicle.fuel)
-  place(body, names.cylinders, vehicle.cylinders)
-  place(body, names.engineLitres, vehicle.engineLitres)
-  place(body, names.transmission, vehicle.transmission)
-  place(body, names.options, factoryBuildOf(vin, vehicle, year).options)
-  place(body, names.adcode, vehicle.adcode)
-  place(body, names.echo, fields.clientReference)
+  setAtPath(body, names.make, vehicle.make)
+  setAtPath(body, names.model, vehicle.model)
+  setAtPath(body, names.series, vehicle.series)
+  setAtPath(body, names.modelYear, String(year))
+  setAtPath(body, names.body, vehicle.body)
+  setAtPath(body, names.fuel, vehicle.fuel)
+  setAtPath(body, names.cylinders, vehicle.cylinders)
+  setAtPath(body, names.engineLitres, vehicle.engineLitres)
+  setAtPath(body, names.transmission, vehicle.transmission)
+  setAtPath(body, names.options, factoryBuildOf(vin, vehicle, year).options)
+  setAtPath(body, names.adcode, vehicle.adcode)
+  setAtPath(body, names.echo, fields.clientReference)
   return body
 })
 

@@ -1,19 +1,19 @@
 import { pollPrediction, predictPrice } from '../../contract/vehicle-data/prediction.ts'
 import { serveVehicleData } from '../call.ts'
 import { describe } from '../catalogue.ts'
-import { currencyOf, mustFind } from '../covered-vehicle.ts'
+import { currencyOf, requireVehicle } from '../covered-vehicle.ts'
 import { specOf } from '../factory-build.ts'
 import { insightsFor } from '../insights.ts'
 import { type Prediction, predictionStatusAt } from '../jobs.ts'
 import { ageAt, averageKm, priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place } from '../render.ts'
+import { type JsonObject, setAtPath } from '../render.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 
 /** Prices at once, in the currency of the vehicle's region; reasoning later [V §4 /v1/prediction]. */
 export const prediction = serveVehicleData(predictPrice, ({ fields, now, service }) => {
   const { vin = null, km = null, reasoning: withReasoning = false } = fields
-  const known = mustFind(fields, { world: service.world, now })
+  const known = requireVehicle(fields, { world: service.world, now })
   const at = predictDateOf(fields.predictDate, now)
   const currency = currencyOf(known.vehicle, undefined)
   const prices = priceOf({ ...known, km, at, currency, gccSpec: specOf(known.vehicle, vin) })
@@ -42,18 +42,18 @@ function renderPrediction(one: Prediction, { wire }: SandboxState, now: Date): J
   const { prices } = one
   const status = predictionStatusAt(one, now)
   const body: JsonObject = {}
-  place(body, names.requestId, one.id)
-  place(body, names.status, status)
-  place(body, names.wholesale, prices.wholesale)
-  place(body, names.retail, prices.retail)
-  place(body, names.buyToRetail, prices.buyToRetail)
-  place(body, names.quickSale, prices.quickSale)
-  place(body, names.sweetSpot, prices.sweetSpot)
-  place(body, names.confidence, prices.confidence)
+  setAtPath(body, names.requestId, one.id)
+  setAtPath(body, names.status, status)
+  setAtPath(body, names.wholesale, prices.wholesale)
+  setAtPath(body, names.retail, prices.retail)
+  setAtPath(body, names.buyToRetail, prices.buyToRetail)
+  setAtPath(body, names.quickSale, prices.quickSale)
+  setAtPath(body, names.sweetSpot, prices.sweetSpot)
+  setAtPath(body, names.confidence, prices.confidence)
   if (!one.withReasoning) return body
   const insights = status === 'completed' ? insightsOn(one) : null
-  place(body, names.dealer, insights?.dealer ?? null)
-  place(body, names.customer, insights?.customer ?? null)
+  setAtPath(body, names.dealer, insights?.dealer ?? null)
+  setAtPath(body, names.customer, insights?.customer ?? null)
   return body
 }
 

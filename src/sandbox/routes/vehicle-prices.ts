@@ -5,14 +5,14 @@ import {
   submitPriceBatch,
 } from '../../contract/vehicle-data/prices.ts'
 import { serveVehicleData, type VehicleCall } from '../call.ts'
-import { currencyOf, marketOf, mustFind } from '../covered-vehicle.ts'
+import { currencyOf, marketOf, requireVehicle } from '../covered-vehicle.ts'
 import { specOf } from '../factory-build.ts'
 import type { PricedVehicle } from '../jobs.ts'
 import { renderGuide } from '../price-guide.ts'
 import { priceOf } from '../price-model.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place } from '../render.ts'
-import { avalanche } from '../../values/scramble.ts'
+import { type JsonObject, setAtPath } from '../render.ts'
+import { avalanche } from '../../values/hash32.ts'
 import type { SandboxState } from '../sandbox-state.ts'
 
 type GuideFields = z.infer<typeof getPriceGuide.fields>
@@ -22,7 +22,7 @@ type BatchFields = z.infer<typeof submitPriceBatch.fields>
 export const priceGuide = serveVehicleData(getPriceGuide, ({ fields, now, service }) => {
   const market = marketOf(fields.market)
   const at = saleMonthOf(fields, now)
-  const known = mustFind(fields, { world: service.world, now, market })
+  const known = requireVehicle(fields, { world: service.world, now, market })
   const currency = currencyOf(known.vehicle, market)
   const prices = priceOf({
     ...known,
@@ -48,13 +48,13 @@ function saleMonthOf({ saleMonth, saleYear }: GuideFields, now: Date): Date {
 /** Taken whole or not at all; what cannot be priced is told with the results [V §4 /v1/price-batch]. */
 export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
   const { fields, now, service } = call
-  const { batchVehicles } = service.limits.of
+  const { batchVehicles } = service.limits.current
   if (fields.vehicles.length > batchVehicles)
     throw new Refusal(413, `A batch holds up to ${batchVehicles} vehicles`)
   const priced = pricesOf(call)
   const { id } = service.jobs.addBatch(inAnotherOrder(priced), now)
   const body: JsonObject = {}
-  place(body, service.wire.vehicleData.priceBatch.submit.batchId, id)
+  setAtPath(body, service.wire.vehicleData.priceBatch.submit.batchId, id)
   return body
 })
 
@@ -64,9 +64,9 @@ export const priceBatchStatus = serveVehicleData(pollPriceBatch, ({ fields, now,
   if (batch === undefined) throw new Refusal(404, 'Batch not found')
   const names = service.wire.vehicleData.priceBatch.poll
   const body: JsonObject = {}
-  place(body, names.percentComplete, batch.percentComplete)
+  setAtPath(body, names.percentComplete, batch.percentComplete)
   if (batch.results !== null)
-    place(
+    setAtPath(
       body,
       names.results,
       batch.results.map((one) => renderPriced(one, service)),
@@ -79,7 +79,7 @@ function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVeh
   return fields.vehicles.map((vehicle) => {
     const { reference } = vehicle
     try {
-      const known = mustFind(vehicle, { world: service.world, now, market })
+      const known = requireVehicle(vehicle, { world: service.world, now, market })
       const currency = currencyOf(known.vehicle, market)
       const gccSpec = specOf(known.vehicle, vehicle.vin)
       const prices = priceOf({ ...known, km: vehicle.km ?? null, at: now, currency, gccSpec })
@@ -106,14 +106,14 @@ function renderPriced(
 ) {
   const names = wire.vehicleData.priceBatch.poll
   const record: JsonObject = {}
-  place(record, names.reference, reference)
-  place(record, names.retail, prices?.retail)
-  place(record, names.retailLow, prices?.retailLow)
-  place(record, names.retailHigh, prices?.retailHigh)
-  place(record, names.wholesale, prices?.wholesale)
-  place(record, names.wholesaleLow, prices?.wholesaleLow)
-  place(record, names.wholesaleHigh, prices?.wholesaleHigh)
-  place(record, names.currency, currency ?? undefined)
-  place(record, names.error, error ?? undefined)
+  setAtPath(record, names.reference, reference)
+  setAtPath(record, names.retail, prices?.retail)
+  setAtPath(record, names.retailLow, prices?.retailLow)
+  setAtPath(record, names.retailHigh, prices?.retailHigh)
+  setAtPath(record, names.wholesale, prices?.wholesale)
+  setAtPath(record, names.wholesaleLow, prices?.wholesaleLow)
+  setAtPath(record, names.wholesaleHigh, prices?.wholesaleHigh)
+  setAtPath(record, names.currency, currency ?? undefined)
+  setAtPath(record, names.error, error ?? undefined)
   return record
 }

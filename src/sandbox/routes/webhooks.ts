@@ -7,8 +7,8 @@ import {
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type Call, serve } from '../call.ts'
 import { Refusal } from '../refusal.ts'
-import { type JsonObject, place } from '../render.ts'
-import { type Subscription, type WebhookEvent, wrapped } from '../webhooks.ts'
+import { type JsonObject, setAtPath } from '../render.ts'
+import { type Subscription, type WebhookEvent, wrapAtPath } from '../webhooks.ts'
 
 // What is no id at all is not found either.
 const noSuchId = { id: 404 }
@@ -19,7 +19,7 @@ export const webhookList = serve(listWebhooks, ({ caller, service }) => {
   const records = service.webhooks
     .ofRooftop(caller.rooftop.uid)
     .map((one) => renderSubscription(one, webhook))
-  return wrapped(webhook.items, records)
+  return wrapAtPath(webhook.items, records)
 })
 
 export const webhookCreate = serve(createWebhook, ({ fields, caller, service }) => {
@@ -78,11 +78,11 @@ function renderSubscription(
   names: AppraisalWire['webhook'],
 ): JsonObject {
   const record: JsonObject = {}
-  place(record, names.id, id)
-  place(record, names.type, type)
-  place(record, names.triggerEvent, event)
-  place(record, names.url, url)
-  place(record, names.authHeaderName, authHeaderName)
+  setAtPath(record, names.id, id)
+  setAtPath(record, names.type, type)
+  setAtPath(record, names.triggerEvent, event)
+  setAtPath(record, names.url, url)
+  setAtPath(record, names.authHeaderName, authHeaderName)
   return record
 }
 

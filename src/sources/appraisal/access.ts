@@ -34,7 +34,7 @@ export function headersOf(
 
 /** The fields of a call with the key's `user`, which `/geteval` alone takes where it is needed: in the list it would
  *  narrow to one salesperson [A §4]. */
-export function onBehalf(
+export function withUser(
   operation: Operation,
   fields: FieldValues,
   { user }: AccessKey,

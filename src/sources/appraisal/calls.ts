@@ -2,15 +2,15 @@ import { SyncError } from '../../errors.ts'
 import type { Effect, Operation } from '../../contract/operation.ts'
 import type { WireSettings } from '../../values/wire.ts'
 import type { AttemptReport, HttpAnswer, HttpRequest, HttpSource, WhileWaiting } from '../http.ts'
-import type { AnswerContext, Ruling } from '../http-fault.ts'
+import type { AnswerContext, StatusAction } from '../http-fault.ts'
 import { KeyLimiter, type OpenBudget } from '../limiter.ts'
-import { Refusals } from '../refusals.ts'
+import { CircuitBreaker } from '../circuit-breaker.ts'
 import { type CallContent, requestOf } from '../request-of.ts'
 import {
   type AccessKey,
   headersOf,
   keyAdvice,
-  onBehalf,
+  withUser,
   type RooftopAccess,
   subjectOf,
 } from './access.ts'
@@ -32,7 +32,7 @@ export interface RooftopCall<Reach extends Effect>
   readonly rooftop: RooftopAccess
   readonly naturalKey?: string
   /** What statuses mean to this caller. Default: 401 and 403 are about the key. */
-  readonly rulings?: (refused: string) => Readonly<Record<number, Ruling>>
+  readonly rulings?: (refused: string) => Readonly<Record<number, StatusAction>>
 }
 
 /** How far the calls of each key may go. */
@@ -52,7 +52,7 @@ export class RooftopCalls<Reach extends Effect> {
   readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #limiters = new Map<string, KeyLimiter>()
   readonly #wire: WireSettings
-  readonly #refusals: Refusals | undefined
+  readonly #refusals: CircuitBreaker | undefined
 
   constructor(
     http: HttpSource,
@@ -63,7 +63,7 @@ export class RooftopCalls<Reach extends Effect> {
     this.#http = http
     this.#keys = keys
     this.#wire = wire
-    this.#refusals = restsWhenRefused ? new Refusals() : undefined
+    this.#refusals = restsWhenRefused ? new CircuitBreaker() : undefined
     for (const name of keys.keys()) {
       const limiter = new KeyLimiter({
         max: concurrency,
@@ -108,7 +108,7 @@ export class RooftopCalls<Reach extends Effect> {
     if (refusals === undefined) return await this.#send(call)
     const { keyName, uid: rooftopUid } = rooftop
     const use = { keyName, operation: operation.name, rooftopUid }
-    return await refusals.watch(use, () => this.#send(call))
+    return await refusals.run(use, () => this.#send(call))
   }
 
   async #send({
@@ -121,7 +121,7 @@ export class RooftopCalls<Reach extends Effect> {
     ...call
   }: RooftopCall<Reach>): Promise<HttpAnswer> {
     const key = this.keyOf(rooftop)
-    const content = { fields: onBehalf(operation, fields, key), files }
+    const content = { fields: withUser(operation, fields, key), files }
     const { contentType, ...request } = await requestOf(operation, content, this.#wire)
     return this.#http.request({
       ...call,
@@ -137,7 +137,7 @@ export class RooftopCalls<Reach extends Effect> {
   }
 }
 
-function aboutTheKey(advice: string): Readonly<Record<number, Ruling>> {
-  const refused: Ruling = { verdict: 'abort', advice }
+function aboutTheKey(advice: string): Readonly<Record<number, StatusAction>> {
+  const refused: StatusAction = { errorAction: 'abort', advice }
   return { 401: refused, 403: refused }
 }

@@ -134,7 +134,7 @@ export class AppraisalClient {
       maxRetries: 2,
       accept: 'any',
       validate: () => {},
-      unreachable: 'abort',
+      unreachableAction: 'abort',
     })
     const date = answer.headers.date
     if (typeof date === 'string') this.clock.measure(date, answer.requestedAt, answer.receivedAt)

@@ -5,7 +5,7 @@ import type { HttpAnswer, HttpRequest, HttpSource } from '../http.ts'
 import type { AnswerContext } from '../http-fault.ts'
 import { KeyLimiter } from '../limiter.ts'
 import { type CallContent, requestOf } from '../request-of.ts'
-import { rulingsOf } from '../rulings.ts'
+import { statusActionsOf } from '../status-actions.ts'
 import type { CallLimits, CallOptions } from '../appraisal/calls.ts'
 
 /** A call of the vehicle-data APIs. `naturalKey` is what it is about, e.g. a VIN, for messages. */
@@ -73,7 +73,7 @@ export class VehicleDataCalls<Reach extends Effect> {
       ...(operation.timeoutSeconds === null ? {} : { timeoutSeconds: operation.timeoutSeconds }),
       ...(naturalKey === undefined ? {} : { subject: `for ${naturalKey}` }),
       details: this.context(operation, naturalKey).details,
-      rulings: rulingsOf(operation, refused),
+      rulings: statusActionsOf(operation, refused),
     })
   }
 }

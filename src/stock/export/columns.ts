@@ -1,4 +1,4 @@
-import { type Field, fields } from '../../csv/map/fields.ts'
+import { type Field, fields } from '../../csv/map/stock-fields.ts'
 
 /** The columns of the priced list that say what a unit is; the names stay. */
 export const unitColumns = {

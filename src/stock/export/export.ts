@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { inTransaction } from '../../db/transaction.ts'
-import { byteOrderMark, recordWriter, usualStyle } from '../../csv/write/csv-text.ts'
-import { guarded } from '../../csv/write/guard.ts'
+import { byteOrderMark, recordWriter, defaultStyle } from '../../csv/write/csv-text.ts'
+import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { isTextColumn, type Mart, type MartRow, martQuery, readMart } from './mart.ts'
 import { originalWithPrices } from './original.ts'
 import { writeOpen, writeText, writeWhole } from './output.ts'
-import { pagesOf } from './pages.ts'
+import { queryPages } from './query-pages.ts'
 import { parquetExpression, writeParquet } from './parquet.ts'
 import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
@@ -89,7 +89,7 @@ async function pagesFor(
     const file = await readStoredFile(client, rooftop, importId)
     return originalWithPrices(client, file, { rooftopId: rooftop.id, delimiter, raw })
   }
-  const style = { ...usualStyle, delimiter: delimiter ?? usualStyle.delimiter }
+  const style = { ...defaultStyle, delimiter: delimiter ?? defaultStyle.delimiter }
   const write = recordWriter(style)
   if (subject.is === 'mart')
     return martPages(client, await readMart(client, subject.name), write, raw)
@@ -121,10 +121,12 @@ async function* martPages(
     name: column.name,
     isText: isTextColumn(column) && !raw,
   }))
-  for await (const page of pagesOf<MartRow>(client, martQuery(mart))) {
+  for await (const page of queryPages<MartRow>(client, martQuery(mart))) {
     const texts = page.map((row) =>
       write(
-        columns.map(({ name, isText }) => (isText ? guarded(row[name] ?? '') : (row[name] ?? ''))),
+        columns.map(({ name, isText }) =>
+          isText ? escapeFormula(row[name] ?? '') : (row[name] ?? ''),
+        ),
       ),
     )
     yield { text: texts.join(''), rows: page.length }
@@ -140,7 +142,7 @@ async function exportParquet(
   const mart = await readMart(client, subject.name)
   let rows = 0
   const bytes = await writeWhole(to, async (file) => {
-    const pages = pagesOf<MartRow>(client, martQuery(mart, parquetExpression))
+    const pages = queryPages<MartRow>(client, martQuery(mart, parquetExpression))
     rows = await writeParquet(file, mart, pages)
   })
   return { rows, bytes }

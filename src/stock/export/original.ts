@@ -3,10 +3,16 @@ import { plainText } from '../../csv/map/typing/plain-text.ts'
 import { typeVin } from '../../csv/map/typing/vin.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
 import { type CsvStyle, recordWriter } from '../../csv/write/csv-text.ts'
-import { guarded, isDangerous } from '../../csv/write/guard.ts'
+import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
 import { appendedColumns, appendedNames, countAppended } from './columns.ts'
-import { pagesOf } from './pages.ts'
-import { instantText, type PricedUnit, priceCells, pricedUnits, standingOf } from './prices.ts'
+import { queryPages } from './query-pages.ts'
+import {
+  instantText,
+  type PricedUnit,
+  priceCells,
+  pricedUnits,
+  priceStatusOf,
+} from './priced-unit.ts'
 import type { StoredFile } from './stored-file.ts'
 
 export interface OriginalOptions {
@@ -47,7 +53,7 @@ export async function* originalWithPrices(
 ): AsyncGenerator<OriginalPage> {
   const style = styleOf(file, options)
   const write = recordWriter(style)
-  const safe = options.raw ? (cell: string) => cell : guarded
+  const safe = options.raw ? (cell: string) => cell : escapeFormula
   const names = file.headerRows.at(-1) ?? []
   const width = file.width - countAppended(names.slice(0, file.width))
   yield { text: headText(file, style, width, options), rows: 0 }
@@ -56,7 +62,7 @@ export async function* originalWithPrices(
     from core.stock_import_row as row
     left join (${pricedUnits}) as priced on priced.stock_no = row.stock_no and row.status in ('accepted', 'collapsed')
     where row.import_id = $2 order by row.line_no`
-  const pages = pagesOf<ImportRow>(client, query, [options.rooftopId, file.importId])
+  const pages = queryPages<ImportRow>(client, query, [options.rooftopId, file.importId])
   for await (const page of pages) {
     const texts = page.map((row) => {
       const own = fitted(row.cells, width).map(safe)
@@ -98,14 +104,14 @@ function headText(
   const isAsBefore = style.delimiter === file.delimiter
   const preamble = file.preamble.map((line) => {
     const { cells } = readCells(line, dialect)
-    const isSafe = raw || !cells.some(isDangerous)
+    const isSafe = raw || !cells.some(isFormulaLike)
     if (line === '' || (isAsBefore && isSafe)) return line + style.lineEnd
-    return write(raw ? cells : cells.map(guarded))
+    return write(raw ? cells : cells.map(escapeFormula))
   })
   const last = file.headerRows.length - 1
   const appended = appendedNames((file.headerRows[last] ?? []).slice(0, width))
   const header = file.headerRows.map((names, row) => {
-    const own = fitted(names, width).map((name) => (raw ? name : guarded(name)))
+    const own = fitted(names, width).map((name) => (raw ? name : escapeFormula(name)))
     const tooMany = names.slice(file.width)
     return write([...own, ...(row === last ? appended : appended.map(() => '')), ...tooMany])
   })
@@ -165,5 +171,5 @@ function verdictOf(row: ImportRow, isOwn: boolean): Verdict {
     return { status: 'replaced', message: 'its stock number is that of another vehicle now' }
   if (row.row_status === 'collapsed')
     return { status: 'collapsed', message: 'says again what another row of the file says' }
-  return standingOf(row)
+  return priceStatusOf(row)
 }

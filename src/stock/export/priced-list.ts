@@ -1,9 +1,15 @@
 import type pg from 'pg'
-import { guarded } from '../../csv/write/guard.ts'
+import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { amountText } from './amount-text.ts'
 import { extraColumn, priceColumns, unitColumns } from './columns.ts'
-import { pagesOf } from './pages.ts'
-import { instantText, type PricedUnit, priceCells, pricedUnits, standingOf } from './prices.ts'
+import { queryPages } from './query-pages.ts'
+import {
+  instantText,
+  type PricedUnit,
+  priceCells,
+  pricedUnits,
+  priceStatusOf,
+} from './priced-unit.ts'
 
 export interface ListOptions {
   readonly rooftopId: number
@@ -41,8 +47,8 @@ export async function* pricedList(
 ): AsyncGenerator<readonly (readonly string[])[]> {
   const extras = await extrasOf(client, options)
   yield [[...Object.keys(unitColumns), ...extras.map(extraColumn), ...priceColumns]]
-  const safe = options.raw ? (cell: string) => cell : guarded
-  const units = pagesOf<UnitRow>(client, listQuery(options), [options.rooftopId])
+  const safe = options.raw ? (cell: string) => cell : escapeFormula
+  const units = queryPages<UnitRow>(client, listQuery(options), [options.rooftopId])
   for await (const page of units) yield page.map((unit) => recordOf(unit, extras, safe))
 }
 
@@ -76,7 +82,7 @@ function recordOf(
   extras: readonly string[],
   safe: (cell: string) => string,
 ): readonly string[] {
-  const { status, message } = standingOf(unit)
+  const { status, message } = priceStatusOf(unit)
   const text = (value: string | null | undefined) => safe(value ?? '')
   return [
     text(unit.stock_no),

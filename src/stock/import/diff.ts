@@ -30,7 +30,7 @@ const document = (unit: string) =>
  * transaction alone: stock_diff has a row for each known unit that is not as the list says, stock_gone one for each that the
  * snapshot does not name.
  */
-export async function compare(
+export async function diffStock(
   client: pg.ClientBase,
   staging: Staging,
   mode: ImportRequest['mode'],

@@ -11,7 +11,7 @@ export interface Duplicates {
   readonly collapsed: number
   readonly rejected: number
   /** Units that were added, and whose rows contradict each other. */
-  readonly takenBack: number
+  readonly rolledBack: number
   /** Rows whose VIN another stock number has too. */
   readonly sameVin: number
   readonly rejectedFirst: readonly CellIssue[]
@@ -29,11 +29,11 @@ export async function settleDuplicates(
 ): Promise<Duplicates> {
   const { collapsed, rejected, takenBack } =
     staged.staged === 0 ? none : await settleStockNumbers(client, staging, staged)
-  const sameVin = await findSameVin(client, staging, staged.vinsTwice)
+  const sameVin = await findSameVin(client, staging, staged.duplicateVins)
   if (sameVin.count > 0) await mark(client, staging, null)
   return {
     collapsed,
-    takenBack,
+    rolledBack: takenBack,
     rejected: rejected.count,
     rejectedFirst: rejected.first,
     sameVin: sameVin.count,

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { UsageError } from '../../errors.ts'
 import type { Diff } from './diff.ts'
 import type { Mapping } from '../../csv/map/column-mapping.ts'
-import { stockColumns } from '../../csv/map/fields.ts'
-import type { RowCounts } from './report.ts'
+import { stockColumns } from '../../csv/map/stock-fields.ts'
+import type { RowCounts } from './import-report.ts'
 import type { ImportRequest } from './request.ts'
 
 /** What a vehicle keeps: it may be corrected, not everywhere at once. */

@@ -1,23 +1,23 @@
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { inTransaction, type Tx } from '../../db/transaction.ts'
-import { awaitErasures } from '../../erasure/suppression.ts'
+import { holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
-import { endGrace } from './apply.ts'
+import { endGrace } from './apply-diff.ts'
 import {
-  isReadAlike,
+  isReadUnchanged,
   newestImport,
   rememberedMapping,
   rememberMapping,
-  saysTheSame,
-} from './known.ts'
-import { type Loaded, load } from './load.ts'
+  isUnchangedFile,
+} from './previous-import.ts'
+import { type LoadResult, loadList } from './load-list.ts'
 import { type ListSource, openSource } from './list-source.ts'
-import { fingerprintOf, mapList, naming, openList } from './open-list.ts'
-import { ownMappingOf } from './own-columns.ts'
-import { checkRejectsPath, type WaitingFile } from './rejects.ts'
-import { alreadyImported } from './repeated.ts'
-import type { StockImportReport } from './report.ts'
+import { fingerprintOf, mapList, withFileName, openList } from './open-list.ts'
+import { forecourtMapping } from './forecourt-columns.ts'
+import { checkRejectsPath, type PendingFile } from './rejects.ts'
+import { alreadyImported } from './already-imported.ts'
+import type { StockImportReport } from './import-report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
 import { lockClass } from '../../values/lock-classes.ts'
 
@@ -36,7 +36,7 @@ export async function importStock(
 ): Promise<StockImportReport> {
   if (request.rejects !== null) await checkRejectsPath(request.rejects)
   await using source = await openSource(request, services.signal)
-  let waiting: WaitingFile | null = null
+  let waiting: PendingFile | null = null
   let report: StockImportReport | null = null
   try {
     await inTransaction(services.warehouse.pool, async (tx) => {
@@ -49,11 +49,11 @@ export async function importStock(
     })
   } catch (error) {
     if (!(error instanceof DryRunEnd)) {
-      await (waiting as WaitingFile | null)?.discard()
-      throw naming(request.file, error)
+      await (waiting as PendingFile | null)?.discard()
+      throw withFileName(request.file, error)
     }
   }
-  await (waiting as WaitingFile | null)?.place()
+  await (waiting as PendingFile | null)?.place()
   return report!
 }
 
@@ -62,11 +62,11 @@ async function importWithin(
   services: ImportServices,
   request: ImportRequest,
   source: ListSource,
-): Promise<Loaded> {
-  if (!request.dryRun) await awaitErasures(tx)
+): Promise<LoadResult> {
+  if (!request.dryRun) await holdErasureLock(tx)
   const rooftopId = await rooftopOf(tx, request)
   const newest = await newestImport(tx.db, rooftopId)
-  const isSame = saysTheSame(newest, source.sha256, request.mode)
+  const isSame = isUnchangedFile(newest, source.sha256, request.mode)
   const again = async (mapping: Mapping) => {
     const { graceDays } = services.warehouse.config.stock
     const offStock = await endGrace(tx.client, rooftopId, graceDays, { ...request, dryRun: false })
@@ -77,11 +77,11 @@ async function importWithin(
   const list = await openList(request, source)
   try {
     const remembered =
-      ownMappingOf(list.csv.header?.names ?? []) ??
+      forecourtMapping(list.csv.header?.names ?? []) ??
       (await rememberedMapping(tx.db, rooftopId, fingerprintOf(list)))
     const mapping = mapList(list, request, remembered)
-    if (isSame && isReadAlike(newest!, mapping, list.csv)) return await again(mapping)
-    return await load({ tx, services, request, bytes: source, rooftopId, list, mapping })
+    if (isSame && isReadUnchanged(newest!, mapping, list.csv)) return await again(mapping)
+    return await loadList({ tx, services, request, bytes: source, rooftopId, list, mapping })
   } finally {
     await list.csv.close()
   }

@@ -68,12 +68,12 @@ function kindOf({ severity, code }: CellIssue): string {
 
 /** A text cut out of a file holds on to the whole chunk that it was read in; its copy does not. */
 function kept(issue: CellIssue): CellIssue {
-  const short = brief(issue)
+  const short = shortenIssue(issue)
   return { ...short, text: copied(short.text) }
 }
 
 /** An issue without the rest of a cell that goes on for pages: the cell itself is kept. */
-export function brief(issue: CellIssue): CellIssue {
+export function shortenIssue(issue: CellIssue): CellIssue {
   const { text } = issue
   if (text.length <= longestText) return issue
   return { ...issue, text: `${text.slice(0, longestText).toWellFormed()}…` }

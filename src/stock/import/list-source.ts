@@ -9,13 +9,13 @@ import type { ImportRequest } from './request.ts'
 const chunkBytes = 256 * 1024
 
 /** A list by its bytes. */
-export interface Fingerprinted {
+export interface FileDigest {
   readonly sha256: Buffer
   readonly bytes: number
 }
 
 /** The bytes of one list: the same at every reading, and those that were hashed. */
-export interface ListSource extends Fingerprinted, AsyncDisposable {
+export interface ListSource extends FileDigest, AsyncDisposable {
   /** From the beginning. Rejects with UsageError where the end is not that of the bytes that were hashed. */
   read(): AsyncIterable<Uint8Array>
   /** Rejects with UsageError where something was written to the file since it was opened. */
@@ -82,7 +82,7 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-async function fingerprintOf(handle: FileHandle): Promise<Fingerprinted> {
+async function fingerprintOf(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of chunksOf(handle)) {

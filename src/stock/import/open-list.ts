@@ -7,11 +7,11 @@ import { mapArguments, unsureText } from '../../csv/map/mapping-text.ts'
 import { parseOverrides } from '../../csv/map/overrides.ts'
 import type { CsvFile, CsvRecord } from '../../csv/read/csv-file.ts'
 import { readCsv } from '../../csv/read/read-csv.ts'
-import { CsvRefusal } from '../../csv/read/refusal.ts'
+import { CsvFileError } from '../../csv/read/csv-file-error.ts'
 import { UsageError } from '../../errors.ts'
-import { mappingOfList } from '../export/own-mapping.ts'
+import { exportedListMapping } from '../export/exported-mapping.ts'
 import type { ListSource } from './list-source.ts'
-import { ownColumnsOf } from './own-columns.ts'
+import { countForecourtColumns } from './forecourt-columns.ts'
 import type { ImportRequest } from './request.ts'
 
 /** Records that show what the columns hold. */
@@ -46,7 +46,7 @@ export async function openList(request: ImportRequest, source: ListSource): Prom
   }
   const rest = followedBy(left, batches)
   const all = csv.header?.names ?? null
-  const width = csv.width - ownColumnsOf(all ?? [])
+  const width = csv.width - countForecourtColumns(all ?? [])
   return { csv, sample, rest, reopen, names: all?.slice(0, width) ?? null, width }
 }
 
@@ -82,7 +82,7 @@ export function mapList(
     .map(({ cells }) => cells.slice(0, width))
   const mapping = proposeMapping(names, withoutTitles(rows), {
     overrides: parseOverrides(request.maps, names, width),
-    remembered: mappingOfList(names ?? []) ?? remembered,
+    remembered: exportedListMapping(names ?? []) ?? remembered,
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping
@@ -99,7 +99,7 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
 function unsure(mapping: Mapping, request: ImportRequest): string {
   const { rooftop, maps } = request
   const file = request.input ? '-' : request.file
-  const wanted = [...new Set([...maps, ...mapping.doubts.flatMap((doubt) => doubt.maps)])]
+  const wanted = [...new Set([...maps, ...mapping.questions.flatMap((doubt) => doubt.maps)])]
   const command = `forecourt stock import ${file} --rooftop ${rooftop.uid}`
   const asked =
     wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
@@ -112,7 +112,7 @@ function unsure(mapping: Mapping, request: ImportRequest): string {
 }
 
 /** Says of which file a refusal speaks. */
-export function naming(file: string, error: unknown): unknown {
-  if (!(error instanceof CsvRefusal)) return error
+export function withFileName(file: string, error: unknown): unknown {
+  if (!(error instanceof CsvFileError)) return error
   return new UsageError(`${file}: ${error.message}. Nothing was imported.`, { cause: error })
 }

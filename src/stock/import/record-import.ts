@@ -2,17 +2,17 @@ import { basename } from 'node:path'
 import type pg from 'pg'
 import type { Mapping } from '../../csv/map/column-mapping.ts'
 import { storableJson } from '../../values/text.ts'
-import type { Fingerprinted } from './list-source.ts'
+import type { FileDigest } from './list-source.ts'
 import type { OpenList } from './open-list.ts'
-import type { RowCounts, UnitCounts } from './report.ts'
+import type { RowCounts, UnitCounts } from './import-report.ts'
 import type { ImportRequest } from './request.ts'
-import type { RowScreen } from './screen-rows.ts'
+import type { RowRedaction } from './redact-rows.ts'
 import type { TypedList } from './type-rows.ts'
 
 interface Starting {
-  readonly bytes: Fingerprinted
+  readonly bytes: FileDigest
   readonly request: ImportRequest
-  readonly screen: RowScreen
+  readonly screen: RowRedaction
 }
 
 /** Begins the row of the import, of which its rows are part; `finishImport` fills in what came of it. */
@@ -33,7 +33,7 @@ export async function startImport(
     [
       ...[
         rooftopId,
-        screen.json(basename(file).slice(-255)),
+        screen.redactJson(basename(file).slice(-255)),
         sha256,
         bytes,
         mode,
@@ -44,7 +44,7 @@ export async function startImport(
         preamble,
         csv.header,
         mapping.columns,
-      ].map((value) => (value === null ? null : jsonText(screen.json(value)))),
+      ].map((value) => (value === null ? null : jsonText(screen.redactJson(value)))),
       ...[importedBy, now],
     ],
   )

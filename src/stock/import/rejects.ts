@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
-import { byteOrderMark, recordWriter, usualStyle } from '../../csv/write/csv-text.ts'
-import { guarded } from '../../csv/write/guard.ts'
+import { byteOrderMark, recordWriter, defaultStyle } from '../../csv/write/csv-text.ts'
+import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { messageOf, UsageError } from '../../errors.ts'
-import { madeNames, rejectColumns } from './own-columns.ts'
-import { isFault } from './own-verdict.ts'
+import { placeholderNames, rejectColumns } from './forecourt-columns.ts'
+import { isRecordFault } from './earlier-result.ts'
 
 const page = 1000
 /** What Excel opens without being asked. */
@@ -37,7 +37,7 @@ export async function checkRejectsPath(file: string): Promise<void> {
 }
 
 /** A file that is written and not yet in its place. */
-export interface WaitingFile {
+export interface PendingFile {
   place(): Promise<void>
   discard(): Promise<void>
 }
@@ -61,7 +61,7 @@ export async function writeRejects(
   client: pg.ClientBase,
   file: string,
   source: RejectsSource,
-): Promise<WaitingFile> {
+): Promise<PendingFile> {
   const part = `${file}.part`
   const discard = () => rm(part, { force: true })
   try {
@@ -78,15 +78,15 @@ async function* rejectsText(
   { rowsTable, importId, delimiter, names, columns }: RejectsSource,
 ): AsyncGenerator<string> {
   const isCommon = commonDelimiters.includes(delimiter)
-  const write = recordWriter({ ...usualStyle, delimiter: isCommon ? delimiter : ',' })
+  const write = recordWriter({ ...defaultStyle, delimiter: isCommon ? delimiter : ',' })
   const width = columns.length
-  const own = names?.slice(0, width).map(guarded) ?? madeNames(columns)
+  const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
   yield byteOrderMark + write([...own, ...rejectColumns])
   for await (const { line_no, cells, issues } of rejectedRows(client, rowsTable, importId)) {
-    const kept = Array.from({ length: width }, (_, index) => guarded(cells[index] ?? ''))
+    const kept = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
     // Cells beyond the columns belong to none: they are told with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    yield write([...kept, String(line_no), guarded(errorText(issues, beyond))])
+    yield write([...kept, String(line_no), escapeFormula(errorText(issues, beyond))])
   }
 }
 
@@ -96,7 +96,7 @@ function errorText(all: readonly CellIssue[], beyond: readonly string[]): string
     ({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`,
   )
   const rest = beyond.length === 0 ? [] : [`cells too many: ${beyond.join(' | ')}`]
-  const isDamaged = issues.some(({ code }) => isFault(code))
+  const isDamaged = issues.some(({ code }) => isRecordFault(code))
   const advice = isDamaged ? ['once its cells are right, empty this cell'] : []
   return [...errors, ...rest, ...advice].join('; ')
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { AddedUnit } from './batch.ts'
-import { shownChanges, type UnitChange } from './report.ts'
+import type { AddedUnit } from './row-batch.ts'
+import { shownChanges, type UnitChange } from './import-report.ts'
 import type { Staging } from './stage.ts'
 
 /** The first changes of each kind, in the order of the list; removed units by stock number. */

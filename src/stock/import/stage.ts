@@ -8,14 +8,14 @@ import {
   addedColumns,
   type AddedUnit,
   type AddedUnits,
-  Batch,
+  RowBatch,
   changeColumns,
   rowColumns,
   stageColumns,
-} from './batch.ts'
+} from './row-batch.ts'
 import { copied } from '../../values/text.ts'
-import { NamedBefore } from './named-before.ts'
-import { shownChanges } from './report.ts'
+import { BloomFilter } from './bloom-filter.ts'
+import { shownChanges } from './import-report.ts'
 import { unitColumns } from './unit-columns.ts'
 
 /** Held back before they are sent, in bytes. */
@@ -32,13 +32,13 @@ interface ImportTables {
   readonly changes: string
 }
 
-export const keptTables: ImportTables = {
+export const stockTables: ImportTables = {
   rows: 'core.stock_import_row',
   units: 'core.stock_unit',
   changes: 'core.stock_unit_change',
 }
 /** Of a dry run: gone with its transaction. */
-export const dryTables: ImportTables = {
+export const dryRunTables: ImportTables = {
   rows: 'pg_temp.stock_import_row',
   units: 'pg_temp.stock_unit',
   changes: 'pg_temp.stock_unit_change',
@@ -65,9 +65,9 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
      from core.stock_unit with no data`,
   )
   if (!isDry) return
-  for (const [name, kept] of Object.entries(keptTables))
+  for (const [name, kept] of Object.entries(stockTables))
     await client.query(
-      `create temp table ${dryTables[name as keyof ImportTables].split('.')[1]}
+      `create temp table ${dryRunTables[name as keyof ImportTables].split('.')[1]}
          (like ${kept} including indexes including constraints) on commit drop`,
     )
 }
@@ -85,7 +85,7 @@ export interface StagedUnits {
   /** Rows whose status says that the vehicle has left. */
   readonly left: number
   /** VINs that several rows may have; null: too many to tell. */
-  readonly vinsTwice: readonly string[] | null
+  readonly duplicateVins: readonly string[] | null
 }
 
 /**
@@ -98,10 +98,10 @@ export class Stage {
   readonly #staging: Staging
   readonly #signal: AbortSignal
   /** null: the rooftop has stock, and each unit is asked for. */
-  readonly #before: NamedBefore | null
-  #batch: Batch
+  readonly #before: BloomFilter | null
+  #batch: RowBatch
   #sending: Promise<void> | null = null
-  readonly #vins = new NamedBefore()
+  readonly #vins = new BloomFilter()
   readonly #vinsTwice = new Set<string>()
   readonly #firstAdded: AddedUnit[] = []
   #added = 0
@@ -112,13 +112,13 @@ export class Stage {
     client: pg.ClientBase,
     staging: Staging,
     signal: AbortSignal,
-    before: NamedBefore | null,
+    before: BloomFilter | null,
   ) {
     this.#client = client
     this.#staging = staging
     this.#signal = signal
     this.#before = before
-    this.#batch = new Batch(staging)
+    this.#batch = new RowBatch(staging)
   }
 
   static async open(client: pg.ClientBase, staging: Staging, signal: AbortSignal): Promise<Stage> {
@@ -126,14 +126,14 @@ export class Stage {
       'select exists (select from core.stock_unit where rooftop_id = $1) as has_stock',
       [staging.rooftopId],
     )
-    return new Stage(client, staging, signal, rows[0]!.has_stock ? null : new NamedBefore())
+    return new Stage(client, staging, signal, rows[0]!.has_stock ? null : new BloomFilter())
   }
 
   /** Waits when the database is slower than the reading, and now and then for its answers to be heard. */
   add(record: CsvRecord, row: TypedRow): Promise<void> | undefined {
     const { unit } = row
-    const mayBeKnown = unit !== null && (this.#before?.mayHave(unit.stock_no) ?? true)
-    if (typeof unit?.vin === 'string' && this.#vins.mayHave(unit.vin)) this.#noteVin(unit.vin)
+    const mayBeKnown = unit !== null && (this.#before?.testAndAdd(unit.stock_no) ?? true)
+    if (typeof unit?.vin === 'string' && this.#vins.testAndAdd(unit.vin)) this.#noteVin(unit.vin)
     if (row.hasLeft) this.#left += 1
     this.#batch.add(record, row, mayBeKnown)
     if (this.#batch.length > batchLength) return this.#send()
@@ -147,7 +147,7 @@ export class Stage {
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added, firstAdded: this.#firstAdded },
-      vinsTwice: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
+      duplicateVins: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
     }
   }
 
@@ -159,7 +159,7 @@ export class Stage {
     await this.#sending
     this.#signal.throwIfAborted()
     const sending = this.#copy(this.#batch)
-    this.#batch = new Batch(this.#staging)
+    this.#batch = new RowBatch(this.#staging)
     this.#sending = sending
     // Told to whoever waits for it next.
     sending.then(
@@ -170,11 +170,11 @@ export class Stage {
     )
   }
 
-  async #copy(batch: Batch): Promise<void> {
+  async #copy(batch: RowBatch): Promise<void> {
     const { rows } = this.#staging.tables
     await this.#copyWith([`${rows} (${rowColumns})`, batch.rows], batch.takeAdded())
     const asked = batch.mayBeKnown
-    if (asked.length > 0) this.#staged += batch.settle(await this.#knownOf(asked))
+    if (asked.length > 0) this.#staged += batch.splitWaiting(await this.#knownOf(asked))
     await this.#copyWith([`pg_temp.stock_stage (${stageColumns})`, batch.stage], batch.takeAdded())
   }
 
@@ -196,7 +196,7 @@ export class Stage {
   /** Stock numbers that the stock has, be it from the rows before. */
   async #knownOf(stockNumbers: readonly string[]): Promise<ReadonlySet<string>> {
     const { tables, rooftopId } = this.#staging
-    const places = new Set([keptTables.units, tables.units])
+    const places = new Set([stockTables.units, tables.units])
     const { rows } = await this.#client.query<{ stock_no: string }>(
       [...places]
         .map(

@@ -4,19 +4,19 @@ import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
 import { rowTyper } from '../../csv/map/typing/row.ts'
 import {
   type ColumnStyles,
-  readAlike,
+  hasSameStyles,
   startStyles,
   type TypingOptions,
-} from '../../csv/map/typing/styles.ts'
+} from '../../csv/map/typing/column-styles.ts'
 import type { CsvEncoding, CsvFile, CsvRecord, CsvWarning } from '../../csv/read/csv-file.ts'
 import { IssueTally } from './issue-tally.ts'
 import type { OpenList } from './open-list.ts'
-import { type OwnVerdict, ownVerdict } from './own-verdict.ts'
-import type { RowCounts } from './report.ts'
+import { type EarlierResult, earlierResult } from './earlier-result.ts'
+import type { RowCounts } from './import-report.ts'
 import { type ImportRequest, todayAt } from './request.ts'
-import type { RowScreen } from './screen-rows.ts'
+import type { RowRedaction } from './redact-rows.ts'
 import type { Stage, StagedUnits } from './stage.ts'
-import { fitted } from './unit-columns.ts'
+import { fitToColumns } from './unit-columns.ts'
 
 export interface TypedList {
   readonly counts: RowCounts
@@ -34,7 +34,7 @@ export interface TypedList {
 export async function typeRows(
   list: OpenList,
   mapping: Mapping,
-  { request, screen }: { readonly request: ImportRequest; readonly screen: RowScreen },
+  { request, screen }: { readonly request: ImportRequest; readonly screen: RowRedaction },
   stage: Stage,
   restage: () => Promise<Stage>,
 ): Promise<TypedList> {
@@ -44,7 +44,7 @@ export async function typeRows(
     if (!problem || problem.repaired) evidence.observe(cells)
   }
   const own = verdictOf(list.csv, mapping)
-  const recalled = (record: CsvRecord) => own?.recalled(record) ?? record
+  const recalled = (record: CsvRecord) => own?.withEarlierError(record) ?? record
   const sample = list.sample.map(recalled)
   for (const record of sample) observe(record)
   const first = evidence.styles()
@@ -62,7 +62,7 @@ export async function typeRows(
     }
   const units = await stage.end()
   const last = evidence.styles()
-  if (readAlike(first, last)) return run.result(list.csv, last, units)
+  if (hasSameStyles(first, last)) return run.result(list.csv, last, units)
   return await again(await list.reopen(), { mapping, styles: last, screen }, await restage())
 }
 
@@ -72,7 +72,7 @@ async function again(
     mapping,
     styles,
     screen,
-  }: { readonly mapping: Mapping; readonly styles: ColumnStyles; readonly screen: RowScreen },
+  }: { readonly mapping: Mapping; readonly styles: ColumnStyles; readonly screen: RowRedaction },
   stage: Stage,
 ): Promise<TypedList> {
   const own = verdictOf(csv, mapping)
@@ -82,14 +82,14 @@ async function again(
   })
   for await (const batch of csv.batches)
     for (const record of batch) {
-      const wait = run.take(own?.recalled(record) ?? record)
+      const wait = run.take(own?.withEarlierError(record) ?? record)
       if (wait) await wait
     }
   return run.result(csv, styles, await stage.end())
 }
 
-function verdictOf({ header }: CsvFile, { columns }: Mapping): OwnVerdict | null {
-  return header && ownVerdict(header.names, columns.length)
+function verdictOf({ header }: CsvFile, { columns }: Mapping): EarlierResult | null {
+  return header && earlierResult(header.names, columns.length)
 }
 
 function typingOptions(request: ImportRequest): TypingOptions {
@@ -100,10 +100,10 @@ function typingOptions(request: ImportRequest): TypingOptions {
 /** One way through the file. */
 class Run {
   readonly #type: ReturnType<typeof rowTyper>
-  readonly #screen: RowScreen
+  readonly #screen: RowRedaction
   readonly #stage: Stage
   readonly #width: number
-  readonly #own: OwnVerdict | null
+  readonly #own: EarlierResult | null
   readonly #hasWordsFirst: boolean
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
@@ -111,9 +111,9 @@ class Run {
 
   constructor(
     type: ReturnType<typeof rowTyper>,
-    screen: RowScreen,
+    screen: RowRedaction,
     stage: Stage,
-    { own, columns }: { readonly own: OwnVerdict | null; readonly columns: Mapping['columns'] },
+    { own, columns }: { readonly own: EarlierResult | null; readonly columns: Mapping['columns'] },
   ) {
     this.#type = type
     this.#screen = screen
@@ -124,7 +124,7 @@ class Run {
   }
 
   take(record: CsvRecord): Promise<void> | undefined {
-    const { typed, kept } = this.#screen
+    const { redactRow: typed, redactRecord: kept } = this.#screen
     const row = typed(this.#own?.notInStock(record) ?? this.#typed(record))
     if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
       this.#footerLine = record.line
@@ -143,7 +143,7 @@ class Run {
   }
 
   #typed(record: CsvRecord): TypedRow {
-    return fitted(this.#type(withoutOwn(record, this.#width)), record.line)
+    return fitToColumns(this.#type(withoutOwn(record, this.#width)), record.line)
   }
 
   result(
@@ -161,7 +161,7 @@ class Run {
       units,
       tally: this.#tally,
       encoding: csv.encoding,
-      warnings: this.#screen.json([...warnings.map(asIssue), ...styles.issues]),
+      warnings: this.#screen.redactJson([...warnings.map(asIssue), ...styles.issues]),
       isCut: warnings.some(({ code }) => code === 'TRUNCATED_FILE'),
     }
   }

@@ -26,7 +26,7 @@ const longestStockNo = 80
 
 /** A typed row that fits the columns: texts are cut, codes that cannot be cut are left out, and a key that is too long
  *  rejects the row. */
-export function fitted(row: TypedRow, line: number): TypedRow {
+export function fitToColumns(row: TypedRow, line: number): TypedRow {
   const { unit } = row
   if (unit === null || !isTooLong(unit)) return row
   const issues = [...row.issues]

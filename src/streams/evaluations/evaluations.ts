@@ -28,7 +28,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     'core.user_price',
     'pii.evaluation_customer',
   ],
-  followers: [
+  dependentTables: [
     'core.price_observation',
     'core.price_insight',
     'core.vehicle_check',
@@ -57,7 +57,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
   merge: mergeEvaluation,
   rebase: rebaseEvaluation,
 
-  async known(db, rooftop, ids) {
+  async storedRecords(db, rooftop, ids) {
     if (ids.length === 0) return []
     // By group: an evaluation belongs to one rooftop, however many rooftops of the group are listed.
     const rows = await db
@@ -81,13 +81,13 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
       updatedAt: row.source_updated_at,
       entryAt: row.entry_at,
       createdAt: row.created_at,
-      bornAt: row.completed_at ?? row.created_at,
+      ageingSince: row.completed_at ?? row.created_at,
       gone: row.gone_at !== null,
       runId: row.run_id,
     }))
   },
 
-  async knownWithin(db, rooftop, spans) {
+  async storedWithin(db, rooftop, spans) {
     const starts = spans.map(({ from }) => fromUnixSeconds(from))
     const stops = spans.map(({ until }) => fromUnixSeconds(until))
     const { rows } = await sql<{ id: number; entryAt: Date }>`
@@ -98,7 +98,7 @@ export const evaluations = defineWindowedStream<EvaluationRecord>({
     return rows
   },
 
-  async place(db, rooftop, times) {
+  async setEntryTimes(db, rooftop, times) {
     for (const [id, at] of times) {
       await db
         .updateTable('core.evaluation')

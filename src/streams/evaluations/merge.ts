@@ -3,7 +3,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { fromUnixSeconds } from '../../values/unix-seconds.ts'
 import { isWithin } from '../../values/window.ts'
 import type { Row, RowSet } from '../record.ts'
-import type { Merged, Origin } from '../windowed-stream.ts'
+import type { MergeResult, Origin } from '../windowed-stream.ts'
 import { changedFields, sameRows } from './compare.ts'
 import type { EvaluationRecord } from './normalise.ts'
 
@@ -18,7 +18,7 @@ export function mergeEvaluation(
   links: Row,
   rooftop: RooftopRow,
   origin: Origin,
-): Merged {
+): MergeResult {
   const before = stored?.['core.evaluation']?.[0]
   if (!stored || !before)
     return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }

@@ -1,6 +1,6 @@
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import type { Person, Scrub } from '../windowed-stream.ts'
+import type { Person, PersonRedaction } from '../windowed-stream.ts'
 import { evaluationOf } from './normalise.ts'
 
 // The customer in the body of an evaluation: where it stands, and the body without it.
@@ -47,7 +47,7 @@ export function withoutPerson(
   body: unknown,
   evalId: number,
   wire: AppraisalWire,
-  scrub: Scrub,
+  scrub: PersonRedaction,
 ): unknown {
   const item = evaluationOf(body, evalId)
   const facts = new Set([
@@ -70,7 +70,11 @@ function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
     .some((part) => path === `customFields.${part}` || path.endsWith(`.${part}`))
 }
 
-function redactItem(item: unknown, scrub: Scrub, isFact: (path: string) => boolean): unknown {
+function redactItem(
+  item: unknown,
+  scrub: PersonRedaction,
+  isFact: (path: string) => boolean,
+): unknown {
   const walk = (value: unknown, path: string): unknown => {
     if (isFact(path)) return value
     if (typeof value === 'string') return scrub.redact(value)
@@ -88,7 +92,7 @@ function redactItem(item: unknown, scrub: Scrub, isFact: (path: string) => boole
   return walk(item, '')
 }
 
-type Blank = NonNullable<Scrub['blank']>
+type Blank = NonNullable<PersonRedaction['blank']>
 
 /** `clean` with the customer's own fields blanked, as they stood in `item`. */
 function blanked(item: unknown, clean: unknown, wire: AppraisalWire, blank: Blank): unknown {

@@ -1,4 +1,4 @@
-import { valueAt, firstName, type JsonPath } from '../../values/json-path.ts'
+import { valueAt, firstCandidate, type JsonPath } from '../../values/json-path.ts'
 import { moneyText } from '../../values/money.ts'
 import { storable } from '../../values/text.ts'
 import type { Issue } from '../record.ts'
@@ -61,7 +61,7 @@ export class Reader {
   }
 
   #misfit(path: JsonPath, message: string): null {
-    this.issues.push({ path: typeof path === 'string' ? path : firstName(path), message })
+    this.issues.push({ path: typeof path === 'string' ? path : firstCandidate(path), message })
     return null
   }
 }

@@ -26,7 +26,7 @@ export async function linkSalespeople(
     .sort(([a], [b]) => (a < b ? -1 : 1))
   if (missing.length > 0) {
     // Two rooftops of a group may meet the same new salesperson at once.
-    await sql`select pg_advisory_xact_lock(${lockClass.people}::int, ${rooftop.groupId}::int)`.execute(
+    await sql`select pg_advisory_xact_lock(${lockClass.salespeople}::int, ${rooftop.groupId}::int)`.execute(
       db,
     )
     ids = await userIds(db, rooftop.groupId, emails)

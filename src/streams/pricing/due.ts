@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueAsk, EnrichmentTask } from '../enrichment-stream.ts'
+import type { DueQuery, EnrichmentTask } from '../enrichment-stream.ts'
 
 /** Days between two askings, by the days since completion; older ones are asked again only when they change. */
 const schedule: readonly (readonly [age: number, every: number])[] = [
@@ -12,7 +12,7 @@ const schedule: readonly (readonly [age: number, every: number])[] = [
 ]
 
 /** When prices of an evaluation that was completed so long ago are worth asking for again; null: never. */
-export function daysUntilAgain(ageDays: number): number | null {
+export function daysUntilDue(ageDays: number): number | null {
   return schedule.find(([age]) => ageDays <= age)?.[1] ?? null
 }
 
@@ -26,7 +26,7 @@ export async function duePrices(
   db: Kysely<Tables>,
   rooftop: Pick<RooftopRow, 'id'>,
   { stream, ask }: { readonly stream: string; readonly ask: string },
-  { now, runStart, limit, budget, only }: DueAsk,
+  { now, runStart, limit, budget, only }: DueQuery,
 ): Promise<EnrichmentTask[]> {
   const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
   const isFresh = sql`(state.eval_id is null or source_updated_at > state.last_asked_at)`

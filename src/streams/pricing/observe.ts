@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { type Observed, type ObservationTable, observeAll } from '../observation.ts'
-import type { Enriched } from '../enrichment-stream.ts'
+import type { EnrichmentAnswer } from '../enrichment-stream.ts'
 import type { LoadOutcome } from '../record.ts'
 import type { PriceRecord } from './normalise.ts'
 
@@ -16,13 +16,13 @@ const evaluationPrices: ObservationTable = {
 }
 
 /** An answer, what it did, and the observation that it made or confirmed. */
-type Landed = Enriched<PriceRecord> & Observed
+type Landed = EnrichmentAnswer<PriceRecord> & Observed
 
 /** Appends what says something new, and confirms the rest. Exactly one observation of an evaluation stays current. */
 export async function observePrices(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  answers: readonly Enriched<PriceRecord>[],
+  answers: readonly EnrichmentAnswer<PriceRecord>[],
   runId: number,
 ): Promise<ReadonlyMap<number, LoadOutcome>> {
   const observations = answers.map((answer) => ({ ...answer, ...observationOf(answer) }))
@@ -36,7 +36,7 @@ export async function observePrices(
   return new Map(seen.map(({ evalId, outcome }) => [evalId, outcome]))
 }
 
-function observationOf({ evalId, record }: Enriched<PriceRecord>) {
+function observationOf({ evalId, record }: EnrichmentAnswer<PriceRecord>) {
   return {
     key: evalId,
     valueHash: record.valueHash,

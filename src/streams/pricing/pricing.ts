@@ -1,7 +1,7 @@
 import { getPricing } from '../../contract/appraisal/pricing.ts'
 import { defineEnrichmentStream } from '../enrichment-stream.ts'
 import type { RecordWarning } from '../record.ts'
-import { daysUntilAgain, duePrices } from './due.ts'
+import { daysUntilDue, duePrices } from './due.ts'
 import { normalisePrice, type PriceRecord, pricingContent } from './normalise.ts'
 import { observePrices } from './observe.ts'
 
@@ -11,7 +11,7 @@ const name = 'pricing'
 export const pricing = defineEnrichmentStream<PriceRecord>({
   name,
   asks: [getPricing.name],
-  polling: getPricing.follow!,
+  polling: getPricing.polling!,
   forbidden: 'abort',
   followsInGroup: [],
 
@@ -34,7 +34,7 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
   contentOf: pricingContent,
   normalise: (body, { evalId }, rooftop) => normalisePrice(body, evalId, rooftop),
   isPending: ({ reasoning }) => reasoning === 'processing',
-  daysUntilAgain: (ageDays) => daysUntilAgain(ageDays),
+  daysUntilDue: (ageDays) => daysUntilDue(ageDays),
   async load(db, rooftop, answers, runId) {
     const outcomes = await observePrices(db, rooftop, answers, runId)
     return answers.map(({ evalId, record }) => ({
@@ -44,7 +44,7 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
   },
 
   // Every evaluation has a schedule of its own: none is asked about without need.
-  saved: () => Promise.resolve(0),
+  savedCalls: () => Promise.resolve(0),
 })
 
 function symbolWarnings({ strangeSymbol, currency }: PriceRecord): readonly RecordWarning[] {

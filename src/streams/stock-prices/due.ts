@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { BatchAsk, BatchUnit, NotAsked } from '../batch-stream.ts'
+import type { DueUnitsQuery, BatchUnit, SkippedUnit } from '../batch-stream.ts'
 import { decoderOf } from './look-ups.ts'
 
 /** A night that begins a little earlier than the last one finds everything due again. */
@@ -36,7 +36,7 @@ export async function countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Prom
 export async function dueUnits(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  { runId, sourceStart, limit, again }: BatchAsk,
+  { runId, sourceStart, limit, again }: DueUnitsQuery,
 ): Promise<BatchUnit[]> {
   const heldSince = new Date(sourceStart.getTime() - heldHours * 3_600_000)
   const { rows } = await sql<BatchUnit>`
@@ -70,7 +70,10 @@ export async function dueUnits(
 }
 
 /** Units that no batch can hold: without an ADCode it takes a whole VIN [V §2, §4]. */
-export async function unitsNotAsked(db: Kysely<Tables>, rooftop: RooftopRow): Promise<NotAsked[]> {
+export async function skippedUnits(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+): Promise<SkippedUnit[]> {
   const { rows } = await sql<{ stockNo: string; vin: string | null }>`
     select stock_no as "stockNo", vin from (${stockOf(rooftop)}) as stock
     where adcode is null and (vin is null or length(vin) <> 17) order by stock_no collate "C"`.execute(

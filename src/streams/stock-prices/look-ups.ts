@@ -6,7 +6,7 @@ import type { CallOptions } from '../../sources/appraisal/calls.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { storable } from '../../values/text.ts'
 import type { LookUp } from '../batch-stream.ts'
-import type { Sources } from '../reach.ts'
+import type { Sources } from '../stream-sources.ts'
 
 type Region = Pick<RooftopRow, 'region'>
 
@@ -79,7 +79,7 @@ function storedName(name: string | null): string | null {
 }
 
 /** A code that is known stays: another rooftop may have looked the same VIN up meanwhile. What was in vain has our `now`, by which it is due. */
-export async function keepDecoded(
+export async function storeLookUps(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   lookUps: readonly LookUp[],

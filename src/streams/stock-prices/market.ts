@@ -36,7 +36,7 @@ export function marketField(place: Place, settings: Pick<BatchSettings, 'prices'
 }
 
 /** Why the rooftop's stock is not priced, and what to do; null: it is. */
-export function refusalOf(place: Place, settings: BatchSettings): string | null {
+export function skipReasonOf(place: Place, settings: BatchSettings): string | null {
   if (place.region === 'US')
     return 'its stock cannot be priced: the vehicle-data APIs cover Australia and the GCC alone'
   if (settings.vehicleData.apiKey === null)

@@ -1,10 +1,10 @@
-import { MissingAnswer } from '../../contract/operation.ts'
+import { MissingField } from '../../contract/operation.ts'
 import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/prices.ts'
 import { storable } from '../../values/text.ts'
 import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
-import { countOnHand, dueUnits, unitsNotAsked } from './due.ts'
-import { decodeVin, keepDecoded, vinsToDecode } from './look-ups.ts'
-import { marketField, refusalOf } from './market.ts'
+import { countOnHand, dueUnits, skippedUnits } from './due.ts'
+import { decodeVin, storeLookUps, vinsToDecode } from './look-ups.ts'
+import { marketField, skipReasonOf } from './market.ts'
 import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 import { observeStockPrices } from './observe.ts'
 
@@ -13,14 +13,14 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
   name: 'stock-prices',
   endpoint: submitPriceBatch.name,
   // The document tells no time by which a batch ends: it may take as long as it goes on.
-  polling: { everySeconds: submitPriceBatch.follow!.everySeconds, patienceSeconds: 600 },
-  refusal: refusalOf,
+  polling: { everySeconds: submitPriceBatch.polling!.everySeconds, maxStallSeconds: 600 },
+  skipReason: skipReasonOf,
   countOnHand,
   lookUpsDue: vinsToDecode,
   lookUp: decodeVin,
-  keepLookUps: keepDecoded,
+  storeLookUps: storeLookUps,
   due: dueUnits,
-  notAsked: unitsNotAsked,
+  skippedUnits: skippedUnits,
 
   async submit({ services }, rooftop, { batchNo, units }, settings, options) {
     const { answer } = await services.call(submitPriceBatch, {
@@ -30,7 +30,7 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
     })
     const { batchId } = answer()
     if (batchId === null || !isStorableId(batchId))
-      throw new MissingAnswer('vehicleData.priceBatch.submit.batchId')
+      throw new MissingField('vehicleData.priceBatch.submit.batchId')
     return batchId
   },
 
@@ -41,9 +41,9 @@ export const stockPrices = defineBatchStream<StockPriceRecord>({
       fields: { batchId },
     })
     const { percentComplete: percent, results } = answer()
-    if (percent === null) throw new MissingAnswer('vehicleData.priceBatch.poll.percentComplete')
+    if (percent === null) throw new MissingField('vehicleData.priceBatch.poll.percentComplete')
     if (percent < 100) return { percent, results: null, text, at: date }
-    if (results === null) throw new MissingAnswer('vehicleData.priceBatch.poll.results')
+    if (results === null) throw new MissingField('vehicleData.priceBatch.poll.results')
     const told = results.map((result) => ({
       reference: result.reference,
       record: normaliseStockPrice(result),

@@ -2,12 +2,12 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { watchPpsr } from '../../contract/appraisal/checks.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import type { DueAsk, EnrichmentSettings, EnrichmentTask } from '../enrichment-stream.ts'
-import { vehicleChecksName } from './follow-moves.ts'
+import type { DueQuery, EnrichmentSettings, EnrichmentTask } from '../enrichment-stream.ts'
+import { vehicleChecksName } from './make-due.ts'
 import { pastOperations } from './past-checks.ts'
 
 /** The asks that list past checks, by kind. */
-export const askedPast = {
+export const pastAsks = {
   ppsr: pastOperations.ppsr.name,
   car_history: pastOperations.car_history.name,
 } as const
@@ -16,7 +16,7 @@ export const askedPast = {
 const nightHours = 24
 
 /** Days until an evaluation is asked again: for new checks often while it is young, for its watch daily; null: never. */
-export function daysUntilAgain(
+export function daysUntilDue(
   ageDays: number,
   ask: string,
   { dailyForDays, lookEveryDays, lookForNewDays }: EnrichmentSettings['checks'],
@@ -37,7 +37,7 @@ type Rooftop = Pick<RooftopRow, 'id' | 'groupId'>
 export async function dueChecks(
   db: Kysely<Tables>,
   rooftop: Rooftop,
-  ask: DueAsk,
+  ask: DueQuery,
   settings: EnrichmentSettings,
 ): Promise<EnrichmentTask[]> {
   const { limit, only, history } = ask
@@ -62,7 +62,7 @@ export async function dueChecks(
  *  expiry of the links that are kept alive. */
 function knownOf(
   { groupId }: Rooftop,
-  { runStart }: DueAsk,
+  { runStart }: DueQuery,
   { links: { keepAliveDays } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   return sql`
@@ -108,7 +108,7 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
  *  read so far. */
 function evaluationsOf(
   { id }: Rooftop,
-  { runStart }: DueAsk,
+  { runStart }: DueQuery,
   { checks: { lookForNewDays } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   const youngSince = sql`${runStart}::timestamptz - make_interval(days => ${lookForNewDays})`
@@ -124,7 +124,7 @@ function evaluationsOf(
 /** Each of them with each listing, and whether it is due. One that failed is due whatever its age. */
 function listingsOf(
   { id }: Rooftop,
-  { runStart }: DueAsk,
+  { runStart }: DueQuery,
   { links: { refreshBeforeHours } }: EnrichmentSettings,
 ): RawBuilder<unknown> {
   const linkBefore = sql`${runStart}::timestamptz + make_interval(hours => ${refreshBeforeHours + nightHours})`
@@ -138,14 +138,14 @@ function listingsOf(
         or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
         or (own.vin, kind.kind) in (select vin, check_kind from paid) as is_due
     from evaluation as own
-    cross join (values ('ppsr', ${askedPast.ppsr}), ('car_history', ${askedPast.car_history})) as kind (kind, ask)
+    cross join (values ('ppsr', ${pastAsks.ppsr}), ('car_history', ${pastAsks.car_history})) as kind (kind, ask)
     left join known on known.vin = own.vin and known.check_kind = kind.kind
     left join ops.enrichment_state as state on state.rooftop_id = ${id} and state.stream = ${vehicleChecksName}
       and state.eval_id = own.eval_id and state.ask = kind.ask`
 }
 
 /** Listings that are due, and watches where no listing tells them. */
-function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
+function wanted(rooftop: Rooftop, ask: DueQuery): RawBuilder<unknown> {
   const { runStart, scope } = ask
   const everything = scope === 'all'
   return sql`
@@ -156,7 +156,7 @@ function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
       select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
       from listing left join ops.enrichment_state as state on state.rooftop_id = ${rooftop.id}
         and state.stream = ${vehicleChecksName} and state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
-      where ${everything} and listing.ask = ${askedPast.ppsr} and is_watched and not is_answered
+      where ${everything} and listing.ask = ${pastAsks.ppsr} and is_watched and not is_answered
         and (is_asked or not is_due and not has_dying_link)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
@@ -170,7 +170,7 @@ function wanted(rooftop: Rooftop, ask: DueAsk): RawBuilder<unknown> {
 async function neverAsked(
   db: Kysely<Tables>,
   rooftop: Rooftop,
-  ask: DueAsk & { readonly history: NonNullable<DueAsk['history']> },
+  ask: DueQuery & { readonly history: NonNullable<DueQuery['history']> },
   { checks: { lookForNewDays } }: EnrichmentSettings,
 ): Promise<EnrichmentTask[]> {
   const { runStart, limit, budget, history } = ask
@@ -179,7 +179,7 @@ async function neverAsked(
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince", 0 as failures
     from (
       select eval_id, vehicle_vin as vin, coalesce(completed_at, created_at) as born_at, ask
-      from core.evaluation cross join unnest(${Object.values(askedPast)}::text[]) as ask
+      from core.evaluation cross join unnest(${Object.values(pastAsks)}::text[]) as ask
       where rooftop_id = ${rooftop.id} and vehicle_vin is not null and gone_at is null
     ) as asking
     where born_at >= ${history.from} and born_at < ${history.until} and born_at < ${youngSince}
@@ -199,7 +199,7 @@ async function neverAsked(
 
 /** A newer evaluation of the vehicle that asks for all of them: of a rooftop that is asked too, and not one that the source
  *  did not answer for last time. */
-function standsBefore({ groupId }: Rooftop, { siblings }: DueAsk): RawBuilder<unknown> {
+function standsBefore({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
   return sql`
     select from core.evaluation as newer
     where newer.group_id = ${groupId} and newer.vehicle_vin = asking.vin

@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import { type KnownCheck, ownersOf } from './known-checks.ts'
-import { keyOf, type PastAnswer, type Told, watchPeriodMs } from './past-answer.ts'
+import { keyOf, type PastAnswer, type ListedCheck, watchPeriodMs } from './past-answer.ts'
 import type { CheckKind } from './past-checks.ts'
-import { compare } from './watch-statuses.ts'
+import { compareKeys } from './watch-statuses.ts'
 
 /** Those that another process has brought in meanwhile are left to it. */
 export async function insertChecks(
   db: Kysely<Tables>,
-  fresh: readonly Told[],
+  fresh: readonly ListedCheck[],
   runId: number | null,
 ): Promise<{ readonly answer: PastAnswer; readonly check: KnownCheck }[]> {
   if (fresh.length === 0) return []
@@ -34,7 +34,7 @@ export async function insertChecks(
 }
 
 function newCheck(
-  { answer, check }: Told,
+  { answer, check }: ListedCheck,
   owner: Pick<KnownCheck, 'rooftopId' | 'evalId'>,
 ): KnownCheck {
   const { ref, searchedAt, searchNumber, certificateNumber } = check
@@ -67,5 +67,5 @@ type CheckRow = ReturnType<typeof rowOf>
 function byRowKey(a: CheckRow, b: CheckRow): number {
   const key = ({ rooftop_id, eval_id, check_kind, check_ref }: CheckRow) =>
     ({ rooftopId: rooftop_id, evalId: eval_id, kind: check_kind, ref: check_ref }) as const
-  return compare(key(a), key(b))
+  return compareKeys(key(a), key(b))
 }

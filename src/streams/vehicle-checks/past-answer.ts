@@ -20,7 +20,7 @@ export interface PastAnswer {
 }
 
 /** A check that an answer lists; its ref is its key in the dealer group. */
-export interface Told {
+export interface ListedCheck {
   readonly answer: PastAnswer
   readonly check: PastCheck
 }
@@ -31,8 +31,8 @@ export function keyOf(kind: CheckKind, ref: string): string {
 }
 
 /** A check may answer under two vehicles of a slice, when one of them had its VIN corrected: the latest answer counts. */
-export function onePerCheck(answers: readonly PastAnswer[]): Told[] {
-  const told = new Map<string, Told>()
+export function onePerCheck(answers: readonly PastAnswer[]): ListedCheck[] {
+  const told = new Map<string, ListedCheck>()
   for (const answer of [...answers].sort((a, b) => a.at.getTime() - b.at.getTime()))
     for (const check of answer.checks) {
       const ref = checkRefOf(check, answer.vin)

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { KnownCheck } from './known-checks.ts'
 import type { PastCheck } from './past-checks.ts'
-import { compare, keyColumns } from './watch-statuses.ts'
+import { compareKeys, keyColumns } from './watch-statuses.ts'
 
 interface Listed {
   readonly answer: { readonly at: Date }
@@ -17,7 +17,7 @@ export const linkLifeMs = 7 * 86_400_000
 export async function signLinks(db: Kysely<Tables>, listed: readonly Listed[]): Promise<void> {
   const signed = listed
     .filter(({ check }) => check.pdfUrl !== null)
-    .sort((a, b) => compare(a.known, b.known))
+    .sort((a, b) => compareKeys(a.known, b.known))
   await dropLinks(
     db,
     listed.filter(({ check }) => check.pdfUrl === null),

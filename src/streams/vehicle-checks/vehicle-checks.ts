@@ -4,11 +4,11 @@ import type { Operation } from '../../contract/operation.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { defineEnrichmentStream } from '../enrichment-stream.ts'
 import { evaluations } from '../evaluations/evaluations.ts'
-import { askedPast, daysUntilAgain, dueChecks } from './due.ts'
-import { vehicleChecksName as name } from './follow-moves.ts'
-import { type CheckRecord, loadAnswers } from './load.ts'
+import { pastAsks, daysUntilDue, dueChecks } from './due.ts'
+import { vehicleChecksName as name } from './make-due.ts'
+import { type CheckRecord, loadAnswers } from './load-answers.ts'
 import { pastContent, pastOperations, readPastChecks } from './past-checks.ts'
-import { savedCalls } from './saved.ts'
+import { savedCalls } from './saved-calls.ts'
 import { readWatch, watchContent } from './watch.ts'
 
 /** By name; each takes an EvalID. */
@@ -20,10 +20,10 @@ const operations: Readonly<Record<string, Operation<'read', { evalid: typeof eva
 /** Past PPSR searches and Car History reports with their links, and what the watches of the searches say: AU alone [A §4]. */
 export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   name,
-  asks: [askedPast.ppsr, askedPast.car_history, watchPpsr.name],
-  tells: { [askedPast.ppsr]: watchPpsr.name },
+  asks: [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name],
+  alsoAnswers: { [pastAsks.ppsr]: watchPpsr.name },
   // Every answer is complete.
-  polling: { everySeconds: 15, patienceSeconds: 0 },
+  polling: { everySeconds: 15, maxWaitSeconds: 0 },
   forbidden: 'skip',
   followsInGroup: [evaluations.name],
 
@@ -46,13 +46,17 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
       ? { kind: 'watch', watch: readWatch(body, wire) }
       : pastRecord(body, wire),
   isPending: () => false,
-  daysUntilAgain: (ageDays, ask, { checks }) => daysUntilAgain(ageDays, ask, checks),
+  daysUntilDue: (ageDays, ask, { checks }) => daysUntilDue(ageDays, ask, checks),
   load: loadAnswers,
-  saved: async (db, rooftop, runStart, { checks }) =>
+  savedCalls: async (db, rooftop, runStart, { checks }) =>
     await savedCalls(db, rooftop, name, runStart, checks),
 })
 
 function pastRecord(body: unknown, wire: AppraisalWire): CheckRecord {
   const checks = readPastChecks(body, wire)
-  return { kind: 'past', checks, nameless: (body as readonly unknown[]).length - checks.length }
+  return {
+    kind: 'past',
+    checks,
+    itemsWithoutId: (body as readonly unknown[]).length - checks.length,
+  }
 }

@@ -12,7 +12,7 @@ export interface StatusSeen {
 }
 
 /** Adds the statuses that the document does not name, so that they can be kept, and tells which of these are such. */
-export async function unknownStatuses(
+export async function addUnknownStatuses(
   db: Kysely<Tables>,
   statuses: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -35,7 +35,7 @@ export async function unknownStatuses(
 }
 
 /** Whether an answer moves the status: a terminal one stays for ever [A §3], and an older answer moves nothing. */
-export function moves({ check, status, at }: StatusSeen): boolean {
+export function changesStatus({ check, status, at }: StatusSeen): boolean {
   if (check.status === status || check.isTerminal) return false
   return check.statusSince === null || at >= check.statusSince
 }
@@ -60,12 +60,12 @@ export function statusWarnings(
 }
 
 /** Writes statuses that have moved, each with its change. */
-export async function moveStatuses(
+export async function updateStatuses(
   db: Kysely<Tables>,
   moved: readonly StatusSeen[],
 ): Promise<void> {
   if (moved.length === 0) return
-  const seen = [...moved].sort((a, b) => compare(a.check, b.check))
+  const seen = [...moved].sort((a, b) => compareKeys(a.check, b.check))
   const columns = keyColumns(seen.map(({ check }) => check))
   const statuses = seen.map(({ status }) => status)
   const times = seen.map(({ at }) => at)
@@ -101,7 +101,7 @@ export function keyColumns(checks: readonly Key[]) {
 }
 
 /** One order for all writers, so that two of them never wait for each other. */
-export function compare(a: Key, b: Key): number {
+export function compareKeys(a: Key, b: Key): number {
   return a.rooftopId - b.rooftopId || a.evalId - b.evalId || (textOf(a) < textOf(b) ? -1 : 1)
 }
 

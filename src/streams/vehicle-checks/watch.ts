@@ -7,11 +7,11 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { type RecordWarning, RecordIssues } from '../record.ts'
 import { type KnownCheck, knownChecks } from './known-checks.ts'
 import {
-  moveStatuses,
-  moves,
+  updateStatuses,
+  changesStatus,
   type StatusSeen,
   statusWarnings,
-  unknownStatuses,
+  addUnknownStatuses,
 } from './watch-statuses.ts'
 
 /** What `/ppsrwatch` says of a vehicle [A §4]. */
@@ -24,7 +24,7 @@ export interface Watch {
   readonly items: number
 }
 
-export interface WatchTold {
+export interface WatchAnswer {
   readonly groupId: number
   readonly vin: string
   readonly watch: Watch
@@ -32,10 +32,10 @@ export interface WatchTold {
 }
 
 export interface WatchLoaded {
-  readonly hasMoved: boolean
+  readonly statusChanged: boolean
   readonly warnings: readonly RecordWarning[]
   /** It names a search that is not known here, or cannot be told apart: the past searches have to be listed again. */
-  readonly needsList: boolean
+  readonly needsListing: boolean
 }
 
 /** Pure. RecordIssues when the answer is of another shape. */
@@ -76,9 +76,9 @@ export function watchContent(
 /** Moves the statuses of the PPSR searches that the answers are about, inside the caller's transaction. */
 export async function loadWatches(
   db: Kysely<Tables>,
-  told: readonly WatchTold[],
+  told: readonly WatchAnswer[],
 ): Promise<WatchLoaded[]> {
-  const loaded = new Map<WatchTold, WatchLoaded>()
+  const loaded = new Map<WatchAnswer, WatchLoaded>()
   for (const [groupId, own] of Map.groupBy(told, (one) => one.groupId)) {
     const vins = own.map(({ vin }) => vin)
     const known = (await knownChecks(db, groupId, vins)).filter(
@@ -92,20 +92,20 @@ export async function loadWatches(
       ),
     }))
     const seen = looks.flatMap((look) => look.seen)
-    const unknown = await unknownStatuses(
+    const unknown = await addUnknownStatuses(
       db,
       seen.map(({ status }) => status),
     )
-    const moved = new Set(seen.filter(moves))
-    await moveStatuses(db, [...moved])
+    const moved = new Set(seen.filter(changesStatus))
+    await updateStatuses(db, [...moved])
     for (const { one, seen: mine, needsList } of looks)
       loaded.set(one, {
-        hasMoved: mine.some((each) => moved.has(each)),
+        statusChanged: mine.some((each) => moved.has(each)),
         warnings: [
           ...mine.flatMap((each) => statusWarnings(each, unknown)),
           ...idWarnings(one.watch, mine),
         ],
-        needsList,
+        needsListing: needsList,
       })
   }
   return told.map((one) => loaded.get(one)!)
@@ -114,7 +114,7 @@ export async function loadWatches(
 /** Matches the answer's items with the known searches. Where none matches, the top-level status stands for the one search
  *  that there is; of several, only the list of past searches can tell. */
 function lookAt(
-  { watch, at }: WatchTold,
+  { watch, at }: WatchAnswer,
   known: readonly KnownCheck[],
 ): { readonly seen: StatusSeen[]; readonly needsList: boolean } {
   const refs = new Set(known.map(({ ref }) => ref))

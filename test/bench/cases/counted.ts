@@ -1,12 +1,12 @@
 import type { BenchCase, PreparedCase } from '../bench-case.ts'
-import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
+import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../bench-fixture.ts'
 
 const evaluations = 2_000
 const rooftops = 4
 const what = `${evaluations.toLocaleString('en')} evaluations of ${rooftops} rooftops`
 
 interface Measured {
-  readonly yard: Yard
+  readonly yard: BenchFixture
   readonly warehouse: BenchWarehouse
 }
 
@@ -57,7 +57,7 @@ async function onEmpty(
   look: (on: Measured) => Promise<{ readonly figure: number; readonly reference: number }>,
 ): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openYard({ rooftops, evaluations }))
+  const yard = started.use(await openBenchFixture({ rooftops, evaluations }))
   const warehouse = started.use(await yard.warehouse('counted'))
   await yard.ask('counts')
   const { figure, reference } = await look({ yard, warehouse })

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { BenchCase } from '../bench-case.ts'
-import { type BenchWarehouse, openYard } from '../evaluations-yard.ts'
+import { type BenchWarehouse, openBenchFixture } from '../bench-fixture.ts'
 import { filledTables, writtenColumns } from '../filled-tables.ts'
 
 /** The whole way from the list to the commit, beside files that Postgres only has to take in. */
@@ -19,7 +19,9 @@ export const firstLoad: BenchCase = {
   target: { of: 'ratio', least: 0.45 },
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openYard({ rooftops: 8, evaluations: quick ? 2_000 : 20_000 }))
+    const yard = started.use(
+      await openBenchFixture({ rooftops: 8, evaluations: quick ? 2_000 : 20_000 }),
+    )
     const folder = started.use(await temporaryFolder()).path
     {
       await using first = await yard.warehouse('first')

@@ -1,5 +1,5 @@
 import type { BenchCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 
 const rooftops = 8
 const aDay = 60
@@ -26,7 +26,7 @@ export const memory: BenchCase = {
 async function peakOf(evaluations: number): Promise<number> {
   // The longer history has more windows, not fuller ones.
   const days = Math.ceil(evaluations / rooftops / aDay)
-  await using yard = await openYard({ rooftops, evaluations, days })
+  await using yard = await openBenchFixture({ rooftops, evaluations, days })
   await using warehouse = await yard.warehouse('memory')
   const { peakMb } = await yard.sync(warehouse)
   return peakMb

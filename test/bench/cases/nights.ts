@@ -1,5 +1,5 @@
 import type { BenchCase, BenchOptions, PreparedCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
 /** What a night costs when there is nothing to do: a list for each window that is due. */
@@ -32,7 +32,7 @@ async function nightOf({
   readonly perRooftop: number
 }): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openYard({ rooftops, evaluations: rooftops * perRooftop }))
+  const yard = started.use(await openBenchFixture({ rooftops, evaluations: rooftops * perRooftop }))
   const warehouse = started.use(await yard.warehouse('night'))
   await yard.sync(warehouse)
   const { rows: lists } = await warehouse.pool.query(
@@ -57,7 +57,9 @@ async function nightOf({
 async function firstNightOf({ quick }: BenchOptions): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
   const rooftops = quick ? 250 : 5_000
-  const yard = started.use(await openYard({ rooftops, evaluations: rooftops * 30, days: 1 }))
+  const yard = started.use(
+    await openBenchFixture({ rooftops, evaluations: rooftops * 30, days: 1 }),
+  )
   const { source, start } = yard
   const numbers = Array.from({ length: rooftops }, (_, at) => at + 1)
   const from = Date.parse(start) / 1000

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { BenchCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 import { startProcess } from '../processes/bench-process.ts'
 import type { PeerOrder } from '../processes/peer-process.ts'
 import type { StoreOrder } from '../processes/store-process.ts'
@@ -22,7 +22,7 @@ export const storePeer: BenchCase = {
   async prepare({ quick }) {
     install()
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openYard({ rooftops: 1, evaluations: 0 }))
+    const yard = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
     const ours = started.use(startProcess('store-process.ts', anyCore))
     const theirs = started.use(startProcess('peer-process.ts', anyCore))
     const [evaluations, fewer] = quick ? [2_000, 1_000] : [10_000, 4_000]

@@ -1,5 +1,5 @@
 import type { BenchCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 
 const latencyMs = 200
 const inFlight = 32
@@ -17,7 +17,7 @@ export const farSource: BenchCase = {
     await using started = new AsyncDisposableStack()
     const evaluations = quick ? 3_000 : 24_000
     const yard = started.use(
-      await openYard({ rooftops: 8, evaluations, latencyMs, concurrency: inFlight }),
+      await openBenchFixture({ rooftops: 8, evaluations, latencyMs, concurrency: inFlight }),
     )
     const all = started.move()
     return {
@@ -42,7 +42,7 @@ export const quietNight: BenchCase = {
   target: { of: 'ratio', most: 1.02 },
   async prepare() {
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openYard({ rooftops: 8, evaluations: 4_000, days: 60 }))
+    const yard = started.use(await openBenchFixture({ rooftops: 8, evaluations: 4_000, days: 60 }))
     const warehouse = started.use(await yard.warehouse('quiet'))
     await yard.sync(warehouse)
     let due = 0

@@ -1,5 +1,5 @@
 import type { Target, BenchCase, BenchOptions, PreparedCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 import { startProcess } from '../processes/bench-process.ts'
 import type { StoreOrder, StoreWay } from '../processes/store-process.ts'
 
@@ -68,7 +68,7 @@ async function prepared(
   share: number,
 ): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openYard({ rooftops: 1, evaluations: 0 }))
+  const yard = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
   const process = started.use(startProcess('store-process.ts', Number.MAX_SAFE_INTEGER))
   const evaluations = Math.ceil((quick ? 2_000 : 10_000) * share)
   const store = async (how: StoreWay): Promise<number> => {

@@ -1,5 +1,5 @@
 import type { BenchCase } from '../bench-case.ts'
-import { type BenchWarehouse, openYard, type Yard } from '../evaluations-yard.ts'
+import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../bench-fixture.ts'
 import { writtenColumns } from '../filled-tables.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
@@ -58,15 +58,18 @@ export const unchangedWal: BenchCase = {
 async function loaded(
   started: AsyncDisposableStack,
   evaluations: number,
-): Promise<{ yard: Yard; warehouse: BenchWarehouse }> {
-  const yard = started.use(await openYard({ rooftops: 8, evaluations }))
+): Promise<{ yard: BenchFixture; warehouse: BenchWarehouse }> {
+  const yard = started.use(await openBenchFixture({ rooftops: 8, evaluations }))
   const warehouse = started.use(await yard.warehouse('unchanged'))
   await yard.sync(warehouse)
   return { yard, warehouse }
 }
 
 /** Of the last sync: as many lists, with the bounds of its certificates, and all evaluations. */
-async function requestsOf(yard: Yard, { pool, url }: BenchWarehouse): Promise<DownloadOrder> {
+async function requestsOf(
+  yard: BenchFixture,
+  { pool, url }: BenchWarehouse,
+): Promise<DownloadOrder> {
   const seconds = (column: string) => `extract(epoch from ${column})::int`
   const { rows: lists } = await pool.query(
     `select dealer_id as rooftop, ${seconds('window_from')} as from, ${seconds('window_until')} as until

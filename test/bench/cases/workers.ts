@@ -1,5 +1,5 @@
 import type { BenchCase } from '../bench-case.ts'
-import { openYard } from '../evaluations-yard.ts'
+import { openBenchFixture } from '../bench-fixture.ts'
 import { startProcess } from '../processes/bench-process.ts'
 
 const latencyMs = 300
@@ -21,7 +21,7 @@ function workersCase(processes: number, least: number): BenchCase {
     async prepare({ quick }) {
       await using started = new AsyncDisposableStack()
       const evaluations = rooftops * (quick ? 8 : 24)
-      const yard = started.use(await openYard({ rooftops, evaluations, latencyMs }))
+      const yard = started.use(await openBenchFixture({ rooftops, evaluations, latencyMs }))
       const sync = async (workers: number): Promise<number> => {
         await using hands = new AsyncDisposableStack()
         const warehouse = hands.use(await yard.warehouse('workers'))

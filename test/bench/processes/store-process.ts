@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { openPool } from '#src/db/connect.ts'
 import { inTransaction, openDb, type Tx } from '#src/db/transaction.ts'
-import { type Incoming, keepPayloads, loadRecords } from '#src/pipeline/load.ts'
+import { type Incoming, savePayloads, loadRecords } from '#src/pipeline/load-records.ts'
 import { findRooftops, registerRooftops } from '#src/pipeline/rooftops.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { bodyHash } from '#src/values/content-hash.ts'
@@ -32,7 +32,7 @@ const day = Date.UTC(2025, 0, 1) / 1000
 
 interface Batch {
   readonly incoming: readonly Incoming[]
-  readonly payloads: Parameters<typeof keepPayloads>[4]
+  readonly payloads: Parameters<typeof savePayloads>[4]
 }
 
 /** The rows of a batch by table, as COPY writes them. */
@@ -74,7 +74,7 @@ const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) =>
     const { incoming, payloads } = ready!.batches[at]!
     await inTransaction(pool, async (tx) => {
       await loadRecords(tx, evaluations, rooftop, incoming, defaultWire.appraisal)
-      await keepPayloads(tx, evaluations.endpoint, rooftop, 1, payloads)
+      await savePayloads(tx, evaluations.endpoint, rooftop, 1, payloads)
     })
   },
   copy: async (pool, _rooftop, at) => await copyBatch(pool, at, 'origin'),

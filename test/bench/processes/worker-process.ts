@@ -1,7 +1,7 @@
 import { openContext } from '#src/context.ts'
 import { growInSmallSteps } from '#src/heap.ts'
 import { openLog } from '#src/log.ts'
-import { keepWorking } from '#src/pipeline/keep-working.ts'
+import { runWorker } from '#src/pipeline/run-worker.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
 import { answerMessages } from './bench-process.ts'
@@ -13,7 +13,7 @@ const write = (line: string) => process.stderr.write(line)
 async function begin(config: BenchConfig): Promise<true> {
   const log = openLog({ level: 'error', human: false, secrets: [], write })
   const context = await openContext(configOf(config), log)
-  void keepWorking(context, { streams: [evaluations], concurrency: 4 })
+  void runWorker(context, { streams: [evaluations], concurrency: 4 })
   return true
 }
 

@@ -42,16 +42,18 @@ test('a file without a key column says so, and names the column that might be on
   const perhaps = mapColumns([makes, ['Yard tag', stockNumbers]])
 
   expect(without).toMatchObject({ status: 'unsure', key: null })
-  expect(without.doubts).toMatchObject([{ code: 'NO_KEY_COLUMN', maps: [] }])
-  expect(perhaps.doubts).toMatchObject([{ code: 'NO_KEY_COLUMN', maps: ['stock_number=Yard tag'] }])
+  expect(without.questions).toMatchObject([{ code: 'NO_KEY_COLUMN', maps: [] }])
+  expect(perhaps.questions).toMatchObject([
+    { code: 'NO_KEY_COLUMN', maps: ['stock_number=Yard tag'] },
+  ])
 })
 
 test('a header whose values deny it is asked about, never dropped in silence', () => {
   const vin = mapColumns([stock, makes, ['VIN', twelve('see file', 'on request')]])
   const number = mapColumns([['Stock No', twelve('A')], makes])
 
-  expect(vin.doubts).toMatchObject([{ code: 'MAPPING_LOW_CONFIDENCE', maps: ['vin=VIN'] }])
-  expect(number.doubts.flatMap(({ maps }) => maps)).toContain('stock_number=Stock No')
+  expect(vin.questions).toMatchObject([{ code: 'MAPPING_LOW_CONFIDENCE', maps: ['vin=VIN'] }])
+  expect(number.questions.flatMap(({ maps }) => maps)).toContain('stock_number=Stock No')
 })
 
 test('an empty column keeps the field of its header and is no key', () => {

@@ -9,7 +9,8 @@ import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
 const stock = ['Stock No', stockNumbers] as const
 const makes = ['Make', twelve('Toyota', 'Ford', 'BMW', 'Kia')] as const
 
-const mapsOf = ({ doubts }: ReturnType<typeof mapColumns>) => doubts.flatMap(({ maps }) => maps)
+const mapsOf = ({ questions: doubts }: ReturnType<typeof mapColumns>) =>
+  doubts.flatMap(({ maps }) => maps)
 
 test.for([
   ['Year', 'model_year', ['2012.0', '2015.0']],

@@ -7,7 +7,7 @@ import { proposeMapping } from '#src/csv/map/mapping.ts'
 import { parseOverrides } from '#src/csv/map/overrides.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
 import type { TypedRow } from '#src/csv/map/typing/stock-row.ts'
-import { startStyles, type TypingOptions } from '#src/csv/map/typing/styles.ts'
+import { startStyles, type TypingOptions } from '#src/csv/map/typing/column-styles.ts'
 import type { CsvRecord } from '#src/csv/read/csv-file.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { dallas, dubai, fieldsOf, sydney } from './table.ts'
@@ -93,7 +93,7 @@ test.skipIf(!isHere)(
       ...{ Condition: 'condition', Mileage: 'odometer', Price: 'price_asking' },
     })
     expect(mapping).toMatchObject({ status: 'unsure', key: null })
-    expect(mapping.doubts.map(({ code }) => code)).toEqual(['NO_KEY_COLUMN'])
+    expect(mapping.questions.map(({ code }) => code)).toEqual(['NO_KEY_COLUMN'])
     expect(count).toEqual({ accepted: 0, rejected: 2499, skipped: 0 })
     expect(codes).toEqual({ 'primary-key error': 2499, 'PRICE_POA info': 399 })
   },
@@ -115,7 +115,7 @@ test.skipIf(!isHere)(
       },
       ...{ Kilometers: 'odometer', Price: 'price_asking', Type: 'body', Status: 'condition' },
     })
-    expect(mapping.doubts.flatMap(({ maps }) => maps)).toEqual(['stock_number=ID'])
+    expect(mapping.questions.flatMap(({ maps }) => maps)).toEqual(['stock_number=ID'])
     expect(said.mapping.status).toBe('sure')
     expect(said.count).toEqual({ accepted: 3999, rejected: 0, skipped: 0 })
     expect(said.codes).toEqual({ 'EXCEL_ERROR warning': 1 })

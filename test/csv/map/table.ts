@@ -2,7 +2,11 @@ import type { Mapping } from '#src/csv/map/column-mapping.ts'
 import { type MappingOptions, proposeMapping } from '#src/csv/map/mapping.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
 import type { TypedRow } from '#src/csv/map/typing/stock-row.ts'
-import { type ColumnStyles, startStyles, type TypingOptions } from '#src/csv/map/typing/styles.ts'
+import {
+  type ColumnStyles,
+  startStyles,
+  type TypingOptions,
+} from '#src/csv/map/typing/column-styles.ts'
 
 export const sydney: TypingOptions = { market: 'AU', currency: 'AUD', today: '2026-11-21' }
 export const dallas: TypingOptions = { market: 'US', currency: 'USD', today: '2026-11-21' }

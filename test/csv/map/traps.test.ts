@@ -167,7 +167,7 @@ test('trap 13: an ID that could be a stock number is asked about, not taken', ()
 
   expect(mapping.key).toBeNull()
   expect(unique).toMatchObject({ status: 'unsure', key: 'stock_number' })
-  expect(unique.doubts.map(({ maps }) => maps)).toEqual([['stock_number=ID']])
+  expect(unique.questions.map(({ maps }) => maps)).toEqual([['stock_number=ID']])
 })
 
 test('trap 14: of several price columns the one with prices is taken, and 0.00 is none', () => {
@@ -194,7 +194,7 @@ test('trap 14: two columns of one name are kept when unknown, and asked about wh
 
   expect(unknown.status).toBe('sure')
   expect(unknown.columns.map(({ field }) => field)).toEqual(['stock_number', 'make', null, null])
-  expect(twice.doubts).toMatchObject([{ code: 'duplicate-label', maps: ['stock_number=#1'] }])
+  expect(twice.questions).toMatchObject([{ code: 'duplicate-label', maps: ['stock_number=#1'] }])
   expect(same.status).toBe('sure')
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { profileOf } from '#src/csv/read/column-profile.ts'
+import { countKinds } from '#src/csv/read/kind-counts.ts'
 import type { CsvRecord, Dialect } from '#src/csv/read/csv-file.ts'
 import { QuotedRecords } from '#src/csv/read/quoted-records.ts'
 import type { RawRecord } from '#src/csv/read/raw-record.ts'
@@ -27,7 +27,7 @@ async function recordsOf(
   records: AsyncIterable<readonly RawRecord[]>,
   dialect: Dialect,
 ): Promise<CsvRecord[]> {
-  const columns = { dialect, width: 3, profile: profileOf([], 3) }
+  const columns = { dialect, width: 3, profile: countKinds([], 3) }
   const found: CsvRecord[] = []
   for await (const batch of records)
     for (const record of batch) found.push(...readRecord(record, columns))

@@ -1,15 +1,15 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { CsvRefusal } from '#src/csv/read/refusal.ts'
+import { CsvFileError } from '#src/csv/read/csv-file-error.ts'
 import { readAll } from './read-all.ts'
 
 async function refusalOf(
   content: Parameters<typeof readAll>[0],
   options: Parameters<typeof readAll>[1] = {},
-): Promise<CsvRefusal> {
+): Promise<CsvFileError> {
   const error = await readAll(content, options).catch((thrown) => thrown)
-  expect(error).toBeInstanceOf(CsvRefusal)
+  expect(error).toBeInstanceOf(CsvFileError)
   expect(error).toBeInstanceOf(UsageError)
   return error
 }

@@ -2,7 +2,7 @@ import { stringify } from 'csv-stringify/sync'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { recordWriter, usualStyle } from '#src/csv/write/csv-text.ts'
+import { recordWriter, defaultStyle } from '#src/csv/write/csv-text.ts'
 
 const cell = fc.oneof(
   fc.string({ maxLength: 8 }),
@@ -12,7 +12,7 @@ const cell = fc.oneof(
 const read = (text: string) => parse(text, { record_delimiter: '\r\n' })
 
 test('what is written reads as what csv-stringify writes', () => {
-  const write = recordWriter(usualStyle)
+  const write = recordWriter(defaultStyle)
   const table = fc.integer({ min: 2, max: 6 }).chain((width) =>
     fc.array(fc.array(cell, { minLength: width, maxLength: width }), {
       minLength: 1,

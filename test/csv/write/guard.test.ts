@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { guarded, isDangerous, unguarded } from '#src/csv/write/guard.ts'
+import { escapeFormula, isFormulaLike, unescapeFormula } from '#src/csv/write/escape-formula.ts'
 
 const attacks = [
   '=1+1',
@@ -55,14 +55,14 @@ const innocent = [
 ]
 
 test.each(attacks)('a cell %j becomes text and comes back', (cell) => {
-  expect(guarded(cell)).toBe(`'${cell}`)
-  expect(isDangerous(guarded(cell))).toBe(false)
-  expect(unguarded(guarded(cell))).toBe(cell)
+  expect(escapeFormula(cell)).toBe(`'${cell}`)
+  expect(isFormulaLike(escapeFormula(cell))).toBe(false)
+  expect(unescapeFormula(escapeFormula(cell))).toBe(cell)
 })
 
 test.each(innocent)('a cell %j stays as it is', (cell) => {
-  expect(guarded(cell)).toBe(cell)
-  expect(unguarded(cell)).toBe(cell)
+  expect(escapeFormula(cell)).toBe(cell)
+  expect(unescapeFormula(cell)).toBe(cell)
 })
 
 test('what was guarded is never dangerous, and guarding twice is guarding once', () => {
@@ -71,12 +71,12 @@ test('what was guarded is never dangerous, and guarding twice is guarding once',
 
   fc.assert(
     fc.property(cells, (cell) => {
-      const safe = guarded(cell)
-      const isGuardedAlready = unguarded(cell) !== cell
+      const safe = escapeFormula(cell)
+      const isGuardedAlready = unescapeFormula(cell) !== cell
 
-      expect(isDangerous(safe)).toBe(false)
-      expect(guarded(safe)).toBe(safe)
-      expect(isGuardedAlready || unguarded(safe) === cell).toBe(true)
+      expect(isFormulaLike(safe)).toBe(false)
+      expect(escapeFormula(safe)).toBe(safe)
+      expect(isGuardedAlready || unescapeFormula(safe) === cell).toBe(true)
     }),
     { numRuns: 5000, seed: 5 },
   )

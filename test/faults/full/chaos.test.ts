@@ -78,7 +78,7 @@ async function misbehave(estate: Estate, random: SeededRandom, round: () => Prom
       children[victim] = start(commands[victim]!)
     }
     await round()
-    struck += rules.reduce((sum, rule) => sum + rule.struck, 0)
+    struck += rules.reduce((sum, rule) => sum + rule.hits, 0)
     sandbox.faults.clear()
   }
   for (const child of children) child.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openCluster } from '../cluster.ts'
-import { expectTruth, openFleet } from '../fleet.ts'
+import { expectTruth, openDeployment } from '../deployment.ts'
 import { fill, mayMount, openDisk } from '../small-disk.ts'
 
 test.skipIf(!(await mayMount()))(
@@ -10,7 +10,7 @@ test.skipIf(!(await mayMount()))(
     await using disk = await openDisk(400)
     await using cluster = await openCluster(join(disk.path, 'postgres'))
     const url = await cluster.warehouse('crowded')
-    await using fleet = await openFleet({ url, rooftops: 40, evaluations: 3000 })
+    await using fleet = await openDeployment({ url, rooftops: 40, evaluations: 3000 })
     const free = await fill(disk.path, 4)
 
     const { code, signal, stderr } = await fleet.run(['sync', 'evaluations'])

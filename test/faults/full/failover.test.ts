@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openFaultProxy } from '../../support/fault-proxy.ts'
 import { openCluster } from '../cluster.ts'
-import { expectTruthOnce, openFleet, within } from '../fleet.ts'
+import { expectTruthOnce, openDeployment, waitAtMost } from '../deployment.ts'
 
 const rooftops = 120
 
@@ -13,27 +13,31 @@ test('a primary that dies gives way to its synchronous standby: the workers go o
   await using line = await openFaultProxy(cluster.port)
   const address = new URL(direct)
   address.port = String(line.port)
-  await using fleet = await openFleet({ url: address.href, rooftops, evaluations: 4 * rooftops })
+  await using fleet = await openDeployment({
+    url: address.href,
+    rooftops,
+    evaluations: 4 * rooftops,
+  })
   const match = { path: '/getevallist' }
   const slow = fleet.sandbox.faults.add({ match, fault: { kind: 'slow', ms: 500 } })
-  await fleet.order()
+  await fleet.startBackfill()
   const workers = await Promise.all([fleet.worker(), fleet.worker()])
-  await within(120, 'some of it is done', async () => (await fleet.standing()).done > 20)
+  await waitAtMost(120, 'some of it is done', async () => (await fleet.progress()).done > 20)
 
-  const { done } = await fleet.standing()
+  const { done } = await fleet.progress()
   await cluster.crash()
   await standby.promote()
   line.leadTo(standby.port)
-  const seconds = await within(15, 'the work goes on', async () => {
-    const now = await fleet.standing()
+  const seconds = await waitAtMost(15, 'the work goes on', async () => {
+    const now = await fleet.progress()
     return now.done > done
   })
   slow.remove()
-  await within(200, 'all of it', async () => (await fleet.standing()).status !== 'running')
+  await waitAtMost(200, 'all of it', async () => (await fleet.progress()).status !== 'running')
   for (const child of workers) child.kill('SIGTERM')
   const ends = await Promise.all(workers.map(async (child) => await child.ended))
 
-  expect(await fleet.standing()).toEqual({ status: 'ok', done: rooftops, open: 0 })
+  expect(await fleet.progress()).toEqual({ status: 'ok', done: rooftops, open: 0 })
   await expectTruthOnce(fleet)
   expect(ends.map(({ code }) => code)).toEqual([143, 143])
   console.log(`Seconds from the promotion to the next commit: ${seconds}`)

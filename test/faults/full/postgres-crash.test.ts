@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { openCluster } from '../cluster.ts'
-import { expectTruthOnce, openFleet, within } from '../fleet.ts'
+import { expectTruthOnce, openDeployment, waitAtMost } from '../deployment.ts'
 
 test('a sync goes on by itself when its Postgres has crashed and come back, and commits nothing twice', async () => {
   await using cluster = await openCluster()
   const url = await cluster.warehouse('crashed')
-  await using fleet = await openFleet({ url, rooftops: 12, evaluations: 60 })
+  await using fleet = await openDeployment({ url, rooftops: 12, evaluations: 60 })
   const match = { path: '/getevallist' }
   fleet.sandbox.faults.add({ match, fault: { kind: 'slow', ms: 400 } })
   const sync = await fleet.start(['sync', 'evaluations', '--json'])
-  await within(100, 'some of it is done', async () => (await fleet.standing()).done > 2)
+  await waitAtMost(100, 'some of it is done', async () => (await fleet.progress()).done > 2)
 
   await cluster.crash()
   await cluster.start()

@@ -30,7 +30,7 @@ test('400 on the list and on the users aborts', async () => {
   const list = await faultOf(client.listEvaluations(north, newest))
   const users = await faultOf(client.listUsers(north, { includeInactive: false }))
 
-  expect([list.verdict, users.verdict]).toEqual(['abort', 'abort'])
+  expect([list.errorAction, users.errorAction]).toEqual(['abort', 'abort'])
   expect(list.message).toContain('"bad startdate"')
 })
 
@@ -107,7 +107,7 @@ test('a source that cannot be reached aborts and names the setting', async () =>
   const error = await faultOf(client.measureClock())
   await client.close()
 
-  expect(error.verdict).toBe('abort')
+  expect(error.errorAction).toBe('abort')
   expect(error.message).toContain('appraisal.baseUrl')
 })
 

@@ -46,7 +46,7 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
 
   expect(said).toMatchObject({ verdict: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
   expect(said.message).toContain('"Locked by [email]"')
-  expect(object.verdict).toBe('skip')
+  expect(object.errorAction).toBe('skip')
   expect(object.message).toContain('is no array of evaluations')
   expect(source.received).toHaveLength(2)
 })
@@ -58,7 +58,7 @@ test.each(['[{"EvalID":7,"cName":"Jane"', '{"EvalID":7,"cName":"Ja'])(
 
     const error = await faultOf(client.getEvaluation(north, 7))
 
-    expect(error.verdict).toBe('skip')
+    expect(error.errorAction).toBe('skip')
     expect(error.cause).toBeInstanceOf(UnreadableBody)
     expect((error.cause as UnreadableBody).text).toBe(text)
     expect(Object.entries(error.cause as UnreadableBody).flat()).not.toContain(text)

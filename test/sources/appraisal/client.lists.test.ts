@@ -136,7 +136,7 @@ test('a list of another shape aborts and names the setting; one with an error qu
 
   expect(shape).toMatchObject({ verdict: 'abort', rooftopUid: 'uid-north' })
   expect(shape.message).toContain('wire.appraisal.evalList.items')
-  expect(error.verdict).toBe('abort')
+  expect(error.errorAction).toBe('abort')
   expect(error.message).toContain('"bad key [secret] of [email]"')
 })
 

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { expect, test } from 'vitest'
 import { runExport } from '#src/stock/export/export.ts'
-import { openMartHouse } from '../../support/marts-house.ts'
+import { openMartFixture } from '../../support/marts-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 interface View {
@@ -39,9 +39,9 @@ function cellText(cell: string, type: string): string | null {
 }
 
 test('every mart goes out as CSV and as Parquet: all columns, all rows, the same values', async () => {
-  await using house = await openMartHouse(1)
+  await using fixture = await openMartFixture(1)
   await using folder = await temporaryFolder()
-  const { pool } = house.database
+  const { pool } = fixture.database
   const views = (await pool.query<View>(allViews)).rows
   const differences: string[] = []
   let rows = 0

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { appendedColumns } from '#src/stock/export/columns.ts'
 import { encode } from '../../csv/read/encode.ts'
-import { openYard, type Yard } from './yard.ts'
+import { openExportFixture, type ExportFixture } from './export-fixture.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Model', 'Year', 'Kms', 'Price', 'Notes']
 const rows = [
@@ -77,18 +77,22 @@ function readBack(text: string, { delimiter, quote, preamble }: Kind) {
 }
 
 /** A few rows prove too little of a column to be taken without a word. */
-const bring = async (yard: Yard, bytes: Buffer | string) =>
-  await yard.bring('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
+const bring = async (yard: ExportFixture, bytes: Buffer | string) =>
+  await yard.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
 
-async function bringAndGive(yard: Yard, bytes: Buffer | string, ...args: readonly string[]) {
+async function bringAndGive(
+  yard: ExportFixture,
+  bytes: Buffer | string,
+  ...args: readonly string[]
+) {
   const { document } = await bring(yard, bytes)
   const id = String(document['importId'])
-  const given = await yard.give('--rooftop', 'north', '--original', id, ...args)
+  const given = await yard.exportList('--rooftop', 'north', '--original', id, ...args)
   return { document, text: given.stdout, stderr: given.stderr }
 }
 
 test.each(kinds)('an upload of %s comes back with every row and cell', async (_, kind) => {
-  await using yard = await openYard(kind.region ? { region: kind.region } : {})
+  await using yard = await openExportFixture(kind.region ? { region: kind.region } : {})
   const bytes = fileOf(kind)
   const source = await readCsv(Readable.from([bytes]), { market: kind.region ?? 'AU' })
   const records: (readonly string[])[] = []
@@ -113,12 +117,12 @@ test.each(kinds)('an upload of %s comes back with every row and cell', async (_,
 })
 
 test('each row has its price, or says why it has none', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const { document } = await bring(yard, fileOf(plain))
   await yard.price('00123')
   await yard.price('B-7', { retail: null, error: 'no market data' })
 
-  const { stdout } = await yard.give(
+  const { stdout } = await yard.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -139,14 +143,14 @@ test('each row has its price, or says why it has none', async () => {
 })
 
 test('a row whose stock number is another vehicle by now is given no price', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const { document } = await bring(yard, fileOf(plain))
   await yard.database.pool.query(
     `update core.stock_unit set vin = '6T1BF3FK20X999999' where stock_no = '00123'`,
   )
   await yard.price('00123')
 
-  const { stdout } = await yard.give(
+  const { stdout } = await yard.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -161,7 +165,7 @@ test('a row whose stock number is another vehicle by now is given no price', asy
 })
 
 test('rows with too few or too many cells keep all of theirs, and the prices stand in their columns', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const ragged = [
     'Stock No,VIN,Make,Year,Price',
     'A1,6T1BF3FK20X100001,Kia,2019,25000',
@@ -183,7 +187,7 @@ test('rows with too few or too many cells keep all of theirs, and the prices sta
 })
 
 test('a header of two rows and a file without one keep theirs', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const body = [...rows.slice(0, 4), ...rows.slice(0, 4)].map(
     (row) => `"${row.map((c) => c.replaceAll('"', '""')).join('","')}"`,
   )
@@ -192,14 +196,14 @@ test('a header of two rows and a file without one keep theirs', async () => {
 
   const withTwo = await bringAndGive(yard, two)
   const maps = ['stock_number', 'vin', 'make', 'model', 'model_year', 'odometer', 'price_asking']
-  const without = await yard.bring(
+  const without = await yard.importList(
     'bare.csv',
     body.join('\n'),
     '--mode',
     'delta',
     ...maps.flatMap((field, at) => ['--map', `${field}=#${at + 1}`]),
   )
-  const bare = await yard.give(
+  const bare = await yard.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -215,7 +219,7 @@ test('a header of two rows and a file without one keep theirs', async () => {
 })
 
 test('a name that the file has already is not used twice', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const file =
     'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Reserved\nA2,6T1BF3FK20X100002,Kia,2019,26000,Reserved\n'
 
@@ -229,7 +233,7 @@ test('a name that the file has already is not used twice', async () => {
 })
 
 test('what comes back imports as the upload did, and is given back with new prices, not with more', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const first = await bringAndGive(yard, fileOf(plain))
   await yard.price('00123')
 
@@ -248,12 +252,12 @@ test('what comes back imports as the upload did, and is given back with new pric
 })
 
 test('with --raw every cell is as it was, formulas too', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const file = '=now(),,\nStock No,VIN,=Notes\nA1,6T1BF3FK20X100001,=1+1\nA2,6T1BF3FK20X100002,@x\n'
 
   const raw = await bringAndGive(yard, file, '--raw')
   const id = String(raw.document['importId'])
-  const safe = (await yard.give('--rooftop', 'north', '--original', id)).stdout
+  const safe = (await yard.exportList('--rooftop', 'north', '--original', id)).stdout
 
   const firstCells = (text: string) => readBack(text, plain).cells.map((row) => row.slice(0, 3))
   expect(firstCells(raw.text)).toEqual(
@@ -271,12 +275,12 @@ test('with --raw every cell is as it was, formulas too', async () => {
 })
 
 test('an import that there is not, or that is of another rooftop, is refused', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   await bring(yard, fileOf(plain))
 
-  const unknown = await yard.give('--rooftop', 'north', '--original', '99')
-  const others = await yard.give('--rooftop', 'empty', '--original', '1')
-  const noNumber = await yard.give('--rooftop', 'north', '--original', 'stock.csv')
+  const unknown = await yard.exportList('--rooftop', 'north', '--original', '99')
+  const others = await yard.exportList('--rooftop', 'empty', '--original', '1')
+  const noNumber = await yard.exportList('--rooftop', 'north', '--original', 'stock.csv')
 
   expect([unknown.code, others.code, noNumber.code]).toEqual([2, 2, 2])
   expect(unknown.stderr).toBe('Rooftop north has no import 99; its newest are: 1 (stock.csv).\n')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openYard, recordsOf, tableOf, type Yard } from './yard.ts'
+import { openExportFixture, recordsOf, tableOf, type ExportFixture } from './export-fixture.ts'
 
 const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Cost,Date In Stock,Colour,Status,Notes\r\n'
 const list = `${header}${[
@@ -8,16 +8,16 @@ const list = `${header}${[
   'C9,JZX100-0012345,Toyota,Chaser,1998,182000,39000.55,30000,13/05/2025,,,"two\nlines, one comma"',
 ].join('\r\n')}\r\n`
 
-const unitsOf = async ({ database }: Yard) =>
+const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
 test('the priced list has a row for each unit on hand, with its price or why it has none', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.price('00123')
   await yard.price('B-7', { retail: null, error: 'no market data' })
 
-  const { code, stdout, stderr } = await yard.give('--rooftop', 'north', '--no-bom')
+  const { code, stdout, stderr } = await yard.exportList('--rooftop', 'north', '--no-bom')
 
   const { names, rows } = await tableOf(stdout)
   expect([code, stderr]).toEqual([0, ''])
@@ -45,13 +45,13 @@ test('the priced list has a row for each unit on hand, with its price or why it 
 })
 
 test('a list that is exported and imported again changes nothing', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.price('00123')
   const before = await unitsOf(yard)
-  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { code, document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+  const { code, document } = await yard.importList('again.csv', await yard.file('priced.csv'))
 
   expect(document).toMatchObject({
     ...{ records: 3, accepted: 3, added: 0, updated: 0, unchanged: 3, removed: 0, changes: [] },
@@ -61,14 +61,14 @@ test('a list that is exported and imported again changes nothing', async () => {
 })
 
 test('a list in miles comes back in miles', async () => {
-  await using yard = await openYard({ odometerUnit: 'mi' })
-  await yard.bring(
+  await using yard = await openExportFixture({ odometerUnit: 'mi' })
+  await yard.importList(
     'stock.csv',
     'Stock No,VIN,Make,Year,Miles,Price\n1,6T1BF3FK20X100001,Kia,2019,50001,9000\n2,6T1BF3FK20X100002,Kia,2019,7 km,8000\n',
   )
-  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
 
   const { rows } = await tableOf(await yard.file('priced.csv'))
   expect(rows.map((row) => [row['odometer_km'], row['odometer'], row['odometer_unit']])).toEqual([
@@ -79,29 +79,29 @@ test('a list in miles comes back in miles', async () => {
 })
 
 test('amounts in a currency of three decimals come back as they were', async () => {
-  await using yard = await openYard({ currency: 'KWD' })
-  await yard.bring(
+  await using yard = await openExportFixture({ currency: 'KWD' })
+  await yard.importList(
     'stock.csv',
     'Stock No,VIN,Make,Year,Price,Cost\n1,6T1BF3FK20X100001,Kia,2019,8500.125,7.5\n2,6T1BF3FK20X100002,Kia,2019,9100.5,12.255\n',
   )
-  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
   const before = await unitsOf(yard)
 
-  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
 
   expect(document).toMatchObject({ updated: 0, unchanged: 2 })
   expect(await unitsOf(yard)).toEqual(before)
 })
 
 test('a unit off stock is left out unless all are asked for', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.database.pool.query(
     `update core.stock_unit set missing_since = '2026-03-01', off_stock_at = '2026-03-05' where stock_no = 'C9'`,
   )
 
-  const onHand = await tableOf((await yard.give('--rooftop', 'north')).stdout)
-  const all = await tableOf((await yard.give('--rooftop', 'north', '--all')).stdout)
+  const onHand = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
+  const all = await tableOf((await yard.exportList('--rooftop', 'north', '--all')).stdout)
 
   expect(onHand.rows.map((row) => row['stock_number'])).toEqual(['00123', 'B-7'])
   expect(all.rows.map((row) => [row['status'], row['message']]).at(-1)).toEqual([
@@ -111,16 +111,16 @@ test('a unit off stock is left out unless all are asked for', async () => {
 })
 
 test('a unit in its days of grace is left out, so that the list does not bring it back', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.price('C9')
-  await yard.bring('less.csv', list.slice(0, list.indexOf('C9')))
-  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  await yard.importList('less.csv', list.slice(0, list.indexOf('C9')))
+  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { document } = await yard.bring('again.csv', await yard.file('priced.csv'))
+  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
 
   expect(document).toMatchObject({ records: 2, unchanged: 2, reappeared: 0, removed: 0 })
-  const all = await tableOf((await yard.give('--rooftop', 'north', '--all')).stdout)
+  const all = await tableOf((await yard.exportList('--rooftop', 'north', '--all')).stdout)
   expect(all.rows.map((row) => row['status'])).toEqual(['not_priced', 'not_priced', 'missing'])
   expect(all.rows[2]).toMatchObject({
     price_retail: '25000.50',
@@ -130,7 +130,7 @@ test('a unit in its days of grace is left out, so that the list does not bring i
 
 /** A batch that asked about a unit; its newest one counts. */
 async function ask(
-  { database }: Yard,
+  { database }: ExportFixture,
   stockNo: string,
   state: string,
   outcome: string | null = null,
@@ -147,8 +147,8 @@ async function ask(
 }
 
 test('a unit without a price says what became of the batch that asked about it', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   const messages: string[] = []
   const asked = [
     ['submitted', null],
@@ -162,7 +162,7 @@ test('a unit without a price says what became of the batch that asked about it',
 
   for (const [state, outcome] of asked) {
     await ask(yard, '00123', state, outcome)
-    const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+    const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
     messages.push(`${rows[0]!['status']}: ${rows[0]!['message']}`)
     expect(rows[1]!['message']).toBe('it was not priced yet')
   }
@@ -179,15 +179,15 @@ test('a unit without a price says what became of the batch that asked about it',
 })
 
 test('where nothing of a rooftop can be priced, each unit says why', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.database.pool.query(
     `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
      select rooftop_id, 'stock-prices', rooftop_uid, 'not-priced', 'its stock is not priced: no key', 1
      from core.rooftop where rooftop_uid = 'north'`,
   )
 
-  const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+  const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
 
   expect(rows.map((row) => row['message'])).toEqual([
     'its stock is not priced: no key',
@@ -197,30 +197,37 @@ test('where nothing of a rooftop can be priced, each unit says why', async () =>
 })
 
 test('the price of the vehicle that had the stock number before is not given', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
   await yard.price('00123', { vin: '6T1BF3FK20X999999' })
 
-  const { rows } = await tableOf((await yard.give('--rooftop', 'north')).stdout)
+  const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
 
   expect(rows[0]).toMatchObject({ price_retail: '', status: 'not_priced' })
 })
 
 test('a rooftop without stock gives a header and no row', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
 
-  const { code, stdout } = await yard.give('--rooftop', 'empty')
+  const { code, stdout } = await yard.exportList('--rooftop', 'empty')
 
   const { names, records } = await recordsOf(stdout)
   expect([code, records, names.length]).toEqual([0, [], 24])
 })
 
 test('the file is UTF-8 with a BOM, CRLF and commas unless it is asked for otherwise', async () => {
-  await using yard = await openYard()
-  await yard.bring('stock.csv', list)
+  await using yard = await openExportFixture()
+  await yard.importList('stock.csv', list)
 
-  const usual = await yard.give('--rooftop', 'north')
-  const other = await yard.give('--rooftop', 'north', '--no-bom', '--delimiter', 'tab', '--raw')
+  const usual = await yard.exportList('--rooftop', 'north')
+  const other = await yard.exportList(
+    '--rooftop',
+    'north',
+    '--no-bom',
+    '--delimiter',
+    'tab',
+    '--raw',
+  )
 
   expect(usual.stdout.startsWith('\uFEFFstock_number,vin')).toBe(true)
   expect(usual.stdout.split('\r\n')).toHaveLength(5)

@@ -5,8 +5,8 @@ import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { isKnownHeader } from '#src/csv/map/aliases.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
-import { guarded } from '#src/csv/write/guard.ts'
-import { openYard } from './yard.ts'
+import { escapeFormula } from '#src/csv/write/escape-formula.ts'
+import { openExportFixture } from './export-fixture.ts'
 
 // The twelve real files. They are nobody's to publish, so they lie beside the checkout.
 
@@ -32,16 +32,16 @@ const files = [
 
 test.skipIf(!isHere).each(files)('%s comes back with every row and cell', async (...file) => {
   const [name, region, map] = file
-  await using yard = await openYard({ region })
+  await using yard = await openExportFixture({ region })
   const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
   const records: (readonly string[])[] = []
   for await (const { cells } of source.records) records.push(cells)
   const maps = map === undefined ? [] : ['--map', map]
 
   const bytes = await readFile(folder + name)
-  const { document } = await yard.bring(name, bytes, ...maps, '--allow-mass-removal')
+  const { document } = await yard.importList(name, bytes, ...maps, '--allow-mass-removal')
   const id = String(document['importId'])
-  const { stdout } = await yard.give('--rooftop', 'north', '--original', id, '--no-bom')
+  const { stdout } = await yard.exportList('--rooftop', 'north', '--original', id, '--no-bom')
 
   const { width, dialect, preamble, header } = source
   const from_line = preamble.length + (dialect.sepLine ? 1 : 0) + 1
@@ -53,6 +53,6 @@ test.skipIf(!isHere).each(files)('%s comes back with every row and cell', async 
     ...Array<string>(Math.max(0, width - row.length)).fill(''),
   ]
   expect(document['records']).toBe(records.length)
-  expect(body).toEqual(records.map((row) => padded(row.map(guarded))))
+  expect(body).toEqual(records.map((row) => padded(row.map(escapeFormula))))
   expect(cells.every((row) => row[width + 10] !== '')).toBe(true)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { recordWriter, usualStyle } from '#src/csv/write/csv-text.ts'
-import { openYard, type Yard } from './yard.ts'
+import { recordWriter, defaultStyle } from '#src/csv/write/csv-text.ts'
+import { openExportFixture, type ExportFixture } from './export-fixture.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Model', 'Variant', 'Year', 'Kms', 'Price', 'Cost']
 const more = [
@@ -65,21 +65,21 @@ function row(at: number): fc.Arbitrary<string[]> {
   return fc.tuple(...cells).map((found) => [...found])
 }
 
-const unitsOf = async ({ database }: Yard) =>
+const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
 test('export and import change no unit, whatever its cells hold', async () => {
-  await using yard = await openYard()
+  await using yard = await openExportFixture()
   const rows = Array.from(
     { length: 1500 },
     (_, at) => fc.sample(row(at), { numRuns: 1, seed: at })[0]!,
   )
-  const file = [[...names, ...more], ...rows].map(recordWriter(usualStyle)).join('')
-  const first = await yard.bring('stock.csv', file, '--map', 'stock_number=Stock No')
+  const file = [[...names, ...more], ...rows].map(recordWriter(defaultStyle)).join('')
+  const first = await yard.importList('stock.csv', file, '--map', 'stock_number=Stock No')
   const before = await unitsOf(yard)
-  await yard.give('--rooftop', 'north', '--out', 'priced.csv')
+  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const second = await yard.bring('again.csv', await yard.file('priced.csv'))
+  const second = await yard.importList('again.csv', await yard.file('priced.csv'))
 
   const accepted = first.document['accepted']
   expect(accepted).toBeGreaterThan(1000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openDb } from '#src/db/transaction.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
-import { sydney } from '../../support/golden-evaluation.ts'
+import { sydneyRooftop } from '../../support/golden-evaluation.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 
 test('a list may hold more evaluations than a statement has room for parameters', async () => {
@@ -9,6 +9,6 @@ test('a list may hold more evaluations than a statement has room for parameters'
   const db = openDb(database.pool)
   const ids = Array.from({ length: 70_000 }, (_, index) => index + 1)
 
-  expect(await evaluations.known(db, sydney, ids)).toEqual([])
-  await evaluations.markGone(db, sydney, ids, new Date('2026-03-01T00:00:00Z'))
+  expect(await evaluations.storedRecords(db, sydneyRooftop, ids)).toEqual([])
+  await evaluations.markGone(db, sydneyRooftop, ids, new Date('2026-03-01T00:00:00Z'))
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { mergeEvaluation } from '#src/streams/evaluations/merge.ts'
 import type { Row, RowSet } from '#src/streams/record.ts'
-import type { Merged } from '#src/streams/windowed-stream.ts'
-import { goldenRecord, sydney } from '../../support/golden-evaluation.ts'
+import type { MergeResult } from '#src/streams/windowed-stream.ts'
+import { goldenRecord, sydneyRooftop } from '../../support/golden-evaluation.ts'
 
 const fetchedAt = new Date('2026-03-06T02:00:00Z')
 const origin = { fetchedAt, runId: 1, listedIn: null }
@@ -13,8 +13,11 @@ function merge(
   stored: RowSet | null,
   changes: Readonly<Record<string, unknown>> = {},
   at = fetchedAt,
-): Merged {
-  return mergeEvaluation(stored, goldenRecord(changes), links, sydney, { ...origin, fetchedAt: at })
+): MergeResult {
+  return mergeEvaluation(stored, goldenRecord(changes), links, sydneyRooftop, {
+    ...origin,
+    fetchedAt: at,
+  })
 }
 
 /** The rows after a chain of states of the record, one after the other. */
@@ -173,8 +176,14 @@ test('where EntryDate and the list disagree, the record stands in the window tha
     listedIn: { from: start, until: start + 86_400, open: false },
   })
 
-  const fits = mergeEvaluation(null, goldenRecord(), links, sydney, listedIn(from))
-  const differs = mergeEvaluation(null, goldenRecord(), links, sydney, listedIn(from + 86_400))
+  const fits = mergeEvaluation(null, goldenRecord(), links, sydneyRooftop, listedIn(from))
+  const differs = mergeEvaluation(
+    null,
+    goldenRecord(),
+    links,
+    sydneyRooftop,
+    listedIn(from + 86_400),
+  )
 
   expect(evaluation(fits.rows)['entry_at']).toEqual(new Date('2026-03-02T13:59:58Z'))
   expect(evaluation(differs.rows)['entry_at']).toEqual(new Date('2026-03-03T00:00:00Z'))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { normaliseEvaluation } from '#src/streams/evaluations/normalise.ts'
 import { type Issue, RecordIssues } from '#src/streams/record.ts'
 import { defaultWire } from '#src/values/wire.ts'
-import { goldenBody, goldenRecord, sydney } from '../../support/golden-evaluation.ts'
+import { goldenBody, goldenRecord, sydneyRooftop } from '../../support/golden-evaluation.ts'
 
 function issuesOf(changes: Readonly<Record<string, unknown>>): readonly Issue[] {
   try {
@@ -156,7 +156,7 @@ test('the hash does not depend on UpdatedAt, links or unknown fields, but on eve
 test('a webhook body, which is the item itself, reads the same', () => {
   const [item] = goldenBody() as [unknown]
 
-  const record = normaliseEvaluation(item, 4711, sydney, defaultWire.appraisal)
+  const record = normaliseEvaluation(item, 4711, sydneyRooftop, defaultWire.appraisal)
 
   expect(record).toEqual(goldenRecord())
 })

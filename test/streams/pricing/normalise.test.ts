@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { daysUntilAgain } from '#src/streams/pricing/due.ts'
+import { daysUntilDue } from '#src/streams/pricing/due.ts'
 import { normalisePrice, pricingContent } from '#src/streams/pricing/normalise.ts'
 import { contentHash } from '#src/values/content-hash.ts'
-import { sydney } from '../../support/golden-evaluation.ts'
+import { sydneyRooftop } from '../../support/golden-evaluation.ts'
 
 const body = {
   confidence: 'high',
@@ -12,7 +12,7 @@ const body = {
   evalId: 4711,
 }
 const record = (changes: object = {}, currency = 'AUD') =>
-  normalisePrice({ ...body, ...changes }, 4711, { ...sydney, currency })
+  normalisePrice({ ...body, ...changes }, 4711, { ...sydneyRooftop, currency })
 
 test('a price of 0 is 0, one that is null or left out is null', () => {
   expect(record().prices).toEqual({
@@ -78,7 +78,7 @@ test('a payload is kept again when it says something else, not when a day has pa
 })
 
 test('the older the appraisal, the rarer it is priced, and after a year no more', () => {
-  const days = [0, 7, 7.1, 30, 31, 90, 91, 365, 366].map(daysUntilAgain)
+  const days = [0, 7, 7.1, 30, 31, 90, 91, 365, 366].map(daysUntilDue)
 
   expect(days).toEqual([1, 1, 3, 3, 7, 7, 28, 28, null])
 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { stock, stockHouse, unitsOf } from './stocked.ts'
+import { stock, stockFixture, unitsOf } from './stocked.ts'
 
 const units = 30_000
 const batchesBefore = 300
 
 test('what is due of a large yard is found however much was asked before, with statistics and without', async () => {
-  await using house = await stockHouse([])
-  const { pool } = house.database
-  await stock(house.database, unitsOf(units))
+  await using fixture = await stockFixture([])
+  const { pool } = fixture.database
+  await stock(fixture.database, unitsOf(units))
   // Five runs of today over all of it.
   await pool.query(
     `insert into ops.run (command, status, source_started_at)
@@ -27,12 +27,12 @@ test('what is due of a large yard is found however much was asked before, with s
        on batch.at % 60 = unit.at / 500
      where unit.at > 1`,
   )
-  const [rooftop] = await findRooftops(house.context.db, house.config.rooftops)
+  const [rooftop] = await findRooftops(fixture.context.db, fixture.config.rooftops)
   const ask = { runId: 0, sourceStart: new Date(), limit: 1000, again: false }
 
-  const unknown = await stockPrices.due(house.context.db, rooftop!, ask)
+  const unknown = await stockPrices.due(fixture.context.db, rooftop!, ask)
   await pool.query('analyze')
-  const known = await stockPrices.due(house.context.db, rooftop!, ask)
+  const known = await stockPrices.due(fixture.context.db, rooftop!, ask)
 
   expect(unknown.map(({ stockNo }) => stockNo)).toEqual(['S-1', 'S-10'])
   expect(known).toEqual(unknown)

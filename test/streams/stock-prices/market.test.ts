@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { marketOf, refusalOf } from '#src/streams/stock-prices/market.ts'
+import { marketOf, skipReasonOf } from '#src/streams/stock-prices/market.ts'
 
 const settings = (market: string | null = null, apiKey: string | null = 'key') => ({
   vehicleData: { apiKey },
@@ -16,7 +16,7 @@ test.for([
   ['GCC', 'OMR', 'OM'],
 ] as const)('a rooftop of %s that counts in %s is priced in %s', ([region, currency, country]) => {
   expect(marketOf({ region, currency }, settings())).toBe(country)
-  expect(refusalOf({ region, currency }, settings())).toBeNull()
+  expect(skipReasonOf({ region, currency }, settings())).toBeNull()
 })
 
 test('prices.market goes before what the rooftop tells', () => {
@@ -26,20 +26,20 @@ test('prices.market goes before what the rooftop tells', () => {
 test('a currency of no GCC country needs prices.market', () => {
   const place = { region: 'GCC', currency: 'USD' } as const
 
-  expect(refusalOf(place, settings())).toBe(
+  expect(skipReasonOf(place, settings())).toBe(
     'its stock is not priced: USD tells no GCC country, so set prices.market in the config',
   )
-  expect(refusalOf(place, settings('AE'))).toBeNull()
+  expect(skipReasonOf(place, settings('AE'))).toBeNull()
 })
 
 test('the US is not covered, whatever the config says', () => {
-  const refusal = refusalOf({ region: 'US', currency: 'USD' }, settings('AU'))
+  const refusal = skipReasonOf({ region: 'US', currency: 'USD' }, settings('AU'))
 
   expect(refusal).toMatch(/^its stock cannot be priced: the vehicle-data APIs cover Australia and/)
 })
 
 test('without a key nothing is priced', () => {
-  expect(refusalOf({ region: 'AU', currency: 'AUD' }, settings(null, null))).toBe(
+  expect(skipReasonOf({ region: 'AU', currency: 'AUD' }, settings(null, null))).toBe(
     'its stock is not priced: set vehicleData.apiKey in the config',
   )
 })

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { impatient, reprice, stockHouse, vinOf } from './stocked.ts'
+import { impatient, reprice, stockFixture, vinOf } from './stocked.ts'
 
 test('a VIN that decodes to another model than the list says is reported with both names', async () => {
-  await using house = await stockHouse([1, 2, 3].map((n) => ({ stockNo: `S-${n}`, vin: vinOf(n) })))
-  const { pool } = house.database
-  await house.night(impatient(house))
+  await using fixture = await stockFixture(
+    [1, 2, 3].map((n) => ({ stockNo: `S-${n}`, vin: vinOf(n) })),
+  )
+  const { pool } = fixture.database
+  await fixture.night(impatient(fixture))
   const { rows: decoded } = await pool.query<{ vin: string; make: string; model: string }>(
     'select vin, make, model from core.vehicle_decode order by vin',
   )
@@ -20,7 +22,7 @@ test('a VIN that decodes to another model than the list says is reported with bo
   await name(2, 'Toyota', 'Corolla')
   await name(3, 'Mazda', decoded[2]!.model)
 
-  await reprice(house, impatient(house))
+  await reprice(fixture, impatient(fixture))
 
   const { rows } = await pool.query(
     `select natural_key, detail from ops.data_quality where check_name = 'vin-of-another-model' order by 1`,

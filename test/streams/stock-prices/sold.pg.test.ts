@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { importStock } from '#src/stock/import/import-stock.ts'
-import type { House } from '../../support/nights.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import type { Fixture } from '../../support/fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { impatient, observations, stockHouse, vinOf } from './stocked.ts'
+import { impatient, observations, stockFixture, vinOf } from './stocked.ts'
 
-async function importList(house: House, folder: string, statuses: readonly string[]) {
+async function importList(fixture: Fixture, folder: string, statuses: readonly string[]) {
   const file = join(folder, 'stock.csv')
   const rows = statuses.map(
     (status, at) => `S-${at + 1},${vinOf(at + 1)},Toyota,HiLux,2019,45000,30000,${status}`,
@@ -16,7 +16,7 @@ async function importList(house: House, folder: string, statuses: readonly strin
     file,
     ['Stock No,VIN,Make,Model,Year,Odometer,Price,Status', ...rows, ''].join('\n'),
   )
-  const { context, database, config } = house
+  const { context, database, config } = fixture
   return await importStock(
     { warehouse: { pool: database.pool, config }, signal: context.signal },
     {
@@ -29,22 +29,22 @@ async function importList(house: House, folder: string, statuses: readonly strin
 
 test('a vehicle that is sold is priced no more and is not on hand in the marts', async () => {
   await using folder = await temporaryFolder()
-  await using house = await stockHouse([])
-  await importList(house, folder.path, ['In stock', 'In stock', 'Sold'])
-  await house.night(impatient(house))
-  const first = await observations(house)
+  await using fixture = await stockFixture([])
+  await importList(fixture, folder.path, ['In stock', 'In stock', 'Sold'])
+  await fixture.night(impatient(fixture))
+  const first = await observations(fixture)
 
-  const report = await importList(house, folder.path, ['Sold', 'In stock', 'Sold'])
-  await house.nightAfter(1, impatient(house))
+  const report = await importList(fixture, folder.path, ['Sold', 'In stock', 'Sold'])
+  await fixture.nightAfter(1, impatient(fixture))
 
   expect(new Set(first.map(({ stock_no }) => stock_no))).toEqual(new Set(['S-1', 'S-2']))
   expect(report).toMatchObject({ removed: 1, skipped: 2 })
   const asked = await rowsOf(
-    house,
+    fixture,
     'select batch_no, array_agg(stock_no order by stock_no) as units from ops.price_batch_unit group by 1 order by 1',
   )
   expect(asked.map(({ units }) => units)).toEqual([['S-1', 'S-2'], ['S-2']])
-  expect(await rowsOf(house, 'select stock_no from mart.fact_stock_unit where is_on_hand')).toEqual(
-    [{ stock_no: 'S-2' }],
-  )
+  expect(
+    await rowsOf(fixture, 'select stock_no from mart.fact_stock_unit where is_on_hand'),
+  ).toEqual([{ stock_no: 'S-2' }])
 })

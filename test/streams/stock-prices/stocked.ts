@@ -4,10 +4,10 @@ import type { Queue } from '#src/queue/queue.ts'
 import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
-import type { RunReport } from '#src/pipeline/report.ts'
-import { runStreams } from '#src/pipeline/run.ts'
-import { type House, type HouseOptions, openHouse } from '../../support/nights.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import type { RunReport } from '#src/pipeline/run-report.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
+import { type Fixture, type FixtureOptions, openFixture } from '../../support/fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 
 export const submitPath = '/price-batch'
@@ -33,21 +33,21 @@ export const unitsOf = (count: number, from = 1): UnitDraft[] =>
     km: 40_000 + index,
   }))
 
-/** A house whose nights price the stock of its rooftops and do nothing else. */
-export async function stockHouse(
+/** A fixture whose nights price the stock of its rooftops and do nothing else. */
+export async function stockFixture(
   units: readonly UnitDraft[],
-  options: Partial<HouseOptions> & { readonly rooftopsOfWorld?: readonly Rooftop[] } = {},
-): Promise<House> {
+  options: Partial<FixtureOptions> & { readonly rooftopsOfWorld?: readonly Rooftop[] } = {},
+): Promise<Fixture> {
   const { rooftopsOfWorld = [aRooftop()], sandbox, ...rest } = options
   const world = worldOf({ rooftops: rooftopsOfWorld, evaluations: [] })
-  const house = await openHouse({
+  const fixture = await openFixture({
     streams: [stockPrices],
     ...rest,
     sandbox: { world, now: morning, ...sandbox },
   })
-  await registerRooftops(house.context.db, house.config.rooftops)
-  await stock(house.database, units)
-  return house
+  await registerRooftops(fixture.context.db, fixture.config.rooftops)
+  await stock(fixture.database, units)
+  return fixture
 }
 
 /** Puts units on the yard of the rooftop; those that stand there already become what is stated. */
@@ -87,7 +87,7 @@ export async function stock(
  * of batches shows it.
  */
 export function impatient(
-  { context: { queue }, sandbox: { clock } }: Pick<House, 'context' | 'sandbox'>,
+  { context: { queue }, sandbox: { clock } }: Pick<Fixture, 'context' | 'sandbox'>,
   seconds = 3,
 ): Partial<Context> {
   const offer: Queue['offer'] = async (on, data, { delaySeconds = 0, ...options } = {}) => {
@@ -121,13 +121,13 @@ export function queueWith(queue: Queue, offer: Queue['offer']): Queue {
 }
 
 /** Batches of another size than the default. */
-export function inBatchesOf({ config }: House, batchSize: number): Partial<Context> {
+export function inBatchesOf({ config }: Fixture, batchSize: number): Partial<Context> {
   return { config: { ...config, prices: { ...config.prices, batchSize } } }
 }
 
 /** `forecourt reprice`, in this process. */
 export async function reprice(
-  { context }: House,
+  { context }: Fixture,
   changes: Partial<Context> = {},
 ): Promise<RunReport> {
   const plan = { command: 'reprice', mode: 'reprice', from: 0, until: null } as const
@@ -142,26 +142,26 @@ export interface ObservationRow {
   readonly is_current: boolean
 }
 
-export const observations = async (house: House) =>
+export const observations = async (fixture: Fixture) =>
   await rowsOf<ObservationRow & Record<string, unknown>>(
-    house,
+    fixture,
     `select stock_no, vin, observed_at, last_confirmed_at, is_current, retail, retail_low, retail_high, wholesale,
        wholesale_low, wholesale_high, currency_code, error
      from core.stock_price_observation order by length(stock_no), stock_no, observed_at`,
   )
 
-export const batches = async (house: House) =>
+export const batches = async (fixture: Fixture) =>
   await rowsOf<{ batch_no: number; state: string; units: number; detail: string | null }>(
-    house,
+    fixture,
     'select batch_no, state, units, batch_id, percent, detail from ops.price_batch order by batch_no',
   )
 
-export const reports = async (house: House) =>
+export const reports = async (fixture: Fixture) =>
   await rowsOf(
-    house,
+    fixture,
     `select natural_key, check_name, detail from ops.data_quality where stream = 'stock-prices'
      order by check_name, length(natural_key), natural_key`,
   )
 
 /** Calls of an operation of the vehicle-data APIs so far. */
-export const calls = ({ sandbox }: House, path: string) => sandbox.requests.count(path)
+export const calls = ({ sandbox }: Fixture, path: string) => sandbox.requests.count(path)

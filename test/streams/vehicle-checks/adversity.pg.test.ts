@@ -1,24 +1,32 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { aRooftop } from '#src/sandbox/build-world.ts'
-import { loadPastChecks } from '#src/streams/vehicle-checks/load-past.ts'
-import { moveStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
+import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
+import { updateStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
 import { knownChecks } from '#src/streams/vehicle-checks/known-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { inTransaction } from '#src/db/transaction.ts'
-import { asked, aVin, check, checkedHouse, checkRows, dayMs, paths } from '../../support/checked.ts'
-import { type House, runNight } from '../../support/nights.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import {
+  checkRequests,
+  aVin,
+  addCheck,
+  checkedFixture,
+  checkRows,
+  dayMs,
+  paths,
+} from '../../support/checks-fixture.ts'
+import { type Fixture, runNight } from '../../support/fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
 const two = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
 
-const groupOf = async (house: House) =>
-  (await rowsOf<{ groupId: number }>(house, 'select group_id as "groupId" from core.rooftop'))[0]!
+const groupOf = async (fixture: Fixture) =>
+  (await rowsOf<{ groupId: number }>(fixture, 'select group_id as "groupId" from core.rooftop'))[0]!
     .groupId
 
 function answerWith(
-  { sandbox }: House,
+  { sandbox }: Fixture,
   path: string,
   body: unknown,
   match: object = {},
@@ -27,108 +35,111 @@ function answerWith(
   return sandbox.faults.add({ match: { path, ...match }, fault: { kind: 'status', status, body } })
 }
 
-async function retry(house: House) {
-  return await runStreams(house.context, {
+async function retry(fixture: Fixture) {
+  return await runStreams(fixture.context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: null },
     streams: [vehicleChecks],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 }
 
 test('a retry whose asking fails is tried once, and stays in quarantine', async () => {
-  await using house = await checkedHouse([{}])
-  const broken = answerWith(house, paths.ppsr, [{ WatchStatus: 17 }])
-  await house.night()
+  await using fixture = await checkedFixture([{}])
+  const broken = answerWith(fixture, paths.ppsr, [{ WatchStatus: 17 }])
+  await fixture.night()
   broken.remove()
-  answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
-  house.sandbox.requests.reset()
+  answerWith(fixture, paths.ppsr, { error: 'down' }, {}, 500)
+  fixture.sandbox.requests.reset()
 
-  const run = await retry(house)
+  const run = await retry(fixture)
 
-  expect(asked(house).ppsr).toBe(1)
+  expect(checkRequests(fixture).ppsr).toBe(1)
   expect(run.status).toBe('failed')
-  expect(await rowsOf(house, 'select attempts, resolved_at from ops.quarantine')).toEqual([
+  expect(await rowsOf(fixture, 'select attempts, resolved_at from ops.quarantine')).toEqual([
     { attempts: 2, resolved_at: null },
   ])
 })
 
 test('two quarantined askings about one vehicle are retried in one slice', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: at(-2) },
     { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-1' },
   ])
-  const broken = answerWith(house, paths.ppsr, [{ WatchStatus: 17 }])
-  check(house, -0.5)
-  await house.night()
+  const broken = answerWith(fixture, paths.ppsr, [{ WatchStatus: 17 }])
+  addCheck(fixture, -0.5)
+  await fixture.night()
   broken.remove()
   const count = 'select count(*)::int as entries from ops.quarantine where resolved_at is null'
-  const before = await rowsOf(house, count)
+  const before = await rowsOf(fixture, count)
 
-  const run = await retry(house)
+  const run = await retry(fixture)
 
   expect(before).toEqual([{ entries: 2 }])
   expect(run).toMatchObject({ status: 'ok' })
-  expect(await checkRows(house)).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
 })
 
 test('a rooftop that is refused keeps no other one of the group from looking after the vehicle', async () => {
-  await using house = await checkedHouse(
+  await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
       { evalId: 1002, createdAt: at(-2), rooftopUid: 'rooftop-2' },
     ],
     { rooftopsOfWorld: two },
   )
-  check(house, -1)
-  await house.night()
+  addCheck(fixture, -1)
+  await fixture.night()
   for (const path of Object.values(paths))
-    answerWith(house, path, { error: 'refused' }, { rooftopUid: 'rooftop-2' }, 403)
+    answerWith(fixture, path, { error: 'refused' }, { rooftopUid: 'rooftop-2' }, 403)
 
-  for (let night = 0; night < 6; night++) await house.nightAfter(1)
+  for (let night = 0; night < 6; night++) await fixture.nightAfter(1)
 
-  const [link] = await rowsOf<{ expires_at: Date }>(house, 'select expires_at from pii.signed_link')
+  const [link] = await rowsOf<{ expires_at: Date }>(
+    fixture,
+    'select expires_at from pii.signed_link',
+  )
   expect(link!.expires_at.getTime()).toBeGreaterThan(at(6 + 2).getTime())
 })
 
 test('a run of one rooftop looks after its vehicles, whoever else has appraised them', async () => {
-  await using house = await checkedHouse(
+  await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
       { evalId: 1002, createdAt: at(-2), rooftopUid: 'rooftop-2' },
     ],
     { rooftopsOfWorld: two },
   )
-  check(house, -1)
-  await runNight(house.context)
+  addCheck(fixture, -1)
+  await runNight(fixture.context)
 
-  const run = await runStreams(house.context, {
+  const run = await runStreams(fixture.context, {
     plan: { command: 'sync', mode: 'sync', from: 0, until: null },
     streams: [vehicleChecks],
-    rooftops: house.config.rooftops.filter(({ uid }) => uid === 'rooftop-1'),
+    rooftops: fixture.config.rooftops.filter(({ uid }) => uid === 'rooftop-1'),
   })
 
   expect(run.streams['vehicle-checks']).toMatchObject({ inserted: 1 })
 })
 
 test('an evaluation that the source does not know leaves its vehicle to the next one', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: at(-3) },
     { evalId: 1002, createdAt: at(-2) },
   ])
-  answerWith(house, paths.ppsr, { error: 'Evaluation not found' }, { evalId: 1002 }, 404)
-  check(house, -1)
+  answerWith(fixture, paths.ppsr, { error: 'Evaluation not found' }, { evalId: 1002 }, 404)
+  addCheck(fixture, -1)
 
-  await house.night()
-  await house.nightAfter(1)
+  await fixture.night()
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
 })
 
 test('an older list takes no newer check away', async () => {
-  await using house = await checkedHouse([{}])
-  check(house, -0.5)
-  await house.night()
-  const groupId = await groupOf(house)
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  const groupId = await groupOf(fixture)
   const older = {
     groupId,
     vin: aVin,
@@ -138,24 +149,24 @@ test('an older list takes no newer check away', async () => {
     isCertain: true,
   } as const
 
-  await loadPastChecks(house.context.db, [older], null)
+  await loadPastChecks(fixture.context.db, [older], null)
 
-  expect(await checkRows(house)).toMatchObject([{ gone_at: null }])
+  expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
 
 test('checks without ids are told apart by vehicle, and by what of their link stays', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
   ])
   const link = (id: number) => `https://x.example/pdf?id=${id}&signature=abc&expires=1`
-  answerWith(house, paths.ppsr, [{ PdfUrl: link(1) }, { PdfUrl: link(2) }], { evalId: 1001 })
-  answerWith(house, paths.ppsr, [{ PdfUrl: link(1) }], { evalId: 1002 })
+  answerWith(fixture, paths.ppsr, [{ PdfUrl: link(1) }, { PdfUrl: link(2) }], { evalId: 1001 })
+  answerWith(fixture, paths.ppsr, [{ PdfUrl: link(1) }], { evalId: 1002 })
 
-  await house.night()
+  await fixture.night()
 
   const rows = await rowsOf(
-    house,
+    fixture,
     'select vin, url from core.vehicle_check join pii.signed_link on link_ref = check_ref order by 1, 2',
   )
   expect(rows).toEqual([
@@ -166,15 +177,18 @@ test('checks without ids are told apart by vehicle, and by what of their link st
 })
 
 test('an item that nothing tells from others is left out with a warning, the others land', async () => {
-  await using house = await checkedHouse([{}])
-  answerWith(house, paths.ppsr, [{ ID: 7, WatchStatus: 'watching' }, { WatchStatus: 'watching' }])
+  await using fixture = await checkedFixture([{}])
+  answerWith(fixture, paths.ppsr, [{ ID: 7, WatchStatus: 'watching' }, { WatchStatus: 'watching' }])
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run.status).toBe('ok')
-  expect(await checkRows(house)).toMatchObject([{ check_ref: '7' }])
+  expect(await checkRows(fixture)).toMatchObject([{ check_ref: '7' }])
   expect(
-    await rowsOf(house, "select check_name from ops.data_quality where stream = 'vehicle-checks'"),
+    await rowsOf(
+      fixture,
+      "select check_name from ops.data_quality where stream = 'vehicle-checks'",
+    ),
   ).toEqual([{ check_name: 'check-without-id' }])
 })
 
@@ -183,122 +197,122 @@ test('a key that is refused after it has answered is an error, not another regio
     evalId: 1001 + index,
     vin: `JTMDFREV90D1${String(20_000 + index)}`,
   }))
-  await using house = await checkedHouse(drafts, { http: { concurrency: 1 } })
-  await house.night()
-  for (const path of Object.values(paths)) answerWith(house, path, { error: 'Forbidden' }, {}, 403)
+  await using fixture = await checkedFixture(drafts, { http: { concurrency: 1 } })
+  await fixture.night()
+  for (const path of Object.values(paths))
+    answerWith(fixture, path, { error: 'Forbidden' }, {}, 403)
 
-  const run = await house.nightAfter(1)
+  const run = await fixture.nightAfter(1)
 
   expect(run.rooftops['rooftop-1']).toMatchObject({ error: expect.stringContaining('403') })
 })
 
 test('a watch that ended is looked at again until it is told how', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
     links: { keepAliveDays: 0 },
   })
-  check(house, -0.5)
-  await house.night()
-  house.sandbox.clock.advance(13 * dayMs)
-  await runNight(house.context, [vehicleChecks])
-  const down = answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
-  house.sandbox.clock.advance(dayMs)
-  await runNight(house.context, [vehicleChecks])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  fixture.sandbox.clock.advance(13 * dayMs)
+  await runNight(fixture.context, [vehicleChecks])
+  const down = answerWith(fixture, paths.ppsr, { error: 'down' }, {}, 500)
+  fixture.sandbox.clock.advance(dayMs)
+  await runNight(fixture.context, [vehicleChecks])
   down.remove()
 
-  house.sandbox.clock.advance(dayMs)
-  await runNight(house.context, [vehicleChecks])
+  fixture.sandbox.clock.advance(dayMs)
+  await runNight(fixture.context, [vehicleChecks])
 
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'expired' }])
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'expired' }])
 })
 
 test('a listing that fails leaves the watch to be asked', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-1) }])
-  check(house, -0.5)
-  await house.night()
-  answerWith(house, paths.ppsr, { error: 'down' }, {}, 500)
+  await using fixture = await checkedFixture([{ createdAt: at(-1) }])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  answerWith(fixture, paths.ppsr, { error: 'down' }, {}, 500)
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(asked(house).watch).toBe(1)
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'unchanged' }])
+  expect(checkRequests(fixture).watch).toBe(1)
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'unchanged' }])
 })
 
 test('a vehicle is as young as the evaluation that was completed last', async () => {
-  await using house = await checkedHouse(
+  await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-150), completedAt: at(-1) },
       { evalId: 1002, createdAt: at(-120), completedAt: at(-119) },
     ],
     { sync: { start: at(-160).toISOString(), windowHours: 744 } },
   )
-  check(house, -0.5)
+  addCheck(fixture, -0.5)
 
-  await house.night()
+  await fixture.night()
 
-  expect(await checkRows(house)).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
 })
 
 test('a watch with more items than are known is no word on the one that is', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
   })
-  check(house, -0.5)
-  await house.night()
-  answerWith(house, paths.watch, { WatchStatus: 'changed', Checks: [{ No: 1 }, { No: 2 }] })
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  answerWith(fixture, paths.watch, { WatchStatus: 'changed', Checks: [{ No: 1 }, { No: 2 }] })
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(asked(house)).toMatchObject({ ppsr: 2, watch: 1 })
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'unchanged' }])
+  expect(checkRequests(fixture)).toMatchObject({ ppsr: 2, watch: 1 })
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'unchanged' }])
 })
 
 test('a status that somebody else has moved meanwhile is not moved back', async () => {
-  await using house = await checkedHouse([{}])
-  check(house, -0.5)
-  await house.night()
-  const { db, pool } = house.context
-  const [seen] = await knownChecks(db, await groupOf(house), [aVin])
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  const { db, pool } = fixture.context
+  const [seen] = await knownChecks(db, await groupOf(fixture), [aVin])
   await inTransaction(pool, (tx) =>
-    moveStatuses(tx.db, [{ check: seen!, status: 'changed', at: at(1) }]),
+    updateStatuses(tx.db, [{ check: seen!, status: 'changed', at: at(1) }]),
   )
 
   await inTransaction(pool, (tx) =>
-    moveStatuses(tx.db, [{ check: seen!, status: 'unchanged', at: at(1) }]),
+    updateStatuses(tx.db, [{ check: seen!, status: 'unchanged', at: at(1) }]),
   )
 
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'changed' }])
-  expect(await rowsOf(house, 'select to_status from core.watch_status_change order by 1')).toEqual([
-    { to_status: 'changed' },
-    { to_status: 'watching' },
-  ])
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'changed' }])
+  expect(
+    await rowsOf(fixture, 'select to_status from core.watch_status_change order by 1'),
+  ).toEqual([{ to_status: 'changed' }, { to_status: 'watching' }])
 })
 
 test('a check that is listed without a link has none, and is not asked for night by night', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
   })
-  check(house, -20)
-  await house.night()
-  answerWith(house, paths.ppsr, [
-    { ID: (await checkRows(house))[0]!['check_ref'], WatchStatus: 'expired', CreatedAt: at(-20) },
+  addCheck(fixture, -20)
+  await fixture.night()
+  answerWith(fixture, paths.ppsr, [
+    { ID: (await checkRows(fixture))[0]!['check_ref'], WatchStatus: 'expired', CreatedAt: at(-20) },
   ])
-  for (let night = 0; night < 8; night++) await house.nightAfter(1)
+  for (let night = 0; night < 8; night++) await fixture.nightAfter(1)
 
-  expect(asked(house).ppsr).toBe(2)
-  expect(await rowsOf(house, 'select from pii.signed_link')).toEqual([])
+  expect(checkRequests(fixture).ppsr).toBe(2)
+  expect(await rowsOf(fixture, 'select from pii.signed_link')).toEqual([])
 })
 
 test('one check that is listed under two vehicles lands once, and the slice with it', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
   ])
-  answerWith(house, paths.ppsr, [{ ID: 1, WatchStatus: 'watching', CreatedAt: at(-1) }])
+  answerWith(fixture, paths.ppsr, [{ ID: 1, WatchStatus: 'watching', CreatedAt: at(-1) }])
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run.status).toBe('ok')
-  expect(await checkRows(house)).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
 })

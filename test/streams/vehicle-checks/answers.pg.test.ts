@@ -1,36 +1,44 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { aRooftop } from '#src/sandbox/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
-import { loadPastChecks } from '#src/streams/vehicle-checks/load-past.ts'
+import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { asked, aVin, check, checkedHouse, checkRows, dayMs, paths } from '../../support/checked.ts'
-import { type House, runNight } from '../../support/nights.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import {
+  checkRequests,
+  aVin,
+  addCheck,
+  checkedFixture,
+  checkRows,
+  dayMs,
+  paths,
+} from '../../support/checks-fixture.ts'
+import { type Fixture, runNight } from '../../support/fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
 
 /** From now on the path answers so; undo by the handle. */
-function answerWith({ sandbox }: House, path: string, body: unknown, status = 200) {
+function answerWith({ sandbox }: Fixture, path: string, body: unknown, status = 200) {
   return sandbox.faults.add({ match: { path }, fault: { kind: 'status', status, body } })
 }
 
-const warnings = (house: House) =>
+const warnings = (fixture: Fixture) =>
   rowsOf(
-    house,
+    fixture,
     "select natural_key, check_name from ops.data_quality where stream = 'vehicle-checks' order by 1, 2",
   )
 
-const changes = (house: House) =>
+const changes = (fixture: Fixture) =>
   rowsOf(
-    house,
+    fixture,
     'select from_status, to_status, observed_at from core.watch_status_change order by observed_at',
   )
 
 /** The vehicle was appraised at one rooftop of the group, and two days later at the other. */
-async function vehicleOfTwoRooftops(): Promise<House> {
-  return await checkedHouse(
+async function vehicleOfTwoRooftops(): Promise<Fixture> {
+  return await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
       { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-2' },
@@ -40,25 +48,25 @@ async function vehicleOfTwoRooftops(): Promise<House> {
 }
 
 test('a certificate that answers under evaluations of two rooftops is one row, of the evaluation that it was made on', async () => {
-  await using house = await vehicleOfTwoRooftops()
-  check(house, -2)
-  check(house, -0.5, { rooftopUid: 'rooftop-2', evalId: 1002 })
+  await using fixture = await vehicleOfTwoRooftops()
+  addCheck(fixture, -2)
+  addCheck(fixture, -0.5, { rooftopUid: 'rooftop-2', evalId: 1002 })
 
-  const run = await house.night()
+  const run = await fixture.night()
 
-  expect(await checkRows(house)).toMatchObject([{ eval_id: 1001 }, { eval_id: 1002 }])
+  expect(await checkRows(fixture)).toMatchObject([{ eval_id: 1001 }, { eval_id: 1002 }])
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
 })
 
 test('whose a certificate is does not depend on which rooftop of the group is read first', async () => {
-  await using house = await vehicleOfTwoRooftops()
-  check(house, -2)
+  await using fixture = await vehicleOfTwoRooftops()
+  addCheck(fixture, -2)
   const isLate = { evalId: 1001, path: '/geteval' }
-  house.sandbox.faults.add({ match: isLate, fault: { kind: 'slow', ms: 1500 } })
+  fixture.sandbox.faults.add({ match: isLate, fault: { kind: 'slow', ms: 1500 } })
 
-  const run = await house.night()
+  const run = await fixture.night()
 
-  expect(await checkRows(house)).toMatchObject([{ eval_id: 1001 }])
+  expect(await checkRows(fixture)).toMatchObject([{ eval_id: 1001 }])
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
 })
 
@@ -70,14 +78,14 @@ test('a US rooftop is not asked about at all', async () => {
     region: 'US',
     currency: 'USD',
   } as const
-  await using house = await checkedHouse([{ rooftopUid: 'chicago' }], {
+  await using fixture = await checkedFixture([{ rooftopUid: 'chicago' }], {
     rooftopsOfWorld: [aRooftop(us)],
   })
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run).toMatchObject({ status: 'ok' })
-  expect(asked(house)).toEqual({ ppsr: 0, history: 0, watch: 0 })
+  expect(checkRequests(fixture)).toEqual({ ppsr: 0, history: 0, watch: 0 })
 })
 
 test('a key whose region has no checks is a skip that is counted, not an error, and is not asked on and on', async () => {
@@ -85,65 +93,68 @@ test('a key whose region has no checks is a skip that is counted, not an error, 
     evalId: 1001 + index,
     vin: `JTMDFREV90D1${String(20_000 + index)}`,
   }))
-  await using house = await checkedHouse(drafts, { http: { concurrency: 1 } })
+  await using fixture = await checkedFixture(drafts, { http: { concurrency: 1 } })
   for (const path of [paths.ppsr, paths.history])
-    answerWith(house, path, { error: 'Not available in your region' }, 403)
+    answerWith(fixture, path, { error: 'Not available in your region' }, 403)
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run).toMatchObject({ status: 'ok' })
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 3, vanished: 3, quarantined: 0 })
 })
 
 test('a status that the document does not name is kept, flagged, and stops nothing', async () => {
-  await using house = await checkedHouse([{}])
-  answerWith(house, paths.ppsr, [{ ID: 1, WatchStatus: 'on_hold', CreatedAt: at(-1) }])
+  await using fixture = await checkedFixture([{}])
+  answerWith(fixture, paths.ppsr, [{ ID: 1, WatchStatus: 'on_hold', CreatedAt: at(-1) }])
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run).toMatchObject({ status: 'ok' })
-  expect(await checkRows(house)).toMatchObject([{ check_ref: '1', watch_status: 'on_hold' }])
-  expect(await warnings(house)).toEqual([
+  expect(await checkRows(fixture)).toMatchObject([{ check_ref: '1', watch_status: 'on_hold' }])
+  expect(await warnings(fixture)).toEqual([
     { natural_key: '1001/getpastppsrsearch', check_name: 'watch-status-unknown' },
   ])
   expect(
     await rowsOf(
-      house,
+      fixture,
       "select is_known, is_terminal from core.ref_watch_status where watch_status = 'on_hold'",
     ),
   ).toEqual([{ is_known: false, is_terminal: false }])
 })
 
 test('a status that never changes stays, whatever is answered later', async () => {
-  await using house = await checkedHouse([{}])
-  const first = answerWith(house, paths.ppsr, [
+  await using fixture = await checkedFixture([{}])
+  const first = answerWith(fixture, paths.ppsr, [
     { ID: 1, WatchStatus: 'changed', CreatedAt: at(-1) },
   ])
-  await house.night()
+  await fixture.night()
   first.remove()
-  answerWith(house, paths.ppsr, [{ ID: 1, WatchStatus: 'watching', CreatedAt: at(-1) }])
+  answerWith(fixture, paths.ppsr, [{ ID: 1, WatchStatus: 'watching', CreatedAt: at(-1) }])
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'changed' }])
-  expect(await changes(house)).toHaveLength(1)
-  expect(await warnings(house)).toEqual([
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'changed' }])
+  expect(await changes(fixture)).toHaveLength(1)
+  expect(await warnings(fixture)).toEqual([
     { natural_key: '1001/getpastppsrsearch', check_name: 'watch-status-terminal' },
   ])
 })
 
 test('a watch is polled night by night until it changes, and then never again', async () => {
-  await using house = await checkedHouse([{ vin: samples.auWatchChanges.vin, createdAt: at(-5) }], {
-    checks: { dailyForDays: 0 },
-    links: { keepAliveDays: 0 },
-  })
-  check(house, -0.5, { vin: samples.auWatchChanges.vin })
+  await using fixture = await checkedFixture(
+    [{ vin: samples.auWatchChanges.vin, createdAt: at(-5) }],
+    {
+      checks: { dailyForDays: 0 },
+      links: { keepAliveDays: 0 },
+    },
+  )
+  addCheck(fixture, -0.5, { vin: samples.auWatchChanges.vin })
 
-  await house.night()
-  for (let night = 1; night <= 5; night++) await house.nightAfter(1)
+  await fixture.night()
+  for (let night = 1; night <= 5; night++) await fixture.nightAfter(1)
 
-  expect(asked(house)).toMatchObject({ ppsr: 1, watch: 3 })
-  expect(await changes(house)).toEqual([
+  expect(checkRequests(fixture)).toMatchObject({ ppsr: 1, watch: 3 })
+  expect(await changes(fixture)).toEqual([
     { from_status: null, to_status: 'watching', observed_at: at(0) },
     { from_status: 'watching', to_status: 'unchanged', observed_at: at(1) },
     { from_status: 'unchanged', to_status: 'changed', observed_at: at(3) },
@@ -151,88 +162,88 @@ test('a watch is polled night by night until it changes, and then never again', 
 })
 
 test('a new search that a watch names is listed in the same night', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookEveryDays: 30 },
     links: { keepAliveDays: 0 },
   })
-  check(house, -0.5)
-  await house.night()
-  check(house, 0.5)
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  addCheck(fixture, 0.5)
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toHaveLength(2)
-  expect(asked(house)).toMatchObject({ ppsr: 2, watch: 1 })
+  expect(await checkRows(fixture)).toHaveLength(2)
+  expect(checkRequests(fixture)).toMatchObject({ ppsr: 2, watch: 1 })
 })
 
 test('a watch without ids is that of the one search there is', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
   })
-  check(house, -0.5)
-  await house.night()
-  answerWith(house, paths.watch, { WatchStatus: 'changed', Checks: [{ Anything: 1 }] })
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  answerWith(fixture, paths.watch, { WatchStatus: 'changed', Checks: [{ Anything: 1 }] })
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'changed' }])
-  expect(asked(house)).toMatchObject({ ppsr: 1, watch: 1 })
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'changed' }])
+  expect(checkRequests(fixture)).toMatchObject({ ppsr: 1, watch: 1 })
 })
 
 test('searches that are not watched are never asked about', async () => {
-  await using house = await checkedHouse([{ createdAt: at(-5) }], {
+  await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
     links: { keepAliveDays: 0 },
   })
-  answerWith(house, paths.ppsr, [
+  answerWith(fixture, paths.ppsr, [
     { ID: 1, WatchStatus: 'not_watched', CreatedAt: at(-0.5) },
     { ID: 2, WatchStatus: 'not_watched', CreatedAt: at(-1) },
   ])
 
-  await house.night()
+  await fixture.night()
   for (let night = 1; night <= 15; night++) {
-    house.sandbox.clock.advance(dayMs)
-    await runNight(house.context, [vehicleChecks])
+    fixture.sandbox.clock.advance(dayMs)
+    await runNight(fixture.context, [vehicleChecks])
   }
 
-  expect(asked(house)).toMatchObject({ ppsr: 1, watch: 0 })
+  expect(checkRequests(fixture)).toMatchObject({ ppsr: 1, watch: 0 })
 })
 
 test('a check that is listed no more is marked, and comes back when it is listed again', async () => {
-  await using house = await checkedHouse([{}], { checks: { lookEveryDays: 1 } })
-  check(house, -0.5)
-  await house.night()
-  const gone = answerWith(house, paths.ppsr, [])
+  await using fixture = await checkedFixture([{}], { checks: { lookEveryDays: 1 } })
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  const gone = answerWith(fixture, paths.ppsr, [])
 
-  await house.nightAfter(1)
-  const without = await checkRows(house)
+  await fixture.nightAfter(1)
+  const without = await checkRows(fixture)
   gone.remove()
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
   expect(without).toMatchObject([{ gone_at: at(1) }])
-  expect(await checkRows(house)).toMatchObject([{ gone_at: null }])
+  expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
 
 test('an answer of another shape goes to quarantine, the others land, and a retry brings it in', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
   ])
-  check(house, -0.5)
-  check(house, -0.5, { kind: 'car_history' })
-  const broken = house.sandbox.faults.add({
+  addCheck(fixture, -0.5)
+  addCheck(fixture, -0.5, { kind: 'car_history' })
+  const broken = fixture.sandbox.faults.add({
     match: { path: paths.ppsr, evalId: 1001 },
     fault: { kind: 'status', status: 200, body: [{ WatchStatus: 17 }] },
   })
 
-  const run = await house.night()
+  const run = await fixture.night()
   broken.remove()
-  const aside = await rowsOf(house, 'select natural_key, issues from ops.quarantine')
-  const retry = await runStreams(house.context, {
+  const aside = await rowsOf(fixture, 'select natural_key, issues from ops.quarantine')
+  const retry = await runStreams(fixture.context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: null },
     streams: [vehicleChecks],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 
   expect(run).toMatchObject({ status: 'partial' })
@@ -243,23 +254,23 @@ test('an answer of another shape goes to quarantine, the others land, and a retr
     },
   ])
   expect(retry.streams['vehicle-checks']).toMatchObject({ requests: 1, inserted: 1 })
-  expect(await checkRows(house)).toHaveLength(2)
-  expect(await rowsOf(house, 'select from ops.quarantine where resolved_at is null')).toEqual([])
+  expect(await checkRows(fixture)).toHaveLength(2)
+  expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
 test('an item without an id goes by its number, its time, or the path of its link', async () => {
-  await using house = await checkedHouse([{}])
-  answerWith(house, paths.history, [{ SearchNumber: 'S-1', PdfUrl: 'https://x.example/a?sig=1' }])
-  answerWith(house, paths.ppsr, [
+  await using fixture = await checkedFixture([{}])
+  answerWith(fixture, paths.history, [{ SearchNumber: 'S-1', PdfUrl: 'https://x.example/a?sig=1' }])
+  answerWith(fixture, paths.ppsr, [
     { CreatedAt: at(-1), WatchStatus: 'watching' },
     { PdfUrl: 'https://x.example/pdf/7.pdf?sig=1', WatchStatus: 'watching' },
   ])
 
-  await house.night()
+  await fixture.night()
 
   const ofVehicle = new RegExp(`^${aVin}-[0-9a-f]{16}$`)
   const refs = await rowsOf(
-    house,
+    fixture,
     'select check_ref as ref from core.vehicle_check order by check_ref collate "C"',
   )
   expect(refs).toEqual([
@@ -270,12 +281,12 @@ test('an item without an id goes by its number, its time, or the path of its lin
 })
 
 test('an older answer moves no status and replaces no link', async () => {
-  await using house = await checkedHouse([{}])
-  const { id } = check(house, -0.5)
-  await house.night()
-  const link = await rowsOf(house, 'select url, signed_at from pii.signed_link')
+  await using fixture = await checkedFixture([{}])
+  const { id } = addCheck(fixture, -0.5)
+  await fixture.night()
+  const link = await rowsOf(fixture, 'select url, signed_at from pii.signed_link')
   const [{ groupId } = { groupId: 0 }] = await rowsOf<{ groupId: number }>(
-    house,
+    fixture,
     'select group_id as "groupId" from core.rooftop',
   )
   const old = {
@@ -289,71 +300,71 @@ test('an older answer moves no status and replaces no link', async () => {
   }
 
   await loadPastChecks(
-    house.context.db,
+    fixture.context.db,
     [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isCertain: true }],
     null,
   )
 
-  expect(await checkRows(house)).toMatchObject([{ watch_status: 'watching' }])
-  expect(await rowsOf(house, 'select url, signed_at from pii.signed_link')).toEqual(link)
+  expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'watching' }])
+  expect(await rowsOf(fixture, 'select url, signed_at from pii.signed_link')).toEqual(link)
 })
 
 test('links refresh asks for nothing but dying links, the first to die first, one call for all of a vehicle', async () => {
   const vins = ['JTMDFREV90D100001', 'JTMDFREV90D100002', 'JTMDFREV90D100003']
   const drafts = vins.map((vin, index) => ({ evalId: 1001 + index, vin, createdAt: at(-5) }))
-  await using house = await checkedHouse(drafts, { http: { concurrency: 1 } })
-  for (const vin of vins) check(house, -0.5, { vin })
-  check(house, -0.75, { vin: vins[0]! })
-  await house.night()
-  await house.context.pool.query(
+  await using fixture = await checkedFixture(drafts, { http: { concurrency: 1 } })
+  for (const vin of vins) addCheck(fixture, -0.5, { vin })
+  addCheck(fixture, -0.75, { vin: vins[0]! })
+  await fixture.night()
+  await fixture.context.pool.query(
     `update pii.signed_link set expires_at = signed_at + interval '1 hour' * (case eval_id when 1001 then 60 when 1002 then 30 else 160 end)`,
   )
-  house.sandbox.clock.advance(3_600_000)
-  house.sandbox.requests.reset()
+  fixture.sandbox.clock.advance(3_600_000)
+  fixture.sandbox.requests.reset()
 
-  const run = await runStreams(house.context, {
+  const run = await runStreams(fixture.context, {
     plan: { command: 'links refresh', mode: 'links', from: toUnixSeconds(morning), until: null },
     streams: [vehicleChecks],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
 
   expect(run.status).toBe('ok')
-  const order = house.sandbox.requests.entries(paths.ppsr).map(({ body }) => body)
+  const order = fixture.sandbox.requests.entries(paths.ppsr).map(({ body }) => body)
   expect(order).toEqual([{ evalid: 1002 }, { evalid: 1001 }])
-  expect(asked(house)).toEqual({ ppsr: 2, history: 0, watch: 0 })
-  expect(await rowsOf(house, 'select expires_at from pii.signed_link')).not.toContainEqual({
+  expect(checkRequests(fixture)).toEqual({ ppsr: 2, history: 0, watch: 0 })
+  expect(await rowsOf(fixture, 'select expires_at from pii.signed_link')).not.toContainEqual({
     expires_at: at(2.5),
   })
 })
 
 test('two rooftops that turn out to be one group keep a certificate once', async () => {
   const two = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
-  await using house = await checkedHouse(
+  await using fixture = await checkedFixture(
     [{ evalId: 1001 }, { evalId: 1002, rooftopUid: 'rooftop-2' }],
     { rooftopsOfWorld: two },
   )
-  check(house, -0.5)
-  const { config } = house.context
+  addCheck(fixture, -0.5)
+  const { config } = fixture.context
   const apart = config.rooftops.map((rooftop) => ({ ...rooftop, group: rooftop.uid }))
-  await house.night({ config: { ...config, rooftops: apart } })
-  const before = await checkRows(house)
+  await fixture.night({ config: { ...config, rooftops: apart } })
+  const before = await checkRows(fixture)
 
-  const run = await house.nightAfter(1)
+  const run = await fixture.nightAfter(1)
 
   expect(before).toHaveLength(2)
   expect(run.status).toBe('ok')
-  expect(await checkRows(house)).toHaveLength(1)
-  expect(await rowsOf(house, 'select from pii.signed_link')).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
+  expect(await rowsOf(fixture, 'select from pii.signed_link')).toHaveLength(1)
 })
 
 test('a check that was put under a VIN that its evaluation no longer has moves to the right vehicle', async () => {
   const right = 'JTMDFREV90D100009'
-  await using house = await checkedHouse([{}], { checks: { lookEveryDays: 1 } })
-  const { id } = check(house, -0.5, { vin: right })
-  await house.night()
-  house.sandbox.world.edit(1001, at(0.5), { vin: right })
+  await using fixture = await checkedFixture([{}], { checks: { lookEveryDays: 1 } })
+  const { id } = addCheck(fixture, -0.5, { vin: right })
+  await fixture.night()
+  fixture.sandbox.world.edit(1001, at(0.5), { vin: right })
   const [{ groupId } = { groupId: 0 }] = await rowsOf<{ groupId: number }>(
-    house,
+    fixture,
     'select group_id as "groupId" from core.rooftop',
   )
   const told = {
@@ -366,20 +377,20 @@ test('a check that was put under a VIN that its evaluation no longer has moves t
     certificateNumber: null,
   }
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [told], at: at(0.25) } as const
-  await loadPastChecks(house.context.db, [{ ...answer, isCertain: true }], null)
+  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: true }], null)
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toMatchObject([{ vin: right, gone_at: null }])
+  expect(await checkRows(fixture)).toMatchObject([{ vin: right, gone_at: null }])
 })
 
 test('an answer that may be of another vehicle brings in nothing new, and takes nothing away', async () => {
-  await using house = await checkedHouse([{}])
-  check(house, -0.5)
-  await house.night()
-  const before = await checkRows(house)
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  const before = await checkRows(fixture)
   const [{ groupId } = { groupId: 0 }] = await rowsOf<{ groupId: number }>(
-    house,
+    fixture,
     'select group_id as "groupId" from core.rooftop',
   )
   const other = {
@@ -393,7 +404,7 @@ test('an answer that may be of another vehicle brings in nothing new, and takes 
   }
 
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [other], at: at(0.5) } as const
-  await loadPastChecks(house.context.db, [{ ...answer, isCertain: false }], null)
+  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: false }], null)
 
-  expect(await checkRows(house)).toEqual(before)
+  expect(await checkRows(fixture)).toEqual(before)
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { runStreams } from '#src/pipeline/run.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
-import { asked, check, checkedHouse, checkRows } from '../../support/checked.ts'
-import type { House } from '../../support/nights.ts'
+import { checkRequests, addCheck, checkedFixture, checkRows } from '../../support/checks-fixture.ts'
+import type { Fixture } from '../../support/fixture.ts'
 
 const vinOf = (number: number) => `JTMDFREV9${String(number).padStart(8, '0')}`
 const old = (evalId: number, createdAt: string, vin = vinOf(evalId)) => {
@@ -12,7 +12,7 @@ const old = (evalId: number, createdAt: string, vin = vinOf(evalId)) => {
 }
 
 /** Four evaluations that are too old for the nights, two of them of one vehicle, and a young one. */
-async function oldHouse(backfillBudget = 5000): Promise<House> {
+async function oldFixture(backfillBudget = 5000): Promise<Fixture> {
   const evaluations = [
     old(1, '2025-04-01T01:00:00Z'),
     old(2, '2025-06-01T01:00:00Z'),
@@ -20,39 +20,39 @@ async function oldHouse(backfillBudget = 5000): Promise<House> {
     old(4, '2025-10-01T01:00:00Z'),
     old(5, '2026-03-01T01:00:00Z'),
   ]
-  return await checkedHouse(evaluations, {
+  return await checkedFixture(evaluations, {
     sync: { start: '2025-03-20', windowHours: 744 },
     checks: { backfillBudget },
   })
 }
 
-async function backfill(house: House, span: { from?: string; until?: string } = {}) {
+async function backfill(fixture: Fixture, span: { from?: string; until?: string } = {}) {
   const seconds = (iso: string) => toUnixSeconds(new Date(iso))
-  const before = house.sandbox.requests.entries().length
-  const report = await runStreams(house.context, {
+  const before = fixture.sandbox.requests.entries().length
+  const report = await runStreams(fixture.context, {
     plan: {
       ...{ command: 'backfill', mode: 'backfill', lane: 'background' },
       from: span.from === undefined ? 0 : seconds(span.from),
       until: span.until === undefined ? null : seconds(span.until),
     },
     streams: [vehicleChecks],
-    rooftops: house.config.rooftops,
+    rooftops: fixture.config.rooftops,
   })
-  const sent = house.sandbox.requests.entries().slice(before)
+  const sent = fixture.sandbox.requests.entries().slice(before)
   return { report, paths: [...new Set(sent.map(({ path }) => path))].sort() }
 }
 
 test('a backfill asks for the checks of evaluations that were too old at the first load, once', async () => {
-  await using house = await oldHouse()
-  check(house, -300, { evalId: 2, vin: vinOf(2) })
-  check(house, -200, { evalId: 1, vin: vinOf(1), kind: 'car_history' })
-  await house.night()
-  await house.nightAfter(8)
-  const nights = { asked: asked(house), rows: await checkRows(house) }
+  await using fixture = await oldFixture()
+  addCheck(fixture, -300, { evalId: 2, vin: vinOf(2) })
+  addCheck(fixture, -200, { evalId: 1, vin: vinOf(1), kind: 'car_history' })
+  await fixture.night()
+  await fixture.nightAfter(8)
+  const nights = { asked: checkRequests(fixture), rows: await checkRows(fixture) }
 
-  const first = await backfill(house)
-  const afterFirst = asked(house)
-  await backfill(house)
+  const first = await backfill(fixture)
+  const afterFirst = checkRequests(fixture)
+  await backfill(fixture)
 
   expect(nights).toEqual({ asked: { ppsr: 2, history: 2, watch: 0 }, rows: [] })
   expect(first.report).toMatchObject({
@@ -61,25 +61,25 @@ test('a backfill asks for the checks of evaluations that were too old at the fir
   })
   // Each vehicle once, by its newest evaluation.
   expect(afterFirst).toEqual({ ppsr: 5, history: 5, watch: 0 })
-  expect(asked(house)).toEqual(afterFirst)
+  expect(checkRequests(fixture)).toEqual(afterFirst)
   expect(first.paths.filter((path) => path.includes('ppsr') || path.includes('history'))).toEqual([
     '/getpastcarhistory',
     '/getpastppsrsearch',
   ])
-  expect(await checkRows(house)).toMatchObject([
+  expect(await checkRows(fixture)).toMatchObject([
     { eval_id: 1, check_kind: 'car_history' },
     { eval_id: 2, check_kind: 'ppsr' },
   ])
 })
 
 test('a backfill of checks ends at its budget, and the next one goes on', async () => {
-  await using house = await oldHouse(2)
-  await house.night()
+  await using fixture = await oldFixture(2)
+  await fixture.night()
   const counts: number[] = []
 
   for (let time = 0; time < 4; time++) {
-    await backfill(house)
-    const { ppsr, history } = asked(house)
+    await backfill(fixture)
+    const { ppsr, history } = checkRequests(fixture)
     counts.push(ppsr + history)
   }
 
@@ -87,28 +87,28 @@ test('a backfill of checks ends at its budget, and the next one goes on', async 
 })
 
 test('a backfill of checks keeps to its span, and asks for what nobody newer in it asks for', async () => {
-  await using house = await oldHouse()
-  await house.night()
+  await using fixture = await oldFixture()
+  await fixture.night()
 
-  await backfill(house, { from: '2025-05-01', until: '2025-06-15' })
+  await backfill(fixture, { from: '2025-05-01', until: '2025-06-15' })
 
-  expect(asked(house)).toEqual({ ppsr: 2, history: 2, watch: 0 })
-  const { rows } = await house.database.pool.query(
+  expect(checkRequests(fixture)).toEqual({ ppsr: 2, history: 2, watch: 0 })
+  const { rows } = await fixture.database.pool.query(
     `select distinct eval_id from ops.enrichment_state where stream = 'vehicle-checks' order by 1`,
   )
   expect(rows).toEqual([{ eval_id: 2 }, { eval_id: 5 }])
 })
 
 test('a backfill of checks is no good run of the nightly ones', async () => {
-  await using house = await oldHouse()
-  await house.night()
-  await house.database.pool.query(
+  await using fixture = await oldFixture()
+  await fixture.night()
+  await fixture.database.pool.query(
     "update ops.run_stream set finished_at = finished_at - interval '30 hours'",
   )
 
-  await backfill(house)
+  await backfill(fixture)
 
-  const { rows } = await house.database.pool.query(
+  const { rows } = await fixture.database.pool.query(
     "select status from mart.data_freshness where stream = 'vehicle-checks'",
   )
   expect(rows).toEqual([{ status: 'late' }])

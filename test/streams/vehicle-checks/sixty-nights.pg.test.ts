@@ -2,10 +2,16 @@ import { expect, test } from 'vitest'
 import { aRooftop, type EvaluationDraft } from '#src/sandbox/build-world.ts'
 import type { VehicleCheck } from '#src/sandbox/check-types.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
-import { asked, check, checkedHouse, dayMs, paths } from '../../support/checked.ts'
+import {
+  checkRequests,
+  addCheck,
+  checkedFixture,
+  dayMs,
+  paths,
+} from '../../support/checks-fixture.ts'
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
-import { type House, runNight } from '../../support/nights.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import { type Fixture, runNight } from '../../support/fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import { LeastCalls, type Promises, Subject } from './least-calls.ts'
 
 const nights = 60
@@ -35,7 +41,7 @@ function draftsOf(random: ReturnType<typeof seededRandom>): EvaluationDraft[] {
 }
 
 /** One to three searches on most vehicles, some again once the watch is over, some with a report. */
-function runChecks(house: House, drafts: readonly EvaluationDraft[]): VehicleCheck[] {
+function runChecks(fixture: Fixture, drafts: readonly EvaluationDraft[]): VehicleCheck[] {
   const random = seededRandom(4, 'checks of sixty nights')
   return drafts.flatMap((draft) => {
     if (random.chance(0.2)) return []
@@ -46,16 +52,16 @@ function runChecks(house: House, drafts: readonly EvaluationDraft[]): VehicleChe
     const again = random.chance(0.4) ? [first + random.int(15, 30)] : []
     const about = { evalId, rooftopUid, vin }
     return [
-      ...[first, ...again].map((days) => check(house, days, about)),
+      ...[first, ...again].map((days) => addCheck(fixture, days, about)),
       ...(random.chance(0.4)
-        ? [check(house, first + 0.1, { ...about, kind: 'car_history' as const })]
+        ? [addCheck(fixture, first + 0.1, { ...about, kind: 'car_history' as const })]
         : []),
     ]
   })
 }
 
-function subjectsOf(house: House, checks: readonly VehicleCheck[]): Subject[] {
-  const all = [...house.sandbox.world.evaluations()]
+function subjectsOf(fixture: Fixture, checks: readonly VehicleCheck[]): Subject[] {
+  const all = [...fixture.sandbox.world.evaluations()]
   return [...new Set(all.map(({ vin }) => vin!))].map(
     (vin) =>
       new Subject(
@@ -71,36 +77,36 @@ function subjectsOf(house: House, checks: readonly VehicleCheck[]): Subject[] {
   )
 }
 
-async function stored(house: House): Promise<Stored[]> {
+async function stored(fixture: Fixture): Promise<Stored[]> {
   return await rowsOf<Stored>(
-    house,
+    fixture,
     'select check_ref as ref, check_kind as kind, watch_status as status, vin from core.vehicle_check order by check_ref::int',
   )
 }
 
 /** Hours that the link closest to its end has to live, of vehicles that can still be asked about. */
-async function hoursToLive(house: House): Promise<number> {
+async function hoursToLive(fixture: Fixture): Promise<number> {
   const [row] = await rowsOf<{ first: Date | null }>(
-    house,
+    fixture,
     `select min(expires_at) as first from pii.signed_link join core.vehicle_check as c using (rooftop_id, eval_id)
      where link_ref = check_ref and exists (
        select from core.evaluation as e where e.group_id = c.group_id and e.vin = c.vin and e.gone_at is null)`,
   )
-  const now = house.sandbox.clock.now().getTime()
+  const now = fixture.sandbox.clock.now().getTime()
   return row?.first ? (row.first.getTime() - now) / hourMs : Number.POSITIVE_INFINITY
 }
 
 /** Polls of the night for vehicles none of whose searches could still move by what was stored before it. */
-async function needlessPolls(house: House, before: readonly Stored[], since: number) {
-  const now = house.sandbox.clock.now().getTime()
-  const polls = house.sandbox.requests
+async function needlessPolls(fixture: Fixture, before: readonly Stored[], since: number) {
+  const now = fixture.sandbox.clock.now().getTime()
+  const polls = fixture.sandbox.requests
     .entries(paths.watch)
     .filter(({ at }) => at.getTime() > since)
     .map(({ body }) => (body as { evalid: number }).evalid)
   return polls.filter((evalId) => {
-    const { vin } = house.sandbox.world.evaluation(evalId)!
+    const { vin } = fixture.sandbox.world.evaluation(evalId)!
     return !before.some((one) => {
-      const real = [...house.sandbox.checks.all()].find(({ id }) => String(id) === one.ref)!
+      const real = [...fixture.sandbox.checks.all()].find(({ id }) => String(id) === one.ref)!
       const isWatched = real.searchedAt.getTime() + 14 * dayMs > now
       return (
         one.vin === vin &&
@@ -121,7 +127,7 @@ function isQuiet(drafts: readonly EvaluationDraft[], now: number): boolean {
 
 async function sixtyNights(promises: Promises): Promise<{ asked: number; least: number }> {
   const drafts = draftsOf(seededRandom(3, 'sixty nights'))
-  await using house = await checkedHouse(drafts, {
+  await using fixture = await checkedFixture(drafts, {
     rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })],
     checks: promises,
     sync: {
@@ -130,25 +136,25 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
       recheckDays: 40,
     },
   })
-  const checks = runChecks(house, drafts)
-  const subjects = subjectsOf(house, checks)
+  const checks = runChecks(fixture, drafts)
+  const subjects = subjectsOf(fixture, checks)
   const least = new LeastCalls(promises)
   let before: Stored[] = []
   for (let night = 0; night < nights; night++) {
     if (night > 0) {
-      house.sandbox.clock.advance(dayMs)
-      expect(await hoursToLive(house), `night ${night}`).toBeGreaterThanOrEqual(48)
+      fixture.sandbox.clock.advance(dayMs)
+      expect(await hoursToLive(fixture), `night ${night}`).toBeGreaterThanOrEqual(48)
     }
-    const now = house.sandbox.clock.now().getTime()
+    const now = fixture.sandbox.clock.now().getTime()
     const run =
       isQuiet(drafts, now) && night > 0
-        ? await runNight(house.context, [vehicleChecks])
-        : await house.night()
+        ? await runNight(fixture.context, [vehicleChecks])
+        : await fixture.night()
     least.night(subjects, now)
 
     expect(run.status, `night ${night}`).toBe('ok')
-    expect(await needlessPolls(house, before, now - 1), `night ${night}`).toEqual([])
-    before = await stored(house)
+    expect(await needlessPolls(fixture, before, now - 1), `night ${night}`).toEqual([])
+    before = await stored(fixture)
     const truth = subjects
       .flatMap((subject) => [...subject.told.keys()].map((one) => ({ subject, one })))
       .map(({ subject, one }) => ({
@@ -161,7 +167,7 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
       .sort((a, b) => Number(a.ref) - Number(b.ref))
     expect(before, `night ${night}`).toEqual(truth)
   }
-  const { ppsr, history, watch } = asked(house)
+  const { ppsr, history, watch } = checkRequests(fixture)
   return { asked: ppsr + history + watch, least: least.total }
 }
 

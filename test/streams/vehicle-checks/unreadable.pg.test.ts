@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 import { allStreams } from '#src/streams/all.ts'
 import { readStatus } from '#src/pipeline/status.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { check, checkedHouse, checkRows, paths } from '../../support/checked.ts'
-import type { House } from '../../support/nights.ts'
-import { rowsOf } from '../../support/priced.ts'
+import { addCheck, checkedFixture, checkRows, paths } from '../../support/checks-fixture.ts'
+import type { Fixture } from '../../support/fixture.ts'
+import { rowsOf } from '../../support/pricing-fixture.ts'
 
 /** The next answer at the path is this one. */
-function answerOnce({ sandbox }: House, path: string, body: unknown) {
+function answerOnce({ sandbox }: Fixture, path: string, body: unknown) {
   sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'status', status: 200, body } })
 }
 
-const aside = (house: House) =>
+const aside = (fixture: Fixture) =>
   rowsOf<{ key: string }>(
-    house,
+    fixture,
     'select natural_key as key from ops.quarantine where resolved_at is null order by 1',
   )
 
@@ -28,74 +28,74 @@ const shapes: [string, unknown][] = [
 test.each(shapes)(
   'a listing that answers %s does not count as read: the next run asks again, whatever its age',
   async (_, body) => {
-    await using house = await checkedHouse([{}], { checks: { lookForNewDays: 1 } })
-    check(house, -1)
-    answerOnce(house, paths.ppsr, body)
+    await using fixture = await checkedFixture([{}], { checks: { lookForNewDays: 1 } })
+    addCheck(fixture, -1)
+    answerOnce(fixture, paths.ppsr, body)
 
-    const report = await house.night()
+    const report = await fixture.night()
 
     expect(report.status).toBe('partial')
     expect(report.streams['vehicle-checks']).toMatchObject({ quarantined: 1 })
-    expect(await aside(house)).toEqual([{ key: '1001/getpastppsrsearch' }])
-    expect(await house.nightAfter(3)).toMatchObject({ status: 'ok' })
-    expect(await checkRows(house)).toHaveLength(1)
-    expect(await aside(house)).toEqual([])
+    expect(await aside(fixture)).toEqual([{ key: '1001/getpastppsrsearch' }])
+    expect(await fixture.nightAfter(3)).toMatchObject({ status: 'ok' })
+    expect(await checkRows(fixture)).toHaveLength(1)
+    expect(await aside(fixture)).toEqual([])
   },
 )
 
 test('a listing that is due with an unreadable watch tells it too, and both are read again in the next run', async () => {
-  await using house = await checkedHouse([{}])
-  check(house, -1)
-  await house.night()
-  house.sandbox.clock.advance(20 * 3_600_000)
-  answerOnce(house, paths.watch, { Checks: [] })
-  answerOnce(house, paths.ppsr, { Checks: [] })
+  await using fixture = await checkedFixture([{}])
+  addCheck(fixture, -1)
+  await fixture.night()
+  fixture.sandbox.clock.advance(20 * 3_600_000)
+  answerOnce(fixture, paths.watch, { Checks: [] })
+  answerOnce(fixture, paths.ppsr, { Checks: [] })
 
-  await house.nightAfter(1 / 6)
-  const listed = await aside(house)
-  house.sandbox.clock.advance(60_000)
-  const report = await house.night()
+  await fixture.nightAfter(1 / 6)
+  const listed = await aside(fixture)
+  fixture.sandbox.clock.advance(60_000)
+  const report = await fixture.night()
 
   expect(listed.length).toBeGreaterThan(0)
   expect(report.status).toBe('ok')
-  expect(await aside(house)).toEqual([])
+  expect(await aside(fixture)).toEqual([])
 })
 
 test('what stays unreadable keeps every run partial, and is seen in the status', async () => {
-  await using house = await checkedHouse([{}])
-  house.sandbox.faults.add({
+  await using fixture = await checkedFixture([{}])
+  fixture.sandbox.faults.add({
     match: { path: paths.history },
     fault: { kind: 'status', status: 200, body: {} },
   })
 
-  const reports = [await house.night(), await house.nightAfter(1), await house.nightAfter(1)]
+  const reports = [await fixture.night(), await fixture.nightAfter(1), await fixture.nightAfter(1)]
 
   expect(reports.map(({ status }) => status)).toEqual(['partial', 'partial', 'partial'])
-  const attempts = await rowsOf(house, 'select attempts from ops.quarantine')
+  const attempts = await rowsOf(fixture, 'select attempts from ops.quarantine')
   expect(attempts).toEqual([{ attempts: 3 }])
-  const rooftops = await findRooftops(house.context.db, house.config.rooftops)
+  const rooftops = await findRooftops(fixture.context.db, fixture.config.rooftops)
   const { rooftops: standing } = await readStatus(
-    house.context.db,
+    fixture.context.db,
     allStreams,
     rooftops,
-    house.config,
+    fixture.config,
   )
   expect(standing['rooftop-1']!.streams['vehicle-checks']).toMatchObject({ quarantined: 1 })
 })
 
 test('an unreadable answer for the newest evaluation of a vehicle lets an older one ask for it', async () => {
-  await using house = await checkedHouse([
+  await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: '2026-03-08T00:00:00Z' },
     { evalId: 1002, createdAt: '2026-03-09T00:00:00Z' },
   ])
-  check(house, -1)
-  house.sandbox.faults.add({
+  addCheck(fixture, -1)
+  fixture.sandbox.faults.add({
     match: { path: paths.ppsr, evalId: 1002 },
     fault: { kind: 'status', status: 200, body: {} },
   })
-  await house.night()
+  await fixture.night()
 
-  await house.nightAfter(1)
+  await fixture.nightAfter(1)
 
-  expect(await checkRows(house)).toHaveLength(1)
+  expect(await checkRows(fixture)).toHaveLength(1)
 })

@@ -1,19 +1,26 @@
 import { expect, test } from 'vitest'
-import { asked, aVin, check, checkedHouse, checkRows, dayMs } from '../../support/checked.ts'
-import { morning, rowsOf } from '../../support/priced.ts'
+import {
+  checkRequests,
+  aVin,
+  addCheck,
+  checkedFixture,
+  checkRows,
+  dayMs,
+} from '../../support/checks-fixture.ts'
+import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
 
 test('a past search and a report become a row each, with their status, its change and a link', async () => {
-  await using house = await checkedHouse([{ evalId: 1001 }])
-  const search = check(house, -0.5)
-  const report = check(house, -0.25, { kind: 'car_history' })
+  await using fixture = await checkedFixture([{ evalId: 1001 }])
+  const search = addCheck(fixture, -0.5)
+  const report = addCheck(fixture, -0.25, { kind: 'car_history' })
 
-  const run = await house.night()
+  const run = await fixture.night()
 
   expect(run).toMatchObject({ status: 'ok' })
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, inserted: 2, quarantined: 0 })
-  expect(await checkRows(house)).toEqual([
+  expect(await checkRows(fixture)).toEqual([
     {
       eval_id: 1001,
       check_kind: 'car_history',
@@ -42,13 +49,16 @@ test('a past search and a report become a row each, with their status, its chang
     },
   ])
   expect(
-    await rowsOf(house, 'select from_status, to_status, observed_at from core.watch_status_change'),
+    await rowsOf(
+      fixture,
+      'select from_status, to_status, observed_at from core.watch_status_change',
+    ),
   ).toEqual([
     { from_status: null, to_status: 'watching', observed_at: at(0) },
     { from_status: null, to_status: 'watching', observed_at: at(0) },
   ])
   const links = await rowsOf<{ url: string }>(
-    house,
+    fixture,
     'select link_kind, link_ref, url, signed_at, expires_at from pii.signed_link order by 1',
   )
   expect(links).toMatchObject([
@@ -59,15 +69,15 @@ test('a past search and a report become a row each, with their status, its chang
 })
 
 test('a second run of the same night asks nothing and writes nothing', async () => {
-  await using house = await checkedHouse([{ evalId: 1001 }])
-  check(house, -0.5)
-  await house.night()
-  const before = await checkRows(house)
-  const requests = asked(house)
+  await using fixture = await checkedFixture([{ evalId: 1001 }])
+  addCheck(fixture, -0.5)
+  await fixture.night()
+  const before = await checkRows(fixture)
+  const requests = checkRequests(fixture)
 
-  const again = await house.night()
+  const again = await fixture.night()
 
   expect(again.streams['vehicle-checks']).toMatchObject({ inserted: 0, updated: 0 })
-  expect(asked(house)).toEqual(requests)
-  expect(await checkRows(house)).toEqual(before)
+  expect(checkRequests(fixture)).toEqual(requests)
+  expect(await checkRows(fixture)).toEqual(before)
 })

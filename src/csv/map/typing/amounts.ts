@@ -5,7 +5,7 @@ import { distanceUnitOf, typeOdometer } from './odometer.ts'
 import { isOnApplication } from './placeholders.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './stock-row.ts'
-import type { ColumnStyles } from './styles.ts'
+import type { ColumnStyles } from './column-styles.ts'
 
 const zero = '0.000'
 

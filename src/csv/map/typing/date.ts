@@ -61,7 +61,7 @@ function ordersIn(first: number, second: number): ReturnType<typeof ordersOf> {
 }
 
 /** Is it a date in any form but a bare serial number? */
-export function looksLikeDate(text: string): boolean {
+export function isDateLike(text: string): boolean {
   return (
     text.length <= 40 &&
     (numeric.test(text) || yearFirst.test(text) || namedParts(text, 2000) !== null)

@@ -2,7 +2,7 @@ import { typeModelYear } from './model-year.ts'
 import { isPlaceholder } from './placeholders.ts'
 import type { RowNotes } from './row-notes.ts'
 import type { StockDraft } from './stock-row.ts'
-import type { TypingOptions } from './styles.ts'
+import type { TypingOptions } from './column-styles.ts'
 import { splitTitle } from './title.ts'
 import { isCheckDigitLaw, modelYearsOf } from './vin.ts'
 

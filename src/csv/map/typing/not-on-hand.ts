@@ -1,8 +1,8 @@
 import type { Mapping } from '../column-mapping.ts'
-import type { Field } from '../fields.ts'
+import type { Field } from '../stock-fields.ts'
 import { isPlaceholder } from './placeholders.ts'
 import { plainText } from './plain-text.ts'
-import { layoutOf, type Place, type RowLayout } from './row-layout.ts'
+import { fieldColumnsOf, type FieldColumn, type FieldColumns } from './field-columns.ts'
 import type { TypableRecord } from './stock-row.ts'
 
 /** Why a row is no vehicle on hand. */
@@ -35,7 +35,7 @@ const chassisLike = /^(?=.*\d)[A-Z0-9][A-Z0-9*._-]{4,}$/i
  * status says have left. null: a vehicle in stock, or a row that is to be rejected.
  */
 export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotOnHand | null {
-  const layout = layoutOf(mapping)
+  const layout = fieldColumnsOf(mapping)
   const placesOf = (fields: readonly Field[]) =>
     fields.map((field) => layout[field]).filter((place) => place !== undefined)
   const places = { naming: placesOf(naming), content: placesOf(content) }
@@ -46,7 +46,7 @@ export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotO
     leftStock(record, layout)
 }
 
-function blankOrHeader({ problem, cells }: TypableRecord, layout: RowLayout): NotOnHand | null {
+function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns): NotOnHand | null {
   if (problem?.code === 'blank-row' || problem?.code === 'repeated-header')
     return { code: problem.code, hint: problem.message }
   if (cells.every((cell) => cell.trim() === ''))
@@ -57,7 +57,7 @@ function blankOrHeader({ problem, cells }: TypableRecord, layout: RowLayout): No
   return null
 }
 
-function totalsRow(cells: readonly string[], layout: RowLayout): NotOnHand | null {
+function totalsRow(cells: readonly string[], layout: FieldColumns): NotOnHand | null {
   const label = cells.find((cell) => cell.trim() !== '')!.trim()
   if (textAt(cells, layout.vin) !== '' || !total.test(label)) return null
   const own = textAt(cells, layout.stock_number)
@@ -66,14 +66,14 @@ function totalsRow(cells: readonly string[], layout: RowLayout): NotOnHand | nul
 }
 
 interface Places {
-  readonly naming: readonly Place[]
-  readonly content: readonly Place[]
+  readonly naming: readonly FieldColumn[]
+  readonly content: readonly FieldColumn[]
 }
 
 /** A text where the stock number belongs, or none, and next to nothing of a vehicle beside it. */
 function noVehicle(
   { cells, problem }: TypableRecord,
-  layout: RowLayout,
+  layout: FieldColumns,
   places: Places,
 ): NotOnHand | null {
   const own = textAt(cells, layout.stock_number)
@@ -101,11 +101,11 @@ function isLabel(cells: readonly string[], code: string): boolean {
 
 function hasNoContent(
   cells: readonly string[],
-  layout: RowLayout,
+  layout: FieldColumns,
   { naming, content }: Places,
   own: string,
 ): boolean {
-  const isFilled = ({ index, column }: Place) =>
+  const isFilled = ({ index, column }: FieldColumn) =>
     !isPlaceholder(plainText(cells[index] ?? ''), column.field)
   const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
   const filled = content.filter(isFilled).length + isChassis
@@ -121,7 +121,7 @@ const notYet =
   /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
 
 /** A vehicle that is sold, delivered or given to the trade, by its status. A broken row may have another text in that place. */
-function leftStock({ cells, problem }: TypableRecord, layout: RowLayout): NotOnHand | null {
+function leftStock({ cells, problem }: TypableRecord, layout: FieldColumns): NotOnHand | null {
   if (!layout.status || problem?.repaired === false) return null
   const text = textAt(cells, layout.status)
   if (text === '' || text.length > 60 || !gone.test(text) || notYet.test(text)) return null
@@ -129,6 +129,6 @@ function leftStock({ cells, problem }: TypableRecord, layout: RowLayout): NotOnH
   return { code: 'not-in-stock', hint }
 }
 
-function textAt(cells: readonly string[], place: Place | undefined): string {
+function textAt(cells: readonly string[], place: FieldColumn | undefined): string {
   return place === undefined ? '' : (cells[place.index] ?? '').trim()
 }

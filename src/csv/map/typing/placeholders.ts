@@ -1,4 +1,4 @@
-import type { Field } from '../fields.ts'
+import type { Field } from '../stock-fields.ts'
 
 const everywhere = words(`
   null | (null) | n/a | na | n.a. | n.a | nan | none | nil | - | -- | --- | - / - | – | — | – / – | tba | tbc | tbd |

@@ -1,8 +1,8 @@
-import type { Field } from '../fields.ts'
+import type { Field } from '../stock-fields.ts'
 import type { CellIssue, Finding, Severity, Typed } from './issue.ts'
 import { isExcelError, isPlaceholder } from './placeholders.ts'
 import { plainText } from './plain-text.ts'
-import type { Place, RowLayout } from './row-layout.ts'
+import type { FieldColumn, FieldColumns } from './field-columns.ts'
 import type { TypableRecord } from './stock-row.ts'
 
 const none: readonly CellIssue[] = []
@@ -10,10 +10,10 @@ const none: readonly CellIssue[] = []
 /** The cells of one record by field, and the issues found in them. */
 export class RowNotes {
   readonly #record: TypableRecord
-  readonly #layout: RowLayout
+  readonly #layout: FieldColumns
   #issues: CellIssue[] | null = null
 
-  constructor(record: TypableRecord, layout: RowLayout) {
+  constructor(record: TypableRecord, layout: FieldColumns) {
     this.#record = record
     this.#layout = layout
   }
@@ -27,7 +27,7 @@ export class RowNotes {
   }
 
   /** Where a field stands; undefined when no column holds it. */
-  place(field: Field): Place | undefined {
+  place(field: Field): FieldColumn | undefined {
     return this.#layout[field]
   }
 

@@ -1,15 +1,15 @@
 import { storable } from '../../../values/text.ts'
-import { unguarded } from '../../write/guard.ts'
+import { unescapeFormula } from '../../write/escape-formula.ts'
 import type { Mapping } from '../column-mapping.ts'
 import { typeAmounts } from './amounts.ts'
 import { typeVehicle } from './description.ts'
 import { type NotOnHand, notOnHandTest } from './not-on-hand.ts'
 import { isPlaceholder } from './placeholders.ts'
-import { extraColumns, layoutOf, type RowLayout } from './row-layout.ts'
+import { extraColumns, fieldColumnsOf, type FieldColumns } from './field-columns.ts'
 import { RowNotes } from './row-notes.ts'
 import { typeStockNumber } from './stock-number.ts'
 import type { StockDraft, TypableRecord, TypedRow } from './stock-row.ts'
-import type { ColumnStyles } from './styles.ts'
+import type { ColumnStyles } from './column-styles.ts'
 import { typeVin } from './vin.ts'
 
 /**
@@ -20,7 +20,7 @@ export function rowTyper(
   mapping: Mapping,
   styles: ColumnStyles,
 ): (record: TypableRecord) => TypedRow {
-  const layout = layoutOf(mapping)
+  const layout = fieldColumnsOf(mapping)
   const extras = extraColumns(mapping)
   const notOnHand = notOnHandTest(mapping)
   return (record) => {
@@ -34,7 +34,7 @@ export function rowTyper(
     for (const { index, name } of extras) {
       const cell = record.cells[index]
       if (cell === undefined || cell === '') continue
-      const text = unguarded(cell.trim()).trim()
+      const text = unescapeFormula(cell.trim()).trim()
       if (!isPlaceholder(text, null)) draft.extras[name] = storable(text)
     }
     typeVehicle(draft, notes, styles.options)
@@ -73,7 +73,7 @@ function typeKeys(draft: StockDraft, notes: RowNotes): void {
   if (typed?.chassis) draft.extras['chassis'] = storable(typed.chassis)
 }
 
-function finished(draft: StockDraft, layout: RowLayout, notes: RowNotes): TypedRow {
+function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): TypedRow {
   const key = { stockNo: draft.stock_no || null, vin: draft.vin }
   if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
   if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
@@ -81,7 +81,7 @@ function finished(draft: StockDraft, layout: RowLayout, notes: RowNotes): TypedR
   return { status: 'accepted', unit: draft, key, issues: notes.issues }
 }
 
-function standIn(draft: StockDraft, layout: RowLayout, notes: RowNotes): void {
+function standIn(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
   draft.stock_no = draft.vin!
   if (!layout.stock_number) return
   notes.cell('stock_number', {
@@ -91,7 +91,7 @@ function standIn(draft: StockDraft, layout: RowLayout, notes: RowNotes): void {
   })
 }
 
-function noKey(layout: RowLayout) {
+function noKey(layout: FieldColumns) {
   const wanted = layout.stock_number ? `"${layout.stock_number.header}"` : 'a stock number'
   return {
     code: 'primary-key',
@@ -105,20 +105,20 @@ function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
 }
 
 /** The cells of a broken record may stand in the wrong columns: nothing is said of them, and only the key is tried. */
-function broken(record: TypableRecord, layout: RowLayout, notes: RowNotes): TypedRow {
+function broken(record: TypableRecord, layout: FieldColumns, notes: RowNotes): TypedRow {
   const { code, message } = record.problem!
   notes.row({ code, severity: 'error', hint: message })
   const key = keyOf(record, layout)
   return { status: 'rejected', unit: null, key, issues: notes.issues }
 }
 
-function keyOf(record: TypableRecord, layout: RowLayout): TypedRow['key'] {
+function keyOf(record: TypableRecord, layout: FieldColumns): TypedRow['key'] {
   const draft = emptyDraft('')
   typeKeys(draft, new RowNotes(record, layout))
   return { stockNo: draft.stock_no || null, vin: draft.vin }
 }
 
-function skipped(record: TypableRecord, layout: RowLayout, { code, hint }: NotOnHand): TypedRow {
+function skipped(record: TypableRecord, layout: FieldColumns, { code, hint }: NotOnHand): TypedRow {
   const notes = new RowNotes(record, layout)
   notes.row({ code, severity: 'info', hint })
   const left = { status: 'skipped', unit: null, issues: notes.issues } as const

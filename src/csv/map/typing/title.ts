@@ -1,4 +1,4 @@
-import { leadingMake } from '../words.ts'
+import { leadingMake } from '../vehicle-words.ts'
 
 /** What the title of an advertisement says: `2015 Ford Kuga 2.0 TDCi Trend AWD Auto`. */
 export interface Title {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { proposeMapping } from '#src/csv/map/mapping.ts'
-import { readAlike, startStyles } from '#src/csv/map/typing/styles.ts'
+import { hasSameStyles, startStyles } from '#src/csv/map/typing/column-styles.ts'
 import { dallas, sydney, typeColumn } from '../table.ts'
 
 const datesOf = (values: readonly string[], options = sydney) =>
@@ -79,5 +79,5 @@ test('styles from a sample stand for the whole file unless a later cell proves o
   evidence.observe(['U3', '25/12/2018', '14.990'])
   const other = evidence.styles()
 
-  expect([readAlike(early, same), readAlike(early, other)]).toEqual([true, false])
+  expect([hasSameStyles(early, same), hasSameStyles(early, other)]).toEqual([true, false])
 })

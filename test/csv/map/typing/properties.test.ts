@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fields } from '#src/csv/map/fields.ts'
+import { fields } from '#src/csv/map/stock-fields.ts'
 import { proposeMapping } from '#src/csv/map/mapping.ts'
 import { parseOverrides } from '#src/csv/map/overrides.ts'
 import { rowTyper } from '#src/csv/map/typing/row.ts'
 import type { StockRow } from '#src/csv/map/typing/stock-row.ts'
-import { startStyles, type TypingOptions } from '#src/csv/map/typing/styles.ts'
+import { startStyles, type TypingOptions } from '#src/csv/map/typing/column-styles.ts'
 import { dallas, dubai, kuwait, sydney } from '../table.ts'
 
 /** Types one column by its header alone. */
@@ -201,7 +201,7 @@ test('no header and no cell of any kind breaks mapping', () => {
 
       const width = names?.length ?? Math.max(0, ...rows.map((row) => row.length))
       expect(mapping.columns).toHaveLength(width)
-      expect(mapping.status === 'sure').toBe(mapping.doubts.length === 0)
+      expect(mapping.status === 'sure').toBe(mapping.questions.length === 0)
     }),
     { numRuns: 1500 },
   )

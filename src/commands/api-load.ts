@@ -1,0 +1,190 @@
+import { listedKindOf } from '../billing/past-calls.ts'
+import { getEvaluation } from '../contract/appraisal/evaluations.ts'
+import type { Operation } from '../contract/operation.ts'
+import { textAt } from '../contract/vehicle-data/reading.ts'
+import { type Db, inTransaction } from '../db/transaction.ts'
+import { screenAnswer } from '../erasure/erased-contacts.ts'
+import { holdErasureLock } from '../erasure/suppression.ts'
+import { messageOf } from '../errors.ts'
+import { savePayloads } from '../pipeline/load-records.ts'
+import { countsOf, fillCounts, writeCounts } from '../streams/vehicle-checks/certificate-counts.ts'
+import { relistReports } from '../streams/vehicle-checks/make-due.ts'
+import { loadPastChecks } from '../streams/vehicle-checks/load-past-checks.ts'
+import { bodyHash } from '../values/content-hash.ts'
+import { valueAt } from '../values/json-path.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import type { AppraisalWire } from '../values/wire.ts'
+import type { BillingContext, PastChecks } from './api-billing-context.ts'
+
+/** An answer that was paid for. */
+export interface PaidAnswer {
+  readonly operation: Operation
+  readonly rooftop: RooftopRow | null
+  readonly naturalKey: string | null
+  readonly text: string
+  /** The source's time. */
+  readonly at: Date
+}
+
+/** Keeps a paid answer as received, as a run of its own, whose id it gives. Null where no rooftop was named or the answer is
+ *  empty. Never fails: what was paid for must still be shown. */
+export async function storeAnswer(
+  desk: BillingContext,
+  answer: PaidAnswer,
+): Promise<number | null> {
+  const { log } = desk.session
+  const { operation, rooftop, naturalKey } = answer
+  if (rooftop === null || naturalKey === null || answer.text.trim() === '') {
+    log.info({ operation: operation.name }, 'the answer is kept nowhere: --rooftop keeps it in raw')
+    return null
+  }
+  const evalId = Number(/^\d{1,15}(?=\/|$)/.exec(naturalKey)?.[0] ?? 0)
+  try {
+    return await inTransaction(desk.pool, async (tx) => {
+      await holdErasureLock(tx)
+      const received = { text: answer.text, endpoint: operation.name }
+      const about = {
+        groupId: rooftop.groupId,
+        evalId: 'evalid' in operation.fields.shape && evalId > 0 ? evalId : null,
+      }
+      const text = await screenAnswer(tx.db, received, about, desk.session.config.wire.appraisal)
+      const payload = { naturalKey, text, hash: bodyHash(text), fetchedAt: new Date() }
+      const runId = await insertEndedRun(tx.db, answer)
+      await savePayloads(tx, operation.name, rooftop, runId, [payload])
+      return runId
+    })
+  } catch (error) {
+    log.warn({ operation: operation.name, err: error }, 'the answer could not be kept in raw')
+    return null
+  }
+}
+
+/** What was brought in by a command has a run to be traced to, as everything has. */
+async function insertEndedRun(db: Db, { operation, naturalKey, at }: PaidAnswer): Promise<number> {
+  const { run_id } = await db
+    .insertInto('ops.run')
+    .values({
+      command: `api ${operation.name}`,
+      arguments: JSON.stringify({ subject: naturalKey }),
+      status: 'ok',
+      source_started_at: at,
+      finished_at: new Date(),
+      process_id: process.pid,
+    })
+    .returning('run_id')
+    .executeTakeFirstOrThrow()
+  return run_id
+}
+
+/** The evaluation of a check is not in the warehouse. */
+class NotLoaded extends Error {
+  override readonly name = 'NotLoaded'
+}
+
+/** Brings the past checks of a paid call into the warehouse, and gives the VIN that they are of. Rejects with what stands in
+ *  the way: nothing was written then. */
+export async function loadPast(
+  desk: BillingContext,
+  past: PastChecks,
+  runId: number | null,
+): Promise<string> {
+  const { evalId, kind, checks, at } = past
+  const { groupId } = past.rooftop
+  const vin = await vinOf(desk.db, past)
+  if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
+  if ((await vinAtSource(desk, past)) !== vin)
+    throw new Error(`the VIN of evaluation ${evalId} is another one at the source by now`)
+  const warnings = await inTransaction(desk.pool, async ({ db }) => {
+    const isWhole = checks.length === (past.body as readonly unknown[]).length
+    const answer = { groupId, vin, kind, checks, at, isCertain: true, isWhole }
+    const [loaded] = await loadPastChecks(db, [answer], runId)
+    if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, desk.session.config.wire.appraisal)
+    if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
+    return loaded!.warnings
+  })
+  for (const { check, detail } of warnings) desk.session.log.warn({ evalId, check }, detail)
+  return vin
+}
+
+/** The same for a command that goes on whatever happens. */
+export async function loadOrWarn(
+  desk: BillingContext,
+  past: PastChecks,
+  operation: string,
+): Promise<void> {
+  try {
+    await loadPast(desk, past, null)
+  } catch (error) {
+    warnNotLoaded(desk, operation, error)
+  }
+}
+
+/** Null where the warehouse does not have the evaluation, or no VIN that a check could be made on. */
+async function vinOf(db: Db, { rooftop, evalId }: PastChecks): Promise<string | null> {
+  const rows = await db
+    .selectFrom('core.evaluation')
+    .select('vin')
+    .where('group_id', '=', rooftop.groupId)
+    .where('eval_id', '=', evalId)
+    .execute()
+  return rows.map(({ vin }) => wholeVin(vin)).find((vin) => vin !== null) ?? null
+}
+
+/** The past checks are those of the VIN that the evaluation has at the source now. */
+async function vinAtSource(
+  { session, client }: BillingContext,
+  past: PastChecks,
+): Promise<string | null> {
+  const { evalId, rooftop } = past
+  const { body } = await client.call(getEvaluation, {
+    fields: { evalid: evalId },
+    naturalKey: String(evalId),
+    rooftop,
+    signal: session.io.signal,
+  })
+  const items: readonly unknown[] = Array.isArray(body) ? body : []
+  const own = items.find((item) => valueAt(item, 'EvalID') === evalId)
+  return wholeVin(valueAt(own, 'VIN'))
+}
+
+function wholeVin(value: unknown): string | null {
+  const vin = typeof value === 'string' ? value.trim().toUpperCase() : ''
+  return vin.length === 17 ? vin : null
+}
+
+/** The id that an answer gives the check it has made; null where it gives none. */
+export function checkRefInAnswer(
+  { name }: Operation,
+  body: unknown,
+  { ppsrCertificate, carHistory }: AppraisalWire,
+): string | null {
+  const names = listedKindOf(name) === 'ppsr' ? ppsrCertificate : carHistory
+  return textAt(body, names.id)?.trim().slice(0, 80) ?? null
+}
+
+/** What only the answer of a search says: counts, and the number of the certificate. */
+export async function storeCounts(
+  { db, session }: BillingContext,
+  { groupId }: RooftopRow,
+  ref: string,
+  body: unknown,
+): Promise<void> {
+  await writeCounts(db, groupId, ref, countsOf(body, session.config.wire.appraisal))
+}
+
+/** Says that something paid for is not in the warehouse, and when it is loaded. */
+export function warnNotLoaded(
+  { session }: BillingContext,
+  operation: string,
+  error: unknown,
+): void {
+  const when =
+    error instanceof NotLoaded
+      ? 'the first "forecourt sync" after the evaluation is complete loads its row; for an evaluation from before sync.start, ' +
+        '"forecourt backfill evaluations" and then a sync'
+      : 'the next "forecourt sync" loads its row'
+  session.log.warn(
+    { operation, reason: messageOf(error) },
+    `it was paid for, but is not in the warehouse yet: ${when}`,
+  )
+}

@@ -1,0 +1,158 @@
+import { isDateLike } from './typing/date.ts'
+import { readModelYear } from './typing/model-year.ts'
+import { readAmount } from './typing/money.ts'
+import { digitsIn, thousands } from './typing/number.ts'
+import { readDistance } from './typing/odometer.ts'
+import { isOnApplication, isPlaceholder } from './typing/placeholders.ts'
+import { plainText } from './typing/plain-text.ts'
+import * as words from './vehicle-words.ts'
+
+/** What the values of a column look like. Shares are 0..1 of the cells that hold something. */
+export interface ColumnProfile {
+  readonly cells: number
+  /** Cells that hold something. */
+  readonly filled: number
+  readonly distinct: number
+  readonly isConstant: boolean
+  /** 0, 1, 2 … or 1, 2, 3 …: a row number, not a key. */
+  readonly isRowIndex: boolean
+  readonly averageLength: number
+  /** The middle number; null when there is none. */
+  readonly median: number | null
+  readonly share: Readonly<Record<Trait, number>>
+}
+
+export type Trait =
+  | 'vin'
+  | 'code'
+  | 'plate'
+  | 'year'
+  | 'modelYear'
+  | 'make'
+  | 'digits'
+  | 'number'
+  | 'positive'
+  | 'decimal'
+  | 'distance'
+  | 'cents'
+  | 'date'
+  | 'text'
+  | 'url'
+  | 'flag'
+  | 'body'
+  | 'condition'
+  | 'transmission'
+  | 'fuel'
+  | 'spec'
+  | 'colour'
+  | 'state'
+  | 'remaining'
+  | 'generation'
+  | 'onApplication'
+
+const vin = /^[A-HJ-NPR-Z0-9]{17}$/i
+/** A vehicle's own number: digits, perhaps with letters and marks; no blanks within. */
+const code = /^(?=.*\d)[\p{L}\d][\p{L}\d./_#-]{2,24}$/u
+const plate = /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u
+const year = /^(19[89]\d|20[012]\d)$/
+/** Two decimals or a sign of currency: money rather than distance. */
+const cents = /\d[.,]\d\d$|[$£€]/
+const url = /^(https?:)?\/\/|^www\./i
+const flag = /^(true|false|yes|no|y|n|0|1)$/i
+const remaining = /^\d+ (day|hour|minute|week)s? (left|remaining)$/i
+const generation =
+  /\bMY\s?\d\d|\bMk\s?[IVX\d]+|\bSeries \w|^[A-Z]{1,5}\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\d{3}\b/i
+
+const tests: Readonly<Record<Exclude<Trait, 'number' | 'positive' | 'decimal' | 'text'>, Test>> = {
+  vin: (text) => vin.test(text.replace(/[\s*-]/g, '')),
+  code: (text) => code.test(text),
+  plate: (text) => plate.test(text),
+  year: (text) => year.test(text),
+  modelYear: (text) => readModelYear(text) !== null,
+  digits: (text) => /\d/.test(text),
+  make: words.isMake,
+  distance: (text) => (readDistance(text)?.unit ?? null) !== null,
+  date: isDateLike,
+  cents: (text) => cents.test(text),
+  url: (text) => url.test(text),
+  flag: (text) => flag.test(text),
+  body: words.isBody,
+  condition: words.isCondition,
+  transmission: words.isTransmission,
+  fuel: words.isFuel,
+  spec: words.isSpec,
+  colour: words.isColour,
+  state: words.isState,
+  remaining: (text) => remaining.test(text),
+  generation: (text) => generation.test(text),
+  onApplication: isOnApplication,
+}
+type Test = (text: string) => boolean
+const traits = Object.entries(tests) as [keyof typeof tests, Test][]
+
+/** Profiles the cells of one column of a sample, in the file's order. */
+export function profileColumn(cells: readonly string[]): ColumnProfile {
+  const texts = cells.map((cell) => plainText(cell.slice(0, 400)))
+  const filled = texts.filter((text) => !isPlaceholder(text, null))
+  const numbers = filled.map(numberIn).filter((number) => number !== null)
+  const count = new Map<string, number>()
+  for (const text of filled) count.set(text, (count.get(text) ?? 0) + 1)
+  return {
+    cells: cells.length,
+    filled: filled.length,
+    distinct: count.size,
+    isConstant: filled.length >= 3 && count.size === 1,
+    isRowIndex: isRowIndex(filled),
+    averageLength: filled.reduce((sum, text) => sum + text.length, 0) / (filled.length || 1),
+    median: medianOf(numbers),
+    share: sharesOf(count, filled.length, numbers),
+  }
+}
+
+/** A few cells of a long column prove nothing by their values. */
+export function isWellFilled({ filled, cells }: ColumnProfile): boolean {
+  return filled * 2 >= cells ? filled > 0 : filled >= 3 && filled * 10 >= cells
+}
+
+/** Each distinct text is looked at once. */
+function sharesOf(
+  count: ReadonlyMap<string, number>,
+  filled: number,
+  numbers: readonly number[],
+): Record<Trait, number> {
+  const share: Record<string, number> = {}
+  const part = (number: number) => (filled === 0 ? 0 : number / filled)
+  for (const [trait, test] of traits) {
+    let hits = 0
+    for (const [text, times] of count) if (test(text)) hits += times
+    share[trait] = part(hits)
+  }
+  share['number'] = part(numbers.length)
+  share['positive'] = part(numbers.filter((number) => number > 0).length)
+  share['decimal'] = part(numbers.filter((number) => !Number.isInteger(number)).length)
+  let textual = 0
+  for (const [text, times] of count) if (/\p{L}{2}/u.test(text)) textual += times
+  share['text'] = part(textual)
+  return share as Record<Trait, number>
+}
+
+/** The number of a cell in any style, for looking at magnitudes only. */
+function numberIn(text: string): number | null {
+  const amount = readAmount(text) ?? readDistance(text)
+  if (!amount) return null
+  const { whole, fraction } = digitsIn(thousands, amount.reading)
+  const number = Number(`${whole}.${fraction || '0'}`) * (amount.isThousands ? 1000 : 1)
+  return amount.isNegative ? -number : number
+}
+
+function medianOf(numbers: readonly number[]): number | null {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? null
+}
+
+/** Begins at 0 or 1 and counts on; a row left out here and there does not matter. */
+function isRowIndex(texts: readonly string[]): boolean {
+  if (texts.length < 2 || !texts.every((text) => /^\d{1,9}$/.test(text))) return false
+  const numbers = texts.map(Number)
+  const steps = numbers.filter((number, index) => index > 0 && number === numbers[index - 1]! + 1)
+  return numbers[0]! <= 1 && steps.length >= (numbers.length - 1) * 0.95
+}

@@ -1,0 +1,167 @@
+import { type Candidate, columnName, type SampleColumn } from './column.ts'
+import type { ColumnMapping, MappingQuestion, Mapping, MissingField } from './column-mapping.ts'
+import { type Field, isStockField, isVital } from './stock-fields.ts'
+import { mayHold } from './may-hold.ts'
+import { isWellFilled } from './column-profile.ts'
+import type { Overrides } from './overrides.ts'
+
+interface Known {
+  readonly columns: readonly ColumnMapping[]
+  readonly sample: readonly SampleColumn[]
+  readonly candidates: readonly Candidate[]
+  readonly overrides: Overrides
+  /** What nobody has to be asked for: a person has said that no column holds it. */
+  readonly absent: ReadonlySet<Field>
+  readonly key: Mapping['key']
+  readonly missing: readonly MissingField[]
+  /** Was the mapping confirmed before? Then a column that was left out is asked about only where its header names a field. */
+  readonly isKnown: boolean
+}
+
+/** From there on a mapping is taken without a question. */
+export const certainConfidence = 0.6
+const worthAsking = 0.35
+
+/** All that is to be confirmed; empty when the mapping is certain. */
+export function mappingQuestions(known: Known): MappingQuestion[] {
+  const low = [...(known.isKnown ? [] : lowOnes(known)), ...contradicted(known)]
+  const others = known.isKnown ? [] : [...lookAlikes(known, low), ...sameName(known)]
+  const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
+  return known.key === null && !isKeyAsked ? [noKey(known), ...low, ...others] : [...low, ...others]
+}
+
+/** Columns that were given a field of the warehouse on weak grounds. */
+function lowOnes({ columns, sample }: Known): MappingQuestion[] {
+  return columns
+    .filter(
+      ({ field, confidence, source }) =>
+        field && source !== 'remembered' && isStockField(field) && confidence < certainConfidence,
+    )
+    .map(({ field, index, evidence }) => lowConfidence(field!, sample[index]!, sample, evidence))
+}
+
+/** Columns whose header names a field that their values deny, where no filled column holds that field. */
+function contradicted({
+  columns,
+  sample,
+  candidates,
+  overrides,
+  absent,
+}: Known): MappingQuestion[] {
+  const filled = columns.filter(({ index }) => isFilled(sample[index]!))
+  const taken = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
+  return candidates
+    .filter(({ column, field, confidence, isPlainName, source }) => {
+      const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
+      if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
+      const isWorthIt = isVital(field) && sample[column]!.profile.share.digits >= 0.3
+      const isAsked = isPlainName || isWorthIt || confidence >= worthAsking
+      return isAsked && confidence < certainConfidence && isFilled(sample[column]!)
+    })
+    .map(({ column, field, evidence }) =>
+      withOutcome(field, lowConfidence(field, sample[column]!, sample, evidence)),
+    )
+}
+
+/** A cell that is no amount rejects its row: whoever only copies the argument would be told so of every row. */
+function withOutcome(field: Field, doubt: MappingQuestion): MappingQuestion {
+  if (field !== 'price_asking' && field !== 'cost' && field !== 'odometer') return doubt
+  const outcome = `If it does, correct its cells first: a row whose cell cannot be read is rejected. --map ${field}= leaves the column out.`
+  return { ...doubt, message: `${doubt.message} ${outcome}` }
+}
+
+/** Does it hold no field, or one that is kept as text and that its header does not name? */
+function isFree({ field, source }: ColumnMapping): boolean {
+  return field === null || (source === 'values' && !isStockField(field))
+}
+
+function isFilled({ profile }: SampleColumn): boolean {
+  return profile.filled > 0 || profile.cells === 0
+}
+
+/** Columns that may hold a vital field that no column fills, by what they look like; each is proposed for one field. */
+function lookAlikes(
+  { columns, sample, missing }: Known,
+  asked: readonly MappingQuestion[],
+): MappingQuestion[] {
+  const said = asked.flatMap(({ maps }) => maps)
+  return missing.flatMap(({ field }) => {
+    if (said.some((map) => map.startsWith(`${field}=`))) return []
+    const names = sample
+      .filter(
+        (column) =>
+          column.header !== null &&
+          columns[column.index]!.field === null &&
+          isWellFilled(column.profile) &&
+          mayHold[field](column),
+      )
+      .map((column) => columnName(column, sample))
+      .filter((name) => !said.some((map) => map.endsWith(`=${name}`)))
+    if (names.length === 0) return []
+    const maps = [`${field}=${names[0]}`]
+    said.push(...maps)
+    const message = `No column is known to hold ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
+    return [{ code: 'MAPPING_LOW_CONFIDENCE' as const, message, maps }]
+  })
+}
+
+function lowConfidence(
+  field: Field,
+  column: SampleColumn,
+  sample: readonly SampleColumn[],
+  evidence: readonly string[],
+): MappingQuestion {
+  const name = columnName(column, sample)
+  return {
+    code: 'MAPPING_LOW_CONFIDENCE',
+    message: `It is not certain that the column "${name}" holds ${field}: ${evidence.join('; ')}.`,
+    maps: [`${field}=${name}`],
+  }
+}
+
+/** Two columns with one name and different values, of which one was taken. */
+function sameName({ columns, sample }: Known): MappingQuestion[] {
+  return columns.flatMap(({ field, index, source }) => {
+    if (!field || !isStockField(field) || source !== 'header') return []
+    const own = sample[index]!
+    const others = sample.filter(
+      (other) =>
+        other.index !== index &&
+        other.name.key === own.name.key &&
+        columns[other.index]!.field === null &&
+        other.profile.filled > 0 &&
+        differs(own, other),
+    )
+    if (others.length === 0) return []
+    const positions = [own, ...others].map((column) => `#${column.index + 1}`)
+    return [
+      {
+        code: 'duplicate-label' as const,
+        message: `The columns ${positions.join(' and ')} are both called "${own.header}" and hold different values: say which one holds ${field}.`,
+        maps: [`${field}=${positions[0]}`],
+      },
+    ]
+  })
+}
+
+function differs(one: SampleColumn, other: SampleColumn): boolean {
+  return one.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim())
+}
+
+function noKey({ sample, columns }: Known): MappingQuestion {
+  const unused = sample.filter(({ index, profile }) => {
+    const isFree = columns[index]!.field === null || columns[index]!.field === 'row_index'
+    const isFull = profile.filled > 0 && profile.filled >= profile.cells * 0.9
+    return isFree && isFull && profile.distinct >= profile.filled * 0.98
+  })
+  const [best] = unused.filter(
+    ({ profile }) => !profile.isRowIndex && profile.share.code >= 0.8 && profile.averageLength >= 4,
+  )
+  const message =
+    'No column holds a stock number or a VIN, so the vehicles cannot be told apart from one file to the next.'
+  return {
+    code: 'NO_KEY_COLUMN',
+    message: best ? message : `${message} Export the list again with one of the two.`,
+    maps: best ? [`stock_number=${columnName(best, sample)}`] : [],
+  }
+}

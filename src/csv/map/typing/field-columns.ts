@@ -1,0 +1,33 @@
+import type { ColumnMapping, Mapping } from '../column-mapping.ts'
+import { type Field, isStockField } from '../stock-fields.ts'
+
+export interface FieldColumn {
+  readonly index: number
+  /** For issues: the header, or `#3`. */
+  readonly header: string
+  readonly column: ColumnMapping
+}
+
+/** Where the fields stand that typing reads. */
+export type FieldColumns = Partial<Record<Field, FieldColumn>> & { readonly hasHeader: boolean }
+
+export function fieldColumnsOf(mapping: Mapping): FieldColumns {
+  const places = mapping.columns
+    .filter(({ field }) => field !== null)
+    .map((column) => [column.field, placeOf(column)] as const)
+  return {
+    ...(Object.fromEntries(places) as Partial<Record<Field, FieldColumn>>),
+    hasHeader: mapping.hasHeader,
+  }
+}
+
+function placeOf(column: ColumnMapping): FieldColumn {
+  return { index: column.index, header: column.header ?? `#${column.index + 1}`, column }
+}
+
+/** The mapped columns that have no column of their own in the warehouse. */
+export function extraColumns(mapping: Mapping): { readonly index: number; readonly name: Field }[] {
+  return mapping.columns.flatMap(({ field, index }) =>
+    field !== null && !isStockField(field) && field !== 'row_index' ? [{ index, name: field }] : [],
+  )
+}

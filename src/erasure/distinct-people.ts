@@ -1,0 +1,31 @@
+import type { Found } from './find-customer.ts'
+import { isName, termsOf } from './search-terms.ts'
+
+/** The evaluations of a contact by whom they name: one e-mail or phone may be a family's, or a dealer's own. People are told
+ *  apart by their full names alone; where an evaluation has none, it is anybody's. */
+export function distinctPeople(evaluations: readonly Found[]): readonly (readonly Found[])[] {
+  const people: { readonly names: Set<string>; readonly evaluations: Found[] }[] = []
+  const nameless: Found[] = []
+  for (const evaluation of evaluations) {
+    const names = new Set(evaluation.persons.flatMap(namesOf))
+    if (names.size === 0) nameless.push(evaluation)
+    else {
+      const same = people.filter((one) => !one.names.isDisjointFrom(names))
+      const merged = {
+        names: new Set([...names, ...same.flatMap((one) => [...one.names])]),
+        evaluations: [...same.flatMap((one) => one.evaluations), evaluation],
+      }
+      people.splice(0, people.length, ...people.filter((one) => !same.includes(one)), merged)
+    }
+  }
+  const [first, ...others] = people.map((one) => one.evaluations)
+  if (first === undefined) return nameless.length === 0 ? [] : [nameless]
+  return [[...first, ...nameless], ...others]
+}
+
+function namesOf({ name }: Found['persons'][number]): string[] {
+  const nobody = { email: null, phone: null, address: null, suburb: null, plate: null }
+  return termsOf({ ...nobody, name })
+    .filter(isName)
+    .map(({ key }) => key)
+}

@@ -1,0 +1,162 @@
+import type pg from 'pg'
+import { allStreams } from '../streams/all.ts'
+import { evaluations } from '../streams/evaluations/evaluations.ts'
+import { bodyHash, contentHash } from '../values/content-hash.ts'
+import { scrubAnswer } from './scrub-answer.ts'
+import { erasedIn, type IsSubject, scrubBodies } from './scrub-bodies.ts'
+import { isErasedMark } from './redaction-mark.ts'
+import { withoutWholeTerms } from './search-terms.ts'
+import { type Hit, matchesTerms, rewrite, rowsOfEvaluations, redactColumn } from './scan.ts'
+import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
+import type { TextTable } from './text-tables.ts'
+import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
+
+/** What is to be taken out of an evaluation. With a mention, payloads that name one who `isTheirs` as the customer are
+ *  scrubbed of them wholly. */
+export interface EvaluationErasure {
+  readonly key: EvaluationKey
+  readonly erased: Erased
+  readonly isTheirs?: IsSubject | undefined
+}
+
+/** Takes the customer, or the mention of one, out of all that belongs to some evaluations of one dealer group: what changed, of
+ *  each in order. Their facts stay. The rows of all of them are read together: a customer may have hundreds. */
+export async function eraseEvaluations(
+  work: ErasureWork,
+  erasures: readonly EvaluationErasure[],
+): Promise<Counts[]> {
+  const counts: Counts[] = []
+  for (const { key, erased, isTheirs } of erasures) {
+    const bodies = await scrubBodies(work, key, erased, isTheirs)
+    const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
+    counts.push(addCounts(bodies, blanked))
+  }
+  const [first] = erasures
+  if (first === undefined) return counts
+  const ids = erasures.map(({ key }) => key.evalId)
+  for (const table of work.tables.filter(({ name, belongs }) => belongs && !factTables.has(name))) {
+    const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
+    const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
+    const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
+    for (const [index, { key, erased, isTheirs }] of erasures.entries()) {
+      const own = byId.get(key.evalId) ?? []
+      const changed = await scrubRows(work, key, { ...erased, isTheirs }, table, own)
+      counts[index] = addCounts(counts[index]!, { [table.name]: changed })
+    }
+  }
+  return counts
+}
+
+/** What they hold is no text about anybody. */
+const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
+
+async function scrubRows(
+  work: ErasureWork,
+  { evalId }: EvaluationKey,
+  erased: Erased & { readonly isTheirs: IsSubject | undefined },
+  table: TextTable,
+  hits: readonly Hit[],
+): Promise<number> {
+  const { client, wire } = work
+  if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
+  // What a load makes of a body must be what it would make of the scrubbed one.
+  const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
+  const needles = isOfStream ? erased.needles : withoutWholeTerms(erased.needles)
+  return await rewrite(client, hits, (text, column, hit) =>
+    column.name === 'payload' && isEvaluationAside(hit)
+      ? scrubPayload(evaluations, evalId, text, wire, erasedIn(text, evalId, wire, erased))
+      : redactColumn(column, text, needles),
+  )
+}
+
+/** Whether anything that an erasure would take is still in a row: what it leaves in a body is the vehicle's and our own
+ *  people's. */
+export function isStillThere(
+  { wire }: Pick<ErasureWork, 'wire'>,
+  hit: Hit,
+  { scope, needles }: Erased,
+): boolean {
+  const column = isBody(hit) ? 'body' : isEvaluationAside(hit) ? 'payload' : null
+  const text = column === null ? null : valueIn(hit, column)
+  if (hit.evaluation === null || text === null)
+    return matchesTerms(hit, needles, { beyondFacts: true })
+  const { evalId } = hit.evaluation
+  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, needles }, blankUnmarked)
+  return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text
+}
+
+/** A mark in an older body stands where a value has gone. */
+function blankUnmarked(_: string, value: unknown): unknown {
+  return isErasedMark(value) ? value : value === undefined ? undefined : null
+}
+
+function isEvaluationAside(hit: Hit): boolean {
+  return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluations.name
+}
+
+function isBody(hit: Hit): boolean {
+  return hit.table.name === 'raw.payload' && valueIn(hit, 'endpoint') === evaluations.endpoint
+}
+
+function valueIn({ table, texts }: Hit, name: string): string | null {
+  return texts[table.columns.findIndex((column) => column.name === name)] ?? null
+}
+
+/** Answers to other calls about the evaluation. Their hash is that of the scrubbed answer, as the load makes it. */
+async function scrubAnswers(
+  { client, wire }: ErasureWork,
+  hits: readonly Hit[],
+  erased: Erased,
+): Promise<number> {
+  let changed = 0
+  for (const hit of hits) {
+    const before = parseJson(valueIn(hit, 'body')!)
+    const endpoint = valueIn(hit, 'endpoint')!
+    const body = scrubAnswer(before, endpoint, wire, erased)
+    if (body === before) continue
+    const stream = allStreams.find(
+      (one) => one.kind === 'enrichment' && one.asks.includes(endpoint),
+    )
+    const text = JSON.stringify(body)
+    const hash =
+      stream?.kind === 'enrichment'
+        ? contentHash(stream.contentOf(body, endpoint, wire))
+        : bodyHash(text)
+    await client.query(
+      'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
+      [hit.place, text, hash],
+    )
+    changed++
+  }
+  return changed
+}
+
+const customerColumns = [
+  ...['customer_name', 'phone', 'email', 'address', 'suburb', 'registration_plate', 'notes'],
+]
+
+/** The customer's own columns, and every custom field: it may hold anything about anybody. */
+async function blankCustomer(
+  client: pg.ClientBase,
+  { rooftopIds, evalId }: EvaluationKey,
+): Promise<Counts> {
+  const set = async (table: string, columns: readonly string[], to: string, where: string) => {
+    const { rowCount } = await client.query(
+      `update ${table} set ${columns.map((column) => `${column} = null`).join(', ')} ${to}
+       where rooftop_id = any($1::int[]) and eval_id = $2::bigint
+         and (num_nonnulls(${columns.join(', ')}) > 0 ${where})`,
+      [rooftopIds, evalId],
+    )
+    return { [table]: rowCount ?? 0 }
+  }
+  const isFirst = 'or erased_at is null'
+  return addCounts(
+    await set(
+      'pii.evaluation_customer',
+      customerColumns,
+      ", erased_at = date_trunc('milliseconds', now())",
+      isFirst,
+    ),
+    await set('core.custom_field_value', ['value_text'], '', ''),
+  )
+}

@@ -1,0 +1,144 @@
+import type pg from 'pg'
+import type { Tx } from '../db/transaction.ts'
+import type { Person } from '../streams/windowed-stream.ts'
+import { digester, digestOf, digestOfPair, type Secret } from './digests.ts'
+import type { Findings, Found } from './find-customer.ts'
+import { eraseLinks } from './erase-links.ts'
+import {
+  unionOfTerms,
+  distinctTerms,
+  termId,
+  isName,
+  termsForOwnEvaluation,
+  plainTerms,
+  withoutNames,
+} from './search-terms.ts'
+import { type EvaluationErasure, eraseEvaluations } from './erase-evaluation.ts'
+import { isSamePerson } from './persons.ts'
+import { evaluationNames } from './erasure-record.ts'
+import { rewrite, redactColumn } from './scan.ts'
+import { pairsOf, suppress, suppressedAmong } from './suppression.ts'
+import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
+
+/** What an erasure has found, under its number. */
+export interface Erasing {
+  readonly findings: Findings
+  readonly secret: Secret
+  readonly erasureId: number
+}
+
+/** Everything that changes but the record of the erasure itself. */
+export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
+  const { client } = tx
+  const { found, terms: needles, otherRows: elsewhere } = erasing.findings
+  const own = await eraseOwn(tx, work, erasing)
+  const mentions = await eraseMentions(tx, work, erasing)
+  const rows: Counts[] = []
+  const naming = plainTerms(needles)
+  for (const hit of elsewhere) {
+    const count = await rewrite(client, [hit], (text, column) =>
+      redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
+    )
+    rows.push({ [hit.table.name]: count })
+  }
+  const links = await eraseLinks(client, found)
+  return {
+    evaluations: await evaluationNames(client, found),
+    mentionedIn: await evaluationNames(client, mentions.keys),
+    tables: addCounts(own.counts, mentions.counts, ...rows, links.counts),
+    files: links.files,
+    suppressed: {
+      evaluations: own.suppressed + mentions.suppressed,
+      contacts: await suppressContacts(client, erasing),
+    },
+  }
+}
+
+/** Bounds the rows that are held at once. */
+const evaluationsAtOnce = 100
+
+/** The customer's own evaluations. */
+async function eraseOwn(
+  { db }: Tx,
+  work: ErasureWork,
+  { findings: { found, terms: needles }, secret, erasureId }: Erasing,
+) {
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  // Once for all evaluations: a customer may have hundreds.
+  const naming = plainTerms(needles)
+  const digest = digester(secret)
+  for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
+    const ids = all.map(({ evalId }) => evalId)
+    const before = await suppressedAmong(db, groupId, ids)
+    const erasures: EvaluationErasure[] = []
+    for (const each of all) {
+      const theirs = distinctTerms(each.persons.flatMap(termsForOwnEvaluation))
+      const own = unionOfTerms(naming, plainTerms(theirs))
+      const known = before.get(each.evalId)
+      const sought = known ? unionOfTerms(own, known.needles) : own
+      erasures.push({ key: each, erased: { scope: 'customer', needles: sought } })
+      const listed = distinctTerms([...needles, ...theirs])
+      const { evalId } = each
+      const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
+      if (await suppress(db, digest, groupId, entry)) suppressed++
+    }
+    for (let at = 0; at < erasures.length; at += evaluationsAtOnce) {
+      const some = erasures.slice(at, at + evaluationsAtOnce)
+      counts = addCounts(counts, ...(await eraseEvaluations(work, some)))
+    }
+  }
+  return { counts, suppressed }
+}
+
+/** Evaluations of others that name the customer: those where anything could be taken out. One that was the customer's once
+ *  is among them. */
+async function eraseMentions(
+  { db }: Tx,
+  work: ErasureWork,
+  { findings: { found, mentions, former, terms: all }, secret, erasureId }: Erasing,
+) {
+  const keys: EvaluationKey[] = []
+  let [counts, suppressed]: [Counts, number] = [{}, 0]
+  const digest = digester(secret)
+  const home = new Set([...found, ...former].map(({ groupId }) => groupId))
+  for (const { key, persons } of [
+    ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
+    ...former.map((key) => ({ key, persons: key.persons })),
+  ]) {
+    const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
+    const erased = { scope: 'mention', needles: plainTerms(needles) } as const
+    const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const [done] = await eraseEvaluations(work, [
+      { key, erased, isTheirs: persons.length > 0 ? isTheirs : undefined },
+    ])
+    if (Object.keys(done!).length === 0) continue
+    keys.push(key)
+    counts = addCounts(counts, done!)
+    const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
+    if (await suppress(db, digest, key.groupId, entry)) suppressed++
+  }
+  return { keys, counts, suppressed }
+}
+
+/** Contacts that are the customer's alone count by themselves; what others carry too counts with the name. */
+async function suppressContacts(
+  client: pg.ClientBase,
+  { findings: { found, former, terms: needles }, secret, erasureId }: Erasing,
+): Promise<number> {
+  const contacts = needles.filter(({ kind }) => kind === 'email' || kind === 'phone')
+  const alone = new Set(contacts.map(termId))
+  const pairs = [...found, ...former]
+    .flatMap(({ persons }) => persons.flatMap(pairsOf))
+    .filter(({ contact }) => !alone.has(termId(contact)))
+  const entries = [
+    ...contacts.map((contact) => [contact.kind, digestOf(secret, contact)] as const),
+    ...pairs.map(({ name, contact }) => ['person', digestOfPair(secret, name, contact)] as const),
+  ]
+  const { rowCount } = await client.query(
+    `insert into pii.suppressed_contact (kind, digest, erasure_id)
+     select kind, digest, $3::bigint from unnest($1::text[], $2::bytea[]) as entry (kind, digest)
+     on conflict do nothing`,
+    [entries.map(([kind]) => kind), entries.map(([, digest]) => digest), erasureId],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,85 @@
+import type pg from 'pg'
+import { type SearchTerm, type SearchTerms, plainTerms } from './search-terms.ts'
+import type { EvaluationName, Receipt } from './receipt.ts'
+import { redactText } from './redact.ts'
+import { maskOf, type Subject } from './subject.ts'
+import type { EvaluationKey } from './erasure-work.ts'
+
+/** Who asks for an erasure, and why. */
+export interface ErasureRequest {
+  readonly subject: Subject
+  readonly reason: string | null
+  /** user@host */
+  readonly requestedBy: string
+  /** Everything is done and undone again: the receipt says what it would have been. */
+  readonly dryRun: boolean
+  /** Everybody who carries the e-mail or phone; else UsageError where several people do. */
+  readonly allPeople?: boolean
+}
+
+/** Its receipt is written at the end. */
+export async function insertErasure(
+  client: pg.ClientBase,
+  request: ErasureRequest,
+  needles: readonly SearchTerm[],
+): Promise<number> {
+  const { subject, requestedBy } = request
+  const { rows } = await client.query<{ erasure_id: number }>(
+    `insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
+     values ($1, $2, $3, $4, '{}') returning erasure_id`,
+    [subject.kind, maskOf(subject), reasonOf(request, needles), requestedBy.slice(0, 120)],
+  )
+  return rows[0]!.erasure_id
+}
+
+/** A reason may name the customer, and a receipt must not: nor anybody else by an e-mail or a phone number. */
+function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): string | null {
+  if (reason === null) return null
+  const named = plainTerms(needles)
+  const contacts: SearchTerms = {
+    has: (kind, key) => kind === 'email' || kind === 'phone' || named.has(kind, key),
+    phraseWords: named.phraseWords,
+  }
+  return redactText(reason, contacts).slice(0, 400)
+}
+
+export async function receiptHead(
+  client: pg.ClientBase,
+  request: ErasureRequest,
+  needles: readonly SearchTerm[],
+): Promise<Pick<Receipt, 'subject' | 'reason' | 'requestedBy' | 'at'>> {
+  const { rows } = await client.query<{ at: Date }>('select now() as at')
+  return {
+    subject: { kind: request.subject.kind, masked: maskOf(request.subject) },
+    reason: reasonOf(request, needles),
+    requestedBy: request.requestedBy,
+    at: rows[0]!.at.toISOString(),
+  }
+}
+
+/** Evaluations by the rooftop that has them, in order. */
+export async function evaluationNames(
+  client: pg.ClientBase,
+  keys: readonly EvaluationKey[],
+): Promise<EvaluationName[]> {
+  const { rows } = await client.query<EvaluationName>(
+    `select coalesce(rooftop_uid, group_code) as rooftop, asked.eval_id as "evalId"
+     from unnest($1::int[], $2::bigint[]) as asked (group_id, eval_id)
+     join core.rooftop_group using (group_id)
+     left join core.evaluation as known on known.group_id = asked.group_id and known.eval_id = asked.eval_id
+     left join core.rooftop using (rooftop_id)
+     order by 1, 2`,
+    [keys.map(({ groupId }) => groupId), keys.map(({ evalId }) => evalId)],
+  )
+  return rows
+}
+
+export async function writeReceipt(
+  client: Pick<pg.ClientBase, 'query'>,
+  receipt: Receipt,
+): Promise<void> {
+  await client.query('update pii.erasure set receipt = $2::jsonb where erasure_id = $1', [
+    receipt.erasureId,
+    JSON.stringify(receipt),
+  ])
+}

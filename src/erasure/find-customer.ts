@@ -1,0 +1,177 @@
+import type { Person } from '../streams/windowed-stream.ts'
+import {
+  contactsOf,
+  distinctTerms,
+  termId,
+  type SearchTerm,
+  termsOf,
+  plainTerms,
+} from './search-terms.ts'
+import { patternsOf } from './pattern.ts'
+import { isSamePerson, type NamedPersons, readPersons, readGroups } from './persons.ts'
+import { type Hit, matchesTerms } from './scan.ts'
+import { isDealerRow } from './dealer-rows.ts'
+import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
+import { phraseOf } from './tokenize.ts'
+
+/** An evaluation of the customer, with every spelling in which it has named them. */
+export interface Found extends EvaluationKey {
+  readonly persons: readonly Person[]
+  /** Others whom it has named as its customer: before them, or after. */
+  readonly strangers: readonly Person[]
+}
+
+/** Who is to be erased, and where they were found. */
+export interface Findings {
+  readonly found: readonly Found[]
+  /** Evaluations that were the customer's once, and have another one now, who stays. */
+  readonly former: readonly Found[]
+  /** What names the customer anywhere: what was asked for, and what no other customer carries. */
+  readonly terms: readonly SearchTerm[]
+  /** What names them, and others too: it is taken out of their own evaluations alone. */
+  readonly shared: readonly SearchTerm[]
+  /** Of these, what salespeople and rooftops are called. */
+  readonly dealerNames: readonly SearchTerm[]
+  /** Evaluations of other customers that hold a needle, with their rows. */
+  readonly mentions: readonly EvaluationKey[]
+  /** Rows of no evaluation that hold a needle. */
+  readonly otherRows: readonly Hit[]
+  /** Evaluations of other customers with the same name, phone or address. */
+  readonly others: readonly EvaluationKey[]
+}
+
+/** Finds the evaluations of a customer by their contact, or begins with those given. Matches whole values of the
+ *  customer's fields: a mention in a text makes nobody the customer. */
+export async function findCustomer(
+  work: ErasureWork,
+  asked: readonly SearchTerm[],
+  begin: readonly EvaluationKey[],
+): Promise<Findings> {
+  const groups = await readGroups(work.client)
+  const found = new Map<string, Found>()
+  const former: Found[] = []
+  for (const { key, named } of await readPersons(work, begin))
+    found.set(keyOf(key), { ...key, ...tell(named, (person) => named.present.includes(person)) })
+  const own = [...found.values()].flatMap(({ persons }) => persons)
+  const emails = own.flatMap(contactsOf).filter(({ kind }) => kind === 'email')
+  const ownNames = new Set(own.map(({ name }) => phraseOf(name ?? '')))
+  const seeds = asked.length > 0 ? asked : emails
+  const candidates = await evaluationsNaming(work, groups, seeds)
+  const unknown = candidates.filter((candidate) => !found.has(keyOf(candidate)))
+  for (const { key: candidate, named } of await readPersons(work, unknown)) {
+    const isTheirs = (person: Person) =>
+      contactsOf(person).some(({ kind, key }) =>
+        seeds.some((seed) => seed.kind === kind && seed.key === key),
+      ) &&
+      // An e-mail that was not asked for may be anybody's: the name must be the same.
+      (asked.length > 0 || ownNames.has(phraseOf(person.name ?? '')))
+    const told = { ...candidate, ...tell(named, isTheirs) }
+    if (told.persons.length === 0) continue
+    const isPresent = named.present.every((person) => told.persons.includes(person))
+    if (isPresent) found.set(keyOf(candidate), told)
+    else former.push(told)
+  }
+  return await beyond(work, groups, asked, { found: [...found.values()], former })
+}
+
+/** Tells the customer from others whom an evaluation has named: a salesperson may have entered the wrong one first. */
+function tell(
+  { all, present }: NamedPersons,
+  isCustomer: (person: Person) => boolean,
+): Pick<Found, 'persons' | 'strangers'> {
+  const everybody = [...new Set([...present, ...all])]
+  const known = everybody.filter(isCustomer)
+  const isTheirs = (person: Person) =>
+    known.some((one) => one === person || isSamePerson(one, person))
+  return {
+    persons: everybody.filter(isTheirs),
+    strangers: everybody.filter((person) => !isTheirs(person)),
+  }
+}
+
+type Groups = Awaited<ReturnType<typeof readGroups>>
+
+async function evaluationsNaming(
+  { search, tables }: ErasureWork,
+  groups: Groups,
+  needles: readonly SearchTerm[],
+): Promise<EvaluationKey[]> {
+  const sources = ['pii.evaluation_customer', 'raw.payload', 'ops.quarantine']
+  const searched = tables.filter(({ name }) => sources.includes(name))
+  const hits = await search(searched, patternsOf(needles))
+  return evaluationsOf(hits, groups)
+}
+
+function evaluationsOf(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
+  const keys = hits.flatMap(({ evaluation }) => {
+    const group = evaluation && groups.get(evaluation.rooftopId)
+    return group ? [{ ...group, evalId: evaluation.evalId }] : []
+  })
+  return [...new Map(keys.map((key) => [keyOf(key), key])).values()]
+}
+
+/** Where else in the warehouse the customer is named. */
+async function beyond(
+  { client, tables, wire, search }: ErasureWork,
+  groups: Groups,
+  asked: readonly SearchTerm[],
+  { found, former }: Pick<Findings, 'found' | 'former'>,
+): Promise<Findings> {
+  const known = [...found, ...former]
+  const persons = known.flatMap((each) => each.persons)
+  const all = distinctTerms([...asked, ...persons.flatMap(termsOf)])
+  const anyOf = plainTerms(all)
+  const matches = await search(tables, patternsOf(all, rooftopsOf(known)))
+  const theirs = new Set(known.map(keyOf))
+  const isTheirs = ({ evaluation }: Hit) => {
+    const group = evaluation && groups.get(evaluation.rooftopId)
+    return group != null && theirs.has(keyOf({ ...group, evalId: evaluation!.evalId }))
+  }
+  // Their own rows are erased whatever they say: of a customer with hundreds of evaluations, most are.
+  const hits = matches.filter((hit) => !isTheirs(hit) && matchesTerms(hit, anyOf))
+  const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
+  const inAll = new Set(all.map(termId))
+  const carriedBy = (people: readonly Person[]) =>
+    people
+      .flatMap(termsOf)
+      .map(termId)
+      .filter((needle) => inAll.has(needle))
+  const carried = new Set(carriedBy(former.flatMap((each) => each.strangers)))
+  const others: EvaluationKey[] = []
+  for (const { key: stranger, named } of await readPersons({ client, wire }, strangers)) {
+    const carries = carriedBy(named.all)
+    if (carries.length > 0) others.push(stranger)
+    for (const needle of carries) carried.add(needle)
+  }
+  const ownPeople = hits.filter(isDealerRow)
+  const isAsked = new Set(asked.map(termId))
+  const ofOwnPeople = all.filter(
+    (needle) =>
+      !isAsked.has(termId(needle)) &&
+      ownPeople.some((hit) => matchesTerms(hit, plainTerms([needle]))),
+  )
+  const isShared = (needle: SearchTerm) =>
+    ofOwnPeople.includes(needle) || (!isAsked.has(termId(needle)) && carried.has(termId(needle)))
+  const needles = all.filter((needle) => !isShared(needle))
+  const naming = plainTerms(needles)
+  const named = hits.filter((hit) => matchesTerms(hit, naming))
+  return {
+    found,
+    former,
+    terms: needles,
+    shared: all.filter(isShared),
+    dealerNames: ofOwnPeople,
+    mentions: evaluationsOf(named, groups).filter((key) => !theirs.has(keyOf(key))),
+    otherRows: named.filter((hit) => hit.evaluation === null && !isDealerRow(hit)),
+    others,
+  }
+}
+
+/** All rooftops of the customer's dealer groups. */
+export function rooftopsOf(found: readonly EvaluationKey[]): number[] {
+  return [...new Set(found.flatMap(({ rooftopIds }) => rooftopIds))]
+}
+
+export function keyOf({ groupId, evalId }: EvaluationKey): string {
+  return `${groupId} ${evalId}`
+}

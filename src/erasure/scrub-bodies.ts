@@ -1,0 +1,187 @@
+import type pg from 'pg'
+import { RecordIssues } from '../streams/record.ts'
+import type { Person, PersonRedaction } from '../streams/windowed-stream.ts'
+import { evaluations } from '../streams/evaluations/evaluations.ts'
+import { normaliseEvaluation } from '../streams/evaluations/normalise.ts'
+import { bodyHash } from '../values/content-hash.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { isErasedMark, numberedMark } from './redaction-mark.ts'
+import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
+import type { Counts, ErasureWork, EvaluationKey } from './erasure-work.ts'
+
+interface Body {
+  readonly place: string
+  readonly rooftopId: number
+  readonly fetchedAt: Date
+  readonly text: string
+}
+
+interface ScrubbedBody extends Body {
+  readonly before: string
+}
+
+/**
+ * Scrubs every kept body of an evaluation. The newest is left as the load would leave it, so that an unchanged source stays
+ * unchanged; in older ones a numbered mark stands where a value differed from the next body's, so that a replay finds the same
+ * versions with the same changed fields.
+ */
+export async function scrubBodies(
+  work: ErasureWork,
+  key: EvaluationKey,
+  erased: Erased,
+  isTheirs?: IsSubject,
+): Promise<Counts> {
+  const { client, wire } = work
+  const bodies = await readBodies(client, key)
+  let newer: Blanked | null = null
+  const scrubbed: ScrubbedBody[] = []
+  for (const [index, body] of bodies.entries()) {
+    const blanked: Blanked = new Map()
+    const blank = blankAgainst(newer, blanked, bodies.length - index)
+    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isTheirs })
+    const text = scrubPayload(evaluations, key.evalId, body.text, wire, inBody, blank)
+    if (isTheirs && inBody.scope === 'mention') noteKept(blanked, text, key.evalId, wire)
+    scrubbed.push({ ...body, before: body.text, text })
+    newer = blanked
+  }
+  const changed = scrubbed.filter(({ text, before }) => text !== before)
+  for (const { place, text } of changed)
+    await client.query(
+      'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
+      [place, text, bodyHash(text)],
+    )
+  const rehashed = await rehash(work, key, scrubbed, erased.scope === 'customer')
+  return { 'raw.payload': changed.length, ...rehashed }
+}
+
+/** Whether one whom a payload names as the customer is the one to be erased. */
+export type IsSubject = (person: Person) => boolean
+
+/** What is taken out of one payload of an evaluation that was the customer's for some time. */
+export function erasedIn(
+  text: string,
+  evalId: number,
+  wire: ErasureWork['wire'],
+  { scope, needles, isTheirs }: Erased & { readonly isTheirs: IsSubject | undefined },
+): Erased {
+  const body = isTheirs && scope === 'mention' ? parseJson(text) : undefined
+  const isOwn = body !== undefined && isTheirs!(evaluations.personOf(body, evalId, wire))
+  return { scope: isOwn ? 'customer' : scope, needles }
+}
+
+/** The customer who stays: the older body is told from this one by what stands here. */
+function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork['wire']): void {
+  const blank = (place: string, value: unknown) => {
+    kept.set(place, { was: JSON.stringify(value ?? null), now: value })
+    return value
+  }
+  const body = parseJson(text)
+  if (body === undefined) return
+  evaluations.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
+}
+
+/** No content has it: the next load writes the evaluation anew. */
+const unknownHash = Buffer.alloc(32)
+
+/** What was blanked, by place: the value that stood there, and what stands there now. */
+type Blanked = Map<string, { readonly was: string; readonly now: unknown }>
+
+function blankAgainst(
+  newer: Blanked | null,
+  blanked: Blanked,
+  version: number,
+): NonNullable<PersonRedaction['blank']> {
+  return (place, value) => {
+    const was = JSON.stringify(value ?? null)
+    const next = newer?.get(place)
+    const now = isErasedMark(value)
+      ? value
+      : next === undefined || next.was === was
+        ? next?.now
+        : numberedMark(version)
+    blanked.set(place, { was, now })
+    return now ?? (value === undefined ? undefined : null)
+  }
+}
+
+async function readBodies(
+  client: pg.ClientBase,
+  { rooftopIds, evalId }: EvaluationKey,
+): Promise<Body[]> {
+  const { rows } = await client.query<Body>(
+    `select ctid::text as place, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
+     from raw.payload where rooftop_id = any($1::int[]) and endpoint = $2 and natural_key = $3
+     order by fetched_at desc for no key update`,
+    [rooftopIds, evaluations.endpoint, String(evalId)],
+  )
+  return rows
+}
+
+/** The hashes of rows and versions are those of the scrubbed bodies: they say nothing of the customer any more, and what
+ *  comes back from the source is found to be the same. State and postcode, which the hash covers, go with it. */
+async function rehash(
+  { client, wire }: ErasureWork,
+  { rooftopIds, evalId }: EvaluationKey,
+  bodies: readonly ScrubbedBody[],
+  isCustomer: boolean,
+): Promise<Counts> {
+  const rooftops = await readRooftops(client, rooftopIds)
+  const hashed = bodies.flatMap(({ rooftopId, fetchedAt, text }) => {
+    const rooftop = rooftops.get(rooftopId)
+    const hash = rooftop && hashOf(text, evalId, rooftop, wire)
+    return hash ? [{ fetchedAt, hash }] : []
+  })
+  const [newest] = hashed
+  const evaluation = await client.query(
+    `update core.evaluation set content_hash = $3,
+       customer_state = case when not $4 then customer_state end,
+       customer_postcode = case when not $4 then customer_postcode end
+     where rooftop_id = any($1::int[]) and eval_id = $2::bigint
+       and (content_hash <> $3 or $4 and num_nonnulls(customer_state, customer_postcode) > 0)`,
+    [rooftopIds, evalId, newest?.hash ?? unknownHash, isCustomer],
+  )
+  const versions = await client.query(
+    `update core.evaluation_version as version set content_hash = known.hash
+     from (
+       select version_no, coalesce(body.hash, sha256(convert_to('erased ' || version_no, 'utf8'))) as hash
+       from core.evaluation_version
+       left join unnest($3::timestamptz[], $4::bytea[]) as body (fetched_at, hash) on body.fetched_at = observed_at
+       where rooftop_id = any($1::int[]) and eval_id = $2::bigint
+     ) as known
+     where version.rooftop_id = any($1::int[]) and version.eval_id = $2::bigint
+       and version.version_no = known.version_no and version.content_hash <> known.hash`,
+    [rooftopIds, evalId, hashed.map(({ fetchedAt }) => fetchedAt), hashed.map(({ hash }) => hash)],
+  )
+  return {
+    'core.evaluation': evaluation.rowCount ?? 0,
+    'core.evaluation_version': versions.rowCount ?? 0,
+  }
+}
+
+/** null: it does not fit any more, and would not have been loaded. */
+function hashOf(
+  text: string,
+  evalId: number,
+  rooftop: RooftopRow,
+  wire: ErasureWork['wire'],
+): Buffer | null {
+  try {
+    return normaliseEvaluation(parseJson(text), evalId, rooftop, wire).hash
+  } catch (error) {
+    if (error instanceof RecordIssues) return null
+    throw error
+  }
+}
+
+async function readRooftops(
+  client: pg.ClientBase,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RooftopRow>> {
+  const { rows } = await client.query<RooftopRow>(
+    `select rooftop_id as id, group_id as "groupId", rooftop_uid as uid, rooftop_name as name, dealer_id as "dealerId",
+       '' as "keyName", region, time_zone as "timeZone", currency_code as currency, odometer_unit as "odometerUnit"
+     from core.rooftop where rooftop_id = any($1::int[])`,
+    [ids],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}

@@ -1,0 +1,227 @@
+import type { Person } from '../streams/windowed-stream.ts'
+import { isErasedMark } from './redaction-mark.ts'
+import { phoneKey, phonesIn } from './phone.ts'
+import { phraseOf, tokenize } from './tokenize.ts'
+
+/** `whole` matches a text that says nothing else; the others match within a text. */
+export type SearchTermKind = 'email' | 'phone' | 'phrase' | 'whole'
+
+/** Something that names a person, in the spelling that it is compared in. Personal data: never printed, never stored. */
+export interface SearchTerm {
+  readonly kind: SearchTermKind
+  readonly key: string
+  /** As it was written, for a search in SQL. */
+  readonly spelling: string
+}
+
+/** What is searched for: plain needles, or the digests of such. */
+export interface SearchTerms {
+  readonly has: (kind: SearchTermKind, key: string) => boolean
+  /** How many words the phrases have, without repetition. */
+  readonly phraseWords: readonly number[]
+}
+
+export function plainTerms(needles: readonly SearchTerm[]): SearchTerms {
+  const keys = new Map<SearchTermKind, Set<string>>()
+  for (const { kind, key } of needles) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
+  return {
+    has: (kind, key) => keys.get(kind)?.has(key) === true,
+    phraseWords: phraseWordsOf(needles),
+  }
+}
+
+/** What either of them has. */
+export function unionOfTerms(one: SearchTerms, other: SearchTerms): SearchTerms {
+  return {
+    has: (kind, key) => one.has(kind, key) || other.has(kind, key),
+    phraseWords: [...new Set([...one.phraseWords, ...other.phraseWords])],
+  }
+}
+
+/** For data where a word alone may mean anything. */
+export function withoutWholeTerms({ has, phraseWords }: SearchTerms): SearchTerms {
+  return { has: (kind, key) => kind !== 'whole' && has(kind, key), phraseWords }
+}
+
+/** For data of other dealer groups, where a name may be a common word or somebody else's. */
+export function withoutNames({ has, phraseWords }: SearchTerms): SearchTerms {
+  return { has: (kind, key) => !isName({ kind, key }) && has(kind, key), phraseWords }
+}
+
+/** Whether it is a phrase without a number, which an address line has. */
+export function isName({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): boolean {
+  return kind === 'phrase' && !/\p{N}/u.test(key)
+}
+
+export function termId({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): string {
+  return `${kind}:${key}`
+}
+
+export function phraseWordsOf(needles: readonly SearchTerm[]): number[] {
+  const phrases = needles.filter(({ kind }) => kind === 'phrase')
+  return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
+}
+
+export function distinctTerms(needles: readonly SearchTerm[]): SearchTerm[] {
+  return [...new Map(needles.map((needle) => [termId(needle), needle])).values()]
+}
+
+/** An e-mail as it is compared; null when the text is none. */
+export function emailKey(text: string): string | null {
+  const key = text.trim().toLowerCase()
+  return /^[^\s@]+@[^\s@]+$/.test(key) ? key : null
+}
+
+/** E-mails within a text, also one that stands in a link. */
+export function emailsIn(text: string): { key: string; start: number; end: number }[] {
+  if (!text.includes('@') && !text.includes('%40')) return []
+  return emailPlaces(text).flatMap(({ start, end }) => {
+    const key = text.slice(start, end).toLowerCase().replace('%40', '@')
+    const bare = key.replace(/^[._%+'-]+/, '')
+    return bare === key
+      ? [{ key, start, end }]
+      : [
+          { key, start, end },
+          { key: bare, start, end },
+        ]
+  })
+}
+
+/** Scanned in parts: a single pattern for local part, `@` and domain takes a time that is quadratic in the text. */
+function emailPlaces(text: string): { start: number; end: number }[] {
+  const localPart = /[\p{L}\p{N}._%+'-]+/gu
+  const places: { start: number; end: number }[] = []
+  for (let run = localPart.exec(text); run !== null; run = localPart.exec(text)) {
+    const end = domainEnd(text, run.index, localPart.lastIndex)
+    if (end === null) continue
+    places.push({ start: run.index, end })
+    localPart.lastIndex = end
+  }
+  return places
+}
+
+/** Where the e-mail ends whose local part begins the characters from `start` to `end`: at the `@` behind them, or at the last
+ *  `%40` among them. null: there is none. */
+function domainEnd(text: string, start: number, end: number): number | null {
+  const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/uy
+  const endFrom = (at: number) => {
+    domain.lastIndex = at
+    return domain.test(text) ? domain.lastIndex : null
+  }
+  const behind = text[end] === '@' ? endFrom(end + 1) : null
+  if (behind !== null) return behind
+  const characters = text.slice(start, end)
+  for (let at = characters.length; at > 0; ) {
+    at = characters.lastIndexOf('%40', at - 1)
+    const found = at > 0 ? endFrom(start + at + 3) : null
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** Nobody's name, address or list of contacts is longer. What stands behind is left out, else a hostile field of a megabyte
+ *  makes hundreds of thousands of needles. */
+const longestField = 1000
+const mostWords = 24
+
+/** The e-mails and phone numbers of a person's fields: a field may hold several. */
+export function contactsOf(person: Person): SearchTerm[] {
+  const { email, phone } = shortened(person)
+  const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
+  const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
+  return distinctTerms([
+    ...emails.flatMap((key) => (key === null ? [] : [needle('email', key, key)])),
+    ...phones.flatMap((key) => (key === null ? [] : [needle('phone', key, key)])),
+  ])
+}
+
+/** What names the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
+export function termsOf(found: Person): SearchTerm[] {
+  const person = withoutMarks(found)
+  return distinctTerms([
+    ...contactsOf(person),
+    ...phrases(nameSpellings(person.name), isFullName),
+    ...phrases(addressSpellings(person.address), (words) => words.length >= 3 && hasDigit(words)),
+  ])
+}
+
+/** What names the person within the data of their own evaluation, where less is enough. */
+export function termsForOwnEvaluation(found: Person): SearchTerm[] {
+  const person = withoutMarks(found)
+  const { name, suburb, plate } = person
+  const wholes = [...tokenize(name ?? '').map(({ key }) => key), phraseOf(suburb ?? '')]
+  return distinctTerms([
+    ...termsOf(person),
+    ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
+    ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
+    ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),
+    ...wholes.filter((key) => key.length >= 2).map((key) => needle('whole', key, key)),
+  ])
+}
+
+/** A field that was erased before names nobody. */
+function withoutMarks(person: Person): Person {
+  return mapFields(shortened(person), (value) => (isErasedMark(value) ? null : value))
+}
+
+function shortened(person: Person): Person {
+  return mapFields(person, (value) => value?.slice(0, longestField) ?? null)
+}
+
+function mapFields(person: Person, change: (value: string | null) => string | null): Person {
+  const fields = Object.entries(person).map(([key, value]) => [key, change(value)])
+  return Object.fromEntries(fields) as unknown as Person
+}
+
+function needle(kind: SearchTermKind, key: string, spelling: string): SearchTerm {
+  return { kind, key, spelling }
+}
+
+function phrases(
+  spellings: readonly string[],
+  isTelling: (words: readonly string[]) => boolean,
+): SearchTerm[] {
+  return spellings.flatMap((spelling) => {
+    const words = tokenize(spelling).map(({ key }) => key)
+    return words.length > 0 && isTelling(words) ? [needle('phrase', words.join(' '), spelling)] : []
+  })
+}
+
+/** Jane Ann Citizen, Citizen Jane Ann (wherever the family name begins), and Jane Citizen. */
+function nameSpellings(name: string | null): string[] {
+  const words =
+    name === null
+      ? []
+      : tokenize(name)
+          .slice(0, mostWords)
+          .map(({ start, end }) => name.slice(start, end))
+  if (words.length < 2) return words
+  const turned = words.map((_, begin) =>
+    [...words.slice(begin), ...words.slice(0, begin)].join(' '),
+  )
+  return [...turned, `${words[0]} ${words.at(-1)}`]
+}
+
+/** The whole address, and its first line. */
+function addressSpellings(address: string | null): string[] {
+  if (address === null) return []
+  const beginning = address.slice(0, tokenize(address)[mostWords - 1]?.end)
+  return [beginning, beginning.split(/[,\n]/)[0]!]
+}
+
+function plateSpellings(plate: string | null): string[] {
+  return plate === null ? [] : [plate, plate.replaceAll(/[^\p{L}\p{N}]/gu, '')]
+}
+
+/** Not an initial and a family name: two words of more than a letter. */
+function isFullName(words: readonly string[]): boolean {
+  return words.filter((word) => word.length >= 2).length >= 2 && letters(words) >= 5
+}
+
+function letters(words: readonly string[]): number {
+  return words.join('').length
+}
+
+function hasDigit(words: readonly string[]): boolean {
+  return words.some((word) => /\p{N}/u.test(word))
+}

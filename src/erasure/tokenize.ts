@@ -1,0 +1,30 @@
+/** A word of a text, in the spelling that words are compared in, and where it stands. */
+export interface Word {
+  readonly key: string
+  readonly start: number
+  readonly end: number
+}
+
+const wordPattern = /[\p{L}\p{N}\p{M}]+/gu
+
+/** The words of a text: letters and digits, without case and accents, whatever stands between them. */
+export function tokenize(text: string): Word[] {
+  return [...text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
+    key: keyOf(word),
+    start: index,
+    end: index + word.length,
+  }))
+}
+
+/** The whole text as words, e.g. `jane o brien`. */
+export function phraseOf(text: string): string {
+  return tokenize(text)
+    .map(({ key }) => key)
+    .join(' ')
+}
+
+function keyOf(word: string): string {
+  // Most words are plain, and a long text has very many.
+  if (/^[\x20-\x7e]*$/.test(word)) return word.toLowerCase()
+  return word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+}

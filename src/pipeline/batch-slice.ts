@@ -1,0 +1,190 @@
+import type { Tx } from '../db/transaction.ts'
+import { SyncError } from '../errors.ts'
+import type { BatchStream } from '../streams/batch-stream.ts'
+import {
+  readRunBatches,
+  endBatch,
+  readRunFaults,
+  type OpenBatch,
+  openBatches,
+  type RunBatches,
+} from './batch-ledger.ts'
+import { lookUpAll } from './batch-look-ups.ts'
+import {
+  pollItems,
+  type PollItem,
+  pollBatches,
+  withPollItems,
+  writePollResults,
+} from './batch-poll.ts'
+import { countUnknown, reportNotAsked } from './batch-reports.ts'
+import {
+  dueRequest,
+  lostReason,
+  type RecordedBatch,
+  recordNextBatch,
+  sendBatch,
+  writeNotTaken,
+} from './batch-submit.ts'
+import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
+import type { SliceJob } from './slice.ts'
+import type { FinishSlice, SliceResult } from './windowed-slice.ts'
+import { writeIsolated } from './write-isolated.ts'
+
+type Job = SliceJob<BatchStream>
+
+/** What a slice did, written in its transaction, and how it leaves the stream. */
+type Writes = (
+  tx: Tx,
+  items: readonly PollItem[],
+) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
+
+/** Writes of results, each of which may turn out not to be storable. */
+interface Step {
+  readonly items: readonly PollItem[]
+  readonly write: Writes
+}
+
+const lookUpsPerSlice = 200
+/** Batches at work at the source at once. */
+const openAtOnce = 4
+/** So many that the service does not take, or does not answer for, are no longer about the batches. */
+const refusalsAllowed = 3
+const lossesAllowed = 2
+/** Before the next batch is sent, after one was refused. */
+const refusalPauseSeconds = 15
+
+/**
+ * One slice of a batch stream: a step of looking VINs up, sending a batch, or asking how far the open ones are. A batch is
+ * recorded and committed before it is sent; between two polls no slot is held. What an earlier run left open is gone on with.
+ */
+export async function batchSlice(job: Job, finish: FinishSlice): Promise<SliceResult> {
+  const { context, run, stream, rooftop } = job
+  if (run.mode === 'replay')
+    throw new SyncError('abort', `${stream.name} cannot be rebuilt from payloads.`)
+  // A retry of what is in quarantine has nothing to ask here.
+  if (run.mode !== 'sync' && run.mode !== 'reprice')
+    return await commit(job, finish, async () => ({ more: false }))
+  const open = await openBatches(context.db, job)
+  if (open.length === 0 && (await stream.countOnHand(context.db, rooftop)) === 0)
+    return await commit(job, finish, (tx) => nothingToAsk(tx, job, null))
+  const refusal = stream.skipReason(rooftop, context.config)
+  if (refusal !== null) return await commit(job, finish, (tx) => nothingToAsk(tx, job, refusal))
+  return await commit(job, finish, await nextStep(job, open))
+}
+
+async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes | Step> {
+  const { context, stream, rooftop } = job
+  const orphans = open.filter(({ batchId }) => batchId === null)
+  if (orphans.length > 0) return (tx) => giveUp(tx, orphans)
+  const made = await readRunBatches(context.db, job)
+  if (!made.any) {
+    const now = context.appraisal.clock.now()
+    const vins = await stream.lookUpsDue(context.db, rooftop, lookUpsPerSlice, now)
+    const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
+    // What nobody answers for is not asked for again and again.
+    if (found.length > 0)
+      return async ({ db }) => {
+        await stream.storeLookUps(db, rooftop, found, now)
+        return { more: true }
+      }
+  }
+  const mayGoOn = made.lost < lossesAllowed && made.refused < refusalsAllowed
+  const batch = mayGoOn && open.length < openAtOnce ? await recordNextBatch(job) : null
+  if (batch !== null) return await send(job, batch)
+  if (open.length === 0) return (tx) => conclude(tx, job, made)
+  return await poll(job, open)
+}
+
+/** The process that sent them ended before their answer came. */
+async function giveUp(tx: Tx, orphans: readonly OpenBatch[]) {
+  const reason = lostReason('forecourt ended before the answer came')
+  for (const { batchNo } of orphans) await endBatch(tx, batchNo, 'lost', reason)
+  const said = orphans.map(
+    ({ batchNo, units }) => `batch ${batchNo} of ${units} vehicles is lost: ${reason}`,
+  )
+  return { more: true, error: said.join('; ') }
+}
+
+async function send(job: Job, batch: RecordedBatch): Promise<Writes> {
+  const sent = await sendBatch(job, batch)
+  const counts = { listed: batch.units.length }
+  if (sent.kind === 'taken') return async () => ({ more: true, counts })
+  const pause = sent.kind === 'tooLarge' ? {} : { delaySeconds: refusalPauseSeconds }
+  return async (tx) => {
+    await writeNotTaken(tx, job, batch, sent)
+    return { more: true, ...pause, ...(sent.kind === 'lost' ? { counts } : {}) }
+  }
+}
+
+async function poll(job: Job, open: readonly OpenBatch[]): Promise<Step> {
+  const looks = await pollBatches(job, open)
+  const { everySeconds } = job.stream.polling
+  return {
+    items: pollItems(looks),
+    write: async (tx, items) => {
+      const { counts, goesOn } = await writePollResults(tx, job, withPollItems(looks, items))
+      const unstored = items.filter(({ issues }) => issues !== null).length
+      const error = `${unstored} prices cannot be stored: see ops.data_quality`
+      const why = unstored > 0 ? { error } : {}
+      return { more: true, counts, ...why, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
+    },
+  }
+}
+
+/** The end of the stream for this run, with all that is missing. */
+async function conclude(tx: Tx, job: Job, made: RunBatches) {
+  const { run, stream, rooftop } = job
+  await reportNotAsked(tx, job, await stream.skippedUnits(tx.db, rooftop))
+  const faults = [...(await saidBefore(tx, job)), ...(await readRunFaults(tx.db, job))]
+  const unknown = await countUnknown(tx, job)
+  if (unknown > 0) faults.push(`${unknown} references in the results are not known`)
+  if (made.lost > 0 || made.refused > 0) {
+    const left = await stream.due(tx.db, rooftop, dueRequest(run, 1_000_000))
+    if (left.length > 0) faults.push(`${left.length} vehicles were not asked about`)
+  }
+  if (faults.length === 0) return { more: false }
+  return { more: false, error: `${faults.join('; ')}: see ops.price_batch and ops.data_quality` }
+}
+
+/** What an earlier slice of the run has found amiss. */
+async function saidBefore({ db }: Tx, { run, stream, rooftop }: Job): Promise<string[]> {
+  const row = await db
+    .selectFrom('ops.run_stream')
+    .select('error')
+    .where('run_id', '=', run.runId)
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .executeTakeFirst()
+  return row?.error ? [row.error] : []
+}
+
+/** Nothing on hand, or nobody to ask; that is said only where there is stock. */
+async function nothingToAsk(tx: Tx, job: Job, refusal: string | null) {
+  const { context, run, stream, rooftop } = job
+  if (refusal !== null)
+    context.log.warn({ stream: stream.name, runId: run.runId }, `${rooftop.name}: ${refusal}`)
+  const told = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
+  await reportNotAsked(tx, job, refusal === null ? [] : [told])
+  return { more: false }
+}
+
+async function commit(job: Job, finish: FinishSlice, step: Writes | Step): Promise<SliceResult> {
+  const { context, traffic } = job
+  const { items, write } = typeof step === 'function' ? { items: [], write: step } : step
+  context.crashPoint('before-commit')
+  const result = await writeIsolated(job, items, {
+    store: write,
+    reject: (item, issues) => ({ ...item, issues }),
+    write: async (tx, kept) => {
+      const { counts = {}, ...next } = await write(tx, kept)
+      context.crashPoint('rows-written')
+      const outcome = { ...next, counts: addCounts(addCounts(zeroCounts, traffic), counts) }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return outcome
+    },
+  })
+  context.crashPoint('committed')
+  return result
+}

@@ -1,0 +1,218 @@
+import type { Tx } from '../db/transaction.ts'
+import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import { isOwnedByOther } from './record-owner.ts'
+import type { Hydrated } from './hydrate.ts'
+import type { ProvenPart } from './prove.ts'
+import { postponeDeliveries } from './postpone-deliveries.ts'
+import { readQuarantinedRecords } from './quarantine.ts'
+import type { SliceJob } from './slice.ts'
+import {
+  type FinishSlice,
+  readRecords,
+  recordWrites,
+  reportDrift,
+  type SliceResult,
+} from './windowed-slice.ts'
+import { writeIsolated } from './write-isolated.ts'
+import { writeSlice } from './write-slice.ts'
+
+const deliveriesPerSlice = 500
+/** The service may tell of an event before its reads show it: so often it is asked again, over about two minutes. */
+const patience = 6
+
+/** A delivery of a webhook that waits: an evaluation to read again. */
+interface Waiting {
+  readonly id: number
+  readonly evalId: number
+  readonly updatedAt: Date | null
+  readonly attempts: number
+}
+
+/**
+ * One slice of what webhooks told: the evaluations are read again and loaded by the same code as a nightly slice, and their
+ * deliveries are marked in the same transaction. It certifies no window: what a webhook told proves nothing of the others.
+ */
+export async function hintsSlice(
+  job: SliceJob<WindowedStream>,
+  finish: FinishSlice,
+): Promise<SliceResult> {
+  const { context, stream, rooftop } = job
+  const due = await waitingDeliveries(job)
+  const ids = [...new Set(due.map(({ evalId }) => evalId))]
+  const known = new Map(
+    (await stream.storedRecords(context.db, rooftop, ids)).map((one) => [one.id, one]),
+  )
+  const open = await readQuarantinedRecords(context.db, {
+    rooftopId: rooftop.id,
+    stream: stream.name,
+  })
+  const aside = new Set(open.map(({ id }) => id))
+  // The payload says whose an evaluation is, which may have been handed on since it was delivered.
+  const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
+  const read = await readRecords(asTold, { ids, known, aside, changed: new Set() })
+  const isRead = new Set(read.map(({ id }) => id))
+  const waiting = due.filter(({ evalId }) => isRead.has(evalId))
+  const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
+  const holders = holdersOf(read, job, known)
+  const nothing = new Map<ProvenPart, never>()
+  const content = {
+    ...{ ids, known, aside, changed: new Set<number>(), landed: [], parts: [] },
+    ...{ lookedAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
+  }
+  context.crashPoint('before-commit')
+  const { outcome, drift } = await writeIsolated(job, records, {
+    ...recordWrites(job, content),
+    write: async (tx, kept) => {
+      const { counts, outcomes, drift } = await writeSlice(tx, job, { ...content, records: kept })
+      const keptKinds = new Map(kept.map(({ id, kind }) => [id, kind]))
+      const answered = read.filter((entry) => !isUnread(entry))
+      const results = new Map<number, string>(
+        answered.map(({ id, kind }) => [id, outcomeOf[keptKinds.get(id) ?? kind]]),
+      )
+      for (const { id, outcome } of outcomes)
+        results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
+      const ours = await handOn(tx, waiting, holders)
+      await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
+      context.crashPoint('rows-written')
+      const more = due.length >= deliveriesPerSlice || waiting.length < due.length
+      const outcome = { counts, more, ...missing(read) }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return { outcome, drift }
+    },
+  })
+  context.crashPoint('committed')
+  await reportDrift(job, drift)
+  return outcome
+}
+
+const outcomeOf = {
+  same: 'unchanged',
+  vanished: 'vanished',
+  record: 'updated',
+  rejected: 'quarantined',
+} as const satisfies Record<Hydrated['kind'], string>
+
+/** Deliveries of the rooftop that are due, the longest waiting first. */
+async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
+  const { rows } = await context.pool.query<Waiting>(
+    `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", attempts
+     from ops.webhook_delivery where rooftop_id = $1 and state = 'waiting' and due_at <= now()
+     order by due_at, delivery_id limit $2`,
+    [rooftop.id, deliveriesPerSlice],
+  )
+  return rows
+}
+
+/** Nothing was learnt of it: no answer came, or the service does not know it, as we do not. It writes nothing. */
+function isUnanswered(
+  entry: Hydrated,
+  { rooftop }: SliceJob,
+  known: ReadonlyMap<number, StoredRecord>,
+): boolean {
+  const before = known.get(entry.id)
+  if (entry.kind === 'vanished') return before === undefined || isOwnedByOther(before, rooftop)
+  return isUnread(entry)
+}
+
+/** No answer came: nothing of it is in quarantine either. */
+function isUnread(entry: Hydrated): entry is Hydrated & { kind: 'rejected' } {
+  return entry.kind === 'rejected' && entry.text === ''
+}
+
+/** Why the run is not all that was asked for, if so. */
+function missing(read: readonly Hydrated[]): { readonly error?: string } {
+  const unread = read.filter(isUnread)
+  const reason = unread[0]?.issues[0]?.message
+  if (reason === undefined) return {}
+  return {
+    error: `${unread.length} evaluation(s) could not be read, and are asked for again: ${reason}`,
+  }
+}
+
+/** An evaluation whose payload names no dealership stays with the rooftop of the group that holds it. */
+function heldBy(
+  { rooftop, siblings, stream, context }: SliceJob<WindowedStream>,
+  known: ReadonlyMap<number, StoredRecord>,
+) {
+  return (entry: Hydrated): Hydrated => {
+    const before = known.get(entry.id)
+    if (entry.kind !== 'record' || !isOwnedByOther(before, rooftop)) return entry
+    const { appraisal: wire } = context.config.wire
+    const dealer = stream.dealerOf(JSON.parse(entry.payload.text), entry.id, wire)
+    const holder = siblings.find(({ id }) => id === before!.rooftopId)
+    return dealer === null && holder !== undefined ? { ...entry, owner: holder } : entry
+  }
+}
+
+/** The rooftop of each evaluation that our key did not find and another of the group holds: only its own key tells whether it is gone. */
+function holdersOf(
+  read: readonly Hydrated[],
+  { rooftop, siblings }: SliceJob,
+  known: ReadonlyMap<number, StoredRecord>,
+): ReadonlyMap<number, number> {
+  const isOfConfig = (rooftopId: number) => siblings.some(({ id }) => id === rooftopId)
+  return new Map(
+    read.flatMap(({ kind, id }) => {
+      const held = known.get(id)
+      if (kind !== 'vanished' || !isOwnedByOther(held, rooftop)) return []
+      return isOfConfig(held!.rooftopId) ? [[id, held!.rooftopId] as const] : []
+    }),
+  )
+}
+
+/** Gives deliveries to the rooftops that hold their evaluations, whose next slice reads them; the others remain ours. */
+async function handOn(
+  tx: Tx,
+  waiting: readonly Waiting[],
+  holders: ReadonlyMap<number, number>,
+): Promise<readonly Waiting[]> {
+  const [theirs, ours] = divide(waiting, ({ evalId }) => holders.has(evalId))
+  if (theirs.length === 0) return ours
+  await tx.client.query(
+    `update ops.webhook_delivery set rooftop_id = holder.rooftop_id, attempts = 0, due_at = now()
+     from unnest($1::bigint[], $2::int[]) as holder (delivery_id, rooftop_id)
+     where webhook_delivery.delivery_id = holder.delivery_id and state = 'waiting'`,
+    [theirs.map(({ id }) => id), theirs.map(({ evalId }) => holders.get(evalId)!)],
+  )
+  return ours
+}
+
+/** Marks the deliveries. One whose event the reads of the service do not show yet waits on, for some time. */
+async function settle(
+  tx: Tx,
+  { stream, rooftop, run }: SliceJob<WindowedStream>,
+  waiting: readonly Waiting[],
+  read: { readonly results: ReadonlyMap<number, string>; readonly written: ReadonlySet<number> },
+): Promise<void> {
+  const written = [...read.written]
+  const stored = new Map(
+    (await stream.storedRecords(tx.db, rooftop, written)).map((one) => [one.id, one]),
+  )
+  const isSeen = ({ evalId, updatedAt }: Waiting) => {
+    if (!read.written.has(evalId)) return false
+    const now = stored.get(evalId)
+    return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
+  }
+  const [answered, unread] = divide(waiting, ({ evalId }) => read.results.has(evalId))
+  const [settled, later] = divide(answered, (one) => isSeen(one) || one.attempts >= patience)
+  await tx.client.query(
+    `update ops.webhook_delivery set state = 'processed', outcome = told.outcome, run_id = $3, issue = null,
+       processed_at = clock_timestamp()
+     from unnest($1::bigint[], $2::text[]) as told (id, outcome)
+     where delivery_id = told.id and state = 'waiting'`,
+    [settled.map(({ id }) => id), settled.map((one) => read.results.get(one.evalId)!), run.runId],
+  )
+  await tx.client.query(
+    `update ops.webhook_delivery set attempts = attempts + 1, issue = $2,
+       due_at = now() + interval '2 s' * power(2, attempts)
+     where delivery_id = any($1::bigint[]) and state = 'waiting'`,
+    [later.map(({ id }) => id), 'the service does not show the event yet'],
+  )
+  const ids = unread.map(({ id }) => id)
+  await postponeDeliveries(tx.client, ids, 'the evaluation could not be read')
+}
+
+function divide<T>(list: readonly T[], test: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(test), list.filter((one) => !test(one))]
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
+
+/** Where one evaluation's row comes from: row → payload → request → window → run. Personal data stays out. */
+export interface Provenance {
+  readonly rooftop: { readonly uid: string; readonly name: string }
+  readonly row: Readonly<Record<string, unknown>> | null
+  readonly versions: readonly Readonly<Record<string, unknown>>[]
+  readonly payloads: readonly Readonly<Record<string, unknown>>[]
+  /** Price observations, oldest first. */
+  readonly prices: readonly Readonly<Record<string, unknown>>[]
+  /** Of its vehicle in the dealer group; the links themselves stay out. */
+  readonly checks: readonly Readonly<Record<string, unknown>>[]
+  readonly window: Readonly<Record<string, unknown>> | null
+  readonly quarantine: readonly Readonly<Record<string, unknown>>[]
+  readonly vanished: Readonly<Record<string, unknown>> | null
+  readonly runs: readonly Readonly<Record<string, unknown>>[]
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+/** One entry for each rooftop that knows the id; empty when none does. */
+export async function readProvenance(db: Db, evalId: number): Promise<Provenance[]> {
+  const { rows: rooftops } = await sql<{ id: number; uid: string; name: string }>`
+    select rooftop_id as id, rooftop_uid as uid, rooftop_name as name from core.rooftop
+    where rooftop_id in (
+      select rooftop_id from core.evaluation where eval_id = ${evalId}
+      union select rooftop_id from raw.payload where endpoint = 'geteval' and natural_key = ${String(evalId)}
+      union select rooftop_id from ops.quarantine where stream = 'evaluations' and natural_key = ${String(evalId)}
+      union select rooftop_id from ops.vanished where stream = 'evaluations' and natural_key = ${String(evalId)}
+    ) order by rooftop_id`.execute(db)
+  const found: Provenance[] = []
+  for (const { id, uid, name } of rooftops)
+    found.push({ rooftop: { uid, name }, ...(await explainAt(db, id, evalId)) })
+  return found
+}
+
+async function explainAt(
+  db: Db,
+  rooftopId: number,
+  evalId: number,
+): Promise<Omit<Provenance, 'rooftop'>> {
+  const key = String(evalId)
+  const read = async (query: ReturnType<typeof sql<Facts>>): Promise<readonly Facts[]> =>
+    (await query.execute(db)).rows
+  const [row] = await read(sql`
+    select eval_id, vin, make, model, final_price, currency_code, entry_at, created_at, completed_at, source_updated_at,
+      version_no, photo_count, first_loaded_at, last_changed_at, gone_at, run_id
+    from core.evaluation where rooftop_id = ${rooftopId} and eval_id = ${evalId}`)
+  const versions = await read(sql`
+    select version_no, valid_from, valid_to, observed_at, changed_fields, run_id
+    from core.evaluation_version where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by version_no`)
+  const payloads = await read(sql`
+    select 'POST /' || endpoint || ' {"evalid":' || natural_key || '}' as request, fetched_at, encode(content_hash, 'hex') as content_hash,
+      octet_length(body::text) as bytes, run_id
+    from raw.payload where rooftop_id = ${rooftopId} and endpoint in ('geteval', 'getpastppsrsearch', 'getpastcarhistory', 'ppsrwatch')
+      and natural_key = ${key} order by endpoint, fetched_at`)
+  const prices = await read(sql`
+    select 'GET /pricingAi/payload/' || eval_id as request, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
+      retail, wholesale, currency_code, confidence, run_id
+    from core.price_observation where rooftop_id = ${rooftopId} and eval_id = ${evalId} order by observed_at`)
+  const checks = await read(sql`
+    select check_kind, check_ref, vin, searched_at, search_number, certificate_number, watch_status, watch_status_since,
+      watch_ends_at, signed_at, expires_at, gone_at, run_id
+    from core.vehicle_check as found
+    left join pii.signed_link as link on link.rooftop_id = found.rooftop_id and link.eval_id = found.eval_id
+      and link.link_kind = check_kind || '_pdf' and link.link_ref = check_ref
+    where (found.group_id, found.vin) = (
+      select group_id, upper(vin) from core.evaluation where rooftop_id = ${rooftopId} and eval_id = ${evalId}
+    ) order by searched_at`)
+  const quarantine = await read(sql`
+    select quarantine_id, stream, natural_key, issues, attempts, window_from, window_until, first_seen_at, last_seen_at, resolved_at, run_id
+    from ops.quarantine where rooftop_id = ${rooftopId} and split_part(natural_key, '/', 1) = ${key} order by quarantine_id`)
+  const [vanished] = await read(sql`
+    select reason, vanished_at, run_id from ops.vanished
+    where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key}`)
+  const at = (row?.['entry_at'] ?? quarantine[0]?.['window_from'] ?? null) as Date | null
+  const [window] = await read(sql`
+    select window_from, window_until, listed_at, listed, loaded, quarantined, vanished, settled, proof, run_id
+    from ops.window_certificate
+    where rooftop_id = ${rooftopId} and stream = 'evaluations' and window_from <= ${at}::timestamptz and window_until > ${at}::timestamptz`)
+  const runIds = [
+    row,
+    ...versions,
+    ...payloads,
+    ...prices,
+    ...checks,
+    ...quarantine,
+    vanished,
+    window,
+  ].flatMap((facts) => (facts?.['run_id'] ? [Number(facts['run_id'])] : []))
+  const runs = await read(sql`
+    select run_id, command, status, started_at, finished_at, host, process_id from ops.run
+    where run_id = any(${[...new Set(runIds)]}::bigint[]) order by run_id`)
+  return {
+    row: row ?? null,
+    versions,
+    payloads,
+    prices,
+    checks,
+    window: window ?? null,
+    quarantine,
+    vanished: vanished ?? null,
+    runs,
+  }
+}

@@ -1,0 +1,200 @@
+import { sql } from 'kysely'
+import { copyTables } from '../db/copy.ts'
+import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
+import { holdErasureLock, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
+import type { Row, RowSet } from '../streams/record.ts'
+import type { SnapshotStream } from '../streams/snapshot-stream.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { eventLoopYielder } from '../values/event-loop-yielder.ts'
+import { readRecord } from './hydrate.ts'
+import { addCounts, zeroCounts } from './run-ledger.ts'
+import { deleteRows, storedRows } from './load-records.ts'
+import { quarantineRecords } from './quarantine.ts'
+import type { SliceJob } from './slice.ts'
+import type { FinishSlice, SliceResult } from './windowed-slice.ts'
+
+const recordsPerSlice = 500
+
+interface KeptPayload {
+  readonly natural_key: string
+  readonly fetched_at: Date
+  readonly run_id: number
+  /** The source's clock when it was read. */
+  readonly read_at: Date
+  readonly text: string
+}
+
+/**
+ * One slice of a replay: the next records in order of their key, rebuilt from all their kept payloads with no call. The
+ * place that it has reached stands in ops.stream_state and moves with the rows, so that a killed replay goes on from there.
+ */
+export async function replayWindowed(
+  job: SliceJob<WindowedStream>,
+  finish: FinishSlice,
+): Promise<SliceResult> {
+  const { context, stream, rooftop, run } = job
+  const after = await replayedUpTo(context.db, job)
+  const rebuilt = await inTransaction(context.pool, async (tx) => {
+    await holdErasureLock(tx)
+    const payloads = await nextPayloads(tx.db, job, after)
+    const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
+    const { sets, rejected } = await rebuild(tx, job, ids, payloads)
+    for (const table of stream.tables)
+      await deleteRows(tx, stream, rooftop, table, [...sets.keys()])
+    await copyTables(
+      tx.client,
+      stream.tables.map((table) => [table, [...sets.values()].flatMap((set) => set[table] ?? [])]),
+    )
+    await restoreGone(tx, job, [...sets.keys()])
+    await quarantineRecords(
+      tx,
+      { stream: stream.name, rooftopId: rooftop.id, runId: run.runId },
+      rejected,
+    )
+    await markReplayed(tx, job, ids.at(-1) ?? after)
+    context.crashPoint('rows-written')
+    const counts = { listed: ids.length, updated: sets.size, quarantined: rejected.length }
+    const result = { counts: addCounts(zeroCounts, counts), more: ids.length >= recordsPerSlice }
+    await finish(tx, result)
+    context.crashPoint('ledger-written')
+    return result
+  })
+  context.crashPoint('committed')
+  return rebuilt
+}
+
+/** Folds each record's payloads, oldest first, through the same merge that a nightly load uses. */
+async function rebuild(
+  tx: Tx,
+  job: SliceJob<WindowedStream>,
+  ids: readonly number[],
+  payloads: readonly KeptPayload[],
+) {
+  const { context, stream, rooftop } = job
+  const wire = context.config.wire.appraisal
+  const giveWay = eventLoopYielder()
+  const read: (ReturnType<typeof readRecord> & { readonly payload: KeptPayload })[] = []
+  for (const payload of payloads) {
+    await giveWay()
+    const { natural_key, text, read_at: readAt } = payload
+    read.push({
+      payload,
+      ...readRecord(stream, () => rooftop, wire, { id: Number(natural_key), text, readAt }),
+    })
+  }
+  const records = read.filter((entry) => entry.kind === 'record')
+  const links = await stream.resolve(
+    tx.db,
+    rooftop,
+    records.map(({ record }) => record),
+    wire,
+  )
+  const stored = await storedRows(tx, stream, rooftop, ids)
+  const suppressed = await suppressedAmong(tx.db, rooftop.groupId, ids)
+  const sets = new Map<number, RowSet>()
+  for (const { id, record, payload } of records) {
+    const origin = {
+      fetchedAt: payload.fetched_at,
+      readAt: payload.read_at,
+      runId: payload.run_id,
+      listedIn: null,
+      erasedAt: erasedAt(suppressed, id),
+    }
+    const merged = stream.merge(sets.get(id) ?? null, record, links(record), rooftop, origin)
+    if (merged.rows) sets.set(id, { ...sets.get(id), ...merged.rows })
+  }
+  for (const [id, folded] of sets) sets.set(id, stream.rebase(stored.get(id) ?? null, folded))
+  const rejected = read
+    .filter((entry) => entry.kind === 'rejected')
+    .map((entry) => ({
+      naturalKey: String(entry.id),
+      issues: entry.issues,
+      payload: entry.payload.text,
+      window: null,
+    }))
+  return { sets, rejected }
+}
+
+async function nextPayloads(
+  db: Db,
+  { stream, rooftop }: SliceJob<WindowedStream>,
+  after: number,
+): Promise<KeptPayload[]> {
+  const { rows } = await sql<KeptPayload>`
+    select natural_key, fetched_at, run_id, body::text as text,
+      fetched_at + coalesce(source_started_at - date_trunc('milliseconds', started_at), '0') as read_at
+    from raw.payload left join ops.run using (run_id)
+    where rooftop_id = ${rooftop.id} and endpoint = ${stream.endpoint} and natural_key in (
+      select natural_key from raw.payload
+      where rooftop_id = ${rooftop.id} and endpoint = ${stream.endpoint} and natural_key::bigint > ${after}
+      group by natural_key order by natural_key::bigint limit ${recordsPerSlice}
+    )
+    order by natural_key::bigint, fetched_at`.execute(db)
+  return rows
+}
+
+/** What the payloads cannot tell: which records the source no longer shows. */
+async function restoreGone(
+  tx: Tx,
+  { stream, rooftop }: SliceJob<WindowedStream>,
+  ids: readonly number[],
+): Promise<void> {
+  const { rows } = await tx.client.query(
+    `select natural_key::bigint as id, vanished_at as at from ops.vanished
+     where rooftop_id = $1 and stream = $2 and natural_key = any($3)`,
+    [rooftop.id, stream.name, ids.map(String)],
+  )
+  for (const { id, at } of rows as { id: number; at: Date }[])
+    await stream.markGone(tx.db, rooftop, [Number(id)], at)
+}
+
+async function replayedUpTo(db: Db, { run, stream, rooftop }: SliceJob): Promise<number> {
+  const row = await db
+    .selectFrom('ops.stream_state')
+    .select('state')
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .executeTakeFirst()
+  const place = (row?.state as { replay?: { runId: number; after: number } } | undefined)?.replay
+  return place?.runId === run.runId ? place.after : 0
+}
+
+async function markReplayed(
+  tx: Tx,
+  { run, stream, rooftop }: SliceJob,
+  after: number,
+): Promise<void> {
+  await tx.client.query(
+    `insert into ops.stream_state as old (rooftop_id, stream, state)
+     values ($1, $2, jsonb_build_object('replay', $3::jsonb))
+     on conflict (rooftop_id, stream) do update set state = old.state || excluded.state`,
+    [rooftop.id, stream.name, JSON.stringify({ runId: run.runId, after })],
+  )
+}
+
+/** A snapshot is rebuilt from the newest payload of each of its parts. */
+export async function replaySnapshot(
+  job: SliceJob<SnapshotStream>,
+  finish: FinishSlice,
+): Promise<SliceResult> {
+  const { context, stream, rooftop } = job
+  return await inTransaction(context.pool, async (tx) => {
+    const { rows } = await tx.client.query(
+      `select distinct on (natural_key) natural_key, fetched_at, body::text as text from raw.payload
+       where rooftop_id = $1 and endpoint = $2 order by natural_key, fetched_at desc`,
+      [rooftop.id, stream.endpoint],
+    )
+    const payloads = (rows as Row[]).map((row) => ({
+      naturalKey: row['natural_key'] as string,
+      text: row['text'] as string,
+      fetchedAt: row['fetched_at'] as Date,
+    }))
+    const loaded =
+      payloads.length > 0
+        ? await stream.load(tx.db, rooftop, payloads, context.config.wire.appraisal)
+        : null
+    const result = { counts: addCounts(zeroCounts, loaded?.counts ?? {}), more: false }
+    await finish(tx, result)
+    return result
+  })
+}

@@ -1,0 +1,246 @@
+import { hostname } from 'node:os'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Db, Tx } from '../db/transaction.ts'
+import { FencedError } from '../errors.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
+
+/**
+ * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
+ * quarantined records again; links re-signs what is about to expire; reprice asks for prices, however lately they were told; replay rebuilds from the kept payloads and calls nothing;
+ * hints reads the evaluations again that webhooks told of.
+ */
+export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'replay' | 'hints'
+
+/** Whose turn comes first where several runs want the same rooftop and stream. */
+export type Lane = 'event' | 'foreground' | 'background'
+
+export interface RunPlan {
+  readonly command: string
+  readonly mode: RunMode
+  /** Unix seconds; `until` null: up to now, the newest window stays open. */
+  readonly from: number
+  readonly until: number | null
+  /** retry: the quarantine ids that it is about; left out: all. */
+  readonly only?: readonly number[]
+  /** Default: foreground. */
+  readonly lane?: Lane
+  /** backfill: the oldest windows first; else the newest. */
+  readonly oldestFirst?: boolean
+  /** No process waits for it: whichever works, works for it too. */
+  readonly isDetached?: boolean
+  /** The paused, stopped or killed run that it goes on with. */
+  readonly resumes?: number
+}
+
+/** A row of ops.run as the slices need it. */
+export interface Run extends RunPlan {
+  readonly runId: number
+  readonly lane: Lane
+  /** As it was when the row was read. */
+  readonly status: RunState
+  readonly startedAt: Date
+  /** The source's clock when the run began, Unix seconds; it holds for the whole run. */
+  readonly sourceStart: number
+}
+
+export type RunState = 'running' | 'ok' | 'partial' | 'failed' | 'stopped' | 'abandoned' | 'paused'
+
+export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'
+
+/** What a slice did; added to ops.run_stream in the slice's own transaction. */
+export interface Counts {
+  readonly listed: number
+  readonly hydrated: number
+  readonly inserted: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly quarantined: number
+  readonly vanished: number
+  readonly windows: number
+  readonly requests: number
+  readonly retries: number
+  /** Calls that were not needed; see ops.run_stream. */
+  readonly saved: number
+}
+
+export const zeroCounts: Counts = {
+  listed: 0,
+  hydrated: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  quarantined: 0,
+  vanished: 0,
+  windows: 0,
+  requests: 0,
+  retries: 0,
+  saved: 0,
+}
+
+export function addCounts(left: Counts, right: Partial<Counts>): Counts {
+  const sum = { ...left }
+  for (const name of Object.keys(zeroCounts) as (keyof Counts)[])
+    sum[name] = left[name] + (right[name] ?? 0)
+  return sum
+}
+
+export async function insertRun(
+  db: Db,
+  plan: RunPlan,
+  sourceStart: number,
+  details: object,
+): Promise<Run> {
+  const row = await db
+    .insertInto('ops.run')
+    .values({
+      command: plan.command,
+      arguments: JSON.stringify({
+        ...details,
+        mode: plan.mode,
+        from: plan.from,
+        until: plan.until,
+        only: plan.only ?? [],
+        oldestFirst: plan.oldestFirst ?? false,
+      }),
+      lane: plan.lane ?? 'foreground',
+      is_detached: plan.isDetached ?? false,
+      resumes: plan.resumes ?? null,
+      source_started_at: fromUnixSeconds(sourceStart),
+      host: hostname().slice(0, 120),
+      process_id: process.pid,
+    })
+    .returning(['run_id', 'started_at'])
+    .executeTakeFirstOrThrow()
+  const { lane = 'foreground' } = plan
+  return {
+    ...plan,
+    lane,
+    status: 'running',
+    runId: row.run_id,
+    startedAt: row.started_at,
+    sourceStart,
+  }
+}
+
+/** The run that queued work belongs to; null when it is not in the ledger. */
+export async function readRun(db: Db, runId: number): Promise<Run | null> {
+  const row = await db
+    .selectFrom('ops.run')
+    .select(['run_id', 'command', 'arguments', 'started_at', 'source_started_at'])
+    .select(['lane', 'status', 'is_detached'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  if (!row) return null
+  const asked = row.arguments as Omit<RunPlan, 'command'>
+  const { mode, from, until, only = [], oldestFirst = false } = asked
+  return {
+    runId: row.run_id,
+    command: row.command,
+    ...{ mode, from, until, only, oldestFirst },
+    lane: row.lane as Lane,
+    status: row.status as RunState,
+    isDetached: row.is_detached,
+    startedAt: row.started_at,
+    sourceStart: toUnixSeconds(row.source_started_at),
+  }
+}
+
+export async function abandonRun(client: pg.ClientBase, runId: number): Promise<void> {
+  await client.query(
+    "update ops.run set status = 'abandoned', finished_at = now() where run_id = $1 and status = 'running'",
+    [runId],
+  )
+}
+
+export async function finishRun(
+  db: Db,
+  runId: number,
+  status: 'ok' | 'partial' | 'failed' | 'stopped',
+): Promise<Date> {
+  const row = await db
+    .updateTable('ops.run')
+    .set({ status, finished_at: sql<Date>`now()` })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'running')
+    .returning('finished_at')
+    .executeTakeFirst()
+  if (!row) throw new FencedError(`Run ${runId} was ended by another run; see "forecourt status".`)
+  return row.finished_at!
+}
+
+/** Counts one commit of the run; FencedError when another run has taken its work over. A slice that was under way when its
+ *  run was paused is kept. */
+export async function advanceFence(tx: Tx, runId: number): Promise<void> {
+  const { rowCount } = await tx.client.query(
+    "update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp() where run_id = $1 and status in ('running', 'paused')",
+    [runId],
+  )
+  if (rowCount !== 1)
+    throw new FencedError(`Run ${runId} was ended by another run; nothing was written.`)
+}
+
+/**
+ * Says that this process is at work for these runs; a worker says so for every detached one. A row that is locked is left out:
+ * a slice of that run is being committed, which says the same.
+ */
+export async function touchRuns(
+  db: Db,
+  runIds: readonly number[],
+  isWorker: boolean,
+): Promise<void> {
+  await sql`
+    update ops.run set heartbeat_at = clock_timestamp() where run_id in (
+      select run_id from ops.run
+      where status = 'running' and (run_id = any(${[...runIds]}::bigint[]) or is_detached and ${isWorker}::boolean)
+        and heartbeat_at < clock_timestamp() - interval '5 seconds'
+      for no key update skip locked)`.execute(db)
+}
+
+/** What became of a run: whether its work is done, or somebody has paused it. FencedError when another run has ended it. */
+export async function readRunProgress(db: Db, runId: number): Promise<'open' | 'done' | 'paused'> {
+  const { rows } = await sql<{ status: string; isOpen: boolean }>`
+    select status, exists (
+      select from ops.run_stream as line
+      where line.run_id = run.run_id and line.status in ('waiting', 'running')) as "isOpen"
+    from ops.run as run where run_id = ${runId}`.execute(db)
+  const { status, isOpen } = rows[0] ?? { status: 'gone', isOpen: true }
+  if (status === 'paused') return 'paused'
+  if (status === 'running') return isOpen ? 'open' : 'done'
+  // Somebody took its process for dead when there was nothing left to do.
+  if (!isOpen && ['ok', 'partial', 'failed'].includes(status)) return 'done'
+  throw new FencedError(
+    `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
+  )
+}
+
+export interface RunStreamKey {
+  readonly runId: number
+  readonly rooftopId: number
+  readonly stream: string
+}
+
+export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): Promise<void> {
+  await sql`
+    insert into ops.run_stream (run_id, rooftop_id, stream)
+    select * from unnest(${keys.map(({ runId }) => runId)}::bigint[], ${keys.map(({ rooftopId }) => rooftopId)}::int[],
+      ${keys.map(({ stream }) => stream)}::text[])`.execute(db)
+}
+
+/** Adds a slice's counts; a status ends the stream for this run. */
+export async function recordSlice(
+  tx: Tx,
+  key: RunStreamKey,
+  counts: Counts,
+  status: StreamStatus,
+  error: string | null = null,
+): Promise<void> {
+  const names = Object.keys(zeroCounts) as (keyof Counts)[]
+  const sets = names.map((name, index) => `${name} = ${name} + $${index + 6}`).join(', ')
+  await tx.client.query(
+    `update ops.run_stream set ${sets}, status = $4::text, error = coalesce($5::text, error),
+       finished_at = case when $4::text in ('waiting', 'running') then null else now() end
+     where run_id = $1 and rooftop_id = $2 and stream = $3`,
+    [key.runId, key.rooftopId, key.stream, status, error, ...names.map((name) => counts[name])],
+  )
+}

@@ -1,0 +1,82 @@
+import type { Db } from '../db/transaction.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
+
+export type RunStatus = 'ok' | 'partial' | 'failed'
+
+/** What `sync --json` and `backfill --json` print (contract section 1). */
+export interface RunReport {
+  readonly runId: number
+  readonly status: RunStatus
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly streams: Readonly<Record<string, Counts>>
+  readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
+}
+
+/** Reads a run's report from the ledger, so that it is true whichever process did the work. */
+export async function reportRun(
+  db: Db,
+  runId: number,
+  rooftops: readonly RooftopRow[],
+): Promise<RunReport> {
+  const run = await db
+    .selectFrom('ops.run')
+    .select(['started_at', 'finished_at'])
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow()
+  const rows = await db
+    .selectFrom('ops.run_stream')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('stream')
+    .execute()
+  const streams: Record<string, Counts> = {}
+  const byRooftop: Record<string, { status: string; error?: string }> = {}
+  for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
+  for (const rooftop of rooftops) {
+    const own = rows.filter((row) => row.rooftop_id === rooftop.id)
+    const errors = own.flatMap((row) => whatIsMissing(row).map((what) => `${row.stream}: ${what}`))
+    const status = statusOf(own)
+    byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
+  }
+  return {
+    runId,
+    status: statusOf(rows),
+    startedAt: run.started_at.toISOString(),
+    finishedAt: run.finished_at?.toISOString() ?? null,
+    streams,
+    rooftops: byRooftop,
+  }
+}
+
+/** Why a stream is not complete; nothing when it is. */
+function whatIsMissing(row: {
+  error: string | null
+  status: string
+  quarantined: number
+}): string[] {
+  if (row.error !== null) return [row.error]
+  if (row.quarantined > 0)
+    return [`${row.quarantined} in quarantine: see "forecourt quarantine list"`]
+  return row.status === 'partial'
+    ? ['a window cannot be proved complete: see "forecourt verify"']
+    : []
+}
+
+interface Ended {
+  readonly status: string
+  readonly requests: number
+  readonly listed: number
+}
+
+/** All ok: ok. Nothing that went well: failed. Anything between: partial. What had nothing to do went neither way. */
+function statusOf(streams: readonly Ended[]): RunStatus {
+  const busy = streams.filter(
+    ({ status, requests, listed }) => status !== 'ok' || requests > 0 || listed > 0,
+  )
+  if (busy.every(({ status }) => status === 'ok')) return 'ok'
+  return busy.some(({ status }) => ['ok', 'partial', 'waiting', 'running'].includes(status))
+    ? 'partial'
+    : 'failed'
+}

@@ -1,0 +1,177 @@
+import { type Context, noProgress } from '../context.ts'
+import { explainConnectionLoss } from '../db/connect.ts'
+import { FencedError, messageOf, SyncError, UsageError } from '../errors.ts'
+import type { RooftopRow } from '../values/rooftop.ts'
+import { toUnixSeconds } from '../values/unix-seconds.ts'
+import { countDue } from './due-windows.ts'
+import { finishRun, readRun, type Run, readRunProgress } from './run-ledger.ts'
+import { enqueue } from './work-queue.ts'
+import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
+import { type RunReport, reportRun } from './run-report.ts'
+import { registerRooftops } from './rooftops.ts'
+import { endFinishedRuns } from './run-lock.ts'
+import type { SliceJob } from './slice.ts'
+import { listsWindows, type RunRequest, type StartedRun, startRun } from './start-run.ts'
+import { runWorkLoop } from './work-loop.ts'
+
+/** How long a run waits for a Postgres that went away: as long as a restart takes, and no night. */
+const patienceSeconds = 30
+
+/** What came of a run that this process waited for. */
+export type RunEnd = 'done' | 'stopped' | 'paused'
+
+/**
+ * One run: the source's clock → the run's row → work for every stream × rooftop → worked until done → report.
+ * BusyError when another living run of its lane holds some of the same work; a dead run's work is taken over.
+ */
+export async function runStreams(context: Context, request: RunRequest): Promise<RunReport> {
+  const { report } = await runToEnd(context, request)
+  return report
+}
+
+/** As `runStreams`, and says how it ended. */
+export async function runToEnd(
+  context: Context,
+  request: RunRequest,
+): Promise<{ report: RunReport; end: RunEnd }> {
+  const { known, rooftops, sourceStart } = await prepareRun(context, request)
+  const started = await startRun(context, request, rooftops, sourceStart)
+  const { run, lock } = started
+  try {
+    const patience = new RetryOnConnectionLoss(context, patienceSeconds)
+    context.crashPoint('run-started')
+    await patience.run(() => enqueue(context, started.places))
+    const progress = await trackProgress(context, request, run, rooftops)
+    await runWorkLoop(context, {
+      streams: request.streams,
+      rooftops: known,
+      runId: run.runId,
+      // What is urgent waits for no slice of a nightly that it would have taken on.
+      ...(run.lane === 'event' ? { minLane: run.lane, concurrency: 1 } : {}),
+      patience,
+      isDone: async () => (await readRunProgress(context.db, run.runId)) !== 'open',
+      keepAlive: async () => await lock?.keep(context.db),
+      onSlice: progress,
+    })
+    context.progress.end()
+    return await patience.run(() => endRun(context, run, rooftops))
+  } catch (error) {
+    throw explainConnectionLoss(error)
+  } finally {
+    lock?.release()
+  }
+}
+
+/** Begins a run that no process waits for: workers do its work, and end it. */
+export async function startDetached(context: Context, request: RunRequest): Promise<StartedRun> {
+  const { rooftops, sourceStart } = await prepareRun(context, request)
+  const plan = { ...request.plan, isDetached: true }
+  const started = await startRun(context, { ...request, plan }, rooftops, sourceStart)
+  await enqueue(context, started.places)
+  return started
+}
+
+async function prepareRun(context: Context, request: RunRequest) {
+  if (request.plan.mode !== 'replay') {
+    await askClock(context)
+    warnOfSkew(context)
+  }
+  const sourceStart = toUnixSeconds(context.appraisal.clock.now())
+  const known = await registerRooftops(context.db, context.config.rooftops, context.log)
+  // Also here: a short run is over before its process looks for what the dead have left.
+  await endFinishedRuns(context.db)
+  const chosen = new Set(request.rooftops.map(({ uid }) => uid))
+  return { known, rooftops: known.filter(({ uid }) => chosen.has(uid)), sourceStart }
+}
+
+async function endRun(
+  context: Context,
+  { runId }: Run,
+  rooftops: readonly RooftopRow[],
+): Promise<{ report: RunReport; end: RunEnd }> {
+  const standing = await readRunProgress(context.db, runId)
+  const report = await reportRun(context.db, runId, rooftops)
+  if (standing === 'paused') return { report, end: 'paused' }
+  // A signal that comes when everything is done stops nothing.
+  const status = standing === 'done' ? report.status : 'stopped'
+  try {
+    const finishedAt = await finishRun(context.db, runId, status)
+    context.crashPoint('run-finished')
+    const end = standing === 'done' ? 'done' : 'stopped'
+    return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error
+    return {
+      report: await reportRun(context.db, runId, rooftops),
+      end: await endedAs(context, runId, error),
+    }
+  }
+}
+
+/** Somebody was quicker: paused it, or ended it as it stood, with nothing left to do. */
+async function endedAs({ db }: Context, runId: number, error: FencedError): Promise<RunEnd> {
+  const run = await readRun(db, runId)
+  if (run?.status === 'paused') return 'paused'
+  if (run !== null && ['ok', 'partial', 'failed'].includes(run.status)) return 'done'
+  throw error
+}
+
+/** Windows done of those due at the start, for the bars. */
+async function trackProgress(
+  context: Context,
+  request: RunRequest,
+  run: Run,
+  rooftops: readonly RooftopRow[],
+) {
+  if (context.progress === noProgress) return async () => {}
+  const totals = new Map<string, number>()
+  const windowed = listsWindows(run)
+    ? request.streams.filter(({ kind }) => kind === 'windowed')
+    : []
+  for (const stream of windowed) {
+    for (const rooftop of rooftops) {
+      const scope = { rooftopId: rooftop.id, stream: stream.name, run }
+      const due = await countDue(context.db, scope, context.config.sync)
+      totals.set(`${stream.name}/${rooftop.uid}`, due.gap + due.recheck + due.deep)
+    }
+  }
+  const done = new Map<string, number>()
+  return async (
+    { stream, rooftop }: SliceJob,
+    { counts }: { counts: { windows: number; listed: number } },
+  ) => {
+    const key = `${stream.name}/${rooftop.uid}`
+    done.set(key, (done.get(key) ?? 0) + (stream.kind === 'windowed' ? counts.windows : 1))
+    const total = Math.max(totals.get(key) ?? 1, done.get(key)!)
+    context.progress.slice({
+      stream: stream.name,
+      rooftop: rooftop.name,
+      done: done.get(key)!,
+      total,
+      records: counts.listed,
+    })
+  }
+}
+
+/** A source that cannot be reached ends the run before it has begun. */
+async function askClock({ appraisal, config, signal }: Context): Promise<void> {
+  try {
+    await appraisal.measureClock({ signal })
+  } catch (cause) {
+    if (!(cause instanceof SyncError)) throw cause
+    const reason = messageOf(cause.cause ?? cause)
+    throw new UsageError(
+      `The source at ${config.appraisal.baseUrl} cannot be reached (${reason}): start it, or correct appraisal.baseUrl in the config.`,
+      { cause },
+    )
+  }
+}
+
+function warnOfSkew({ appraisal, log }: Context): void {
+  const hours = Math.abs(appraisal.clock.offsetMs) / 3_600_000
+  if (hours * 60 > 1)
+    log.warn(
+      { offsetMs: appraisal.clock.offsetMs },
+      `the source's clock differs from ours by ${hours.toFixed(2)} h; the source's is followed`,
+    )
+}

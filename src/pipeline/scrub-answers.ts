@@ -1,0 +1,36 @@
+import type { Tx } from '../db/transaction.ts'
+import { scrubAnswer } from '../erasure/scrub-answer.ts'
+import { withoutWholeTerms } from '../erasure/search-terms.ts'
+import { redactText } from '../erasure/redact.ts'
+import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
+import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
+import { prunedJson } from '../values/json-depth.ts'
+import { type Answer, readAnswer } from './ask-source.ts'
+import type { SliceJob } from './slice.ts'
+
+type Job = SliceJob<EnrichmentStream>
+
+/** Answers without the customers that were erased; the caller holds the lock of `awaitErasures`. */
+export async function scrubAnswers(
+  { db }: Tx,
+  job: Job,
+  answers: readonly Answer[],
+): Promise<readonly Answer[]> {
+  const ids = answers.map(({ task }) => task.evalId)
+  const suppressed = await suppressedAmong(db, job.rooftop.groupId, ids)
+  if (suppressed.size === 0) return answers
+  return answers.map((answer) => {
+    const erased = suppressed.get(answer.task.evalId)
+    return erased === undefined ? answer : screened(job, answer, erased)
+  })
+}
+
+function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
+  const needles = withoutWholeTerms(erased.needles)
+  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
+  const { task, fetchedAt, at } = answer
+  const wire = job.context.config.wire.appraisal
+  const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)
+  if (body === answer.body) return answer
+  return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
+}

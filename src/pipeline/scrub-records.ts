@@ -1,0 +1,79 @@
+import type { Tx } from '../db/transaction.ts'
+import { suppressByContact } from '../erasure/suppress-by-contact.ts'
+import { readSecret } from '../erasure/digests.ts'
+import { redactJson } from '../erasure/redact.ts'
+import { parseJson, scrubPayload } from '../erasure/scrub-payload.ts'
+import { type Suppressions, suppressedAmong } from '../erasure/suppression.ts'
+import type { WindowedStream } from '../streams/windowed-stream.ts'
+import { bodyHash } from '../values/content-hash.ts'
+import { eventLoopYielder } from '../values/event-loop-yielder.ts'
+import { type Hydrated, readRecord } from './hydrate.ts'
+import { type SliceJob, sourceTimeAt } from './slice.ts'
+
+type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop' | 'run'>
+/** Those that are written, with what was received. */
+type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
+
+export interface ScrubbedRecords {
+  readonly records: readonly Hydrated[]
+  readonly suppressed: Suppressions
+}
+
+/**
+ * What was read, without the customers that were erased, also those erased since it was read: the caller holds the lock of
+ * `awaitErasures`. A record that carries an erased contact joins the suppression list here.
+ */
+export async function scrubRecords(
+  tx: Tx,
+  job: Job,
+  records: readonly Hydrated[],
+): Promise<ScrubbedRecords> {
+  const received = records.filter(isReceived)
+  const secret = received.length === 0 ? null : await readSecret(tx.db)
+  if (secret === null) return { records, suppressed: new Map() }
+  const { stream, rooftop } = job
+  const wire = job.context.config.wire.appraisal
+  const ids = received.map(({ id }) => id)
+  const before = await suppressedAmong(tx.db, rooftop.groupId, ids)
+  const carriers = received
+    .filter(({ id }) => before.get(id)?.scope !== 'customer')
+    .map((entry) => {
+      const text = textOf(entry)
+      return { evalId: entry.id, text, person: stream.personOf(parseJson(text), entry.id, wire) }
+    })
+  const isNew = await suppressByContact(tx.db, secret, rooftop.groupId, carriers)
+  const suppressed = isNew ? await suppressedAmong(tx.db, rooftop.groupId, ids) : before
+  const giveWay = eventLoopYielder()
+  const clean: Hydrated[] = []
+  for (const entry of records) {
+    await giveWay()
+    clean.push(scrubbed(job, entry, suppressed))
+  }
+  return { records: clean, suppressed }
+}
+
+function isReceived(entry: Hydrated): entry is Received {
+  return entry.kind === 'record' || entry.kind === 'rejected'
+}
+
+function textOf(entry: Received): string {
+  return entry.kind === 'record' ? entry.payload.text : entry.text
+}
+
+function scrubbed(job: Job, entry: Hydrated, suppressed: Suppressions): Hydrated {
+  const erased = suppressed.get(entry.id)
+  if (erased === undefined || !isReceived(entry)) return entry
+  const { stream } = job
+  const wire = job.context.config.wire.appraisal
+  const text = scrubPayload(stream, entry.id, textOf(entry), wire, erased)
+  if (entry.kind === 'rejected') {
+    const issues = redactJson(entry.issues, erased.needles) as typeof entry.issues
+    return { ...entry, text, issues }
+  }
+  if (text === entry.payload.text) return entry
+  const readAt = sourceTimeAt(job.run, entry.payload.fetchedAt)
+  const read = readRecord(stream, () => entry.owner, wire, { id: entry.id, text, readAt })
+  return read.kind === 'record'
+    ? { ...read, payload: { ...entry.payload, text, hash: bodyHash(text), isStored: false } }
+    : { ...read, text }
+}

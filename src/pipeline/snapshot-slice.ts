@@ -1,0 +1,73 @@
+import type { Tx } from '../db/transaction.ts'
+import type { Issue } from '../streams/record.ts'
+import type { SnapshotStream } from '../streams/snapshot-stream.ts'
+import { bodyHash } from '../values/content-hash.ts'
+import { addCounts, zeroCounts } from './run-ledger.ts'
+import { savePayloads, storableList, newestHashes } from './load-records.ts'
+import { quarantineRecords, releaseAllBut } from './quarantine.ts'
+import { type SliceJob, sourcesOf } from './slice.ts'
+import type { FinishSlice, SliceResult } from './windowed-slice.ts'
+import { writeIsolated } from './write-isolated.ts'
+
+/** An item of the list by its place; with issues it is left out. */
+interface Item {
+  readonly key: string
+  readonly issues: readonly Issue[] | null
+}
+
+/** The one slice of a snapshot stream: the whole list, brought into the tables in one transaction. An unchanged list writes nothing. */
+export async function snapshotSlice(
+  job: SliceJob<SnapshotStream>,
+  finish: FinishSlice,
+): Promise<SliceResult> {
+  const { context, stream, rooftop, run, traffic } = job
+  const options = { signal: context.signal, onAttempt: traffic.onAttempt }
+  const read = await stream.read(sourcesOf(context), rooftop, options)
+  const payloads = read.map((payload) => ({ ...payload, text: storableList(payload.text) }))
+  const hashed = payloads.map((payload) => ({ ...payload, hash: bodyHash(payload.text) }))
+  const stored = await newestHashes(
+    context.db,
+    stream.endpoint,
+    rooftop,
+    payloads.map(({ naturalKey }) => naturalKey),
+  )
+  const changed = hashed.filter(({ naturalKey, hash }) => !stored.get(naturalKey)?.equals(hash))
+  const keys = stream.keysOf(payloads)
+  const load = async ({ db }: Tx, refused: ReadonlyMap<string, readonly Issue[]>) =>
+    await stream.load(db, rooftop, payloads, context.config.wire.appraisal, refused)
+  context.crashPoint('before-commit')
+  const items = keys.map((key): Item => ({ key, issues: null }))
+  const result = await writeIsolated(job, items, {
+    store: async (tx, some) => {
+      const asked = new Set(some.map(({ key }) => key))
+      const others = keys.filter((key) => !asked.has(key))
+      await load(tx, new Map(others.map((key) => [key, []])))
+    },
+    reject: ({ key }, issues) => ({ key, issues }),
+    write: async (tx, kept) => {
+      const refused = kept.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
+      const loaded = await load(tx, new Map(refused))
+      await savePayloads(tx, stream.endpoint, rooftop, run.runId, changed)
+      const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
+      await quarantineRecords(
+        tx,
+        quarantine,
+        loaded.rejected.map((record) => ({ ...record, window: null })),
+      )
+      const misfits = loaded.rejected.map(({ naturalKey }) => naturalKey)
+      await releaseAllBut(tx, quarantine, misfits)
+      context.crashPoint('rows-written')
+      const counts = {
+        ...loaded.counts,
+        quarantined: loaded.rejected.length,
+        hydrated: payloads.length,
+      }
+      const outcome = { counts: addCounts(addCounts(zeroCounts, traffic), counts), more: false }
+      await finish(tx, outcome)
+      context.crashPoint('ledger-written')
+      return outcome
+    },
+  })
+  context.crashPoint('committed')
+  return result
+}

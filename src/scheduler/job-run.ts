@@ -1,0 +1,184 @@
+import type pg from 'pg'
+import { secretsOf } from '../config.ts'
+import type { Context } from '../context.ts'
+import { isConnectionLoss } from '../db/connect.ts'
+import { HeldLock } from '../db/held-lock.ts'
+import { BusyError, messageOf, SyncError, UsageError } from '../errors.ts'
+import { scrubber } from '../log.ts'
+import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
+import { sleep } from '../values/sleep.ts'
+import type { PlannedJob } from './load-jobs.ts'
+import { type Claim, jobRunLock } from './claim-slot.ts'
+import { runJobWork, type JobWorkResult } from './job-work.ts'
+
+const heartbeatMs = 10_000
+/** How often it is seen to that the lock is held. */
+const lockMs = 1_000
+/** How long the end of a fire waits to be recorded while Postgres is away. */
+const patienceSeconds = 60
+/** Waits between tries while the source or the warehouse cannot be reached: the first, and the longest. */
+const unreachableMs = [5_000, 60_000] as const
+/** How often a fire that waits for another run looks whether that has ended. */
+const busyPollMs = 2_000
+
+/** How a fire ended. */
+export interface JobRunReport {
+  readonly job: string
+  readonly fireId: number
+  readonly trigger: Claim['cause']
+  readonly slotAt: string | null
+  readonly status: JobWorkResult['status'] | 'stopped' | 'skipped'
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly runs: JobWorkResult['runs']
+  readonly counts?: JobWorkResult['counts']
+  readonly error?: string
+}
+
+/** A fire's end, and what was thrown when it was no good one. */
+export interface JobRunResult {
+  readonly report: JobRunReport
+  readonly thrown?: unknown
+}
+
+type Outcome = Pick<JobRunReport, 'status' | 'runs' | 'counts' | 'error'> & { thrown?: unknown }
+
+/** Carries a claimed fire out and records its end, whatever happens; never throws but where the warehouse is lost for long. */
+export async function executeJobRun(
+  context: Context,
+  job: PlannedJob,
+  claim: Claim,
+): Promise<JobRunResult> {
+  const { log, pool } = context
+  const about = { job: job.name, fireId: claim.fireId, slot: claim.slot }
+  const lock = HeldLock.fromSession(pool, claim.holder, jobRunLock(claim))
+  const beats = [
+    setInterval(() => {
+      heartbeat(pool, claim).catch((error) =>
+        log.warn({ err: error, ...about }, 'heartbeat failed'),
+      )
+    }, heartbeatMs),
+    setInterval(() => {
+      lock
+        .ensureHeld()
+        .catch((error) => log.warn({ err: error, ...about }, 'the lock was not kept'))
+    }, lockMs),
+  ]
+  try {
+    const { thrown, ...outcome } = await attempt(context, job, claim)
+    const patience = new RetryOnConnectionLoss(context, patienceSeconds)
+    const report = await patience.run(() => record(context, job, claim, outcome))
+    return thrown === undefined ? { report } : { report, thrown }
+  } finally {
+    beats.map(clearInterval)
+    lock.release()
+  }
+}
+
+async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise<Outcome> {
+  const hide = scrubber(secretsOf(context.config))
+  const budget = AbortSignal.timeout(job.budgetMinutes * 60_000)
+  const signal = AbortSignal.any([context.signal, budget])
+  try {
+    const result = await whenFree(job, claim, signal, () => runJobWork({ ...context, signal }, job))
+    if (context.signal.aborted && (await isCutShort(context, result)))
+      return { ...result, status: 'stopped' }
+    const isSpent = budget.aborted && (await isCutShort(context, result))
+    return isSpent ? { ...result, ...budgetSpent(job) } : result
+  } catch (thrown) {
+    if (context.signal.aborted) return { status: 'stopped', runs: [], thrown }
+    if (budget.aborted) return { runs: [], ...budgetSpent(job) }
+    const error = hide(messageOf(thrown))
+    const status = thrown instanceof BusyError ? 'skipped' : 'failed'
+    return { status, runs: [], error, thrown }
+  }
+}
+
+/** A signal that comes when all is done stops nothing. */
+async function isCutShort({ pool }: Context, { runs }: JobWorkResult): Promise<boolean> {
+  const { rows } = await pool.query<{ cut: boolean }>(
+    "select exists (select from ops.run where run_id = any($1::bigint[]) and status = 'stopped') as cut",
+    [runs.map(({ runId }) => runId)],
+  )
+  return rows[0]!.cut
+}
+
+function budgetSpent({ budgetMinutes }: PlannedJob) {
+  const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot goes on from there`
+  return { status: 'partial', error } as const
+}
+
+/**
+ * Work that another run holds is waited for as long as the job says, and so is a source or a warehouse that cannot be reached;
+ * by hand not at all.
+ */
+async function whenFree(
+  job: PlannedJob,
+  { cause }: Claim,
+  signal: AbortSignal,
+  work: () => Promise<JobWorkResult>,
+): Promise<JobWorkResult> {
+  const until = performance.now() + (cause === 'manual' ? 0 : job.waitMinutes * 60_000)
+  const [first, longest] = unreachableMs
+  let unreachable: number = first
+  for (;;) {
+    let waitMs = busyPollMs
+    try {
+      return await work()
+    } catch (error) {
+      if (isUnreachable(error)) {
+        waitMs = unreachable
+        unreachable = Math.min(longest, unreachable * 2)
+      } else if (!(error instanceof BusyError)) throw error
+      if (performance.now() + waitMs > until) throw error
+    }
+    await sleep(waitMs, [signal])
+  }
+}
+
+/** Nobody answers: of the source a run says so before it begins, of Postgres once its patience is spent. */
+function isUnreachable(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return (
+    (error instanceof UsageError && cause instanceof SyncError) ||
+    isConnectionLoss(error) ||
+    isConnectionLoss(cause)
+  )
+}
+
+async function heartbeat(pool: pg.Pool, { fireId, attempt: number }: Claim): Promise<void> {
+  await pool.query(
+    `update ops.job_fire set heartbeat_at = clock_timestamp() where fire_id = $1 and attempt = $2 and status = 'running'`,
+    [fireId, number],
+  )
+}
+
+async function record(
+  { pool, log }: Context,
+  job: PlannedJob,
+  claim: Claim,
+  outcome: Omit<Outcome, 'thrown'>,
+): Promise<JobRunReport> {
+  const runIds = outcome.runs.map(({ runId }) => runId)
+  const { rows } = await pool.query<{ startedAt: Date; finishedAt: Date; isOurs: boolean }>(
+    `with ended as (
+       update ops.job_fire set status = $3, error = $4, run_ids = run_ids || $5::bigint[], finished_at = clock_timestamp()
+       where fire_id = $1 and attempt = $2 and status = 'running' returning fire_id
+     )
+     select claimed_at as "startedAt", clock_timestamp() as "finishedAt", exists (select from ended) as "isOurs"
+     from ops.job_fire where fire_id = $1`,
+    [claim.fireId, claim.attempt, outcome.status, outcome.error ?? null, runIds],
+  )
+  const { startedAt, finishedAt, isOurs } = rows[0]!
+  if (!isOurs)
+    log.warn({ fireId: claim.fireId }, `${job.name} was taken over by another process meanwhile`)
+  return {
+    job: job.name,
+    fireId: claim.fireId,
+    trigger: claim.cause,
+    slotAt: claim.slot?.toISOString() ?? null,
+    ...outcome,
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt.toISOString(),
+  }
+}

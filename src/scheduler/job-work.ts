@@ -1,0 +1,88 @@
+import type { Context } from '../context.ts'
+import type { RunPlan } from '../pipeline/run-ledger.ts'
+import type { RunReport } from '../pipeline/run-report.ts'
+import { runStreams } from '../pipeline/run-streams.ts'
+import type { RunRequest } from '../pipeline/start-run.ts'
+import { applyRetention } from '../retention/apply-retention.ts'
+import { allStreams } from '../streams/all.ts'
+import { toUnixSeconds } from '../values/unix-seconds.ts'
+import type { PlannedJob } from './load-jobs.ts'
+import { findUnproved } from './reconcile.ts'
+
+/** What came of a job's work. */
+export interface JobWorkResult {
+  readonly status: 'ok' | 'partial' | 'failed'
+  readonly runs: readonly RunReport[]
+  /** What a job that is no run did. */
+  readonly counts?: Readonly<Record<string, number>>
+  readonly error?: string
+}
+
+/** "Recent" for a run that is to list everything again. */
+const wholeHistoryDays = 36_500
+
+/** Does what the job says, once. BusyError when another run holds some of the same work. */
+export async function runJobWork(context: Context, job: PlannedJob): Promise<JobWorkResult> {
+  const { work } = job
+  if (work.kind === 'links') return await run(context, job, 'links', ['vehicle-checks'])
+  if (work.kind === 'reprice') return await run(context, job, 'reprice', ['stock-prices'])
+  if (work.kind === 'retention') return await retain(context)
+  if (work.windows === 'fresh') return await run(context, job, 'backfill', work.streams)
+  if (work.windows === 'due') return await run(context, job, 'sync', work.streams)
+  return await listEverything(context, job, work.streams)
+}
+
+async function retain(context: Context): Promise<JobWorkResult> {
+  const { files, ...deleted } = await applyRetention(context)
+  // The newest fire of each job stays: it says how the job stands.
+  await context.pool.query(
+    `delete from ops.job_fire as old where claimed_at < now() - interval '1 year' and status <> 'running'
+       and fire_id < (select max(fire_id) from ops.job_fire as newest where newest.job_name = old.job_name)`,
+  )
+  const counts = { ...deleted, files: files.removed }
+  if (files.pending === 0) return { status: 'ok', runs: [], counts }
+  const error = `${files.pending} files of erased customers are still there: ${files.reason ?? 'not known why'}`
+  return { status: 'partial', runs: [], counts, error }
+}
+
+async function listEverything(
+  context: Context,
+  job: PlannedJob,
+  names: readonly string[],
+): Promise<JobWorkResult> {
+  const sync = { ...context.config.sync, recheckDays: wholeHistoryDays }
+  const config = { ...context.config, sync }
+  const result = await run({ ...context, config }, job, 'sync', names)
+  if (context.signal.aborted || result.status === 'failed') return result
+  const error = await findUnproved(context, streamsOf(names), result.runs[0]!)
+  return error === undefined ? result : { ...result, status: 'partial', error }
+}
+
+async function run(
+  context: Context,
+  job: PlannedJob,
+  mode: RunPlan['mode'],
+  names: readonly string[],
+): Promise<JobWorkResult> {
+  const from = toUnixSeconds(context.config.sync.start)
+  const request: RunRequest = {
+    plan: { command: `run ${job.name}`, mode, from, until: null },
+    streams: streamsOf(names),
+    rooftops: context.config.rooftops,
+  }
+  const report = await runStreams(context, request)
+  const error = whatFailed(report)
+  return { status: report.status, runs: [report], ...(error === undefined ? {} : { error }) }
+}
+
+/** What is missing of the first few rooftops that are not complete. */
+function whatFailed({ rooftops }: RunReport): string | undefined {
+  const failed = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
+  if (failed.length === 0) return undefined
+  const told = failed.slice(0, 3).map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
+  return `${told.join('; ')}${failed.length > 3 ? `; and ${failed.length - 3} rooftops more` : ''}`
+}
+
+function streamsOf(names: readonly string[]) {
+  return allStreams.filter(({ name }) => names.includes(name))
+}

@@ -1,0 +1,86 @@
+import type { TypedRow } from '../../csv/map/typing/stock-row.ts'
+import type { CsvRecord, ProblemCode } from '../../csv/read/csv-file.ts'
+import { countAppended, priceColumns } from '../export/columns.ts'
+import { suffixLength, rejectColumns } from './forecourt-columns.ts'
+
+/** Faults of a record that are not seen in its cells once they were written out again, one under each column. */
+const faults: readonly string[] = [
+  'missing-cell',
+  'extra-cell',
+  'truncated-value',
+  'stray-quote',
+  'encoding-error',
+]
+const faultIn = new RegExp(`\\((${faults.join('|')})\\)`)
+const countIn = /(\d{1,9}) cells? where the file has \d{1,9} columns/
+
+/** A row with an error of this code needs its error emptied, or its cells filled in, before it is taken again. */
+export function isRecordFault(code: string): boolean {
+  return faults.includes(code)
+}
+
+/** What a record of a file that we wrote ourselves is, by what we said of it. */
+export interface EarlierResult {
+  /** With the fault for which an earlier import rejected it, until it is mended. */
+  withEarlierError(record: CsvRecord): CsvRecord
+  /** The row of a vehicle that was not in stock when the list was exported; null: it was. */
+  notInStock(record: CsvRecord): TypedRow | null
+}
+
+/** null: the file has no columns that say something of its rows. `width`: columns that are the dealer's. */
+export function earlierResult(names: readonly string[], width: number): EarlierResult | null {
+  const last = names.length - 1
+  const hasErrors = suffixLength(names, rejectColumns) > 0 || countAppended(names) > 0
+  if (hasErrors)
+    return {
+      withEarlierError: (record) =>
+        recalled(record, { at: last, name: names[last]!.trim(), width }),
+      notInStock: () => null,
+    }
+  if (suffixLength(names, priceColumns) === 0) return null
+  const status = names.length - priceColumns.length + priceColumns.indexOf('status')
+  return {
+    withEarlierError: (record) => record,
+    notInStock: (record) => notInStock(record, status),
+  }
+}
+
+interface ErrorColumn {
+  readonly at: number
+  readonly name: string
+  readonly width: number
+}
+
+function recalled(record: CsvRecord, { at, name, width }: ErrorColumn): CsvRecord {
+  const said = record.cells[at] ?? ''
+  const code = faultIn.exec(said)?.[1] as ProblemCode | undefined
+  if (record.problem?.repaired === false || code === undefined) return record
+  const count = countIn.exec(said)
+  const cells = record.cells.slice(0, width)
+  // The cells that were missing have been filled in.
+  if (code === 'missing-cell' && count && cells.slice(Number(count[1])).some(isFilled))
+    return record
+  if (code === 'encoding-error' && !cells.some((cell) => cell.includes('\uFFFD'))) return record
+  const found = count?.[0] ?? 'a fault that its cells no longer show'
+  const message = `an earlier import rejected the row for ${found}: complete its cells, then empty its cell of "${name}"`
+  return { ...record, problem: { code, message, repaired: false } }
+}
+
+function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
+}
+
+function notInStock({ line, cells }: CsvRecord, column: number): TypedRow | null {
+  const text = cells[column]?.trim() ?? ''
+  if (text !== 'off_stock' && text !== 'missing') return null
+  const hint = 'not in stock when the list was exported: empty the cell if it is now'
+  const issue = {
+    code: 'not-in-stock',
+    severity: 'info',
+    line,
+    column: 'status',
+    text,
+    hint,
+  } as const
+  return { status: 'skipped', unit: null, key: { stockNo: null, vin: null }, issues: [issue] }
+}

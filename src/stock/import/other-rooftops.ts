@@ -1,0 +1,85 @@
+import type pg from 'pg'
+import type { RooftopConfig } from '../../config.ts'
+import type { CellIssue } from '../../csv/map/typing/issue.ts'
+import type { Staging } from './stage.ts'
+
+/** Stock numbers that a warning names. */
+const named = 5
+
+interface Found {
+  /** `name (uid)` of the rooftop. */
+  readonly name: string
+  /** Vehicles that have the same VIN. */
+  readonly byVin: number
+  /** And those known by the stock number alone, since one of the two lists has no VIN for them. */
+  readonly all: number
+  readonly first: readonly string[]
+}
+
+/**
+ * Warnings of vehicles that the list brings in and that are in stock at another rooftop of the config: they have moved,
+ * or it is the list of that rooftop, which the guard does not see where little or nothing would leave.
+ */
+export async function otherRooftopWarnings(
+  client: pg.ClientBase,
+  rooftops: readonly RooftopConfig[],
+  rooftop: RooftopConfig,
+  staging: Staging,
+  accepted: number,
+): Promise<readonly CellIssue[]> {
+  const others = rooftops.map(({ uid }) => uid).filter((uid) => uid !== rooftop.uid)
+  if (others.length === 0) return []
+  const { rows } = await client.query<{ rooftop_id: number; name: string }>(
+    `select rooftop_id, format('%s (%s)', rooftop_name, rooftop_uid) as name from core.rooftop as rooftop
+     where rooftop_uid = any ($1::text[])
+       and exists (select from core.stock_unit as unit where unit.rooftop_id = rooftop.rooftop_id offset 0)
+     order by rooftop_name, rooftop_id`,
+    [others],
+  )
+  if (rows.length === 0) return []
+  const { tables, rooftopId, importId } = staging
+  const { rowCount } = await client.query(arrivedQuery(tables.units), [rooftopId, importId])
+  if (rowCount === 0) return []
+  const warnings: CellIssue[] = []
+  for (const { rooftop_id, name } of rows) {
+    const { rows: found } = await client.query<Omit<Found, 'name'>>(foundQuery, [rooftop_id])
+    const warning = warningOf({ ...found[0]!, name }, accepted)
+    if (warning) warnings.push(warning)
+  }
+  return warnings
+}
+
+const arrivedQuery = (units: string) => `
+create temp table stock_arrived on commit drop as
+select stock_no, vin from ${units} where rooftop_id = $1 and import_id = $2
+union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
+where diff.change <> 'updated' and not stage.is_rejected`
+
+// Two vehicles may well have one stock number at two rooftops: it tells nothing beside two VINs.
+const foundQuery = `
+with arrived as (
+  select stock_no, vin from stock_arrived
+), other as (
+  select stock_no, vin from core.stock_unit
+  where rooftop_id = $1 and missing_since is null and off_stock_at is null
+), found as (
+  select arrived.stock_no, true as is_vin from arrived where vin in (select vin from other)
+  union all select arrived.stock_no, false from arrived join other using (stock_no)
+  where arrived.vin is null or other.vin is null
+)
+select count(*) filter (where is_vin)::int as "byVin", count(distinct stock_no)::int as all,
+  (select coalesce(array_agg(stock_no), '{}') from (select distinct stock_no from found order by stock_no limit ${named}) as few) as first
+from found`
+
+function warningOf({ name, byVin, all, first }: Found, accepted: number): CellIssue | null {
+  const isMost = all > 5 && all > accepted / 2
+  const count = isMost ? all : byVin
+  if (count === 0) return null
+  const names = first.join(', ') + (count > first.length ? ', …' : '')
+  const question = isMost
+    ? `is it the list of that rooftop? If so, the right one takes its place with --allow-mass-removal. First of them: ${names}`
+    : names
+  const hint = `${count} of the ${accepted} vehicles are in stock at ${name}: ${question}`
+  const code = 'in-stock-elsewhere'
+  return { code, severity: 'warning', line: null, column: null, text: '', hint }
+}

@@ -1,0 +1,130 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../../db/tables.ts'
+import type { RooftopRow } from '../../values/rooftop.ts'
+import type { EnrichmentAnswer } from '../enrichment-stream.ts'
+import type { Loaded } from '../record.ts'
+import type { AppraisalWire } from '../../values/wire.ts'
+import { fillCounts } from './certificate-counts.ts'
+import { pastAsks } from './due.ts'
+import { countAsWatchCheck, relistReports, makeDue } from './make-due.ts'
+import { loadPastChecks } from './load-past-checks.ts'
+import type { PastAnswer } from './past-answer.ts'
+import type { CheckKind, PastCheck } from './past-checks.ts'
+import { loadWatches, type Watch, type WatchLoaded } from './watch.ts'
+
+/** An answer of any of the three asks. */
+export type CheckRecord =
+  | {
+      readonly kind: 'past'
+      readonly checks: readonly PastCheck[]
+      /** Items that nothing tells from others: what is not listed cannot be known then. */
+      readonly itemsWithoutId: number
+    }
+  | { readonly kind: 'watch'; readonly watch: Watch }
+
+type Answered = EnrichmentAnswer<CheckRecord> & { readonly vin: string }
+
+const nothing: Loaded = { outcome: 'unchanged', warnings: [] }
+
+/** Loads the listings, then the watches, and makes due what they show to be out of date. */
+export async function loadAnswers(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  answers: readonly EnrichmentAnswer<CheckRecord>[],
+  runId: number,
+  wire: AppraisalWire,
+): Promise<Loaded[]> {
+  const vins = await vinsOf(
+    db,
+    rooftop,
+    answers.map(({ evalId }) => evalId),
+  )
+  const answered = answers.flatMap((answer) => {
+    const vin = vins.get(answer.evalId)
+    return vin === undefined ? [] : [{ ...answer, vin }]
+  })
+  const listings = answered.filter(({ record }) => record.kind === 'past')
+  const watches = answered.filter(({ record }) => record.kind === 'watch')
+  const listed = await loadPastChecks(
+    db,
+    listings.map((answer) => pastAnswer(rooftop, answer)),
+    runId,
+  )
+  const searches = listed.flatMap(({ inserted }) => inserted).filter(({ kind }) => kind === 'ppsr')
+  await fillCounts(db, searches, wire)
+  const watched = await loadWatches(
+    db,
+    watches.map(({ vin, at, record }) => ({
+      groupId: rooftop.groupId,
+      vin,
+      at,
+      watch: (record as CheckRecord & { kind: 'watch' }).watch,
+    })),
+  )
+  const results = new Map<string, Loaded>()
+  for (const [index, answer] of listings.entries())
+    results.set(keyOf(answer), pastResult(answer, listed[index]!))
+  for (const [index, answer] of watches.entries())
+    results.set(keyOf(answer), watchResult(watched[index]!))
+  await countAsWatchCheck(
+    db,
+    rooftop.groupId,
+    listings.filter(({ ask }) => ask === pastAsks.ppsr).map(({ vin }) => vin),
+    runId,
+  )
+  const unlisted = watches.filter((_, index) => watched[index]!.needsListing)
+  await makeDue(
+    db,
+    pastAsks.ppsr,
+    rooftop.groupId,
+    unlisted.map(({ vin }) => vin),
+  )
+  const moved = [
+    ...watches.filter((_, index) => watched[index]!.statusChanged),
+    ...listings.filter(({ ask }, index) => ask === pastAsks.ppsr && listed[index]!.statusChanged),
+  ]
+  await relistReports(
+    db,
+    rooftop.groupId,
+    moved.map(({ vin }) => vin),
+  )
+  return answers.map((answer) => results.get(keyOf(answer)) ?? nothing)
+}
+
+function keyOf({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
+  return `${evalId}/${ask}`
+}
+
+function pastAnswer({ groupId }: RooftopRow, { vin, ask, at, record }: Answered): PastAnswer {
+  const kind: CheckKind = ask === pastAsks.ppsr ? 'ppsr' : 'car_history'
+  const { checks, itemsWithoutId: nameless } = record as CheckRecord & { kind: 'past' }
+  return { groupId, vin, kind, checks, at, isCertain: true, isWhole: nameless === 0 }
+}
+
+function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded {
+  const { itemsWithoutId: nameless } = record as CheckRecord & { kind: 'past' }
+  if (nameless === 0) return { outcome, warnings }
+  const detail = `${nameless} items have no id (wire.appraisal.pastCheck.id) and nothing that could stand in: left out`
+  return { outcome, warnings: [...warnings, { check: 'check-without-id', detail }] }
+}
+
+function watchResult({ statusChanged: hasMoved, warnings }: WatchLoaded): Loaded {
+  return { outcome: hasMoved ? 'updated' : 'unchanged', warnings }
+}
+
+async function vinsOf(
+  db: Kysely<Tables>,
+  rooftop: RooftopRow,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('core.evaluation')
+    .select(['eval_id', 'vin'])
+    .where('rooftop_id', '=', rooftop.id)
+    .where('eval_id', 'in', [...ids])
+    .execute()
+  return new Map(
+    rows.flatMap(({ eval_id, vin }) => (vin?.length === 17 ? [[eval_id, vin.toUpperCase()]] : [])),
+  )
+}

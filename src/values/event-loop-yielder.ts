@@ -1,0 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** For a loop over foreign text: a function that, called in every round, lets heartbeats and sockets run once the loop has held the
+ *  process for `holdMs`. */
+export function eventLoopYielder(holdMs = 50): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < holdMs) return
+    await setImmediate()
+    since = performance.now()
+  }
+}

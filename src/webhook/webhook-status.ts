@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/transaction.ts'
+import { readSourceNow } from '../links/source-time.ts'
+
+/** How the webhooks of a rooftop went over the last 7 days. Times are in seconds; null: nothing to measure. */
+export interface RooftopWebhookStatus {
+  readonly received: number
+  readonly duplicates: number
+  readonly processed: number
+  readonly kept: number
+  readonly waiting: number
+  readonly unusable: number
+  readonly failed: number
+  /** Completions of which nothing was delivered within 6 hours, though they were subscribed to. */
+  readonly missed: number
+  readonly lastReceivedAt: string | null
+  /** From the event to the arrival, by the service's clock. */
+  readonly arrivalSeconds: { readonly p50: number | null; readonly p95: number | null }
+  /** From the arrival until it was loaded. */
+  readonly loadingSeconds: { readonly p50: number | null; readonly p95: number | null }
+}
+
+/** The webhooks by rooftop uid; rooftops without a subscription and a delivery are left out. */
+export interface WebhookStatus {
+  readonly rooftops: Readonly<Record<string, RooftopWebhookStatus>>
+  /** Kept, though no rooftop of the config is named: over the last 7 days. */
+  readonly unknownRooftop: number
+}
+
+interface MeterRow
+  extends Omit<RooftopWebhookStatus, 'lastReceivedAt' | 'arrivalSeconds' | 'loadingSeconds'> {
+  readonly uid: string
+  readonly lastAt: Date | null
+  readonly arrival: readonly (number | null)[] | null
+  readonly loading: readonly (number | null)[] | null
+}
+
+/** Reads the meter; a query or two where nobody uses webhooks. */
+export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
+  const used = await sql<{ used: boolean }>`
+    select exists (select from ops.webhook_subscription) or exists (select from ops.webhook_delivery) as used`.execute(
+    db,
+  )
+  if (!used.rows[0]!.used) return { rooftops: {}, unknownRooftop: 0 }
+  const sourceNow = await readSourceNow(db)
+  const { rows } = await sql<MeterRow>`
+    with recent as (
+      select * from ops.webhook_delivery where received_at > now() - interval '7 days'
+    ), counted as (
+      select rooftop_id, count(*)::int as received, sum(duplicates)::int as duplicates,
+        (count(*) filter (where state = 'processed'))::int as processed, (count(*) filter (where state = 'kept'))::int as kept,
+        (count(*) filter (where state = 'unusable'))::int as unusable, (count(*) filter (where state = 'failed'))::int as failed,
+        max(received_at) as "lastAt",
+        percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from source_received_at - source_event_at)::float8) as arrival,
+        percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from processed_at - received_at)::float8) as loading
+      from recent where rooftop_id is not null group by rooftop_id
+    ), open as (
+      select rooftop_id, count(*)::int as waiting from ops.webhook_delivery where state = 'waiting' group by rooftop_id
+    ), expected as (
+      select distinct rooftop_id from ops.webhook_subscription
+    ), missed as (
+      ${missedCompletions(sourceNow)}
+    )
+    select rooftop_uid as uid, "lastAt", arrival, loading, coalesce(received, 0) as received, coalesce(duplicates, 0) as duplicates,
+      coalesce(processed, 0) as processed, coalesce(kept, 0) as kept, coalesce(waiting, 0) as waiting,
+      coalesce(unusable, 0) as unusable, coalesce(failed, 0) as failed, coalesce(missed, 0) as missed
+    from core.rooftop left join counted using (rooftop_id) left join open using (rooftop_id) left join expected using (rooftop_id)
+      left join missed using (rooftop_id)
+    where coalesce(counted.rooftop_id, open.rooftop_id, expected.rooftop_id) is not null
+    order by rooftop_uid`.execute(db)
+  return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
+}
+
+/** As mart.webhook_latency counts them, which would look at every completion since the subscription. */
+function missedCompletions(sourceNow: Date) {
+  return sql`
+    select e.rooftop_id, count(*)::int as missed
+    from ops.webhook_subscription as s
+    join core.evaluation as e on e.rooftop_id = s.rooftop_id and e.completed_at > s.since
+      and e.completed_date_local > (${sourceNow}::timestamptz)::date - 8
+    where s.event = 'ON_COMPLETE' and e.completed_at < ${sourceNow}::timestamptz - interval '6 hours' and not exists (
+      select from ops.webhook_delivery as d
+      where d.eval_id = e.eval_id and d.source_received_at < e.completed_at + interval '6 hours'
+        and d.rooftop_id in (select rooftop_id from core.rooftop as sibling where sibling.group_id = e.group_id))
+    group by e.rooftop_id`
+}
+
+async function unknown(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from ops.webhook_delivery
+    where rooftop_id is null and received_at > now() - interval '7 days'`.execute(db)
+  return rows[0]!.count
+}
+
+function asEntry({
+  uid,
+  lastAt,
+  arrival,
+  loading,
+  ...counts
+}: MeterRow): [string, RooftopWebhookStatus] {
+  const pair = (values: MeterRow['arrival']) => ({
+    p50: rounded(values?.[0]),
+    p95: rounded(values?.[1]),
+  })
+  return [
+    uid,
+    {
+      ...counts,
+      lastReceivedAt: lastAt?.toISOString() ?? null,
+      arrivalSeconds: pair(arrival),
+      loadingSeconds: pair(loading),
+    },
+  ]
+}
+
+function rounded(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.round(value * 100) / 100
+}

@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import type { ConfigInput } from '#src/config.ts'
+import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import type { SandboxLimits } from '#src/sandbox/limits.ts'
+import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import { runInProcess } from '../support/cli.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** What happens to the answer of a call on its way back: it is cut off, or it never arrives. */
+export type Loss = 'cut' | 'held'
+
+export interface BillingFixture extends AsyncDisposable {
+  readonly cwd: string
+  readonly sandbox: Sandbox
+  readonly database: TestDatabase
+  /** Answers to this path are lost from now on, though the sandbox has done what it was asked; null: no longer. */
+  lose(path: string | null, loss?: Loss): void
+  /** Operation, subject, state and status of every billable call, in order. */
+  bills(): Promise<unknown[]>
+  query<T>(text: string): Promise<T[]>
+  /** Lets time pass at the source and in the ledger. */
+  pass(ms: number): Promise<void>
+}
+
+export interface BillingFixtureOptions {
+  readonly budget?: ConfigInput['budget']
+  readonly limits?: Partial<SandboxLimits>
+}
+
+/** A sandbox with evaluation 1001, and 1002 without a VIN; a line to it that can lose answers; a warehouse; a config. */
+export async function openBillingFixture({
+  budget = {},
+  limits = {},
+}: BillingFixtureOptions): Promise<BillingFixture> {
+  const evaluations = [anEvaluation(), anEvaluation({ evalId: 1002, vin: null })]
+  const clock = new VirtualClock({ start: new Date('2026-03-10T02:00:00Z') })
+  const sandbox = await startSandbox({ world: worldOf({ evaluations }), clock, limits })
+  const line = await openLine(new URL(sandbox.baseUrl))
+  const database = await createTestDatabase()
+  const folder = await temporaryFolder()
+  const config = {
+    ...sandbox.clientConfig(),
+    appraisal: { baseUrl: line.baseUrl },
+    warehouse: { url: database.url },
+    sync: { start: '2026-03-01' },
+    budget,
+  }
+  await writeFile(join(folder.path, 'forecourt.yaml'), stringify(config))
+  const query = async <T>(text: string) => (await database.pool.query(text)).rows as T[]
+  return {
+    cwd: folder.path,
+    sandbox,
+    database,
+    lose: line.lose,
+    bills: async () => {
+      const rows = await query<object>(
+        'select operation, natural_key, state, http_status from ops.billable_call order by call_id',
+      )
+      return rows.map((row) => Object.values(row))
+    },
+    query,
+    pass: async (ms) => {
+      sandbox.clock.advance(ms)
+      await query(`update ops.billable_call set at = at - interval '${ms} milliseconds'`)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await line.close()
+      await sandbox.close()
+      await database[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A line to a service that passes everything on, and loses the answers that it is told to lose. */
+async function openLine(to: URL) {
+  let lost: { readonly path: string | null; readonly loss: Loss } = { path: null, loss: 'cut' }
+  const server = createServer((from, back) => {
+    const isLost = lost.path !== null && from.url!.endsWith(lost.path)
+    passOn(to, from, back, isLost ? lost.loss : null)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    lose: (path: string | null, loss: Loss = 'cut') => {
+      lost = { path, loss }
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+function passOn(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss | null): void {
+  const { method, url: path, headers } = from
+  const on = request({ host: to.hostname, port: to.port, method, path, headers }, (answer) => {
+    if (loss === null) {
+      back.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(back)
+      return
+    }
+    answer.resume()
+    if (loss === 'cut') back.destroy()
+  })
+  on.on('error', () => back.destroy())
+  from.pipe(on)
+}
+
+/** Brings the evaluations in, so that checks can land. */
+export const syncFirst = (office: BillingFixture) =>
+  runInProcess(['sync', 'users', 'evaluations'], office)
+
+/** The command line of a PPSR search. */
+export const search = (evalid = 1001) => ['api', 'ppsrsearch', '--evalid', String(evalid), '--yes']
+/** The command line of a Car History report. */
+export const report = ['api', 'carhistory', '--evalid', '1001', '--yes']

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { openServices } from '#src/context.ts'
+import { pay } from '#src/commands/api-bill.ts'
+import { Session } from '#src/commands/session.ts'
+import { searchPpsr } from '#src/contract/appraisal/checks.ts'
+import type { Effect } from '#src/contract/operation.ts'
+import { SyncError } from '#src/errors.ts'
+import { registerRooftops } from '#src/pipeline/rooftops.ts'
+import { DeadlineExceeded } from '#src/sources/http-exchange.ts'
+import { CapturedOutput } from '../support/cli.ts'
+import { type BillingFixture, openBillingFixture } from './api-bill-fixture.ts'
+
+/** Pays for a search whose answer is waited for in vain, as long as our patience lasts. */
+async function payInVain({ cwd }: BillingFixture, signal: AbortSignal): Promise<unknown> {
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()]
+  const io = { environment: { variables: {}, cwd }, signal, stdout, stderr }
+  await using session = new Session(io, {})
+  const { config, log } = session
+  await using services = openServices<Effect>(config, log, ['read', 'write', 'bill'])
+  const { pool, db } = await session.warehouse('write')
+  const [rooftop] = await registerRooftops(db, config.rooftops)
+  return await pay(
+    { session, client: services.client, pool, db },
+    { operation: searchPpsr, rooftop: rooftop!, naturalKey: '1001', again: false },
+    () => {
+      const cause = new DeadlineExceeded(120_000)
+      throw new SyncError('abort', `POST /ppsrsearch failed: ${cause.message}.`, { cause })
+    },
+  )
+}
+
+test('a search that outlasts our patience is not called unbilled soon after', async () => {
+  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
+  const interruption = new AbortController()
+  const looks = () => office.sandbox.requests.count('/getpastppsrsearch')
+
+  const ended = payInVain(office, interruption.signal).catch((error: Error) => error)
+  await expect.poll(looks, { timeout: 20_000 }).toBe(2)
+  // Enough for a call that was cut off.
+  await office.pass(5 * 60_000)
+  await expect.poll(looks, { timeout: 20_000 }).toBe(4)
+  interruption.abort(new Error('Interrupted.'))
+
+  expect(await ended).toMatchObject({
+    message: expect.stringContaining('It may have been billed: it stays reserved'),
+  })
+  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
+})

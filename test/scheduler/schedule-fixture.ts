@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ConfigInput, loadConfig } from '#src/config.ts'
+import { type Context, openContext } from '#src/context.ts'
+import { openLog } from '#src/log.ts'
+import { VirtualClock } from '#src/sandbox/clock.ts'
+import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
+import type { World } from '#src/sandbox/world.ts'
+import { now, smallWorld } from '../commands/sync-fixture.ts'
+import { type Child, type ChildOptions, startForecourt } from '../support/child.ts'
+import { type CliResult, runInProcess } from '../support/cli.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A row of ops.job_fire. */
+export interface Fire {
+  readonly job_name: string
+  readonly cause: string
+  readonly slot_at: Date | null
+  readonly status: string
+  readonly attempt: number
+  readonly made_up: boolean
+  readonly claimed_at: Date
+  readonly process_id: number
+  readonly run_ids: readonly number[]
+  readonly error: string | null
+}
+
+/** The small world, a warehouse, and a config in which only the named jobs are on. */
+export interface ScheduleFixture extends AsyncDisposable {
+  readonly sandbox: Sandbox
+  readonly database: TestDatabase
+  start(args: readonly string[], how?: Starting): Child
+  /** Within this process. */
+  run(args: readonly string[]): Promise<CliResult>
+  fires(jobName?: string): Promise<Fire[]>
+  /** A context of this process, closed by its owner. */
+  context(changes?: Partial<Context>): Promise<Context>
+}
+
+export interface Starting {
+  /** Its wall clock is so many seconds ahead. */
+  readonly aheadSeconds?: number
+}
+
+const every = [
+  ...['hourly', 'nightly', 'recheck', 'reconcile'],
+  ...['refresh-links', 'reprice', 'retention', 'watch-checks'],
+]
+
+export async function openScheduleFixture(
+  jobs: NonNullable<ConfigInput['jobs']>,
+  settings: ConfigInput = {},
+  world: World = smallWorld(),
+): Promise<ScheduleFixture> {
+  const clock = new VirtualClock({ start: now, frozen: true })
+  const sandbox = await startSandbox({ clock, world })
+  const [database, folder] = [await createTestDatabase(), await temporaryFolder()]
+  const off = Object.fromEntries(every.map((name) => [name, { enabled: false }]))
+  const config: ConfigInput = {
+    ...sandbox.clientConfig(),
+    warehouse: { url: database.url },
+    sync: { start: '2026-03-05' },
+    http: { maxRetries: 0, timeoutSeconds: 10 },
+    jobs: { ...off, ...jobs },
+    ...settings,
+  }
+  const file = join(folder.path, 'forecourt.yaml')
+  await writeFile(file, JSON.stringify(config))
+  const children: Child[] = []
+  const start = (args: readonly string[], how: Starting = {}) => {
+    const child = startForecourt(['--config', file, ...args], {
+      cwd: folder.path,
+      ...shifted(how),
+    })
+    children.push(child)
+    return child
+  }
+  return {
+    sandbox,
+    database,
+    start,
+    run: async (args) => await runInProcess(['--config', file, ...args], { cwd: folder.path }),
+    fires: async (jobName = 'hourly') => {
+      const text = 'select * from ops.job_fire where job_name = $1 order by fire_id'
+      return (await database.pool.query<Fire>(text, [jobName])).rows
+    },
+    context: async (changes = {}) => {
+      const loaded = loadConfig(file, { variables: {}, cwd: folder.path })
+      return { ...(await openContext(loaded, silent)), ...changes }
+    },
+    [Symbol.asyncDispose]: async () => {
+      // A scheduler ends by nothing else, and a test that fails does not stop its own.
+      for (const child of children) child.kill('SIGKILL')
+      await Promise.all(children.map(({ ended }) => ended))
+      await sandbox.close()
+      await database[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
+/** Where libfaketime is installed; undefined: nowhere. */
+export const clockLibrary = ['x86_64', 'aarch64']
+  .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
+  .find((path) => existsSync(path))
+const shiftedClock = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
+
+/** By libfaketime where it is installed, which shifts the clock below Node; else by shifting Node's Date. */
+export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' | 'env'> {
+  if (aheadSeconds === undefined) return {}
+  const seconds = String(aheadSeconds)
+  if (clockLibrary === undefined)
+    return { node: ['--import', shiftedClock], env: { TEST_CLOCK_AHEAD_SECONDS: seconds } }
+  const sign = aheadSeconds < 0 ? '' : '+'
+  const env = {
+    FAKETIME: `${sign}${seconds}s`,
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    LD_PRELOAD: clockLibrary,
+  }
+  return { env: { ...env, DONT_FAKE_MONOTONIC: '1' } }
+}

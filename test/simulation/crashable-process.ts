@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Config } from '#src/config.ts'
+import { type Context, openContext } from '#src/context.ts'
+import { type Log, openLog } from '#src/log.ts'
+import type { RunReport } from '#src/pipeline/run-report.ts'
+import { runStreams } from '#src/pipeline/run-streams.ts'
+import type { Queue, WorkItem } from '#src/queue/queue.ts'
+import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { toUnixSeconds } from '#src/values/unix-seconds.ts'
+import type { Crash } from './simulation.ts'
+import { deliverWebhooks, type WebhookDelivery } from './webhooks.ts'
+import type { Source } from './source.ts'
+
+/** Rooftops that had a bad night, and why. */
+export type FailedRooftops = ReadonlyMap<string, string>
+
+/** Sessions of the forecourt that is to die: all that it holds dies with them. */
+const endSessions = `
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'simulation'`
+
+/** As a process that froze looks to the others: it has not been heard of for long. */
+const silence = `
+  update pgboss.job set heartbeat_on = now() - interval '1 hour'
+  where singleton_key = $1 and state = 'active'`
+
+/**
+ * A forecourt that can die: it opens a context like a process of its own, and at a crash point all its sessions end and it
+ * never writes again. What is tested is what is left behind; test/crash kills real processes.
+ */
+export class CrashableProcess {
+  readonly config: Config
+  readonly #pool: pg.Pool
+  #context: Context | null = null
+  #isDead = false
+  #ending: Promise<unknown> | null = null
+  deaths = 0
+  fenced = 0
+
+  constructor(config: Config, pool: pg.Pool) {
+    this.config = config
+    this.#pool = pool
+  }
+
+  /** The nightly of all rooftops; when it dies, another process begins it again. */
+  async night(source: Source, crash: Crash | null): Promise<FailedRooftops> {
+    const { rooftops } = this.config
+    let bad: FailedRooftops | null = null
+    try {
+      bad = await this.#run(rooftops, crash, source)
+    } catch (error) {
+      if (!this.#isDead) throw error
+    }
+    // Dead at the very last point, it may have ended well.
+    if (!this.#isDead) return bad!
+    await this.#bury()
+    return await this.#run(rooftops, null, source)
+  }
+
+  async repeat(uids: readonly string[]): Promise<FailedRooftops> {
+    const rooftops = this.config.rooftops.filter(({ uid }) => uids.includes(uid))
+    return await this.#run(rooftops, null, null)
+  }
+
+  /** Takes in webhooks and loads what they tell of. */
+  async post(letters: readonly WebhookDelivery[]): Promise<void> {
+    this.#context ??= await openContext(this.config, this.#log())
+    let report = await deliverWebhooks(this.#context, letters)
+    // A rooftop may hand what it was told to the one that holds it.
+    while (report !== null) {
+      if (badOf(report).size > 0)
+        throw new Error(`The webhooks of ${[...badOf(report)].join(', ')} could not be loaded.`)
+      report = await deliverWebhooks(this.#context, [])
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#context?.[Symbol.asyncDispose]()
+  }
+
+  async #run(
+    rooftops: Config['rooftops'],
+    crash: Crash | null,
+    source: Source | null,
+  ): Promise<FailedRooftops> {
+    this.#context ??= await openContext(this.config, this.#log())
+    const stop = new AbortController()
+    const frozen = new Set<string>()
+    const zombies: Promise<void>[] = []
+    const over = new AbortController()
+    const context = {
+      ...this.#context,
+      signal: stop.signal,
+      crashPoint: this.#dyingAt(crash, this.#context, stop),
+      queue: freezable(this.#context.queue, frozen),
+    }
+    if (source)
+      source.onHeld = (uid, release) => {
+        frozen.add(uid)
+        zombies.push(this.#zombie(uid, over.signal).finally(release))
+      }
+    const from = toUnixSeconds(this.config.sync.start)
+    const plan = { command: 'sync', mode: 'sync', from, until: null } as const
+    try {
+      return badOf(await runStreams(context, { plan, streams: [evaluations], rooftops }))
+    } finally {
+      if (source) source.onHeld = null
+      over.abort()
+      await Promise.all(zombies)
+    }
+  }
+
+  /** The process dies where it stands: its pool gives no session any more, and those that it has end. */
+  #dyingAt(crash: Crash | null, context: Context, stop: AbortController) {
+    let passed = 0
+    return (name: string): void => {
+      if (this.#isDead) throw new Error('is dead')
+      if (name !== crash?.point || ++passed !== crash.nth) return
+      this.#isDead = true
+      this.deaths++
+      void Promise.resolve(context.pool.end()).catch(() => undefined)
+      this.#ending = Promise.resolve(this.#pool.query(endSessions)).finally(() =>
+        stop.abort(new Error('is dead')),
+      )
+      throw new Error(`died at ${name}`)
+    }
+  }
+
+  async #bury(): Promise<void> {
+    // On a busy machine it may come late, and must not end the sessions of the next process.
+    await this.#ending
+    await this.#pool.query(endSessions)
+    // Its pool was ended before: nothing else of it is left to close.
+    await Promise.resolve(this.#context?.[Symbol.asyncDispose]()).catch(() => undefined)
+    this.#context = null
+    this.#isDead = false
+  }
+
+  /** Its worker waits for an answer, silent, until another has done its work; then the answer comes. */
+  async #zombie(uid: string, over: AbortSignal): Promise<void> {
+    await this.#pool.query(silence, [`evaluations/${uid}`])
+    while (!over.aborted && !this.#isDead && !(await this.#isDone(uid))) await sleep(50)
+  }
+
+  async #isDone(uid: string): Promise<boolean> {
+    const { rows } = await this.#pool.query<{ done: boolean }>(
+      `select status not in ('waiting', 'running') as done from ops.run_stream
+       join core.rooftop using (rooftop_id) where rooftop_uid = $1 order by run_id desc limit 1`,
+      [uid],
+    )
+    return rows[0]?.done ?? false
+  }
+
+  #log(): Log {
+    const write = (line: string) => {
+      if (line.includes('nothing was written')) this.fenced++
+    }
+    return openLog({ level: 'warn', human: false, secrets: [], write })
+  }
+}
+
+/** The queue as a process sees it that says nothing of its frozen work. */
+function freezable(queue: Queue, frozen: ReadonlySet<string>): Queue {
+  const touch = (items: readonly WorkItem[]) =>
+    queue.touch(items.filter(({ data }) => !frozen.has(data.rooftopUid)))
+  return new Proxy(queue, {
+    get(target, name) {
+      if (name === 'touch') return touch
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+function badOf({ rooftops }: RunReport): FailedRooftops {
+  const bad = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
+  return new Map(bad.map(([uid, { status, error }]) => [uid, error ?? status]))
+}

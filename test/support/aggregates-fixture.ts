@@ -1,0 +1,146 @@
+import type pg from 'pg'
+import type { FactChange, SmallEvaluation, SmallLine } from './aggregates.ts'
+import {
+  type RowTexts,
+  countEvaluations,
+  countPricing,
+  countRecon,
+  storedRows,
+} from './aggregates-counted.ts'
+import { countAppraisals, countRepeats } from './aggregates-counted-vehicles.ts'
+import { applyChange } from './aggregates-apply.ts'
+import type { TestDatabase } from './postgres.ts'
+
+/** An evaluation that all sums count. */
+export const sampleEvaluation: SmallEvaluation = {
+  ...{ rooftop: 1, id: 1, day: '2026-01-31', user: 7, currency: 'KWD', price: '10.125' },
+  ...{ photos: 8, hero: 'manual', source: 'CreatedAt', seconds: 300, gone: false },
+  ...{ vin: 'JTMDFREV90D123456', recon: null },
+}
+/** A line of it. */
+export const sampleLine: SmallLine = {
+  ...{ rooftop: 1, id: 1, first: 1, line: 1, last: null, type: 'paint', cost: '99.995' },
+}
+
+const counts = {
+  agg_evaluation_day: countEvaluations,
+  agg_recon_day: countRecon,
+  agg_pricing_day: countPricing,
+  agg_repeat_vehicle: countRepeats,
+  agg_appraisal: countAppraisals,
+} as const
+const tables = Object.keys(counts) as (keyof typeof counts)[]
+
+/** The rows of all aggregates, by table. */
+export type Aggregates = Readonly<Record<string, RowTexts>>
+
+/** What stands in all of them. */
+export async function allStored(pool: pg.Pool): Promise<Aggregates> {
+  const rows = tables.map(async (table) => [table, await storedRows(pool, table)] as const)
+  return Object.fromEntries(await Promise.all(rows))
+}
+
+/** What should stand in all of them, counted from the facts outside of the database. */
+export async function allCounted(pool: pg.Pool): Promise<Aggregates> {
+  const rows = tables.map(async (table) => [table, await counts[table](pool)] as const)
+  return Object.fromEntries(await Promise.all(rows))
+}
+
+/** Lines first: they are counted when their evaluation comes. */
+export async function writeFacts(
+  { pool }: TestDatabase,
+  evaluations: readonly SmallEvaluation[],
+  lines: readonly SmallLine[],
+): Promise<void> {
+  await inSession(pool, async (client) => {
+    await applyChange(client, { does: 'lines', lines })
+    for (const evaluation of evaluations)
+      await applyChange(client, { does: 'insert', evaluation, lines: [] })
+  })
+}
+
+/** On a connection of its own, which is thrown away where the work fails. */
+export async function inSession(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<void>,
+): Promise<void> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    await work(client)
+    broken = false
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** What a session does before it commits or rolls back. */
+export interface Transaction {
+  readonly changes: readonly FactChange[]
+  readonly ends: string
+}
+
+// A deadlock, and a key that the other one has taken: the transaction has done nothing.
+const refusals = new Set(['40P01', '23505'])
+
+/** Transactions one after the other; one that is refused has done nothing. */
+export async function performAll(pool: pg.Pool, chain: readonly Transaction[]): Promise<void> {
+  await inSession(pool, async (client) => {
+    await client.query("set deadlock_timeout = '20ms'")
+    for (const { changes: deeds, ends } of chain) {
+      await client.query('begin')
+      try {
+        for (const deed of deeds) await applyChange(client, deed)
+        await client.query(ends)
+      } catch (error) {
+        await client.query('rollback')
+        if (!refusals.has((error as { code?: string }).code ?? '')) throw error
+      }
+    }
+    await client.query('reset deadlock_timeout')
+  })
+}
+
+/** What the warehouse says of its own days. */
+export async function differences(
+  pool: pg.Pool,
+  rooftop: number | null = null,
+): Promise<unknown[]> {
+  const { rows } = await pool.query('select * from core.agg_differences($1) order by 1, 2, 3', [
+    rooftop,
+  ])
+  return rows
+}
+
+/** How many advisory locks of this database are held, or waited for. */
+export async function advisoryLocks(
+  client: pg.Pool | pg.PoolClient,
+  which: 'granted' | 'not granted',
+): Promise<number> {
+  const { rows } = await client.query(
+    `select from pg_locks where locktype = 'advisory' and ${which}
+       and database = (select oid from pg_database where datname = current_database())`,
+  )
+  return rows.length
+}
+
+/** Where the rows of the sums by day stand: a row that is written anew stands elsewhere. */
+export async function rowPositions(pool: pg.Pool, where = ''): Promise<unknown[]> {
+  const { rows } = await pool.query(
+    `select ctid::text, xmin::text from core.agg_evaluation_day ${where}
+     union all select ctid::text, xmin::text from core.agg_recon_day ${where}
+     union all select ctid::text, xmin::text from core.agg_appraisal ${where}`,
+  )
+  return rows
+}
+
+/** The same of its vehicles. */
+export async function repeatDifferences(
+  pool: pg.Pool,
+  group: number | null = null,
+): Promise<unknown[]> {
+  const { rows } = await pool.query('select * from core.repeat_differences($1) order by 1, 2, 3', [
+    group,
+  ])
+  return rows
+}
