@@ -6,7 +6,7 @@ import { type Import, importsOf, readSources } from './support/imports.ts'
 const ground = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...ground]
 // What a stream is, not any one of them.
-const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(reach|record).ts']
+const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(stream-sources|record).ts']
 const upToPipeline = ['context', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
   values: [],

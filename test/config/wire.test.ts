@@ -55,8 +55,8 @@ test('a setting may be a path or candidates, and only what differs is told', () 
   )
 
   expect(changedSettings(wire, defaultWire)).toEqual([
-    { path: 'appraisal.authPrefix', value: 'Bearer ', usual: '' },
-    { path: 'appraisal.evalList.id', value: ['a.b', 'c'], usual: 'EvalID' },
+    { path: 'appraisal.authPrefix', value: 'Bearer ', defaultValue: '' },
+    { path: 'appraisal.evalList.id', value: ['a.b', 'c'], defaultValue: 'EvalID' },
   ])
 })
 

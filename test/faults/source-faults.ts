@@ -48,7 +48,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'bursts of 500, 502, 503, 504; 408',
     holds: 'full jitter, bounded repeats, then it goes on',
     tests: [
-      [retries, 'status %i is given up with verdict retry after the retries'],
+      [retries, 'status %i is given up with errorAction retry after the retries'],
       ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
       [
         isolation,

@@ -30,14 +30,14 @@ test('a read is repeated until it is answered, and every request is counted and 
 })
 
 test.each([408, 429, 500, 502, 503, 504])(
-  'status %i is given up with verdict retry after the retries',
+  'status %i is given up with errorAction retry after the retries',
   async (status) => {
     await withSource(
       (response) => json(response, {}, status),
       async (http, source) => {
         const error = await faultOf(http.request(post()))
 
-        expect(error).toMatchObject({ verdict: 'retry', status })
+        expect(error).toMatchObject({ errorAction: 'retry', status })
         expect(error.message).toContain(`POST /read answered ${status} (4 attempts).`)
         expect(source.received).toHaveLength(4)
       },
@@ -52,13 +52,13 @@ test.each([
   [404, 'abort'],
   [302, 'abort'],
   [501, 'retry'],
-])('status %i is not repeated, verdict %s', async (status, verdict) => {
+])('status %i is not repeated, errorAction %s', async (status, errorAction) => {
   await withSource(
     (response) => json(response, {}, status, { location: 'http://elsewhere.test/?token=t0ken' }),
     async (http, source) => {
       const error = await faultOf(http.request(post()))
 
-      expect(error).toMatchObject({ verdict, status })
+      expect(error).toMatchObject({ errorAction, status })
       expect(error.message).not.toContain('elsewhere')
       expect(source.received).toHaveLength(1)
     },
@@ -88,9 +88,9 @@ test('a Retry-After beyond 15 minutes is given up at once, and the key sends not
       const first = await faultOf(http.request(post(limiter)))
       const second = await faultOf(http.request(post(limiter)))
 
-      expect(first).toMatchObject({ verdict: 'retry', status: 429 })
+      expect(first).toMatchObject({ errorAction: 'retry', status: 429 })
       expect(first.message).toContain('asked to wait 3600 s')
-      expect(second).toMatchObject({ verdict: 'retry', status: undefined })
+      expect(second).toMatchObject({ errorAction: 'retry', status: undefined })
       expect(second.message).toMatch(/was not sent: the source asked to wait until \d{4}-.*\(0 att/)
       expect(source.received).toHaveLength(1)
     },

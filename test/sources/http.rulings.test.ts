@@ -149,7 +149,7 @@ test('an endpoint may rule on a status, accept it, and look at the body before t
       }
       const skipped = await faultOf(http.request({ ...post(), validate }))
 
-      expect(parked).toMatchObject({ verdict: 'park', status: 409 })
+      expect(parked).toMatchObject({ errorAction: 'park', status: 409 })
       expect(parked.message).toMatch(/Try tomorrow\.$/)
       expect(accepted.status).toBe(400)
       expect(skipped).toBe(final)

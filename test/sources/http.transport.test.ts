@@ -22,7 +22,7 @@ test('a slow-loris body meets the total deadline, and its socket is destroyed', 
       const error = await faultOf(http.request(post()))
 
       expect(performance.now() - began).toBeLessThan(1500)
-      expect(error).toMatchObject({ verdict: 'retry', status: undefined })
+      expect(error).toMatchObject({ errorAction: 'retry', status: undefined })
       expect(error.cause).toBeInstanceOf(DeadlineExceeded)
       expect(error.message).toContain('no whole answer within 0.2 s (2 attempts)')
       await expect.poll(() => source.cut).toBe(2)
@@ -147,14 +147,14 @@ test('a page, an empty body and a plain text with status 200 are repeated like a
   )
 })
 
-test('a page that stays is an error of verdict retry that quotes nothing of it', async () => {
+test('a page that stays is an error of errorAction retry that quotes nothing of it', async () => {
   await withSource(
     (response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('[ "jane@example.com" ]'),
     async (http) => {
       const error = await faultOf(http.request(post()))
 
-      expect(error).toMatchObject({ verdict: 'retry', status: 200 })
+      expect(error).toMatchObject({ errorAction: 'retry', status: 200 })
       expect(error.message).toContain('answered 200, but: the body is a web page, not JSON (4 att')
       expect(error.message).not.toContain('jane')
     },

@@ -203,7 +203,7 @@ test('a 2xx body with an error is an error, and one of another shape says where'
   const call = () => client.call(enterVin, { rooftop: north, fields: { vin: 'X' } })
 
   await expect(call()).rejects.toMatchObject({
-    verdict: 'skip',
+    errorAction: 'skip',
     message: expect.stringContaining('is an error: "VIN cannot be decoded"'),
   })
   body = { prices: { wholesale: 'much' } }
@@ -216,7 +216,7 @@ test.each([
   [404, 'skip'],
   [403, 'abort'],
   [429, 'park'],
-])('a documented %i is not asked again and is a %s', async (status, verdict) => {
+])('a documented %i is not asked again and is a %s', async (status, errorAction) => {
   const { client, source } = await start(
     (response) => json(response, { message: 'No luck today' }, status),
     everything,
@@ -226,7 +226,7 @@ test.each([
 
   // The text of the error stands where wire.appraisal.error says.
   await expect(call).rejects.toMatchObject({
-    verdict,
+    errorAction,
     status,
     message: expect.stringContaining('answered ' + status + ': "No luck today" (1 attempt). Doc'),
   })
@@ -267,6 +267,6 @@ test('a rate limit that says when to come back is waited for, whatever else a 42
 
   const call = client.call(getPricing, { rooftop: north, fields: { evalid: 7 } })
 
-  await expect(call).rejects.toMatchObject({ verdict: 'park' })
+  await expect(call).rejects.toMatchObject({ errorAction: 'park' })
   expect(source.received).toHaveLength(2)
 })

@@ -10,7 +10,7 @@ const makes = ['Make', twelve('Toyota', 'Ford', 'BMW', 'Kia')] as const
 test('each column carries its field, a confidence, the reason and samples as in the file', () => {
   const mapping = mapColumns([stock, makes, ['Price (AED)', twelve('AED 165,000', ' 89,500')]])
 
-  expect(mapping).toMatchObject({ status: 'sure', key: 'stock_number', doubts: [] })
+  expect(mapping).toMatchObject({ status: 'sure', key: 'stock_number', questions: [] })
   expect(mapping.columns[2]).toMatchObject({
     header: 'Price (AED)',
     field: 'price_asking',

@@ -16,7 +16,7 @@ test.each(['evaluation', 'list', 'users'])(
     const error = await faultOf(calls[what]!(north))
     const single = await faultOf(calls[what]!(alone))
 
-    expect(error).toMatchObject({ verdict: 'abort', status: 403, rooftopUid: 'uid-north' })
+    expect(error).toMatchObject({ errorAction: 'abort', status: 403, rooftopUid: 'uid-north' })
     expect(error.message).toMatch(/key group-au.*uid-north.*X-Dealer-Id/)
     expect(single.message).toContain('key single')
     expect(single.message).not.toContain('X-Dealer-Id')
@@ -42,7 +42,7 @@ test('5xx after the retries is tried again later, with both counted', async () =
     client.getEvaluation(north, 7, { onAttempt: ({ retry }) => seen.push(retry) }),
   )
 
-  expect(error).toMatchObject({ verdict: 'retry', status: 500 })
+  expect(error).toMatchObject({ errorAction: 'retry', status: 500 })
   expect(error.message).toContain(
     'POST /geteval for evaluation 7 of rooftop uid-north (key group-au) answered 500 (3 attempts)',
   )

@@ -31,7 +31,7 @@ test.each(['error', 'message'])(
 
     const error = await faultOf(client.getEvaluation(alone, 7))
 
-    expect(error).toMatchObject({ verdict: 'abort', status: 400, naturalKey: '7' })
+    expect(error).toMatchObject({ errorAction: 'abort', status: 400, naturalKey: '7' })
     expect(error.message).toContain('keys.single.user')
     expect(await client.getEvaluation(north, 7)).toEqual({ kind: 'vanished' })
   },
@@ -44,7 +44,7 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
   const said = await faultOf(client.getEvaluation(north, 7))
   const object = await faultOf(client.getEvaluation(north, 7))
 
-  expect(said).toMatchObject({ verdict: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
+  expect(said).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
   expect(said.message).toContain('"Locked by [email]"')
   expect(object.errorAction).toBe('skip')
   expect(object.message).toContain('is no array of evaluations')

@@ -112,7 +112,7 @@ test('a list in which half of the items have no id ends in the setting that name
 
   const listing = client.listEvaluations(north, newest)
 
-  await expect(listing).rejects.toMatchObject({ verdict: 'abort' })
+  await expect(listing).rejects.toMatchObject({ errorAction: 'abort' })
   await expect(listing).rejects.toThrow('2 of 2 items')
   await expect(listing).rejects.toThrow('wire.appraisal.evalList.id')
 })
@@ -134,7 +134,7 @@ test('a list of another shape aborts and names the setting; one with an error qu
   const shape = await faultOf(client.listEvaluations(north, newest))
   const error = await faultOf(client.listEvaluations(north, newest))
 
-  expect(shape).toMatchObject({ verdict: 'abort', rooftopUid: 'uid-north' })
+  expect(shape).toMatchObject({ errorAction: 'abort', rooftopUid: 'uid-north' })
   expect(shape.message).toContain('wire.appraisal.evalList.items')
   expect(error.errorAction).toBe('abort')
   expect(error.message).toContain('"bad key [secret] of [email]"')
@@ -159,7 +159,7 @@ test('a list that stays cut off is tried again later', async () => {
 
   const error = await faultOf(client.listEvaluations(north, newest))
 
-  expect(error).toMatchObject({ verdict: 'retry', status: 200 })
+  expect(error).toMatchObject({ errorAction: 'retry', status: 200 })
 })
 
 test('users are read, and what is no user is reported without its values', async () => {
@@ -181,6 +181,6 @@ test('an unknown key aborts its rooftop alone', async () => {
 
   const error = await faultOf(client.listEvaluations({ ...north, keyName: 'gone' }, newest))
 
-  expect(error).toMatchObject({ verdict: 'abort', rooftopUid: 'uid-north' })
+  expect(error).toMatchObject({ errorAction: 'abort', rooftopUid: 'uid-north' })
   expect(source.received).toHaveLength(0)
 })
