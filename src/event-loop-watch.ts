@@ -1,14 +1,14 @@
 import type { Log } from './log.ts'
 import { eventLoopBlocked } from './telemetry.ts'
 
-const checkEveryMs = 1_000
-/** A worker beats every 3 seconds, and loses its work after 10 of silence: a longer block than this may have cost it. */
-const mostMs = 5_000
+const checkMs = 1_000
+/** A worker sends a heartbeat every 3 s and loses its work after 10 s without one, so a longer block may lose work. */
+const maxBlockMs = 5_000
 
-/** Reports every time that the event loop of this process was blocked for longer than the heartbeats allow, once it runs again. */
+/** Reports each time the event loop of this process was blocked for longer than the heartbeats allow, once it runs again. */
 export function watchEventLoop(
   log: Log,
-  { everyMs = checkEveryMs, limitMs = mostMs } = {},
+  { everyMs = checkMs, limitMs = maxBlockMs } = {},
 ): Disposable {
   let last = performance.now()
   const timer = setInterval(() => {
@@ -19,7 +19,7 @@ export function watchEventLoop(
     const seconds = Math.round(blockedMs / 100) / 10
     log.warn(
       { seconds },
-      'the event loop was blocked: no heartbeat was sent meanwhile, so work may have been taken over',
+      'event loop blocked: no heartbeat was sent, so another worker may have taken work over',
     )
     eventLoopBlocked.publish({ seconds: blockedMs / 1000 })
   }, everyMs)

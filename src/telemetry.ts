@@ -1,26 +1,26 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 
-/** A request that has ended, repeats each for themselves. */
+/** A request that has ended; each repeat is an event of its own. */
 export interface RequestEnded {
   readonly service: 'appraisal' | 'vehicle-data'
   /** Name of the API key in the config, never its value. */
   readonly keyName: string
   readonly method: string
-  /** Below the base URL, without its query. */
+  /** Relative to the base URL, without the query. */
   readonly path: string
-  /** Null when no whole answer came. */
+  /** null: no complete answer came. */
   readonly status: number | null
   readonly seconds: number
-  /** From 1; above it, a repeat. */
+  /** From 1; above 1 it is a repeat. */
   readonly attempt: number
 }
 
 /** A slice of work that has ended in this process. */
 export interface SliceEnded {
   readonly stream: string
-  /** done: committed; fenced: another worker had taken it over, nothing was written; stopped: given up at a signal. */
+  /** done: committed. fenced: another worker had taken it over, nothing was written. stopped: ended by a signal. */
   readonly outcome: 'done' | 'failed' | 'parked' | 'fenced' | 'stopped'
-  /** What became of its records; all 0 unless it is done. */
+  /** Counts of its records; all 0 unless it is done. */
   readonly rows: Readonly<Record<'inserted' | 'updated' | 'unchanged' | 'quarantined', number>> & {
     readonly vanished: number
     readonly listed: number
@@ -33,18 +33,18 @@ export interface EventLoopBlocked {
   readonly seconds: number
 }
 
-/** What a part of the program tells of itself. Where nobody listens it costs nothing, and it knows nobody who does. */
+/** A typed diagnostics channel. The publisher does not know its subscribers, and without them it costs nothing. */
 export interface Topic<Message> {
   readonly publish: (message: Message) => void
-  /** Gives what ends the listening. */
+  /** Returns a function that ends the subscription. */
   readonly subscribe: (listener: (message: Message) => void) => () => void
 }
 
-/** Of every request to a source. */
+/** Every request to a source. */
 export const requestEnded = topic<RequestEnded>('forecourt:request-ended')
-/** Of every long block of the event loop. */
+/** Every long block of the event loop. */
 export const eventLoopBlocked = topic<EventLoopBlocked>('forecourt:event-loop-blocked')
-/** Of every slice of work. */
+/** Every slice of work. */
 export const sliceEnded = topic<SliceEnded>('forecourt:slice-ended')
 
 function topic<Message>(name: string): Topic<Message> {

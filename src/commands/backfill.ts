@@ -137,9 +137,9 @@ async function begin(
   const context = await session.context()
   const { rooftops, plan } = request
   if (options['detach'] === true) {
-    const { run, places } = await startDetached(context, request)
+    const { run, workKeys } = await startDetached(context, request)
     const resumes = plan.resumes === undefined ? {} : { resumes: plan.resumes }
-    const document = { runId: run.runId, detached: true, pieces: places.length, ...resumes }
+    const document = { runId: run.runId, detached: true, pieces: workKeys.length, ...resumes }
     session.result(document, () => [
       `Run ${run.runId} is left to the "forecourt worker" processes of this warehouse; "forecourt backfill --status" says how it goes.`,
     ])

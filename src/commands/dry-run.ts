@@ -9,7 +9,7 @@ import {
   type DueWindow,
   dueWindows,
 } from '../pipeline/due-windows.ts'
-import { budgetOf, historyOf } from '../pipeline/enrichment-slice.ts'
+import { budgetOf, historyOf } from '../pipeline/enrichment-due.ts'
 import type { Run } from '../pipeline/run-ledger.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'

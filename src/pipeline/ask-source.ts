@@ -4,15 +4,14 @@ import type { WhileWaiting } from '../sources/http-request.ts'
 import { freeSlotWhileWaiting } from '../sources/fair-read-queue.ts'
 import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
 import type { Issue } from '../streams/record.ts'
-import { hasAnswered } from './askable.ts'
 import { assertDepth, assertSize, isDataFault, issuesOf } from './record-fault.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
-/** What came of asking about one evaluation. */
+/** The result of asking about one evaluation. */
 export type Answer =
   | (Payload & { readonly kind: 'answered'; readonly record: unknown })
   | (Payload & { readonly kind: 'rejected'; readonly issues: readonly Issue[] })
-  /** The source does not know the evaluation, or has nothing to say of it; `failed`: it did not answer. */
+  /** skipped: the source does not know the evaluation, or has no data about it. failed: it did not answer. */
   | {
       readonly kind: 'skipped' | 'failed'
       readonly task: EnrichmentTask
@@ -25,46 +24,46 @@ interface Payload {
   readonly text: string
   /** Our clock. */
   readonly fetchedAt: Date
-  /** The source's. */
+  /** The source's clock. */
   readonly at: Date
 }
 
-/** Why nothing more is to be asked: the key's quota is used up, the key is refused, its region has no such thing (skip), or
- *  the source has gone. */
+/** Why the slice stops asking: the key's quota is used up (park), the key is refused (abort), its region has no such data (skip),
+ *  or the source is down (retry). */
 export interface StopReason {
-  readonly verdict: 'park' | 'abort' | 'retry' | 'skip'
+  readonly errorAction: 'park' | 'abort' | 'retry' | 'skip'
   readonly reason: string
 }
 
 export interface AskResult {
   readonly answers: readonly Answer[]
-  readonly ending: StopReason | null
+  readonly stopReason: StopReason | null
 }
 
-/** So many refusals and no answer: the key's region has no such thing. */
+/** After this many refusals without an answer, the key's region has no such data. */
 const refusalsAllowed = 3
-/** So many evaluations without an answer are no longer about the evaluations. */
+/** After this many evaluations without an answer, the fault is the source's, not the evaluations'. */
 const failuresAllowed = 8
 
 /**
- * Asks about the evaluations side by side; the key's limiter says how many at once. Once the source has said that it will not
- * go on, nothing more is asked; what was answered until then counts.
+ * Asks about the evaluations concurrently; the key's limiter sets how many at once. Once there is a reason to stop, nothing more
+ * is asked. Answers received before that count.
  */
 export async function askAll(
   job: SliceJob<EnrichmentStream>,
   tasks: readonly EnrichmentTask[],
 ): Promise<AskResult> {
   const { concurrency } = job.context.config.http
-  // What was answered before is refused for another reason than its region.
-  const wasAnswered = await hasAnswered(job)
+  // If the source has answered for this rooftop before, a 403 is not about the region.
+  const wasAnswered = await hasEverAnswered(job)
   const limit = pLimit(concurrency)
   const whileWaiting = freeSlotWhileWaiting(limit)
   const answers: Answer[] = []
   let failures = 0
   let forbidden = 0
-  let ending: StopReason | null = null
-  const one = async (task: EnrichmentTask): Promise<void> => {
-    if (ending !== null) return
+  let stopReason: StopReason | null = null
+  const askTask = async (task: EnrichmentTask): Promise<void> => {
+    if (stopReason !== null) return
     try {
       answers.push(await askOne(job, task, whileWaiting))
     } catch (error) {
@@ -73,31 +72,32 @@ export async function askAll(
         answers.push({ kind: 'failed', task, reason: messageOf(error) })
         return
       }
-      const { errorAction: verdict, status, message: reason } = error
+      const { errorAction, status, message: reason } = error
       const isRegional =
         status === 403 && job.stream.forbidden === 'skip' && !isAnswered(answers) && !wasAnswered
       if (isUnreadable(error)) answers.push(unreadable(task, error))
-      else if (verdict === 'skip' || isRegional) {
+      else if (errorAction === 'skip' || isRegional) {
         answers.push({ kind: 'skipped', task, reason })
-        if (isRegional && ++forbidden >= refusalsAllowed) ending ??= { verdict: 'skip', reason }
-      } else if (verdict === 'park') ending ??= { verdict, reason }
+        if (isRegional && ++forbidden >= refusalsAllowed)
+          stopReason ??= { errorAction: 'skip', reason }
+      } else if (errorAction === 'park') stopReason ??= { errorAction, reason }
       else {
-        // Noted even when it ends the stream: tomorrow it stands behind the others, and blocks none of them.
+        // Recorded even when it ends the stream, so that tomorrow it comes after the others and blocks none of them.
         answers.push({ kind: 'failed', task, reason })
-        const isHopeless = verdict === 'abort' && (status === undefined || status === 401)
+        const isHopeless = errorAction === 'abort' && (status === undefined || status === 401)
         if (++failures >= failuresAllowed || isHopeless)
-          ending ??= { verdict: isAlive(answers) ? 'retry' : verdict, reason }
+          stopReason ??= { errorAction: isSourceUp(answers) ? 'retry' : errorAction, reason }
       }
     }
   }
-  const settled = await Promise.allSettled(tasks.map((task) => limit(one, task)))
+  const settled = await Promise.allSettled(tasks.map((task) => limit(askTask, task)))
   for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
-  return { answers, ending }
+  return { answers, stopReason }
 }
 
-/** It answered, and what it answered cannot be read: that says nothing of the evaluation. */
-function isUnreadable({ errorAction: verdict, status }: SyncError): boolean {
-  return verdict === 'skip' && status !== undefined && status >= 200 && status < 300
+/** Whether the source answered, but with a body that cannot be read. Such an answer says nothing about the evaluation. */
+function isUnreadable({ errorAction, status }: SyncError): boolean {
+  return errorAction === 'skip' && status !== undefined && status >= 200 && status < 300
 }
 
 function unreadable(task: EnrichmentTask, { message }: SyncError): Answer {
@@ -106,13 +106,31 @@ function unreadable(task: EnrichmentTask, { message }: SyncError): Answer {
   return { kind: 'rejected', task, body: null, text: '', fetchedAt: now, at: now, issues }
 }
 
-/** Whether the source has answered for some evaluation: then what it refuses is about the others. */
-function isAlive(answers: readonly Answer[]): boolean {
+/** Whether the source has answered for some evaluation. If so, its refusals concern the other evaluations, not the source. */
+function isSourceUp(answers: readonly Answer[]): boolean {
   return answers.some(({ kind }) => kind === 'answered' || kind === 'skipped')
 }
 
 function isAnswered(answers: readonly Answer[]): boolean {
   return answers.some(({ kind }) => kind === 'answered')
+}
+
+/** Whether the source has ever answered for the rooftop. */
+async function hasEverAnswered({
+  context,
+  stream,
+  rooftop,
+}: SliceJob<EnrichmentStream>): Promise<boolean> {
+  const row = await context.db
+    .selectFrom('ops.enrichment_state')
+    .select('eval_id')
+    .where('rooftop_id', '=', rooftop.id)
+    .where('stream', '=', stream.name)
+    .where('outcome', '=', 'answered')
+    .where('last_asked_at', '>', new Date(0))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 async function askOne(
@@ -129,11 +147,11 @@ async function askOne(
     context.config,
     options,
   )
-  const told = at ?? context.appraisal.clock.now()
-  return readAnswer(job, { task, body, text, fetchedAt: new Date(), at: told })
+  const answeredAt = at ?? context.appraisal.clock.now()
+  return readAnswer(job, { task, body, text, fetchedAt: new Date(), at: answeredAt })
 }
 
-/** Normalises an answer; one that does not fit is rejected. */
+/** Normalises an answer, or rejects it when it does not fit the contract. */
 export function readAnswer(
   { context, stream, rooftop }: Pick<SliceJob<EnrichmentStream>, 'context' | 'stream' | 'rooftop'>,
   payload: Payload,

@@ -4,15 +4,15 @@ import type { Db } from '../db/transaction.ts'
 import { daySeconds } from '../values/window.ts'
 import type { RunState } from './run-ledger.ts'
 
-/** How a backfill stands. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
+/** The progress of a backfill. `left` is an estimate: windows of the largest size that are wanted and not covered yet. */
 export interface BackfillStatus {
   readonly runId: number
-  /** `dead`: its row says running, and its process has ended. */
+  /** dead: its row says "running", but its process has ended. */
   readonly state: RunState | 'dead'
   readonly isDetached: boolean
-  /** The run that it went on with. */
+  /** The run that this one continues. */
   readonly resumes: number | null
-  /** The run that goes on with it. */
+  /** The run that continues this one. */
   readonly resumedBy: number | null
   readonly startedAt: string
   readonly finishedAt: string | null
@@ -25,7 +25,7 @@ export interface BackfillStatus {
   readonly loaded: number
   /** Measured over the last five minutes. */
   readonly perMinute: { readonly windows: number; readonly loaded: number }
-  /** By that pace; null: nothing is known of it. */
+  /** At that pace; null: the pace is not known. */
   readonly secondsLeft: number | null
 }
 
@@ -51,7 +51,7 @@ interface Row {
 
 const newestEnded = 10
 
-/** Every backfill that has not ended, and the newest of those that have; the newest first. */
+/** Every backfill that has not ended, and the last few that have; the newest first. */
 export async function readBackfills(db: Db, sync: Config['sync']): Promise<BackfillStatus[]> {
   const { rows } = await sql<Row>`
     with chosen as (
@@ -75,9 +75,9 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
     order by run_id desc`.execute(db)
-  const standings: BackfillStatus[] = []
-  for (const row of rows) standings.push(standingOf(row, await windowsLeft(db, row, sync)))
-  return standings
+  const statuses: BackfillStatus[] = []
+  for (const row of rows) statuses.push(statusOf(row, await windowsLeft(db, row, sync)))
+  return statuses
 }
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
@@ -87,7 +87,7 @@ const isHeld = sql`exists (
   select from pg_locks where locktype = 'advisory' and classid = 7300 and objid = chosen.run_id::bigint
     and database = (select oid from pg_database where datname = current_database()) and granted)`
 
-function standingOf(row: Row, left: number): BackfillStatus {
+function statusOf(row: Row, left: number): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row
   const perSecond = row.paceSeconds > 0 ? row.paceWindows / row.paceSeconds : 0
   const minutes = Math.max(row.paceSeconds, 1) / 60
@@ -109,8 +109,8 @@ function standingOf(row: Row, left: number): BackfillStatus {
   }
 }
 
-/** By coverage alone, and the few windows at the newest edge that this run has listed before they are settled: cheap however
- *  long the history is. */
+/** Counts the windows that are left from the coverage alone, so that it is cheap for any length of history. The few newest windows
+ *  that this run has listed, but that are not settled yet, are subtracted as well. */
 async function windowsLeft(
   db: Db,
   { runId, from, until }: Pick<Row, 'runId' | 'from' | 'until'>,
@@ -133,7 +133,7 @@ async function windowsLeft(
   return rows[0]!.left
 }
 
-/** Pauses the backfills that run, or the one: no slice of theirs begins any more, those under way are kept. Which they were. */
+/** Pauses all running backfills, or one: no new slice starts, slices under way may commit. Returns the ids of the paused runs. */
 export async function pauseBackfills(db: Db, runId: number | null): Promise<number[]> {
   const { rows } = await sql<{ runId: number }>`
     update ops.run set status = 'paused', finished_at = now()
@@ -142,7 +142,7 @@ export async function pauseBackfills(db: Db, runId: number | null): Promise<numb
   return rows.map((row) => row.runId).sort((a, b) => a - b)
 }
 
-/** A backfill that another run may go on with: what it was asked for. */
+/** A backfill that another run may continue, with its arguments. */
 export interface Resumable {
   readonly runId: number
   readonly state: BackfillStatus['state']
@@ -152,12 +152,12 @@ export interface Resumable {
   readonly from: number
   readonly until: number | null
   readonly oldestFirst: boolean
-  /** Windows: what another run has listed since is not among them. */
+  /** Windows that are left, without those that another run has listed since. */
   readonly left: number
 }
 
-/** The backfills that nobody goes on with: that with the most left first, then the paused ones, then the newest. A run that was
- *  asked for by number may be any that has not come to its end. */
+/** The backfills that no run continues yet: those with the most windows left first, then paused ones, then the newest. A run that
+ *  is named by its id may also be an abandoned one. */
 export async function findResumable(
   db: Db,
   runId: number | null,

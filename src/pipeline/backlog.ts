@@ -6,31 +6,31 @@ import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
 
-/** What a slice has listed and proved, and left to the slices after it. */
+/** Windows that a slice has listed and proved, and left for the following slices. */
 export interface Backlog {
   readonly units: readonly Unit[]
-  /** What was known of the windows before they were listed. */
+  /** The certificates that these windows had before they were listed. */
   readonly earlier: readonly EarlierCertificate[]
-  /** Results of the records of these parts that were read already, by id. */
+  /** Results of the records of these parts that are already read, by id. */
   readonly readBefore: ReadonlyMap<number, Hydrated['kind']>
 }
 
-/** Parts that are certified in one transaction, because they are certified together or not at all. */
+/** Parts that are certified together in one transaction, or not at all. */
 export type Unit = readonly ProvenPart[]
 
-/** Records in the backlogs of one process: bounds their memory. */
-const recordsAtMost = 400_000
-/** A backlog is never cut to less: listing a large window again for every slice would cost its square. */
-const recordsAtLeast = 10_000
-/** The backlog of a run that was stopped or taken over is dropped after this time. */
-const keptMs = 3_600_000
+/** Records in all backlogs of one process, at most: bounds their memory. */
+const maxRecords = 400_000
+/** A backlog always holds this many records. With fewer, a large window is listed again for each slice: quadratic cost. */
+const minRecords = 10_000
+/** After this time a backlog is dropped: its run was stopped or taken over. */
+const maxAgeMs = 3_600_000
 
-const backlogs = new WeakMap<Context, Map<string, Backlog & { readonly keptAt: number }>>()
+const backlogs = new WeakMap<Context, Map<string, Backlog & { readonly savedAt: number }>>()
 
 /**
- * Takes the backlog of the run at the rooftop, without what is no longer due, and what another run has listed and certified since:
- * an older list must not replace a newer one. It only saves lists: a process that has none, as after a crash, lists again and
- * reads what is not loaded yet.
+ * Takes the backlog of the run for the rooftop. Leaves out what is no longer due and what another run has certified since, because
+ * an older list must not replace a newer one. A backlog only saves requests: without one, as after a crash, a process lists again
+ * and reads what is not loaded yet.
  */
 export function takeBacklog(
   job: SliceJob,
@@ -47,21 +47,21 @@ export function takeBacklog(
   return units.length > 0 ? { ...backlog, units } : null
 }
 
-/** Keeps a backlog for the next slice; call it after the commit. Units beyond the bound are listed again when it is done. */
+/** Saves a backlog for the next slice; call it after the commit. Units beyond the memory bound are listed again later. */
 export function saveBacklog(job: SliceJob, backlog: Backlog): void {
-  const own = backlogs.get(job.context) ?? new Map<string, Backlog & { keptAt: number }>()
-  backlogs.set(job.context, own)
+  const saved = backlogs.get(job.context) ?? new Map<string, Backlog & { savedAt: number }>()
+  backlogs.set(job.context, saved)
   const now = performance.now()
-  for (const [key, { keptAt }] of own) if (now - keptAt > keptMs) own.delete(key)
-  const others = [...own.values()].reduce((sum, { units }) => sum + listedIn(units.flat()), 0)
-  const room = Math.max(recordsAtLeast, recordsAtMost - others)
+  for (const [key, { savedAt }] of saved) if (now - savedAt > maxAgeMs) saved.delete(key)
+  const others = [...saved.values()].reduce((sum, { units }) => sum + listedIn(units.flat()), 0)
+  const room = Math.max(minRecords, maxRecords - others)
   const units = firstUnits(backlog.units, room)
-  if (units.length > 0) own.set(keyOf(job), { ...backlog, units, keptAt: now })
+  if (units.length > 0) saved.set(keyOf(job), { ...backlog, units, savedAt: now })
 }
 
 /**
- * Groups parts into units. Of a gap each part is one: what was certified is no gap any more. A window that is listed again stays
- * covered by its old certificate until all of it can be replaced.
+ * Groups parts into units. Each part of a gap is its own unit, since a certified part is no longer a gap. A window that is listed
+ * again is one unit: its old certificate covers it until all of it can be replaced.
  */
 export function unitsOf(parts: readonly ProvenPart[], due: readonly DueWindow[]): Unit[] {
   const units = Map.groupBy(
@@ -71,7 +71,7 @@ export function unitsOf(parts: readonly ProvenPart[], due: readonly DueWindow[])
   return [...units.values()]
 }
 
-/** The units that one slice works on: at least one, and so many that they list the given number of records. */
+/** The units that one slice works on: at least one, and more until together they list the given number of records. */
 export function firstUnits(units: readonly Unit[], records: number): Unit[] {
   let sum = 0
   return units.filter((unit) => {
@@ -85,7 +85,7 @@ export function listedIn(parts: readonly ProvenPart[]): number {
   return parts.reduce((sum, part) => sum + part.items.length, 0)
 }
 
-/** The newest window ends at its listing, which is after the end that was asked for. */
+/** Whether a part lies in a due window. The newest window ends when it is listed, which is later than the end that was due. */
 function holds(due: DueWindow, { window }: ProvenPart): boolean {
   return due.from <= window.from && (window.until <= due.until || (due.open && window.open))
 }

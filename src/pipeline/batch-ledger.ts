@@ -5,32 +5,32 @@ import { storable } from '../values/text.ts'
 import type { SliceJob } from './slice.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-// ops.price_batch: what was sent, and what became of it. Its times are ours, told by the warehouse.
+// ops.price_batch records each batch that was sent, and its result. Its times are by the warehouse's clock.
 
 type Job = SliceJob<BatchStream>
 
-/** A batch that has not come to its end. */
+/** A batch that has not ended. */
 export interface OpenBatch {
   readonly batchNo: number
-  /** null: it was about to be sent, and nobody knows whether it was. */
+  /** null: it was about to be sent, and whether it was is not known. */
   readonly batchId: string | null
   readonly units: number
 }
 
-/** How the batches of a run have gone so far. */
+/** Counts of a run's batches so far. */
 export interface RunBatches {
-  /** Whether the run has made any. */
+  /** Whether the run has sent any. */
   readonly any: boolean
-  /** Sent without an answer that says whether they were taken. */
+  /** Sent, but no answer says whether the service accepted them. */
   readonly lost: number
-  /** Not taken for another reason than their size. */
+  /** Refused for another reason than their size. */
   readonly refused: number
 }
 
-/** Held while a batch is put together, so that no unit is in two. */
+/** Held while a batch is put together, so that no unit is in two batches. */
 const batchLocks = lockClass.batch
 
-/** Waits for another process that puts a batch of the rooftop together. */
+/** Locks the rooftop's batches; waits while another process puts one together. */
 export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1::int, $2::int)', [batchLocks, rooftop.id])
 }
@@ -49,7 +49,7 @@ function ofRun({ run, rooftop }: Job) {
   return sql`rooftop_id = ${rooftop.id} and run_id = ${run.runId}`
 }
 
-/** What an earlier run left open is this run's from now on. */
+/** Assigns batches that an earlier run left open to this run. */
 export async function takeOverBatches(
   { db }: Tx,
   { run }: Job,
@@ -91,7 +91,7 @@ export async function recordBatch(
   return batchNo
 }
 
-/** The service has taken it, also where another process had given it up for lost meanwhile. */
+/** Records that the service accepted a batch, even if another process has marked it lost meanwhile. */
 export async function recordAccepted(db: Db, batchNo: number, batchId: string): Promise<void> {
   await sql`
     update ops.price_batch
@@ -101,7 +101,7 @@ export async function recordAccepted(db: Db, batchNo: number, batchId: string): 
   )
 }
 
-/** How a batch ends other than with its results; no detail: it was too large, and goes again in smaller ones. */
+/** Ends a batch that has no results. detail null: it was too large, and its units are sent again in smaller batches. */
 export async function endBatch(
   { db }: Tx,
   batchNo: number,
@@ -113,25 +113,25 @@ export async function endBatch(
     where batch_no = ${batchNo} and finished_at is null`.execute(db)
 }
 
-/** Notes how far a batch is. True when it has stood still for too long, and is given up. */
+/** Records the progress of a batch. True when it made no progress for too long and was ended as stuck. */
 export async function recordProgress(
   { db }: Tx,
   { run, stream }: Job,
   batchNo: number,
   { percent, fault }: { readonly percent: number | null; readonly fault: string | null },
 ): Promise<boolean> {
-  const told = percent === null ? null : Math.min(100, Math.max(0, percent))
+  const bounded = percent === null ? null : Math.min(100, Math.max(0, percent))
   await sql`
-    update ops.price_batch set percent = ${told}, progressed_at = now()
-    where batch_no = ${batchNo} and ${told}::numeric > coalesce(percent, 0)`.execute(db)
-  const { maxStallSeconds: patienceSeconds } = stream.polling
-  const why = fault === null ? '' : `; at last: ${fault}`
-  // A batch that an earlier run left has had nobody to look at it.
+    update ops.price_batch set percent = ${bounded}, progressed_at = now()
+    where batch_no = ${batchNo} and ${bounded}::numeric > coalesce(percent, 0)`.execute(db)
+  const { maxStallSeconds } = stream.polling
+  const why = fault === null ? '' : `; last fault: ${fault}`
+  // No process polled a batch between the run that sent it and this run, so the time counts from this run's start.
   const { numAffectedRows } = await sql`
     update ops.price_batch set state = 'stuck', finished_at = now(),
-      detail = left('no progress for ' || ${patienceSeconds / 60}::text || ' minutes at ' || trim_scale(coalesce(percent, 0))::text || ' percent' || ${storable(why)}::text, 400)
+      detail = left('no progress for ' || ${maxStallSeconds / 60}::text || ' minutes at ' || trim_scale(coalesce(percent, 0))::text || ' percent' || ${storable(why)}::text, 400)
     where batch_no = ${batchNo} and finished_at is null
-      and greatest(progressed_at, ${run.startedAt}) < now() - make_interval(secs => ${patienceSeconds})`.execute(
+      and greatest(progressed_at, ${run.startedAt}) < now() - make_interval(secs => ${maxStallSeconds})`.execute(
     db,
   )
   return numAffectedRows === 1n
@@ -154,9 +154,9 @@ export async function recordOutcomes(
   outcomes: ReadonlyMap<string, UnitOutcome>,
 ): Promise<void> {
   await sql`
-    update ops.price_batch_unit as unit set outcome = told.outcome
-    from unnest(${[...outcomes.keys()]}::text[], ${[...outcomes.values()]}::text[]) as told (stock_no, outcome)
-    where unit.batch_no = ${batchNo} and unit.stock_no = told.stock_no`.execute(db)
+    update ops.price_batch_unit as unit set outcome = result.outcome
+    from unnest(${[...outcomes.keys()]}::text[], ${[...outcomes.values()]}::text[]) as result (stock_no, outcome)
+    where unit.batch_no = ${batchNo} and unit.stock_no = result.stock_no`.execute(db)
 }
 
 export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> {
@@ -165,20 +165,20 @@ export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> 
     where batch_no = ${batchNo}`.execute(db)
 }
 
-/** Until a size that was learned is doubted: services grow. */
-const learnedForDays = 7
+/** After this time a learned size is tested again, since a service's limit may rise. */
+const sizeValidDays = 7
 
-/** The size of the next batch: what the service was found to take, twice that once it was learned a week ago; at most the config's. */
+/** The size of the next batch: the learned size, or twice that once it is a week old; at most the size in the config. */
 export async function readBatchSize(db: Db, { rooftop, context }: Job): Promise<number> {
   const { rows } = await sql<{ size: number; isOld: boolean }>`
-    select size, learned_at <= now() - make_interval(days => ${learnedForDays}) as "isOld"
+    select size, learned_at <= now() - make_interval(days => ${sizeValidDays}) as "isOld"
     from ops.price_batch_size where rooftop_id = ${rooftop.id}`.execute(db)
   const known = rows[0]
   const most = known === undefined ? Infinity : known.isOld ? known.size * 2 : known.size
   return Math.min(most, context.config.prices.batchSize)
 }
 
-/** So many were too many: half of them, or what was known to be taken, from now on and for a week. */
+/** Lowers the batch size after a refusal: to half of the refused size, or to the known good size, for a week. */
 export async function lowerBatchSize({ db }: Tx, { rooftop }: Job, refused: number): Promise<void> {
   const half = Math.max(1, Math.floor(refused / 2))
   await sql`
@@ -189,14 +189,14 @@ export async function lowerBatchSize({ db }: Tx, { rooftop }: Job, refused: numb
   )
 }
 
-/** So many were taken. The time of learning stays, so that the next batch tries twice as many. */
+/** Raises the batch size to what was accepted. The time of learning does not change, so that the next batch tries twice as many. */
 export async function raiseBatchSize(db: Db, { rooftop }: Job, taken: number): Promise<void> {
   await sql`
     update ops.price_batch_size set size = ${taken}
     where rooftop_id = ${rooftop.id} and size < ${taken}`.execute(db)
 }
 
-/** What of the run's batches is missing, a sentence each; nothing when all is there. */
+/** What is missing from the run's batches, one sentence each; empty when nothing is. */
 export async function readRunFaults(db: Db, job: Job): Promise<string[]> {
   const { rows } = await sql<{ batchNo: number; state: string; units: number; detail: string }>`
     select batch_no as "batchNo", state, units, detail from ops.price_batch

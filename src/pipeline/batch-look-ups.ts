@@ -3,12 +3,12 @@ import { messageOf, SyncError } from '../errors.ts'
 import type { BatchStream, LookUp } from '../streams/batch-stream.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
-/** So many VINs without an answer are no longer about the VINs. */
+/** After this many VINs without an answer, the fault is the service's, not the VINs'. */
 const failuresAllowed = 8
 
 /**
- * Looks the VINs up side by side. One without an answer is left for another night: its unit is asked about as it is. Rejects
- * with SyncError when the key is refused.
+ * Looks the VINs up concurrently. A VIN without an answer is tried again another night; its unit is priced without the lookup.
+ * Rejects with SyncError when the key is refused.
  */
 export async function lookUpAll(
   job: SliceJob<BatchStream>,
@@ -38,7 +38,7 @@ export async function lookUpAll(
   return found
 }
 
-/** The key is refused: nothing else that is asked with it will be answered. */
+/** Whether the key is refused. If so, no other call with it will succeed. */
 export function isKeyRefused({ status }: SyncError): boolean {
   return status === 401 || status === 403
 }

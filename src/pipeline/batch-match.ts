@@ -1,30 +1,30 @@
 import type { BatchResult, BatchUnit } from '../streams/batch-stream.ts'
 
-/** The results of a batch held against what was asked, one to one by reference. */
+/** The results of a batch, matched to its units by reference. */
 export interface Matched {
   readonly answers: readonly { readonly unit: BatchUnit; readonly record: unknown }[]
-  /** Asked about, and not among the results. */
+  /** Units of the batch that have no result. */
   readonly missing: readonly BatchUnit[]
-  /** Answered more than once: which answer holds is not known, so none does. */
+  /** Units with several results. Which one is right is not known, so none is used. */
   readonly duplicate: readonly BatchUnit[]
-  /** References that were not asked about, each once; the empty text for results without one. */
+  /** References that are not in the batch, each once; the empty text for results without a reference. */
   readonly unknown: readonly string[]
 }
 
-/** Pure. Every unit comes out in exactly one of the first three, in the order in which it was asked about. */
+/** Pure. Every unit is in exactly one of the first three lists, in the order of the batch. */
 export function matchResults(
   units: readonly BatchUnit[],
   results: readonly BatchResult[],
 ): Matched {
   const byReference = Map.groupBy(results, ({ reference }) => reference ?? '')
-  const told = units.map((unit) => ({ unit, own: byReference.get(unit.stockNo) ?? [] }))
+  const matched = units.map((unit) => ({ unit, found: byReference.get(unit.stockNo) ?? [] }))
   const asked = new Set(units.map(({ stockNo }) => stockNo))
   return {
-    answers: told.flatMap(({ unit, own }) =>
-      own.length === 1 ? [{ unit, record: own[0]!.record }] : [],
+    answers: matched.flatMap(({ unit, found }) =>
+      found.length === 1 ? [{ unit, record: found[0]!.record }] : [],
     ),
-    missing: told.flatMap(({ unit, own }) => (own.length === 0 ? [unit] : [])),
-    duplicate: told.flatMap(({ unit, own }) => (own.length > 1 ? [unit] : [])),
+    missing: matched.flatMap(({ unit, found }) => (found.length === 0 ? [unit] : [])),
+    duplicate: matched.flatMap(({ unit, found }) => (found.length > 1 ? [unit] : [])),
     unknown: [...byReference.keys()].filter((reference) => !asked.has(reference)),
   }
 }

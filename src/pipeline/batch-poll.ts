@@ -26,7 +26,7 @@ type Job = SliceJob<BatchStream>
 type Submitted = OpenBatch & { readonly batchId: string }
 type Complete = BatchProgress & { readonly results: NonNullable<BatchProgress['results']> }
 
-/** A batch as it was found; `gone`: the service does not know it any more. */
+/** What a poll found. gone: the service no longer knows the batch. */
 export type PollResult = { readonly batch: Submitted } & (
   | {
       readonly kind: 'complete'
@@ -40,13 +40,13 @@ export type PollResult = { readonly batch: Submitted } & (
   | { readonly kind: 'gone'; readonly reason: string }
 )
 
-/** Asks how far the batches are. Rejects with SyncError when the key is refused: they stay open for the next run. */
+/** Polls the batches. Rejects with SyncError when the key is refused; the batches then stay open for the next run. */
 export async function pollBatches(job: Job, batches: readonly OpenBatch[]): Promise<PollResult[]> {
   const submitted = batches.filter((batch): batch is Submitted => batch.batchId !== null)
-  return await Promise.all(submitted.map((batch) => lookAtOne(job, batch)))
+  return await Promise.all(submitted.map((batch) => pollOne(job, batch)))
 }
 
-async function lookAtOne(job: Job, batch: Submitted): Promise<PollResult> {
+async function pollOne(job: Job, batch: Submitted): Promise<PollResult> {
   const { context, stream, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   try {
@@ -64,89 +64,89 @@ async function lookAtOne(job: Job, batch: Submitted): Promise<PollResult> {
   }
 }
 
-/** A result of one of the looks; with issues it cannot be stored. */
+/** One result of a poll. A result with issues cannot be stored. */
 export interface PollItem {
   readonly batchNo: number
   readonly reference: string
   readonly issues: readonly Issue[] | null
 }
 
-/** The results of the looks, to be written each by itself if need be. */
-export function pollItems(looks: readonly PollResult[]): PollItem[] {
-  return looks.flatMap((look) => {
-    if (look.kind !== 'complete') return []
-    const references = new Set(look.found.results.map(({ reference }) => reference ?? ''))
+/** The single results of the polls, so that each can be written alone where one of them fails the transaction. */
+export function pollItems(polls: readonly PollResult[]): PollItem[] {
+  return polls.flatMap((poll) => {
+    if (poll.kind !== 'complete') return []
+    const references = new Set(poll.found.results.map(({ reference }) => reference ?? ''))
     return [...references].map((reference) => ({
-      ...{ batchNo: look.batch.batchNo, reference, issues: null },
+      ...{ batchNo: poll.batch.batchNo, reference, issues: null },
     }))
   })
 }
 
-/** The looks with these results alone, those with issues refused. */
+/** The polls with only these results; results with issues are refused. */
 export function withPollItems(
-  looks: readonly PollResult[],
+  polls: readonly PollResult[],
   items: readonly PollItem[],
 ): PollResult[] {
-  return looks.map((look) => {
-    if (look.kind !== 'complete') return look
-    const own = items.filter(({ batchNo }) => batchNo === look.batch.batchNo)
+  return polls.map((poll) => {
+    if (poll.kind !== 'complete') return poll
+    const own = items.filter(({ batchNo }) => batchNo === poll.batch.batchNo)
     const good = new Set(own.flatMap(({ reference, issues }) => (issues ? [] : [reference])))
     const refused = own.flatMap(({ reference, issues }) =>
       issues ? [[reference, issues.map(({ message }) => message).join('; ')] as const] : [],
     )
-    const results = look.found.results.filter(({ reference }) => good.has(reference ?? ''))
-    return { ...look, found: { ...look.found, results }, refused: new Map(refused) }
+    const results = poll.found.results.filter(({ reference }) => good.has(reference ?? ''))
+    return { ...poll, found: { ...poll.found, results }, refused: new Map(refused) }
   })
 }
 
-/** Writes what the looks have brought, and tells whether any batch goes on. */
+/** Writes the results of the polls, and returns whether any batch is still in progress. */
 export async function writePollResults(
   tx: Tx,
   job: Job,
-  looks: readonly PollResult[],
-): Promise<{ readonly counts: Partial<Counts>; readonly goesOn: boolean }> {
+  polls: readonly PollResult[],
+): Promise<{ readonly counts: Partial<Counts>; readonly inProgress: boolean }> {
   const counts = { hydrated: 0, inserted: 0, updated: 0, unchanged: 0 }
   await takeOverBatches(
     tx,
     job,
-    looks.map(({ batch }) => batch),
+    polls.map(({ batch }) => batch),
   )
-  let goesOn = false
-  for (const look of looks) {
-    const { batchNo } = look.batch
-    if (look.kind === 'gone') await endBatch(tx, batchNo, 'lost', look.reason)
-    else if (look.kind === 'underway') {
-      const isStuck = await recordProgress(tx, job, batchNo, look)
-      goesOn ||= !isStuck
+  let inProgress = false
+  for (const poll of polls) {
+    const { batchNo } = poll.batch
+    if (poll.kind === 'gone') await endBatch(tx, batchNo, 'lost', poll.reason)
+    else if (poll.kind === 'underway') {
+      const isStuck = await recordProgress(tx, job, batchNo, poll)
+      inProgress ||= !isStuck
     } else
-      for (const { outcome } of await settle(tx, job, look)) {
+      for (const { outcome } of await writeComplete(tx, job, poll)) {
         counts.hydrated += 1
         counts[outcome] += 1
       }
   }
-  return { counts, goesOn }
+  return { counts, inProgress }
 }
 
-/** Brings a complete batch to its end: results to their units, observations, outcomes, reports and the payload. */
-async function settle(
+/** Writes a complete batch: price observations, outcomes of the units, warnings and the payload. */
+async function writeComplete(
   tx: Tx,
   job: Job,
-  look: Extract<PollResult, { kind: 'complete' }>,
+  poll: Extract<PollResult, { kind: 'complete' }>,
 ): Promise<readonly BatchLoaded[]> {
   const { stream, rooftop, run } = job
-  const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = look
+  const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = poll
   const { batchNo } = batch
   const all = matchResults(await readBatchUnits(tx.db, batchNo), found.results)
   const [unstored, missing] = divide(all.missing, ({ stockNo }) => refused.has(stockNo))
   const matched = { ...all, missing }
-  const same = await sameVehicles(tx, job, matched)
+  const unchanged = await sameVehicles(tx, job, matched)
   const answers = matched.answers
-    .filter(({ unit }) => same.has(unit.stockNo))
+    .filter(({ unit }) => unchanged.has(unit.stockNo))
     .map((answer) => ({ ...answer, at }))
   const loaded = await stream.load(tx.db, rooftop, answers, run.runId)
-  const told = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
+  const loadedUnits = answers.map(({ unit }, index) => ({ unit, ...loaded[index]! }))
   const failed = unstored.map(({ stockNo }): [string, UnitOutcome] => [stockNo, 'failed'])
-  await recordOutcomes(tx, batchNo, new Map([...outcomesOf(matched, told), ...failed]))
+  await recordOutcomes(tx, batchNo, new Map([...outcomesOf(matched, loadedUnits), ...failed]))
   const asked = [...answers, ...unmatched(matched)].map(({ unit }) => unit.stockNo)
   const unstoredWarnings = unstored.map(({ stockNo }) => ({
     ...{ naturalKey: stockNo, check: 'cannot-be-stored', detail: refused.get(stockNo)! },
@@ -155,7 +155,7 @@ async function settle(
     tx,
     job,
     [...asked, ...unstored.map(({ stockNo }) => stockNo)],
-    [...warningsOf(matched, told, batchNo), ...unstoredWarnings],
+    [...warningsOf(matched, loadedUnits, batchNo), ...unstoredWarnings],
   )
   await reportUnknown(tx, job, batchNo, matched.unknown)
   const text = storableList(found.text)
@@ -165,7 +165,7 @@ async function settle(
   return loaded
 }
 
-/** Units whose stock number still means the vehicle that was asked about; the lock keeps it so until the commit. */
+/** Units whose stock number still belongs to the vehicle that was sent; a row lock holds this until the commit. */
 async function sameVehicles(
   { client }: Tx,
   { rooftop }: Job,
@@ -181,7 +181,7 @@ async function sameVehicles(
   return new Set(rows.map(({ stock_no }) => stock_no))
 }
 
-type Told = BatchLoaded & { readonly unit: BatchUnit }
+type LoadedUnit = BatchLoaded & { readonly unit: BatchUnit }
 
 function unmatched({ missing, duplicate }: Matched) {
   return [
@@ -190,9 +190,12 @@ function unmatched({ missing, duplicate }: Matched) {
   ]
 }
 
-function outcomesOf(matched: Matched, told: readonly Told[]): Map<string, UnitOutcome> {
+function outcomesOf(
+  matched: Matched,
+  loadedUnits: readonly LoadedUnit[],
+): Map<string, UnitOutcome> {
   return new Map([
-    ...told.map(({ unit, priced }): [string, UnitOutcome] => [unit.stockNo, priced]),
+    ...loadedUnits.map(({ unit, priced }): [string, UnitOutcome] => [unit.stockNo, priced]),
     ...unmatched(matched).map(({ unit, outcome }): [string, UnitOutcome] => [
       unit.stockNo,
       outcome,
@@ -201,18 +204,22 @@ function outcomesOf(matched: Matched, told: readonly Told[]): Map<string, UnitOu
 }
 
 const unmatchedWarnings = {
-  missing: { check: 'missing-in-results', says: 'has no result for it' },
-  duplicate: { check: 'twice-in-results', says: 'has several results for it: none was kept' },
+  missing: { check: 'missing-in-results', text: 'has no result for it' },
+  duplicate: { check: 'twice-in-results', text: 'has several results for it; none was stored' },
 } as const
 
-function warningsOf(matched: Matched, told: readonly Told[], batchNo: number): Warning[] {
+function warningsOf(
+  matched: Matched,
+  loadedUnits: readonly LoadedUnit[],
+  batchNo: number,
+): Warning[] {
   return [
-    ...told.flatMap(({ unit, warnings }) =>
+    ...loadedUnits.flatMap(({ unit, warnings }) =>
       warnings.map((warning) => ({ naturalKey: unit.stockNo, ...warning })),
     ),
     ...unmatched(matched).map(({ unit, outcome }) => {
-      const { check, says } = unmatchedWarnings[outcome]
-      return { naturalKey: unit.stockNo, check, detail: `batch ${batchNo} ${says}` }
+      const { check, text } = unmatchedWarnings[outcome]
+      return { naturalKey: unit.stockNo, check, detail: `batch ${batchNo} ${text}` }
     }),
   ]
 }

@@ -5,17 +5,17 @@ import { storable } from '../values/text.ts'
 import { recordWarnings, type Warning } from './data-quality.ts'
 import type { SliceJob } from './slice.ts'
 
-// What a batch stream tells in ops.data_quality.
+// What a batch stream reports in ops.data_quality.
 
 type Job = SliceJob<BatchStream>
 
 const unknownReference = 'unknown-reference'
-/** Of one batch: what names more is about something else altogether, and its payload is kept. */
-const mostUnknown = 100
-/** Told anew at the end of every run. */
+/** Per batch, at most. A result list with more is wrong as a whole, and its payload is stored. */
+const maxUnknown = 100
+/** Reported again at the end of every run. */
 const notAskedChecks = ['cannot-be-priced', 'not-priced']
 
-/** Warnings about units that were asked about, in place of what was said of them before. */
+/** Replaces the warnings of the units that were sent. */
 export async function reportUnits(
   tx: Tx,
   { stream, rooftop, run }: Job,
@@ -26,7 +26,7 @@ export async function reportUnits(
   await recordWarnings(tx, scope, rooftop, asked, warnings)
 }
 
-/** References of results that nobody asked about. Those of earlier runs go with the first batch of this one. */
+/** Reports references that were not in the batch. Deletes those of earlier runs. */
 export async function reportUnknown(
   { db }: Tx,
   { stream, rooftop, run }: Job,
@@ -35,7 +35,7 @@ export async function reportUnknown(
 ): Promise<void> {
   await sql`delete from ops.data_quality where rooftop_id = ${rooftop.id} and stream = ${stream.name}
     and check_name = ${unknownReference} and run_id <> ${run.runId}`.execute(db)
-  const shown = references.slice(0, mostUnknown)
+  const shown = references.slice(0, maxUnknown)
   const keys = new Set(shown.map((reference) => storable(reference).slice(0, 80)))
   for (const key of keys)
     await sql`
@@ -50,7 +50,7 @@ function unknownDetail(key: string, batchNo: number): string {
     : `batch ${batchNo} has a result for it, and did not ask about it`
 }
 
-/** How many references of this run's results nobody asked about. */
+/** How many references in this run's results were not in its batches. */
 export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): Promise<number> {
   const row = await db
     .selectFrom('ops.data_quality')
@@ -63,7 +63,7 @@ export async function countUnknown({ db }: Tx, { stream, rooftop, run }: Job): P
   return Number(row.count)
 }
 
-/** Why units are not asked about; the same reasons write nothing. What was said of units that have gone off stock is taken back. */
+/** Reports why units are not priced; an unchanged reason writes nothing. Deletes warnings of units that are no longer in stock. */
 export async function reportNotAsked(
   { db }: Tx,
   { stream, rooftop, run }: Job,
@@ -71,18 +71,18 @@ export async function reportNotAsked(
 ): Promise<void> {
   const values = notAsked.map(({ naturalKey, check, detail }) => ({ naturalKey, check, detail }))
   await sql`
-    with told as (select * from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as (
+    with reported as (select * from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as (
       "naturalKey" text, "check" text, detail text)
     ), gone as (
       delete from ops.data_quality as old
       where rooftop_id = ${rooftop.id} and stream = ${stream.name} and check_name <> ${unknownReference} and case
         when check_name = any(${notAskedChecks}::text[])
-        then (old.natural_key, old.check_name) not in (select "naturalKey", "check" from told)
+        then (old.natural_key, old.check_name) not in (select "naturalKey", "check" from reported)
         else not exists (select from core.stock_unit as unit where unit.rooftop_id = old.rooftop_id
           and unit.stock_no = old.natural_key and unit.off_stock_at is null) end
     )
     insert into ops.data_quality as old (rooftop_id, stream, natural_key, check_name, detail, run_id)
-    select ${rooftop.id}, ${stream.name}, "naturalKey", "check", left(detail, 300), ${run.runId} from told
+    select ${rooftop.id}, ${stream.name}, "naturalKey", "check", left(detail, 300), ${run.runId} from reported
     on conflict (rooftop_id, stream, natural_key, check_name) do update
     set detail = excluded.detail, run_id = excluded.run_id, seen_at = now() where old.detail <> excluded.detail`.execute(
     db,

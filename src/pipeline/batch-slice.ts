@@ -33,36 +33,36 @@ import { writeIsolated } from './write-isolated.ts'
 
 type Job = SliceJob<BatchStream>
 
-/** What a slice did, written in its transaction, and how it leaves the stream. */
+/** Writes what a slice did in its transaction; the result says what is left to do. */
 type Writes = (
   tx: Tx,
   items: readonly PollItem[],
 ) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
 
-/** Writes of results, each of which may turn out not to be storable. */
+/** A step that writes single results, any of which may fail to be stored. */
 interface Step {
   readonly items: readonly PollItem[]
   readonly write: Writes
 }
 
 const lookUpsPerSlice = 200
-/** Batches at work at the source at once. */
-const openAtOnce = 4
-/** So many that the service does not take, or does not answer for, are no longer about the batches. */
+/** Batches in progress at the source at once, at most. */
+const maxOpen = 4
+/** After this many refused or lost batches, the fault is the service's, and the run sends no more. */
 const refusalsAllowed = 3
 const lossesAllowed = 2
-/** Before the next batch is sent, after one was refused. */
+/** Pause before the next batch after a refused one. */
 const refusalPauseSeconds = 15
 
 /**
- * One slice of a batch stream: a step of looking VINs up, sending a batch, or asking how far the open ones are. A batch is
- * recorded and committed before it is sent; between two polls no slot is held. What an earlier run left open is gone on with.
+ * One slice of a batch stream: it looks up VINs, or sends a batch, or polls the open batches. A batch is recorded and committed
+ * before it is sent. Between two polls the run holds no worker slot. Batches that an earlier run left open are polled too.
  */
 export async function batchSlice(job: Job, finish: FinishSlice): Promise<SliceResult> {
   const { context, run, stream, rooftop } = job
   if (run.mode === 'replay')
     throw new SyncError('abort', `${stream.name} cannot be rebuilt from payloads.`)
-  // A retry of what is in quarantine has nothing to ask here.
+  // A retry of quarantined records has nothing to do here.
   if (run.mode !== 'sync' && run.mode !== 'reprice')
     return await commit(job, finish, async () => ({ more: false }))
   const open = await openBatches(context.db, job)
@@ -76,34 +76,34 @@ export async function batchSlice(job: Job, finish: FinishSlice): Promise<SliceRe
 async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes | Step> {
   const { context, stream, rooftop } = job
   const orphans = open.filter(({ batchId }) => batchId === null)
-  if (orphans.length > 0) return (tx) => giveUp(tx, orphans)
+  if (orphans.length > 0) return (tx) => markLost(tx, orphans)
   const made = await readRunBatches(context.db, job)
   if (!made.any) {
     const now = context.appraisal.clock.now()
     const vins = await stream.lookUpsDue(context.db, rooftop, lookUpsPerSlice, now)
     const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
-    // What nobody answers for is not asked for again and again.
+    // VINs without any answer are not tried again in this run.
     if (found.length > 0)
       return async ({ db }) => {
         await stream.storeLookUps(db, rooftop, found, now)
         return { more: true }
       }
   }
-  const mayGoOn = made.lost < lossesAllowed && made.refused < refusalsAllowed
-  const batch = mayGoOn && open.length < openAtOnce ? await recordNextBatch(job) : null
+  const maySend = made.lost < lossesAllowed && made.refused < refusalsAllowed
+  const batch = maySend && open.length < maxOpen ? await recordNextBatch(job) : null
   if (batch !== null) return await send(job, batch)
   if (open.length === 0) return (tx) => conclude(tx, job, made)
   return await poll(job, open)
 }
 
-/** The process that sent them ended before their answer came. */
-async function giveUp(tx: Tx, orphans: readonly OpenBatch[]) {
+/** Marks batches as lost whose process ended before their answer came. */
+async function markLost(tx: Tx, orphans: readonly OpenBatch[]) {
   const reason = lostReason('forecourt ended before the answer came')
   for (const { batchNo } of orphans) await endBatch(tx, batchNo, 'lost', reason)
-  const said = orphans.map(
+  const messages = orphans.map(
     ({ batchNo, units }) => `batch ${batchNo} of ${units} vehicles is lost: ${reason}`,
   )
-  return { more: true, error: said.join('; ') }
+  return { more: true, error: messages.join('; ') }
 }
 
 async function send(job: Job, batch: RecordedBatch): Promise<Writes> {
@@ -118,37 +118,37 @@ async function send(job: Job, batch: RecordedBatch): Promise<Writes> {
 }
 
 async function poll(job: Job, open: readonly OpenBatch[]): Promise<Step> {
-  const looks = await pollBatches(job, open)
+  const polls = await pollBatches(job, open)
   const { everySeconds } = job.stream.polling
   return {
-    items: pollItems(looks),
+    items: pollItems(polls),
     write: async (tx, items) => {
-      const { counts, goesOn } = await writePollResults(tx, job, withPollItems(looks, items))
+      const { counts, inProgress } = await writePollResults(tx, job, withPollItems(polls, items))
       const unstored = items.filter(({ issues }) => issues !== null).length
       const error = `${unstored} prices cannot be stored: see ops.data_quality`
       const why = unstored > 0 ? { error } : {}
-      return { more: true, counts, ...why, ...(goesOn ? { delaySeconds: everySeconds } : {}) }
+      return { more: true, counts, ...why, ...(inProgress ? { delaySeconds: everySeconds } : {}) }
     },
   }
 }
 
-/** The end of the stream for this run, with all that is missing. */
+/** Ends the stream for this run, and reports everything that is missing. */
 async function conclude(tx: Tx, job: Job, made: RunBatches) {
   const { run, stream, rooftop } = job
   await reportNotAsked(tx, job, await stream.skippedUnits(tx.db, rooftop))
-  const faults = [...(await saidBefore(tx, job)), ...(await readRunFaults(tx.db, job))]
+  const faults = [...(await earlierError(tx, job)), ...(await readRunFaults(tx.db, job))]
   const unknown = await countUnknown(tx, job)
-  if (unknown > 0) faults.push(`${unknown} references in the results are not known`)
+  if (unknown > 0) faults.push(`${unknown} references in the results are unknown`)
   if (made.lost > 0 || made.refused > 0) {
     const left = await stream.due(tx.db, rooftop, dueRequest(run, 1_000_000))
-    if (left.length > 0) faults.push(`${left.length} vehicles were not asked about`)
+    if (left.length > 0) faults.push(`${left.length} vehicles were not sent`)
   }
   if (faults.length === 0) return { more: false }
   return { more: false, error: `${faults.join('; ')}: see ops.price_batch and ops.data_quality` }
 }
 
-/** What an earlier slice of the run has found amiss. */
-async function saidBefore({ db }: Tx, { run, stream, rooftop }: Job): Promise<string[]> {
+/** The error that an earlier slice of the run recorded. */
+async function earlierError({ db }: Tx, { run, stream, rooftop }: Job): Promise<string[]> {
   const row = await db
     .selectFrom('ops.run_stream')
     .select('error')
@@ -159,13 +159,13 @@ async function saidBefore({ db }: Tx, { run, stream, rooftop }: Job): Promise<st
   return row?.error ? [row.error] : []
 }
 
-/** Nothing on hand, or nobody to ask; that is said only where there is stock. */
+/** Ends the stream without a request: nothing is in stock, or the service cannot be used for the rooftop (`refusal`). */
 async function nothingToAsk(tx: Tx, job: Job, refusal: string | null) {
   const { context, run, stream, rooftop } = job
   if (refusal !== null)
     context.log.warn({ stream: stream.name, runId: run.runId }, `${rooftop.name}: ${refusal}`)
-  const told = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
-  await reportNotAsked(tx, job, refusal === null ? [] : [told])
+  const warning = { naturalKey: rooftop.uid, check: 'not-priced', detail: refusal ?? '' }
+  await reportNotAsked(tx, job, refusal === null ? [] : [warning])
   return { more: false }
 }
 
@@ -176,8 +176,8 @@ async function commit(job: Job, finish: FinishSlice, step: Writes | Step): Promi
   const result = await writeIsolated(job, items, {
     store: write,
     reject: (item, issues) => ({ ...item, issues }),
-    write: async (tx, kept) => {
-      const { counts = {}, ...next } = await write(tx, kept)
+    write: async (tx, stored) => {
+      const { counts = {}, ...next } = await write(tx, stored)
       context.crashPoint('rows-written')
       const outcome = { ...next, counts: addCounts(addCounts(zeroCounts, traffic), counts) }
       await finish(tx, outcome)

@@ -21,28 +21,28 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 
 type Job = SliceJob<BatchStream>
 
-/** A batch that is recorded, and that nobody else will send. */
+/** A batch that is recorded; only this process sends it. */
 export interface RecordedBatch {
   readonly batchNo: number
   readonly units: readonly BatchUnit[]
 }
 
 /**
- * What became of sending it. `lost`: it may be at work at the source, and nobody can ask for it. `refused`: it was surely not
- * taken; `tooLarge` alone is mended by smaller ones.
+ * The result of sending a batch. lost: the service may be processing it, but without its id it cannot be polled. refused and
+ * tooLarge: the service certainly did not accept it. Only tooLarge is fixed by smaller batches.
  */
 export type SendResult =
   | { readonly kind: 'taken' }
   | { readonly kind: 'tooLarge' }
   | { readonly kind: 'refused' | 'lost'; readonly reason: string }
 
-/** What is due to the run, for the stream's question. */
+/** The run's query for units that are due. */
 export function dueRequest(run: Run, limit: number) {
   const again = run.mode === 'reprice'
   return { runId: run.runId, sourceStart: fromUnixSeconds(run.sourceStart), limit, again }
 }
 
-/** Chooses the units of the next batch and records it, committed before anything is sent; null when nothing is due. */
+/** Chooses the units of the next batch, records it and commits, before anything is sent. null: nothing is due. */
 export async function recordNextBatch(job: Job): Promise<RecordedBatch | null> {
   const { context, run, stream, rooftop } = job
   return await inTransaction(context.pool, async (tx) => {
@@ -55,7 +55,7 @@ export async function recordNextBatch(job: Job): Promise<RecordedBatch | null> {
   })
 }
 
-/** Sends it once. It is not cut off by a signal, or it would be lost: the answer is waited for. */
+/** Sends a batch once. A signal does not cancel it, because a batch without its answer is lost. */
 export async function sendBatch(job: Job, batch: RecordedBatch): Promise<SendResult> {
   const { context, stream, rooftop, traffic } = job
   const options = { onAttempt: traffic.onAttempt }
@@ -76,14 +76,14 @@ export async function sendBatch(job: Job, batch: RecordedBatch): Promise<SendRes
 
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
 
-/** Whether the service has surely not taken the batch. */
+/** Whether the service certainly did not accept the batch. */
 function isRefusal({ status, cause }: SyncError): boolean {
   if (cause instanceof KeyBlocked) return true
   if (cause instanceof TransportFault) return neverConnected.includes(cause.code)
   return status !== undefined && status >= 400 && status < 500 && status !== 408
 }
 
-/** Writes what became of a batch that was not taken. */
+/** Records the end of a batch that was not accepted. */
 export async function writeNotTaken(
   tx: Tx,
   job: Job,
@@ -94,13 +94,13 @@ export async function writeNotTaken(
     const { kind, reason } = sent
     return await endBatch(tx, batchNo, kind, kind === 'lost' ? lostReason(reason) : reason)
   }
-  // One alone says nothing of how many would be taken.
+  // The refusal of a single unit says nothing about the right batch size.
   if (units.length > 1) {
     await lowerBatchSize(tx, job, units.length)
     return await endBatch(tx, batchNo, 'refused', null)
   }
   const [{ stockNo }] = units as readonly [BatchUnit]
-  const detail = `the service refuses ${stockNo} as too large, though it is alone in its batch`
+  const detail = `the service refuses ${stockNo} as too large, although the batch holds no other vehicle`
   await endBatch(tx, batchNo, 'refused', detail)
   await recordOutcomes(tx, batchNo, new Map([[stockNo, 'failed']]))
   await reportUnits(
@@ -111,8 +111,8 @@ export async function writeNotTaken(
   )
 }
 
-/** What is done about a batch of which nobody knows whether the service has it. */
+/** The message for a batch that the service may or may not have accepted, and what is done about it. */
 export function lostReason(reason: string): string {
-  const said = reason.replace(/\.$/, '').slice(0, 220)
-  return `${said}. Whether it was taken is not known, so it was not sent again: its vehicles are due in the next night.`
+  const text = reason.replace(/\.$/, '').slice(0, 220)
+  return `${text}. Whether the service accepted it is not known, so it was not sent again; its vehicles are due the next night.`
 }

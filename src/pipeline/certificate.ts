@@ -8,14 +8,14 @@ import { type CertifiedIds, type RecordOutcome, replaceCertifiedIds } from './ce
 import type { DueScope } from './due-windows.ts'
 import type { ListLimit, ProvenPart } from './prove.ts'
 
-/** What one listing of a window proved, with what became of its records. */
+/** What one listing of a window proved, and the outcomes of its records. */
 export interface Certificate {
   readonly part: ProvenPart
-  /** Counted one by one: a listed record without an outcome is in none of them. */
+  /** Listed records with an outcome, grouped. A record without an outcome is in no group. */
   readonly listed: readonly CertifiedIds[]
   readonly leastEntryAt: Date | null
   readonly greatestEntryAt: Date | null
-  /** Known records due before this instant have been read again. */
+  /** Known records that were due before this instant have been read again. */
   readonly rereadAt: Date
 }
 
@@ -29,14 +29,14 @@ export interface EarlierCertificate {
   readonly rereadAt: Date
 }
 
-/** sha256 of the sorted ids: the same set gives the same digest. */
+/** sha256 of the sorted ids: equal sets give equal digests. */
 export function idsDigest(ids: readonly number[]): Buffer {
   return createHash('sha256')
     .update([...new Set(ids)].sort((a, b) => a - b).join(','))
     .digest()
 }
 
-/** Those that overlap any of the spans; asked once, since a night has dozens of windows a rooftop. */
+/** Certificates that overlap any of the spans; one query, since a night has dozens of windows per rooftop. */
 export async function earlierCertificates(
   db: Db,
   scope: DueScope,
@@ -67,9 +67,8 @@ export async function earlierCertificates(
 }
 
 /**
- * Replaces the certificates of the parts' windows with their ids, and moves the coverage with them. A window is settled, and so
- * covered, only when it was older than the settle margin at its listing, every listed record has an outcome, and nothing of it
- * is unprovable.
+ * Replaces the certificates of the parts' windows and their ids, and updates the coverage. A window is settled, and so covered,
+ * only when it was older than the settle margin at its listing, every listed record has an outcome, and it is not unprovable.
  */
 export async function certify(
   tx: Tx,
@@ -147,7 +146,7 @@ function certificateRow(scope: DueScope, certificate: Certificate, settleDays: n
   }
 }
 
-/** Adds to what sync and backfills were asked for, of a stream of some rooftops. */
+/** Adds a span to what sync and backfills must cover for a stream of some rooftops. */
 export async function addWanted(
   db: Db,
   scope: { readonly rooftopIds: readonly number[]; readonly stream: string },
@@ -174,8 +173,8 @@ export async function readListLimit(db: Db, scope: DueScope): Promise<ListLimit>
 }
 
 /**
- * Remembers what the lists taught. A new cap takes back the coverage of every window that may have been cut by it:
- * those are gaps again and are listed anew.
+ * Stores what is known of the source's list limit. A new cap removes the coverage of every window that it may have cut off; these
+ * windows become gaps and are listed again.
  */
 export async function saveListLimit(
   tx: Tx,

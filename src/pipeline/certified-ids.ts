@@ -4,10 +4,10 @@ import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
 import type { DueScope } from './due-windows.ts'
 
-/** loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; the others are not in the tables. */
+/** loaded: in the tables. outdated: in the tables, but its newest version is in quarantine. The others are not in the tables. */
 export type RecordOutcome = 'loaded' | 'outdated' | 'quarantined' | 'vanished'
 
-/** What came of listed records that have the same owner. */
+/** Listed records with the same owner and outcome. */
 export interface CertifiedIds {
   readonly ownerId: number
   readonly outcome: RecordOutcome
@@ -15,7 +15,7 @@ export interface CertifiedIds {
   readonly ids: readonly number[]
 }
 
-/** Gives the windows the ids that their certificates list. What has not changed is not written again. */
+/** Stores the ids that the certificates of the windows list. Unchanged rows are not written again. */
 export async function replaceCertifiedIds(
   { client }: Tx,
   { rooftopId, stream }: DueScope,
@@ -64,7 +64,7 @@ export async function replaceCertifiedIds(
   )
 }
 
-/** Remembers records that are stored where no certificate lists them yet, so that `verify` expects them there. */
+/** Records stored rows that no certificate lists yet, so that `verify` expects them. */
 export async function expectUnlisted(
   { client }: Tx,
   stream: WindowedStream,

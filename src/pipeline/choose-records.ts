@@ -16,23 +16,23 @@ export interface ReadPlan {
   /** Records to read. */
   readonly ids: readonly number[]
   readonly known: ReadonlyMap<number, StoredRecord>
-  /** Known, and changed by the list's word. */
+  /** StoredRecord records that changed since, according to the list. */
   readonly changed: ReadonlySet<number>
-  /** In quarantine now. */
-  readonly aside: ReadonlySet<number>
-  /** In quarantine here, but landed meanwhile: another rooftop of the group holds it. */
-  readonly landed: readonly number[]
-  /** Parts whose known records were all looked at; the others keep their earlier mark. */
-  readonly lookedAt: ReadonlyMap<ProvenPart, Date>
+  /** Records in quarantine now. */
+  readonly quarantined: ReadonlySet<number>
+  /** Records in quarantine here that another rooftop of the group has loaded meanwhile. */
+  readonly loadedByOther: readonly number[]
+  /** By part, when its known records were all read again; a part without room for them retains its earlier time. */
+  readonly rereadAt: ReadonlyMap<ProvenPart, Date>
   /** Stored records of a part that the list no longer shows. */
   readonly unlisted: ReadonlyMap<ProvenPart, readonly number[]>
-  /** Records that the list shows at another time than the one stored, with that time. */
+  /** Records that the list shows at another time than the stored one, with that time. */
   readonly moved: ReadonlyMap<number, Date>
 }
 
 type Chosen = Pick<ListedWindows, 'parts' | 'earlier'> & Pick<Backlog, 'readBefore'>
 
-/** Which listed records are new, changed by the list's word, or due to be looked at again, and were not read before. */
+/** Chooses the listed records to read: those that are new, changed or due to be read again, and not read already. */
 export async function chooseRecords(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
@@ -40,10 +40,10 @@ export async function chooseRecords(
 ): Promise<ReadPlan> {
   const { context, stream, rooftop } = job
   const listed = new Set(parts.flatMap((part) => part.items.map((item) => item.evalId)))
-  const open = await readQuarantinedRecords(context.db, scope)
-  const aside = new Set(open.map(({ id }) => id))
-  // Aside and no longer listed: read once more, to learn whether it has vanished.
-  const lost = open
+  const quarantinedRecords = await readQuarantinedRecords(context.db, scope)
+  const quarantined = new Set(quarantinedRecords.map(({ id }) => id))
+  // A quarantined record that is no longer listed is read once more, to learn whether it has vanished.
+  const lost = quarantinedRecords
     .filter((record) => !listed.has(record.id) && wasListedIn(parts, record))
     .map(({ id }) => id)
   const entries = await stream.storedRecords(context.db, rooftop, [...listed, ...lost])
@@ -52,37 +52,37 @@ export async function chooseRecords(
   let budget = known.size === 0 ? 0 : await rereadBudget(job)
   const ids = new Set(lost)
   const changed = new Set<number>()
-  const lookedAt = new Map<ProvenPart, Date>()
+  const rereadAt = new Map<ProvenPart, Date>()
   const unlisted = new Map<ProvenPart, readonly number[]>()
   const moved = new Map<number, Date>()
   for (const part of parts) {
-    const since = earliestLook(part, earlier)
-    const { first, again, told } = sortOut(job, part, { known, aside, since })
-    for (const id of told) changed.add(id)
-    const left = again.filter((id) => !readBefore.has(id))
-    // A part is read whole or not at all, in however many slices; the last one may overdraw, so that no part is too large for ever.
-    const affordable = budget > 0 || again.length === 0 || left.length < again.length
+    const since = earliestReread(part, earlier)
+    const { first, rereadIds, changedIds } = classify(job, part, { known, quarantined, since })
+    for (const id of changedIds) changed.add(id)
+    const left = rereadIds.filter((id) => !readBefore.has(id))
+    // A part is reread whole or not at all, over any number of slices. The last part may exceed the budget, so that none is too large.
+    const affordable = budget > 0 || rereadIds.length === 0 || left.length < rereadIds.length
     if (affordable) budget -= left.length
     for (const id of affordable ? [...first, ...left] : first) ids.add(id)
-    lookedAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
+    rereadAt.set(part, affordable ? part.listedAt : (since ?? new Date(0)))
     for (const [id, at] of misplaced(part, known, rooftop)) moved.set(id, at)
     const missing = await missingFrom(job, part, stored.get(part)!)
-    const elsewhere = await shownElsewhere(
+    const atCreation = await listedAtCreation(
       job,
       missing.filter((id) => !listed.has(id)),
     )
-    for (const [id, at] of elsewhere) moved.set(id, at)
+    for (const [id, at] of atCreation) moved.set(id, at)
     unlisted.set(
       part,
-      missing.filter((id) => !listed.has(id) && !elsewhere.has(id)),
+      missing.filter((id) => !listed.has(id) && !atCreation.has(id)),
     )
   }
-  const landed = [...aside].filter((id) => isOwnedByOther(known.get(id), rooftop))
+  const loadedByOther = [...quarantined].filter((id) => isOwnedByOther(known.get(id), rooftop))
   const unread = [...ids].filter((id) => !readBefore.has(id))
-  return { ids: unread, known, changed, aside, landed, lookedAt, unlisted, moved }
+  return { ids: unread, known, changed, quarantined, loadedByOther, rereadAt, unlisted, moved }
 }
 
-/** Listed in a window that does not hold the stored time: EntryDate and the list's own time disagree. The list is right. */
+/** Records listed in a window that does not contain their stored time: EntryDate and the list disagree. The list is right. */
 function misplaced(
   { window, items }: ProvenPart,
   known: ReadonlyMap<number, StoredRecord>,
@@ -98,8 +98,8 @@ function misplaced(
   return moved
 }
 
-/** Before a record counts as no longer listed: is it listed in the second of its CreatedAt? Then EntryDate misled us. */
-async function shownElsewhere(
+/** Records that seem unlisted, but are listed in the second of their CreatedAt. Their EntryDate was wrong. */
+async function listedAtCreation(
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
 ): Promise<Map<number, Date>> {
@@ -117,40 +117,48 @@ async function shownElsewhere(
   return shown
 }
 
-/** Of a part: what has to be read in any case, and what is known and is to be read again, some of it by the list's word. */
-function sortOut(
+/** Divides a part into records to read in any case and known records to read again; the list says that some of these changed. */
+function classify(
   { rooftop, run }: SliceJob,
   part: ProvenPart,
   {
     known,
-    aside,
+    quarantined,
     since,
-  }: { since: Date | null; known: ReadonlyMap<number, StoredRecord>; aside: ReadonlySet<number> },
-): { first: number[]; again: number[]; told: number[] } {
+  }: {
+    since: Date | null
+    known: ReadonlyMap<number, StoredRecord>
+    quarantined: ReadonlySet<number>
+  },
+): { first: number[]; rereadIds: number[]; changedIds: number[] } {
   const first: number[] = []
-  const again: number[] = []
-  const told: number[] = []
+  const rereadIds: number[] = []
+  const changedIds: number[] = []
   for (const { evalId, updatedAt } of part.items) {
     const entry = known.get(evalId)
     if (isOwnedByOther(entry, rooftop)) continue
-    if (!entry || entry.gone || aside.has(evalId)) first.push(evalId)
+    if (!entry || entry.gone || quarantined.has(evalId)) first.push(evalId)
     else {
-      const isUnchanged = listSays(updatedAt, entry, run.sourceStart)
-      if (isUnchanged === false) told.push(evalId)
-      // A process that was killed in the middle of a window left what this run had written of it.
+      const isUnchanged = comparedToList(updatedAt, entry, run.sourceStart)
+      if (isUnchanged === false) changedIds.push(evalId)
+      // What this run itself wrote is current: a process was killed after it had written part of the window.
       const isOfRun = entry.runId === run.runId
       if (
         isUnchanged === false ||
         (!isOfRun && isRereadDue(entry, since, run.sourceStart, isUnchanged))
       )
-        again.push(evalId)
+        rereadIds.push(evalId)
     }
   }
-  return { first, again, told }
+  return { first, rereadIds, changedIds }
 }
 
-/** Whether the list says that a record is as it is stored; null: it does not say, or tells a time that cannot be. */
-function listSays(updatedAt: string | null, entry: StoredRecord, now: number): boolean | null {
+/** Whether a record is unchanged according to the list. null: the list gives no update time, or an impossible one. */
+function comparedToList(
+  updatedAt: string | null,
+  entry: StoredRecord,
+  now: number,
+): boolean | null {
   const listed = updatedAt === null ? null : parseUtc(updatedAt)
   const isUsable = listed !== null && !isAhead(listed, fromUnixSeconds(now))
   return isUnchanged(isUsable ? listed : null, entry.updatedAt)
@@ -163,13 +171,13 @@ function wasListedIn(parts: readonly ProvenPart[], { from, until }: QuarantinedR
   )
 }
 
-function earliestLook(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {
+function earliestReread(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {
   const covered = earlier.filter((old) => overlap(old, part.window))
   if (covered.length === 0) return null
   return new Date(Math.min(...covered.map((old) => old.rereadAt.getTime())))
 }
 
-/** How many known records this run may still read again at the rooftop. */
+/** How many known records of the rooftop this run may still read again. */
 async function rereadBudget({
   context: { db, config },
   run,
@@ -186,7 +194,7 @@ async function rereadBudget({
   return config.sync.rereadBudget - (row ? row.hydrated - row.inserted : 0)
 }
 
-/** The records that are stored of each part's window. */
+/** The stored records of each part's window. */
 async function storedOf(
   { context, stream, rooftop }: SliceJob<WindowedStream>,
   parts: readonly ProvenPart[],
@@ -202,7 +210,7 @@ async function storedOf(
   )
 }
 
-/** Only a certified window may say that a record is no longer listed, and only when a second listing says so too. */
+/** Stored records that a part no longer lists. A second listing must confirm it, and an unprovable part says nothing. */
 async function missingFrom(
   job: SliceJob<WindowedStream>,
   part: ProvenPart,
@@ -214,12 +222,12 @@ async function missingFrom(
   const listed = new Set(part.items.map((item) => item.evalId))
   const missing = stored.filter((id) => !listed.has(id))
   if (missing.length === 0) return []
-  const again = await stream.list(
+  const second = await stream.list(
     sourcesOf(context),
     rooftop,
     { from, until: open ? null : until },
     { signal: context.signal, onAttempt: job.traffic.onAttempt },
   )
-  const shown = new Set(again.items.map((item) => item.evalId))
+  const shown = new Set(second.items.map((item) => item.evalId))
   return missing.filter((id) => !shown.has(id))
 }

@@ -1,4 +1,4 @@
-/** The named points of a slice at which a kill must lose nothing and double nothing. Tests kill the process at every one. */
+/** The named points at which a kill must neither lose nor duplicate data. Tests kill the process at each of them. */
 export const crashPoints = [
   'run-started',
   'slice-claimed',

@@ -3,12 +3,12 @@ import type { RecordWarning } from '../streams/record.ts'
 import { storable } from '../values/text.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** A record that landed, but contradicts itself or the document. */
+/** A record that was loaded, but contradicts itself or the document. */
 export interface Warning extends RecordWarning {
   readonly naturalKey: string
 }
 
-/** Replaces the warnings of the records that were read; a record that has been mended has none any more. */
+/** Replaces the warnings of the records that were read. A record that was corrected has no warning any more. */
 export async function recordWarnings(
   tx: Tx,
   scope: { readonly stream: string; readonly runId: number },
@@ -22,8 +22,8 @@ export async function recordWarnings(
     [rooftop.id, scope.stream, read],
   )
   if (warnings.length === 0) return
-  // One of a kind for a record: the first says where to look.
-  const one = [
+  // One warning per record and check is enough: the first.
+  const distinct = [
     ...new Map(
       warnings.toReversed().map((each) => [`${each.naturalKey} ${each.check}`, each]),
     ).values(),
@@ -35,9 +35,9 @@ export async function recordWarnings(
     [
       rooftop.id,
       scope.stream,
-      one.map(({ naturalKey }) => naturalKey),
-      one.map(({ check }) => check),
-      one.map(({ detail }) => storable(detail).slice(0, 300)),
+      distinct.map(({ naturalKey }) => naturalKey),
+      distinct.map(({ check }) => check),
+      distinct.map(({ detail }) => storable(detail).slice(0, 300)),
       scope.runId,
     ],
   )

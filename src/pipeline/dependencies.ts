@@ -4,16 +4,17 @@ import type { SliceJob } from './slice.ts'
 
 export type Readiness =
   | { readonly kind: 'now' }
-  /** The run has ended: its work is nobody's. */
+  /** The run has ended, so its work is dropped. */
   | { readonly kind: 'never' }
   | { readonly kind: 'later'; readonly seconds: number }
 
-/** Hand-backs a second, however many rooftops wait. */
-const lookedAtASecond = 20
+/** Returns to the queue per second, for any number of waiting rooftops. */
+const checksPerSecond = 20
 
 /**
- * Whether the streams that the run names earlier have ended for the rooftop, and those that the stream follows in its group
- * for the whole group; where lists are not filtered all of them, for any list brings in the rooftop's evaluations. The more work waits, the later each piece is looked at again.
+ * Whether the run's earlier streams have ended: for the rooftop, or for its whole group where the stream follows them in the
+ * group. Without a dealer id a list covers the group, so then all streams must have ended for the whole group. The more work
+ * waits, the later each piece is checked again.
  */
 export async function checkDependencies(
   db: Db,
@@ -39,5 +40,5 @@ export async function checkDependencies(
   const { isRunning, before, waiting } = rows[0]!
   if (!isRunning) return { kind: 'never' }
   if (before === 0) return { kind: 'now' }
-  return { kind: 'later', seconds: Math.min(60, Math.max(0.5, waiting / lookedAtASecond)) }
+  return { kind: 'later', seconds: Math.min(60, Math.max(0.5, waiting / checksPerSecond)) }
 }

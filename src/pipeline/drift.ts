@@ -12,14 +12,14 @@ interface SeenPath {
 
 type JsonType = 'null' | 'array' | 'object' | 'string' | 'number' | 'boolean'
 
-/** A place in the records, and what was seen there. A tree of them spares a string for every value that is walked. */
-class Place {
+/** One JSON path, and the types seen there. A tree of nodes avoids building a path string for every value. */
+class PathNode {
   readonly path: string
   readonly classification: string
   readonly counts = new Map<JsonType, number>()
-  readonly #fields = new Map<string, Place>()
+  readonly #fields = new Map<string, PathNode>()
   readonly #documented: ReadonlySet<string>
-  #item: Place | null = null
+  #item: PathNode | null = null
 
   constructor(path: string, documented: ReadonlySet<string>) {
     this.path = path
@@ -28,24 +28,24 @@ class Place {
   }
 
   /** The items of a list. */
-  get item(): Place {
-    this.#item ??= new Place(`${this.path}[]`, this.#documented)
+  get item(): PathNode {
+    this.#item ??= new PathNode(`${this.path}[]`, this.#documented)
     return this.#item
   }
 
-  /** A field. Keys below customFields are names that a dealer chose, not fields: they count as one. */
-  field(key: string): Place {
-    const isOneOfMany = !this.#fields.has(key) && this.#fields.size >= mostFields
+  /** The node of a field. Keys below customFields are names chosen by a dealer, not fields, so they share one node. */
+  field(key: string): PathNode {
+    const isOneOfMany = !this.#fields.has(key) && this.#fields.size >= maxFields
     const name = this.path === 'customFields' || isOneOfMany ? '*' : key
     let found = this.#fields.get(name)
     if (!found) {
-      found = new Place(this.path === '' ? name : `${this.path}.${name}`, this.#documented)
+      found = new PathNode(this.path === '' ? name : `${this.path}.${name}`, this.#documented)
       this.#fields.set(name, found)
     }
     return found
   }
 
-  /** Of the place and all below it. */
+  /** Counts of this node and all below it. */
   *seen(): Generator<SeenPath> {
     const { classification } = this
     const path = storable(this.path).slice(0, 300)
@@ -55,18 +55,18 @@ class Place {
   }
 }
 
-/** The items of a list are as documented as the list. */
+/** Whether the documents name a path. The items of a documented list are documented. */
 function isDocumented(path: string, documented: ReadonlySet<string>): boolean {
   if (documented.has(path) || path.startsWith('customFields.')) return true
   return path.endsWith('[]') && isDocumented(path.slice(0, -2), documented)
 }
 
-/** Of one object: names beyond them count as one, since an object with more is keyed by data. */
-const mostFields = 500
+/** Fields per object; further names share one node, since the keys of such an object are data. */
+const maxFields = 500
 
-/** How often each JSON path and type was seen; gathered over a slice, written once. */
+/** Counts how often each JSON path and type occurs; collected over a slice, written once. */
 export class Drift {
-  readonly #root: Place
+  readonly #root: PathNode
   readonly #required: readonly string[]
   readonly #missing = new Map<string, number>()
 
@@ -74,11 +74,11 @@ export class Drift {
     readonly paths: ReadonlySet<string>
     readonly required: readonly string[]
   }) {
-    this.#root = new Place('', documented.paths)
+    this.#root = new PathNode('', documented.paths)
     this.#required = documented.required
   }
 
-  /** Walks one record. */
+  /** Counts the paths of one record. */
   add(record: unknown): void {
     if (record === null || typeof record !== 'object' || Array.isArray(record)) return
     for (const path of this.#required) {
@@ -95,7 +95,7 @@ export class Drift {
     return [...missing, ...this.#root.seen()]
   }
 
-  /** Adds what was seen to the report. Sorted, so that two slices at once never wait for each other in a circle. */
+  /** Adds the counts to ops.field_drift. The rows are sorted, so that two concurrent slices cannot deadlock. */
   async write(db: Db, stream: string): Promise<void> {
     const rows = this.seen.toSorted((a, b) =>
       `${a.path}\n${a.type}` < `${b.path}\n${b.type}` ? -1 : 1,
@@ -115,20 +115,20 @@ export class Drift {
   }
 }
 
-/** What is nested more deeply than `left` is not reported. */
-function walk(value: unknown, place: Place, left: number): void {
+/** Counts a value and its fields, at most `left` levels deep. */
+function walk(value: unknown, node: PathNode, left: number): void {
   const type = typeOf(value)
-  place.counts.set(type, (place.counts.get(type) ?? 0) + 1)
+  node.counts.set(type, (node.counts.get(type) ?? 0) + 1)
   if (left === 0) return
   if (type === 'array') {
     for (const item of value as unknown[])
-      if (item !== null && typeof item === 'object') walk(item, place.item, left - 1)
-  } else if (type === 'object') walkFields(value as object, place, left)
+      if (item !== null && typeof item === 'object') walk(item, node.item, left - 1)
+  } else if (type === 'object') walkFields(value as object, node, left)
 }
 
-function walkFields(record: object, place: Place, left: number): void {
+function walkFields(record: object, node: PathNode, left: number): void {
   for (const key of Object.keys(record))
-    walk((record as Record<string, unknown>)[key], place.field(key), left - 1)
+    walk((record as Record<string, unknown>)[key], node.field(key), left - 1)
 }
 
 function typeOf(value: unknown): JsonType {

@@ -5,7 +5,7 @@ import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows, dayNumber, daySeconds, type Window } from '../values/window.ts'
 import type { Run } from './run-ledger.ts'
 
-/** Why a window is listed: never settled; listed again for late completions; its turn in the rotation of older windows. */
+/** Why a window is listed. gap: not settled yet; recheck: recent, for late completions; deep: rotation through older windows. */
 export type DueReason = 'gap' | 'recheck' | 'deep'
 
 export interface DueWindow extends Window {
@@ -19,10 +19,10 @@ export interface DueScope {
 }
 
 /**
- * The windows that this run has still to list, newest first, at most `limit` of each kind.
- * Level-triggered: it reads what is covered and what this run has listed; nothing is remembered in a process.
- * wanted − covered is one rule for incremental runs, backfill, resume and gap repair. What is covered counts only with a settled
- * certificate, so that a lost one is listed again.
+ * The windows that this run must still list, newest first, at most `limit` of each kind.
+ * Level-triggered: it reads the coverage and what this run has listed; no process holds state.
+ * wanted − covered is the one rule for incremental runs, backfill, resume and gap repair. Coverage counts only with a settled
+ * certificate, so a window that lost its certificate is listed again.
  */
 export async function dueWindows(
   db: Db,
@@ -32,8 +32,8 @@ export async function dueWindows(
 ): Promise<DueWindow[]> {
   const gaps = await gapWindows(db, scope, sync.windowHours * 3600, limit)
   if (scope.run.mode !== 'sync') return gaps
-  const again = await listedAgain(db, scope, sync, limit)
-  return [...gaps, ...again].sort((a, b) => b.from - a.from)
+  const relisted = await relistWindows(db, scope, sync, limit)
+  return [...gaps, ...relisted].sort((a, b) => b.from - a.from)
 }
 
 async function gapWindows(
@@ -46,7 +46,7 @@ async function gapWindows(
   const until = run.until ?? run.sourceStart
   if (until <= run.from) return []
   const end = fromUnixSeconds(until)
-  // A sync also repairs what a backfill listed once: windows that verify took out of coverage or that lost their certificate.
+  // A sync also repairs windows that a backfill listed once: those that verify uncovered, or that lost their certificate.
   const { rows } = await sql<{ from: Date; until: Date }>`
     with certified as (
       select coalesce(range_agg(span), '{}') as listed, coalesce(range_agg(span) filter (where settled), '{}') as settled,
@@ -75,7 +75,7 @@ async function gapWindows(
   return windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))
 }
 
-async function listedAgain(
+async function relistWindows(
   db: Db,
   scope: DueScope,
   sync: Config['sync'],
@@ -84,14 +84,14 @@ async function listedAgain(
   const { rows } = await sql<{ from: Date; until: Date; recent: boolean }>`
     select window_from as "from", window_until as "until", ${isRecent(scope, sync)} as recent
     from ops.window_certificate as certificate
-    where ${isListedAgain(scope, sync)}
+    where ${isRelistDue(scope, sync)}
     order by window_from desc
     limit ${limit}`.execute(db)
   const seconds = sync.windowHours * 3600
   return rows.flatMap((row) => {
     const range = { from: toUnixSeconds(row.from), until: toUnixSeconds(row.until) }
     const reason: DueReason = row.recent ? 'recheck' : 'deep'
-    // A window keeps its bounds from night to night, unless it has become larger than may be asked for at once.
+    // A window has the same bounds every night, unless it is larger than the config now allows.
     const windows =
       range.until - range.from <= seconds
         ? [{ ...range, open: false }]
@@ -104,9 +104,9 @@ function isRecent({ run }: DueScope, sync: Config['sync']): RawBuilder<boolean> 
   return sql<boolean>`window_until > ${fromUnixSeconds(Math.floor(run.sourceStart - sync.recheckDays * daySeconds))}`
 }
 
-/** Settled, not yet listed by this run, and recent, or with a record aside that is to be tried again, or with its turn come
- *  since it was listed last. */
-function isListedAgain(scope: DueScope, sync: Config['sync']): RawBuilder<boolean> {
+/** Whether a window is listed again: it is settled, not yet listed by this run, and either recent, or with a quarantined record to
+ *  retry, or due by the rotation since its last listing. */
+function isRelistDue(scope: DueScope, sync: Config['sync']): RawBuilder<boolean> {
   const today = dayNumber(scope.run.sourceStart)
   const nights = sync.deepRelistNights
   return sql<boolean>`
@@ -135,6 +135,6 @@ export async function countDue(db: Db, scope: DueScope, sync: Config['sync']): P
     select count(*) filter (where ${isRecent(scope, sync)})::int as recheck,
       count(*) filter (where not ${isRecent(scope, sync)})::int as deep
     from ops.window_certificate as certificate
-    where ${isListedAgain(scope, sync)}`.execute(db)
+    where ${isRelistDue(scope, sync)}`.execute(db)
   return { gap, ...rows[0]! }
 }

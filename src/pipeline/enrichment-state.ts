@@ -7,17 +7,17 @@ import { daySeconds } from '../values/window.ts'
 import type { Answer } from './ask-source.ts'
 import type { SliceJob } from './slice.ts'
 
-/** A key that has used up its quota; `until` is the source's time. */
+/** Set while a key's quota is used up. `until` is the source's time. */
 export interface Parked {
   readonly until: Date
   readonly reason: string
 }
 
 const hourMs = 3_600_000
-/** A night that begins a little earlier than the last one finds everything due that it should. */
-const earlyMs = hourMs
+/** Margin so that a night that starts a little earlier than the last one still finds everything due. */
+const marginMs = hourMs
 
-/** When the stream may ask with the rooftop's key again; null: now. */
+/** When the stream may use the rooftop's key again; null: now. */
 export async function parkedUntil(
   db: Db,
   { stream, rooftop }: SliceJob,
@@ -33,7 +33,7 @@ export async function parkedUntil(
   return row ?? null
 }
 
-/** Parks the stream for the rooftop's key until the source's day ends: quotas are by the UTC day. */
+/** Parks the stream for the rooftop's key until the source's UTC day ends, as quotas are per UTC day. */
 export async function park(
   tx: Tx,
   { stream, rooftop }: SliceJob,
@@ -50,15 +50,15 @@ export async function park(
     .execute()
 }
 
-/** When a slice asked, by the source's clock. */
+/** When a slice sent its requests, by the source's clock. */
 export interface AskSpan {
-  /** Before the first evaluation was asked about: whatever is edited later is news. */
+  /** Before the first request. Any later edit is new to us. */
   readonly began: Date
   /** After the last answer. */
   readonly now: Date
 }
 
-/** Notes of every evaluation that was asked about what came of it, and when it is due again. */
+/** Records the outcome for every evaluation that was asked about, and when it is due again. */
 export async function recordAnswers(
   tx: Tx,
   job: SliceJob<EnrichmentStream>,
@@ -95,7 +95,7 @@ function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): St
   const { stream, run } = job
   const { task, kind } = answer
   const runStart = fromUnixSeconds(run.sourceStart)
-  const usual = {
+  const base = {
     evalId: task.evalId,
     ask: task.ask,
     pollingSince: null,
@@ -104,29 +104,29 @@ function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): St
   }
   if (kind === 'failed') {
     const failures = task.failures + 1
-    // Within the day, so that it is due again in the next night.
+    // Less than a day, so that it is due again the next night.
     const nextDueAt = new Date(runStart.getTime() + Math.min(2 ** (failures - 1), 23) * hourMs)
-    return { ...usual, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
+    return { ...base, outcome: kind, failures, nextDueAt, detail: detailOf(answer.reason) }
   }
-  // What could not be read was not read: the next run asks again.
+  // An answer that could not be read counts as none: the next run asks again.
   if (kind === 'rejected')
-    return { ...usual, outcome: kind, failures: task.failures + 1, nextDueAt: runStart }
-  const { everySeconds, maxWaitSeconds: patienceSeconds } = stream.polling
-  // An earlier run that was killed may have left it: the waiting begins anew.
-  const isOurs = task.pollingSince !== null && task.pollingSince >= runStart
-  const pollingSince = isOurs ? task.pollingSince : now
-  const isPatient = now.getTime() - pollingSince.getTime() < patienceSeconds * 1000
-  if (kind === 'answered' && stream.isPending(answer.record) && isPatient) {
+    return { ...base, outcome: kind, failures: task.failures + 1, nextDueAt: runStart }
+  const { everySeconds, maxWaitSeconds } = stream.polling
+  // If an earlier run left it pending, for example because it was killed, the wait starts again.
+  const isOfThisRun = task.pollingSince !== null && task.pollingSince >= runStart
+  const pollingSince = isOfThisRun ? task.pollingSince : now
+  const mayWait = now.getTime() - pollingSince.getTime() < maxWaitSeconds * 1000
+  if (kind === 'answered' && stream.isPending(answer.record) && mayWait) {
     const nextDueAt = new Date(now.getTime() + everySeconds * 1000)
-    return { ...usual, outcome: 'processing', nextDueAt, pollingSince }
+    return { ...base, outcome: 'processing', nextDueAt, pollingSince }
   }
-  const nextDueAt = againAt(job, task, runStart)
+  const nextDueAt = nextDue(job, task, runStart)
   const detail = kind === 'skipped' ? detailOf(answer.reason) : null
-  return { ...usual, outcome: kind, nextDueAt, detail }
+  return { ...base, outcome: kind, nextDueAt, detail }
 }
 
-/** Counted from the run's start, so that a slice late in the night does not move its evaluations into the next night but one. */
-function againAt(
+/** The next due time, counted from the run's start. Counted from a late slice, an evaluation would miss the next night. */
+function nextDue(
   { stream, context: { config } }: SliceJob<EnrichmentStream>,
   { completedAt, ask }: EnrichmentTask,
   runStart: Date,
@@ -134,15 +134,15 @@ function againAt(
   const dayMs = daySeconds * 1000
   const ageDays = (runStart.getTime() - completedAt.getTime()) / dayMs
   const days = stream.daysUntilDue(ageDays, ask, config)
-  return days === null ? null : new Date(runStart.getTime() + days * dayMs - earlyMs)
+  return days === null ? null : new Date(runStart.getTime() + days * dayMs - marginMs)
 }
 
 function detailOf(reason: string): string {
   return storable(reason).slice(0, 400)
 }
 
-/** When the next answer that this run waits for is to be asked for again; null: it waits for none. One that was due when the
- *  slice began and was not asked for is nobody's any more: its evaluation has gone meanwhile. */
+/** When this run polls its next pending answer; null: it waits for none. An answer that was due when the slice began, but was not
+ *  polled, is ignored: its evaluation is gone. */
 export async function nextPollAt(
   { db }: Tx,
   { stream, rooftop, run }: SliceJob,

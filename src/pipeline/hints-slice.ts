@@ -17,10 +17,10 @@ import { writeIsolated } from './write-isolated.ts'
 import { writeSlice } from './write-slice.ts'
 
 const deliveriesPerSlice = 500
-/** The service may tell of an event before its reads show it: so often it is asked again, over about two minutes. */
-const patience = 6
+/** Reads for one event, over about two minutes: the service may send an event before its reads show it. */
+const maxReads = 6
 
-/** A delivery of a webhook that waits: an evaluation to read again. */
+/** A webhook delivery that waits: its evaluation must be read again. */
 interface Waiting {
   readonly id: number
   readonly evalId: number
@@ -29,8 +29,8 @@ interface Waiting {
 }
 
 /**
- * One slice of what webhooks told: the evaluations are read again and loaded by the same code as a nightly slice, and their
- * deliveries are marked in the same transaction. It certifies no window: what a webhook told proves nothing of the others.
+ * One slice of evaluations that webhooks reported. They are read again and loaded by the same code as in a nightly slice, and
+ * their deliveries are marked in the same transaction. It certifies no window: a webhook proves nothing about other evaluations.
  */
 export async function hintsSlice(
   job: SliceJob<WindowedStream>,
@@ -42,37 +42,42 @@ export async function hintsSlice(
   const known = new Map(
     (await stream.storedRecords(context.db, rooftop, ids)).map((one) => [one.id, one]),
   )
-  const open = await readQuarantinedRecords(context.db, {
+  const entries = await readQuarantinedRecords(context.db, {
     rooftopId: rooftop.id,
     stream: stream.name,
   })
-  const aside = new Set(open.map(({ id }) => id))
-  // The payload says whose an evaluation is, which may have been handed on since it was delivered.
-  const asTold = { ...job, rooftop: { ...rooftop, dealerId: null } }
-  const read = await readRecords(asTold, { ids, known, aside, changed: new Set() })
+  const quarantined = new Set(entries.map(({ id }) => id))
+  // The payload decides the rooftop: the evaluation may have moved since the delivery.
+  const anyRooftop = { ...job, rooftop: { ...rooftop, dealerId: null } }
+  const read = await readRecords(anyRooftop, { ids, known, quarantined, changed: new Set() })
   const isRead = new Set(read.map(({ id }) => id))
   const waiting = due.filter(({ evalId }) => isRead.has(evalId))
-  const records = read.filter((entry) => !isUnanswered(entry, job, known)).map(heldBy(job, known))
-  const holders = holdersOf(read, job, known)
+  const records = read
+    .filter((entry) => !isUnanswered(entry, job, known))
+    .map(withOwner(job, known))
+  const owners = ownersOf(read, job, known)
   const nothing = new Map<ProvenPart, never>()
   const content = {
-    ...{ ids, known, aside, changed: new Set<number>(), landed: [], parts: [] },
-    ...{ lookedAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
+    ...{ ids, known, quarantined, changed: new Set<number>(), loadedByOther: [], parts: [] },
+    ...{ rereadAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
   }
   context.crashPoint('before-commit')
   const { outcome, drift } = await writeIsolated(job, records, {
     ...recordWrites(job, content),
-    write: async (tx, kept) => {
-      const { counts, outcomes, drift } = await writeSlice(tx, job, { ...content, records: kept })
-      const keptKinds = new Map(kept.map(({ id, kind }) => [id, kind]))
+    write: async (tx, final) => {
+      const { counts, outcomes, drift } = await writeSlice(tx, job, { ...content, records: final })
+      const finalKinds = new Map(final.map(({ id, kind }) => [id, kind]))
       const answered = read.filter((entry) => !isUnread(entry))
       const results = new Map<number, string>(
-        answered.map(({ id, kind }) => [id, outcomeOf[keptKinds.get(id) ?? kind]]),
+        answered.map(({ id, kind }) => [id, outcomeOf[finalKinds.get(id) ?? kind]]),
       )
       for (const { id, outcome } of outcomes)
         results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
-      const ours = await handOn(tx, waiting, holders)
-      await settle(tx, job, ours, { results, written: new Set(records.map(({ id }) => id)) })
+      const ours = await moveToOwners(tx, waiting, owners)
+      await markDeliveries(tx, job, ours, {
+        results,
+        written: new Set(records.map(({ id }) => id)),
+      })
       context.crashPoint('rows-written')
       const more = due.length >= deliveriesPerSlice || waiting.length < due.length
       const outcome = { counts, more, ...missing(read) }
@@ -87,13 +92,13 @@ export async function hintsSlice(
 }
 
 const outcomeOf = {
-  same: 'unchanged',
+  unchanged: 'unchanged',
   vanished: 'vanished',
   record: 'updated',
   rejected: 'quarantined',
 } as const satisfies Record<Hydrated['kind'], string>
 
-/** Deliveries of the rooftop that are due, the longest waiting first. */
+/** Deliveries of the rooftop that are due, the oldest first. */
 async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waiting[]> {
   const { rows } = await context.pool.query<Waiting>(
     `select delivery_id as id, eval_id as "evalId", source_updated_at as "updatedAt", attempts
@@ -104,7 +109,7 @@ async function waitingDeliveries({ context, rooftop }: SliceJob): Promise<Waitin
   return rows
 }
 
-/** Nothing was learnt of it: no answer came, or the service does not know it, as we do not. It writes nothing. */
+/** Whether the read brought nothing to write: no answer came, or neither the service nor the warehouse knows the evaluation. */
 function isUnanswered(
   entry: Hydrated,
   { rooftop }: SliceJob,
@@ -115,23 +120,23 @@ function isUnanswered(
   return isUnread(entry)
 }
 
-/** No answer came: nothing of it is in quarantine either. */
+/** Whether no answer came, so that there is nothing to quarantine either. */
 function isUnread(entry: Hydrated): entry is Hydrated & { kind: 'rejected' } {
   return entry.kind === 'rejected' && entry.text === ''
 }
 
-/** Why the run is not all that was asked for, if so. */
+/** Why the run is incomplete, if it is. */
 function missing(read: readonly Hydrated[]): { readonly error?: string } {
   const unread = read.filter(isUnread)
   const reason = unread[0]?.issues[0]?.message
   if (reason === undefined) return {}
   return {
-    error: `${unread.length} evaluation(s) could not be read, and are asked for again: ${reason}`,
+    error: `${unread.length} evaluation(s) could not be read and will be read again: ${reason}`,
   }
 }
 
-/** An evaluation whose payload names no dealership stays with the rooftop of the group that holds it. */
-function heldBy(
+/** An evaluation whose payload names no dealership stays with the rooftop that owns it. */
+function withOwner(
   { rooftop, siblings, stream, context }: SliceJob<WindowedStream>,
   known: ReadonlyMap<number, StoredRecord>,
 ) {
@@ -140,13 +145,14 @@ function heldBy(
     if (entry.kind !== 'record' || !isOwnedByOther(before, rooftop)) return entry
     const { appraisal: wire } = context.config.wire
     const dealer = stream.dealerOf(JSON.parse(entry.payload.text), entry.id, wire)
-    const holder = siblings.find(({ id }) => id === before!.rooftopId)
-    return dealer === null && holder !== undefined ? { ...entry, owner: holder } : entry
+    const owner = siblings.find(({ id }) => id === before!.rooftopId)
+    return dealer === null && owner !== undefined ? { ...entry, owner } : entry
   }
 }
 
-/** The rooftop of each evaluation that our key did not find and another of the group holds: only its own key tells whether it is gone. */
-function holdersOf(
+/** For each evaluation that this rooftop's key did not find: the other rooftop of the group that owns it. Only the owner's key can
+ *  tell whether it is gone. */
+function ownersOf(
   read: readonly Hydrated[],
   { rooftop, siblings }: SliceJob,
   known: ReadonlyMap<number, StoredRecord>,
@@ -154,32 +160,32 @@ function holdersOf(
   const isOfConfig = (rooftopId: number) => siblings.some(({ id }) => id === rooftopId)
   return new Map(
     read.flatMap(({ kind, id }) => {
-      const held = known.get(id)
-      if (kind !== 'vanished' || !isOwnedByOther(held, rooftop)) return []
-      return isOfConfig(held!.rooftopId) ? [[id, held!.rooftopId] as const] : []
+      const owned = known.get(id)
+      if (kind !== 'vanished' || !isOwnedByOther(owned, rooftop)) return []
+      return isOfConfig(owned!.rooftopId) ? [[id, owned!.rooftopId] as const] : []
     }),
   )
 }
 
-/** Gives deliveries to the rooftops that hold their evaluations, whose next slice reads them; the others remain ours. */
-async function handOn(
+/** Moves deliveries to the rooftops that own their evaluations, whose next slice reads them. Returns the others. */
+async function moveToOwners(
   tx: Tx,
   waiting: readonly Waiting[],
-  holders: ReadonlyMap<number, number>,
+  owners: ReadonlyMap<number, number>,
 ): Promise<readonly Waiting[]> {
-  const [theirs, ours] = divide(waiting, ({ evalId }) => holders.has(evalId))
+  const [theirs, ours] = divide(waiting, ({ evalId }) => owners.has(evalId))
   if (theirs.length === 0) return ours
   await tx.client.query(
-    `update ops.webhook_delivery set rooftop_id = holder.rooftop_id, attempts = 0, due_at = now()
-     from unnest($1::bigint[], $2::int[]) as holder (delivery_id, rooftop_id)
-     where webhook_delivery.delivery_id = holder.delivery_id and state = 'waiting'`,
-    [theirs.map(({ id }) => id), theirs.map(({ evalId }) => holders.get(evalId)!)],
+    `update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, due_at = now()
+     from unnest($1::bigint[], $2::int[]) as owner (delivery_id, rooftop_id)
+     where webhook_delivery.delivery_id = owner.delivery_id and state = 'waiting'`,
+    [theirs.map(({ id }) => id), theirs.map(({ evalId }) => owners.get(evalId)!)],
   )
   return ours
 }
 
-/** Marks the deliveries. One whose event the reads of the service do not show yet waits on, for some time. */
-async function settle(
+/** Marks the deliveries. A delivery whose event the service's reads do not show yet waits for the next attempt. */
+async function markDeliveries(
   tx: Tx,
   { stream, rooftop, run }: SliceJob<WindowedStream>,
   waiting: readonly Waiting[],
@@ -195,13 +201,13 @@ async function settle(
     return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
   }
   const [answered, unread] = divide(waiting, ({ evalId }) => read.results.has(evalId))
-  const [settled, later] = divide(answered, (one) => isSeen(one) || one.attempts >= patience)
+  const [done, later] = divide(answered, (one) => isSeen(one) || one.attempts >= maxReads)
   await tx.client.query(
-    `update ops.webhook_delivery set state = 'processed', outcome = told.outcome, run_id = $3, issue = null,
+    `update ops.webhook_delivery set state = 'processed', outcome = result.outcome, run_id = $3, issue = null,
        processed_at = clock_timestamp()
-     from unnest($1::bigint[], $2::text[]) as told (id, outcome)
-     where delivery_id = told.id and state = 'waiting'`,
-    [settled.map(({ id }) => id), settled.map((one) => read.results.get(one.evalId)!), run.runId],
+     from unnest($1::bigint[], $2::text[]) as result (id, outcome)
+     where delivery_id = result.id and state = 'waiting'`,
+    [done.map(({ id }) => id), done.map((one) => read.results.get(one.evalId)!), run.runId],
   )
   await tx.client.query(
     `update ops.webhook_delivery set attempts = attempts + 1, issue = $2,

@@ -13,9 +13,9 @@ import type { AppraisalWire } from '../values/wire.ts'
 import { isDataFault, issuesOf, parsePayload } from './record-fault.ts'
 import { type SliceJob, sourcesOf, sourceTimeAt } from './slice.ts'
 
-/** A record that was read: as it was before, new or changed, not fitting, or no longer there. */
+/** A record that was read: unchanged, new or changed, invalid, or no longer at the source. */
 export type Hydrated =
-  | { readonly kind: 'same'; readonly id: number }
+  | { readonly kind: 'unchanged'; readonly id: number }
   | { readonly kind: 'vanished'; readonly id: number }
   | {
       readonly kind: 'record'
@@ -37,48 +37,49 @@ export interface Payload {
   readonly text: string
   readonly hash: Buffer
   readonly fetchedAt: Date
-  /** The newest kept payload is the same. */
+  /** The newest stored payload is equal. */
   readonly isStored: boolean
 }
 
-/** What is known of the records before they are read. */
+/** What is known about the records before they are read. */
 interface BeforeReading {
   readonly storedHash: ReadonlyMap<number, Buffer>
-  /** Also merged when their body is the same as the kept one. */
+  /** Records to merge even if their body equals the stored one. */
   readonly merged: ReadonlySet<number>
-  readonly aside: ReadonlySet<number>
-  /** Those whose customer was erased are scrubbed before their body is compared. */
+  readonly quarantined: ReadonlySet<number>
+  /** Erased customers are removed from these bodies before they are compared. */
   readonly suppressed: Suppressions
 }
 
-/** So many refusals with no answer among them are a refusal of the rooftop, not of records. */
-const refusalsTolerated = 3
-/** More records than this that the source will not give are a source that is down, not broken records. */
-const tolerated = 10
+/** After this many refusals without an answer, the rooftop is refused, not single records. */
+const maxRefusals = 3
+/** With more unreadable records than this (or a fifth of all), the source is down. */
+const maxFaults = 10
 
 /**
- * Reads records one by one, as many at once as the key's limiter allows, after those of the slices that came before. A record
- * that cannot be read or does not fit is rejected alone; a fault of the source ends the slice. One that was aside already tells
- * nothing new of the source, so that a few that stay broken for ever hold up nothing. A 403, a redirect or a 404 while the list
- * and other records answer concerns that record. `storedHash` saves parsing what has not changed. Once the bodies that are held
- * reach the limit of a slice, the other records are left unread: they are not among the results.
+ * Reads single records, as many at once as the key's limiter allows, after the records of earlier slices.
+ *
+ * A record that cannot be read or does not fit is rejected alone; a fault of the source ends the slice. The fault of a record
+ * that was in quarantine before is not counted, so that permanently broken records do not end every slice. A 403, a redirect or
+ * a 404 concerns only its record as long as the list and other records are answered. With `storedHash` an unchanged body is not
+ * parsed. When the bodies in memory reach the limit of a slice, the other records stay unread and are not among the results.
  */
 export async function hydrate(
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
   before: BeforeReading,
 ): Promise<Hydrated[]> {
-  const { aside } = before
+  const { quarantined } = before
   const { context, stream, rooftop } = job
   const stop = new AbortController()
   const signal = AbortSignal.any([context.signal, stop.signal])
   let faults = 0
   const refusals: { id: number; error: SyncError }[] = []
   let answers = 0
-  let held = 0
+  let heldCharacters = 0
   const readOne = async (id: number, whileWaiting: WhileWaiting): Promise<Hydrated | null> => {
     signal.throwIfAborted()
-    if (held >= context.sliceLimits.bodies) return null
+    if (heldCharacters >= context.sliceLimits.bodies) return null
     try {
       const fetched = await stream.hydrate(sourcesOf(context), rooftop, id, {
         signal,
@@ -87,28 +88,28 @@ export async function hydrate(
       })
       context.crashPoint('record-read')
       answers++
-      // Answers come in bursts: each of them makes room for the next request before any is worked on.
+      // Answers come in bursts. Yield first, so that the next requests are sent before an answer is processed.
       await setImmediate()
       const read = digest(job, id, fetched, before)
-      held += bodyLength(read)
+      heldCharacters += bodyLength(read)
       return read
     } catch (error) {
-      if (isRefusal(error) && (answers > 0 || refusals.length < refusalsTolerated)) {
-        if (!aside.has(id)) refusals.push({ id, error })
+      if (isRefusal(error) && (answers > 0 || refusals.length < maxRefusals)) {
+        if (!quarantined.has(id)) refusals.push({ id, error })
         return refused(id, error)
       }
       const rejected = asRejected(id, error)
       if (rejected && error instanceof SyncError && error.errorAction === 'skip') return rejected
-      if (rejected && (aside.has(id) || ++faults <= Math.max(tolerated, ids.length / 5)))
+      if (rejected && (quarantined.has(id) || ++faults <= Math.max(maxFaults, ids.length / 5)))
         return rejected
       stop.abort(error)
       throw error
     }
   }
-  const results = await context.readQueue.readAll(turnOf(job), ids, readOne)
+  const results = await context.readQueue.readAll(readQueueOf(job), ids, readOne)
   if (stop.signal.aborted) throw stop.signal.reason
   context.signal.throwIfAborted()
-  if (answers === 0 && refusals.length >= refusalsTolerated) throw refusals[0]!.error
+  if (answers === 0 && refusals.length >= maxRefusals) throw refusals[0]!.error
   return results.flatMap((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value ?? []
@@ -120,7 +121,7 @@ function bodyLength(read: Hydrated): number {
   return read.kind === 'rejected' ? read.text.length : 0
 }
 
-function turnOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {
+function readQueueOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {
   return { key: config.rooftops.find(({ uid }) => uid === rooftop.uid)?.key ?? '', lane }
 }
 
@@ -138,20 +139,20 @@ function digest(
   try {
     text = erased ? scrubPayload(job.stream, id, fetched.text, wire, erased) : fetched.text
     const hash = bodyHash(text)
-    const isKept = storedHash.get(id)?.equals(hash) ?? false
-    if (isKept && !merged.has(id)) return { kind: 'same', id }
+    const isStored = storedHash.get(id)?.equals(hash) ?? false
+    if (isStored && !merged.has(id)) return { kind: 'unchanged', id }
     const ownerOf = (body: unknown) => owner(job, job.stream.dealerOf(body, id, wire))
     const readAt = sourceTimeAt(job.run, fetchedAt)
     const read = readRecord(job.stream, ownerOf, wire, { id, text, readAt })
     return read.kind === 'record'
-      ? { ...read, payload: { text, hash, fetchedAt, isStored: isKept } }
+      ? { ...read, payload: { text, hash, fetchedAt, isStored } }
       : { ...read, text }
   } catch (error) {
     return { kind: 'rejected', id, issues: issuesOf(error), text }
   }
 }
 
-/** A filtered list says itself whose its records are; one that answers for the whole group leaves it to the payload. */
+/** A list filtered by dealership belongs to its rooftop. Where one list covers the group, the payload names the dealership. */
 function owner({ rooftop, siblings }: SliceJob, dealerId: number | null): RooftopRow {
   if (rooftop.dealerId !== null || dealerId === null) return rooftop
   return siblings.find((sibling) => sibling.dealerId === dealerId) ?? rooftop
@@ -164,7 +165,7 @@ interface RecordPayload {
   readonly readAt: Date
 }
 
-/** Parses and normalises a payload; used by the replay too, which has no source. Whatever it throws is this record's own. */
+/** Parses and normalises a payload; the replay uses it too. Any exception is a fault of this record. */
 export function readRecord(
   stream: WindowedStream,
   ownerOf: (body: unknown) => RooftopRow,
@@ -183,8 +184,8 @@ export function readRecord(
   }
 }
 
-/** A status that is about this record while the list and other records answer: the list would have had a wrong address or key
- *  too. 400 is about the key's user, 401 about the key. */
+/** Whether a status concerns this record alone, while the list and other records are answered: a wrong address or key would fail
+ *  the list too. 400 concerns the key's user and 401 the key, so they are not included. */
 function isRefusal(error: unknown): error is SyncError {
   if (!(error instanceof SyncError) || error.status === undefined) return false
   const { status } = error
@@ -198,7 +199,7 @@ function refused(id: number, error: SyncError): Hydrated {
   return { kind: 'rejected', id, issues: [{ path: '$', message: error.message }], text: '' }
 }
 
-/** A fault that concerns this record alone; null when it concerns the source, the key or us. */
+/** The record as rejected where the fault concerns it alone; null where it concerns the source, the key or this program. */
 function asRejected(id: number, error: unknown): Hydrated | null {
   if (isDataFault(error)) return { kind: 'rejected', id, issues: issuesOf(error), text: '' }
   if (

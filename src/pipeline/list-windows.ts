@@ -9,22 +9,22 @@ export const windowsPerSlice = 64
 
 export interface ListedWindows {
   readonly parts: readonly ProvenPart[]
-  /** What was known of the due windows before. */
+  /** The certificates that the due windows had before. */
   readonly earlier: readonly EarlierCertificate[]
-  readonly knowledge: ListLimit
+  readonly listLimit: ListLimit
   readonly more: boolean
 }
 
-/** Lists due windows in waves until the slice is full. A wave is as wide as the records seen so far let expect. */
+/** Lists due windows in waves until the slice is full. The records per window so far decide the size of the next wave. */
 export async function listWindows(
   job: SliceJob<WindowedStream>,
   due: readonly DueWindow[],
   earlier: readonly EarlierCertificate[],
-  before: ListLimit,
+  limitBefore: ListLimit,
 ): Promise<ListedWindows> {
   const parts: ProvenPart[] = []
   const { records: recordsPerSlice } = job.context.sliceLimits
-  let knowledge = before
+  let listLimit = limitBefore
   let next = 0
   let records = 0
   while (next < due.length && records < recordsPerSlice) {
@@ -34,32 +34,32 @@ export async function listWindows(
       Math.min(Math.ceil((recordsPerSlice - records) / average), 16, due.length - next),
     )
     const wave = due.slice(next, next + width)
-    const proofs = await Promise.all(wave.map((window) => listOne(job, window, earlier, knowledge)))
+    const proofs = await Promise.all(wave.map((window) => listOne(job, window, earlier, listLimit)))
     for (const proof of proofs) {
       parts.push(...proof.parts)
-      knowledge = combine(knowledge, proof.listLimit)
+      listLimit = combine(listLimit, proof.listLimit)
     }
     next += width
     records = parts.reduce((sum, part) => sum + part.items.length, 0)
     job.context.crashPoint('window-listed')
   }
-  return { parts, earlier, knowledge, more: next < due.length || due.length >= windowsPerSlice }
+  return { parts, earlier, listLimit, more: next < due.length || due.length >= windowsPerSlice }
 }
 
 async function listOne(
   job: SliceJob<WindowedStream>,
   window: DueWindow,
   earlier: readonly EarlierCertificate[],
-  knowledge: ListLimit,
+  listLimit: ListLimit,
 ) {
   const { context, stream, rooftop, run } = job
   const nights = context.config.sync.deepRelistNights
-  const vouching = earlier.find(
+  const confirming = earlier.find(
     (old) =>
       old.from === window.from &&
       old.until === window.until &&
       old.proof === 'halved' &&
-      // The same full answer again may hide what completed since: on its window's turn it is proved anew.
+      // An equal full answer may hide records that completed since, so the window is proved again when the rotation reaches it.
       old.listedAt.getTime() / 1000 >=
         latestRotationStart(dayNumber(window.from), nights, run.sourceStart),
   )
@@ -75,12 +75,17 @@ async function listOne(
   }): Promise<Listing> =>
     await stream.list(sourcesOf(context), rooftop, { from, until: open ? null : until }, options)
   const { recordsPerPart: maxItems } = context.sliceLimits
-  const vouched = (items: Listing['items']) =>
-    vouching?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
-  return await proveWindow(window, { list, listLimit: knowledge, isConfirmed: vouched, maxItems })
+  const isConfirmed = (items: Listing['items']) =>
+    confirming?.idsDigest.equals(idsDigest(items.map((item) => item.evalId))) ?? false
+  return await proveWindow(window, {
+    list,
+    listLimit,
+    isConfirmed,
+    maxItems,
+  })
 }
 
-/** Windows of a wave are proved side by side: the largest answer and the least cap that it leaves standing count. */
+/** Combines limits of windows that were proved concurrently: the largest answer, and the smallest cap that it does not disprove. */
 function combine(left: ListLimit, right: ListLimit): ListLimit {
   const caps = [left.cap, right.cap].filter((cap) => cap !== null)
   const largest = Math.max(left.largest, right.largest)

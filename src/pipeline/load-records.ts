@@ -19,8 +19,8 @@ export interface LoadResult {
 }
 
 /**
- * Loads records: asks first, writes second. What is stored of them is read, merged in memory, and only what is new or
- * different is sent: new records by COPY into the tables, changed ones replaced by key. An unchanged record writes nothing.
+ * Loads records: reads first, writes second. Their stored rows are read and merged in memory. Only new or changed rows are
+ * written: new records by COPY, changed records replaced by key. An unchanged record writes nothing.
  */
 export async function loadRecords(
   tx: Tx,
@@ -69,7 +69,7 @@ export async function loadRecords(
   return merged.map(({ id, outcome }) => ({ id, outcome }))
 }
 
-/** All stored rows of the records, by id; records that are not stored are absent. */
+/** All stored rows of the records, by id; without records that are not stored. */
 export async function storedRows(
   { client }: Pick<Tx, 'client'>,
   stream: WindowedStream,
@@ -95,7 +95,7 @@ export async function storedRows(
   return found
 }
 
-/** Those of the records without a row that have left child rows behind, which stand in the way of new ones. */
+/** Records without their own row, but with old child rows. These would collide with new ones, so they must be deleted. */
 async function orphanedIds(
   { client }: Tx,
   { tables, idColumn }: WindowedStream,
@@ -127,7 +127,7 @@ export async function deleteRows(
   )
 }
 
-/** Keeps payloads as received, with the run that read them. */
+/** Stores payloads as received, with the run that read them. */
 export async function savePayloads(
   tx: Tx,
   endpoint: string,
@@ -147,14 +147,14 @@ export async function savePayloads(
   await copyInto(tx.client, 'raw.payload', rows)
 }
 
-/** The text of a list as it is kept: as received, but for what is nested too deeply for Postgres. */
+/** The text of a list as it is stored: as received, without what is nested too deeply for Postgres. */
 export function storableList(text: string): string {
   const body: unknown = JSON.parse(text)
   const pruned = prunedJson(body)
   return pruned === body ? text : JSON.stringify(pruned)
 }
 
-/** Hashes of the newest kept payload of each key. */
+/** Hashes of the newest stored payload of each key. */
 export async function newestHashes(
   db: Db,
   endpoint: string,

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 
-/** Failures in a row until a delivery is given up: about six hours, with the waits below. A nightly loads it all the same. */
-const attemptsAtMost = 30
+/** Failures in a row until a delivery is marked as failed: about six hours. A nightly run loads its evaluation anyway. */
+const maxAttempts = 30
 
-/** Counts a failed attempt of the deliveries that wait and were due at a moment (left out: now): they come again later, and in the
- *  end are given up. Whatever was put off since is left as it is. */
+/** Counts a failed attempt for waiting deliveries that were due at a moment (left out: now), and delays them. After the last
+ *  attempt they are marked as failed. Deliveries that were postponed since that moment are not changed. */
 export async function postponeDeliveries(
   on: pg.Pool | pg.ClientBase,
   ids: readonly number[],
@@ -16,6 +16,6 @@ export async function postponeDeliveries(
        state = case when attempts + 1 >= $3 then 'failed' else state end,
        due_at = now() + least(interval '15 minutes', interval '5 s' * power(2, least(attempts, 10)))
      where delivery_id = any($1::bigint[]) and state = 'waiting' and due_at <= coalesce($4::timestamptz, now())`,
-    [ids, reason, attemptsAtMost, asOf],
+    [ids, reason, maxAttempts, asOf],
   )
 }

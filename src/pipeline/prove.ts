@@ -12,13 +12,13 @@ export interface Listing {
 export interface ProvenPart {
   readonly window: Window
   readonly items: readonly ListedEvaluation[]
-  /** Listed, but naming no record. */
+  /** List items that name no record. */
   readonly malformed: readonly MalformedItem[]
   readonly listedAt: Date
   readonly proof: 'plain' | 'halved' | 'unprovable'
 }
 
-/** What is known of a source's lists: the largest it gave, and the silent cap that a mismatch exposed. */
+/** What is known about a source's list size: its largest answer, and the silent cap that a mismatch has shown. */
 export interface ListLimit {
   readonly largest: number
   readonly cap: number | null
@@ -32,21 +32,22 @@ export interface Proof {
 export interface ProveOptions {
   list(window: Window): Promise<Listing>
   readonly listLimit: ListLimit
-  /** Does an earlier certificate of this window vouch for exactly this answer? */
+  /** Whether an earlier certificate of this window has proved exactly this answer. */
   isConfirmed(items: readonly ListedEvaluation[]): boolean
-  /** A part holds at most so many items, so that memory is bounded by the slice and never by the window. */
+  /** The most items of a part: memory is bounded by the slice, not by the window. */
   readonly maxItems: number
 }
 
-/** Answers so small are taken as they are: no source caps its list at one. */
-const leastCap = 2
+/** Smaller answers are never suspect: no source caps its list at one. */
+const minCap = 2
 
 /**
- * Lists a window and proves that nothing was cut off. The list has no page and no truncation signal [A §4 /getevallist],
- * so the proof is conservation: ids(whole) = ids(left) + ids(right). An answer smaller than one that the source has given
- * before cannot have been cut, unless the source has brought in a cap since, which a round count betrays; one at the maximum
- * is halved until its parts are smaller. A mismatch teaches the cap, and from then on windows split until they fit; a single
- * second that does not fit is unprovable.
+ * Lists a window and proves that nothing was cut off. The list has no pages and no truncation signal [A §4 /getevallist],
+ * so the proof is conservation: ids(whole) = ids(left) + ids(right).
+ *
+ * An answer smaller than an earlier one was not cut off, unless the source has since introduced a cap; then the count is round.
+ * An answer at the maximum is halved until its parts are smaller. A mismatch shows the cap; from then on windows are split until
+ * they fit under it. A single second that does not fit is unprovable.
  */
 export async function proveWindow(window: Window, options: ProveOptions): Promise<Proof> {
   const listing = await options.list(window)
@@ -59,40 +60,40 @@ async function proveListing(
   options: ProveOptions,
 ): Promise<Proof> {
   const count = listing.items.length + listing.malformed.length
-  const knowledge = grown(options.listLimit, count)
+  const listLimit = withCount(options.listLimit, count)
   const part = (proof: ProvenPart['proof']): Proof => ({
     parts: [{ window, ...listing, proof }],
-    listLimit: knowledge,
+    listLimit,
   })
   const suspect =
-    knowledge.cap !== null
-      ? count >= knowledge.cap
-      : (count >= leastCap && count >= knowledge.largest) || isRound(count)
+    listLimit.cap !== null
+      ? count >= listLimit.cap
+      : (count >= minCap && count >= listLimit.largest) || isRound(count)
   const tooLarge = count > options.maxItems
   if (!suspect && !tooLarge) return part('plain')
-  if (!tooLarge && knowledge.cap === null && options.isConfirmed(listing.items))
+  if (!tooLarge && listLimit.cap === null && options.isConfirmed(listing.items))
     return part('halved')
   const halves = halve(window)
-  if (halves === null) return part(isCapped(count, knowledge) ? 'unprovable' : 'halved')
+  if (halves === null) return part(isCapped(count, listLimit) ? 'unprovable' : 'halved')
   const [left, right] = await Promise.all([options.list(halves[0]), options.list(halves[1])])
   const ids = new Set(listing.items.map((item) => item.evalId))
   const missing = [...left.items, ...right.items].some((item) => !ids.has(item.evalId))
   const next: ProveOptions = {
     ...options,
-    listLimit: missing ? await learn(window, listing, knowledge, options) : knowledge,
+    listLimit: missing ? await findCap(window, listing, listLimit, options) : listLimit,
   }
-  if (!missing && !tooLarge && knowledge.cap === null) {
-    // Conserved; but a half that is as full as the whole proves nothing yet.
+  if (!missing && !tooLarge && listLimit.cap === null) {
+    // Conserved, but a half with as many items as the whole proves nothing yet.
     const full = [left, right].findIndex((half) => half.items.length >= count)
     if (full < 0) return part('halved')
     const inner = await proveListing(halves[full]!, [left, right][full]!, next)
     if (inner.listLimit.cap === null) return { ...part('halved'), listLimit: inner.listLimit }
-    return await both(halves, [left, right], { ...next, listLimit: inner.listLimit })
+    return await proveHalves(halves, [left, right], { ...next, listLimit: inner.listLimit })
   }
-  return await both(halves, [left, right], next)
+  return await proveHalves(halves, [left, right], next)
 }
 
-async function both(
+async function proveHalves(
   [left, right]: readonly [Window, Window],
   listings: readonly Listing[],
   options: ProveOptions,
@@ -105,37 +106,37 @@ async function both(
   return { parts: [...first.parts, ...second.parts], listLimit: second.listLimit }
 }
 
-/** A mismatch is a cap, unless the window has just changed under our hands: then listing it again shows more. */
-async function learn(
+/** A mismatch shows a cap, unless the window changed meanwhile; then a new listing returns another number. */
+async function findCap(
   window: Window,
   listing: Listing,
-  knowledge: ListLimit,
+  listLimit: ListLimit,
   options: ProveOptions,
 ): Promise<ListLimit> {
   const again = await options.list(window)
-  if (again.items.length !== listing.items.length) return grown(knowledge, again.items.length)
-  return { ...knowledge, cap: listing.items.length }
+  if (again.items.length !== listing.items.length) return withCount(listLimit, again.items.length)
+  return { ...listLimit, cap: listing.items.length }
 }
 
-/** A larger answer than the cap shows that there is none, or none so low. */
-function grown(knowledge: ListLimit, count: number): ListLimit {
+/** The limit after an answer of this size. An answer larger than the cap disproves it. */
+function withCount(listLimit: ListLimit, count: number): ListLimit {
   return {
-    largest: Math.max(knowledge.largest, count),
-    cap: knowledge.cap !== null && count > knowledge.cap ? null : knowledge.cap,
+    largest: Math.max(listLimit.largest, count),
+    cap: listLimit.cap !== null && count > listLimit.cap ? null : listLimit.cap,
   }
 }
 
-/** Of a single second: no cap was ever seen, then only a round and large number is a reason to doubt. */
+/** Whether a single second may be cut off. If no cap is known, only a large round count is suspicious. */
 function isCapped(count: number, { cap }: ListLimit): boolean {
   return cap !== null ? count >= cap : isRound(count)
 }
 
-/** A number that somebody may have set as a limit. */
+/** Whether a count looks like a configured limit. */
 function isRound(count: number): boolean {
   return count >= 100 && count % 50 === 0
 }
 
-/** The newest window ends when it was listed. */
+/** The window with its end: the newest window ends when it was listed. */
 function closed(window: Window, listing: Listing): Window {
   return window.open
     ? { ...window, until: Math.max(toUnixSeconds(listing.listedAt), window.from + 1) }

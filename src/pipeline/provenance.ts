@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 
-/** Where one evaluation's row comes from: row → payload → request → window → run. Personal data stays out. */
+/** The origin of one evaluation's row: row → payload → request → window → run. Without personal data. */
 export interface Provenance {
   readonly rooftop: { readonly uid: string; readonly name: string }
   readonly row: Readonly<Record<string, unknown>> | null
@@ -9,7 +9,7 @@ export interface Provenance {
   readonly payloads: readonly Readonly<Record<string, unknown>>[]
   /** Price observations, oldest first. */
   readonly prices: readonly Readonly<Record<string, unknown>>[]
-  /** Of its vehicle in the dealer group; the links themselves stay out. */
+  /** Checks of its vehicle in the dealer group, without the links. */
   readonly checks: readonly Readonly<Record<string, unknown>>[]
   readonly window: Readonly<Record<string, unknown>> | null
   readonly quarantine: readonly Readonly<Record<string, unknown>>[]
@@ -19,7 +19,7 @@ export interface Provenance {
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** One entry for each rooftop that knows the id; empty when none does. */
+/** One entry for each rooftop that has the evaluation; empty when none has. */
 export async function readProvenance(db: Db, evalId: number): Promise<Provenance[]> {
   const { rows: rooftops } = await sql<{ id: number; uid: string; name: string }>`
     select rooftop_id as id, rooftop_uid as uid, rooftop_name as name from core.rooftop
@@ -31,11 +31,11 @@ export async function readProvenance(db: Db, evalId: number): Promise<Provenance
     ) order by rooftop_id`.execute(db)
   const found: Provenance[] = []
   for (const { id, uid, name } of rooftops)
-    found.push({ rooftop: { uid, name }, ...(await explainAt(db, id, evalId)) })
+    found.push({ rooftop: { uid, name }, ...(await readAt(db, id, evalId)) })
   return found
 }
 
-async function explainAt(
+async function readAt(
   db: Db,
   rooftopId: number,
   evalId: number,

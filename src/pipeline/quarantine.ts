@@ -14,7 +14,7 @@ import type { Window } from '../values/window.ts'
 export interface RejectedRecord {
   readonly naturalKey: string
   readonly issues: readonly Issue[]
-  /** As received, as far as Postgres can hold it. */
+  /** As received, as far as Postgres can store it. */
   readonly payload: string
   /** The window that listed it. */
   readonly window: Omit<Window, 'open'> | null
@@ -26,26 +26,26 @@ export interface QuarantineScope {
   readonly runId: number
 }
 
-/** Of one record: more of them say nothing more. */
-const mostIssues = 100
+/** Issues that are stored per record; more add no information. */
+const maxIssues = 100
 
-/** A path may hold a name that the source made up. */
+/** Truncates both: a path may contain a name that the source chose. */
 function storableIssue({ path, message }: Issue): Issue {
   return { path: storable(path.slice(0, 300)), message: storable(message.slice(0, 1000)) }
 }
 
-/** Puts records aside with their payload and every issue; one that is there already counts another attempt. Records of
- *  evaluations come without the customers that were erased. */
+/** Quarantines records with their payload and issues; a record that is there already counts another attempt. Erased customers
+ *  must have been removed from records of evaluations. */
 export async function quarantineRecords(
   tx: Tx,
   scope: QuarantineScope,
   rejected: readonly RejectedRecord[],
 ): Promise<void> {
   const erased = rejected.length === 0 ? null : await erasedContacts(tx.db)
-  for (const whole of rejected) {
-    const received = { ...whole, payload: truncatedPayload(whole.payload) }
+  for (const raw of rejected) {
+    const received = { ...raw, payload: truncatedPayload(raw.payload) }
     const record = erased === null ? received : withoutErased(received, erased)
-    const issues = JSON.stringify(record.issues.slice(0, mostIssues).map(storableIssue))
+    const issues = JSON.stringify(record.issues.slice(0, maxIssues).map(storableIssue))
     await sql`
       insert into ops.quarantine as open
         (stream, rooftop_id, natural_key, issues, payload, window_from, window_until, run_id)
@@ -58,13 +58,13 @@ export async function quarantineRecords(
   }
 }
 
-/** Of what names no evaluation nobody can tell whose the rest is: nothing of it is kept beside an erased contact. */
+/** The record, or a mark instead of a payload that contains an erased contact: whose the rest of it is cannot be known. */
 function withoutErased(record: RejectedRecord, erased: SearchTerms): RejectedRecord {
   if (redactText(record.payload, erased) === record.payload) return record
   return { ...record, issues: redactJson(record.issues, erased) as Issue[], payload: erasedMark }
 }
 
-/** What is in quarantine and got no answer was tried all the same: a retry does not try it twice. */
+/** Counts an attempt for quarantined records without an answer, so that a retry does not try them twice. */
 export async function countAttempts(
   tx: Tx,
   scope: QuarantineScope,
@@ -78,7 +78,7 @@ export async function countAttempts(
   )
 }
 
-/** Closes what has landed, or is no longer at the source. */
+/** Closes entries of records that were loaded, or are no longer at the source. */
 export async function release(
   tx: Tx,
   scope: QuarantineScope,
@@ -92,7 +92,7 @@ export async function release(
   )
 }
 
-/** Closes everything of the scope but these keys: the list that was read whole showed no other misfit. */
+/** Closes all entries of the scope except these keys. The whole list was read and has no other invalid record. */
 export async function releaseAllBut(
   tx: Tx,
   scope: QuarantineScope,
@@ -123,37 +123,37 @@ export async function readQuarantinedKeys(
   return new Set(rows.map((row) => row.natural_key))
 }
 
-/** A record in quarantine, with the window that listed it last. */
+/** A quarantined record, with the window that listed it last. */
 export interface QuarantinedRecord {
   readonly id: number
   readonly from: Date | null
   readonly until: Date | null
 }
 
-/** The key of a list item that names no record: by its content, so that the same item is one entry. */
+/** The key of a list item that names no record: a hash of its content, so that equal items are one entry. */
 export function listItemKey(text: string): string {
   return `item ${contentHash(text).toString('hex').slice(0, 16)}`
 }
 
-/** Closes items of the windows that are listed no more. */
+/** Closes list items that these windows no longer show. */
 export async function releaseListItems(
   tx: Tx,
   scope: QuarantineScope,
   windows: readonly Omit<Window, 'open'>[],
-  stillThere: readonly string[],
+  stillListed: readonly string[],
 ): Promise<void> {
   await tx.client.query(
-    `update ops.quarantine as aside set resolved_at = now()
+    `update ops.quarantine as entry set resolved_at = now()
      from unnest($3::timestamptz[], $4::timestamptz[]) as listed (start, stop)
-     where aside.rooftop_id = $1 and aside.stream = $2 and aside.resolved_at is null
-       and aside.natural_key like 'item %' and aside.natural_key <> all($5)
-       and aside.window_from < listed.stop and aside.window_until > listed.start`,
+     where entry.rooftop_id = $1 and entry.stream = $2 and entry.resolved_at is null
+       and entry.natural_key like 'item %' and entry.natural_key <> all($5)
+       and entry.window_from < listed.stop and entry.window_until > listed.start`,
     [
       scope.rooftopId,
       scope.stream,
       windows.map(({ from }) => fromUnixSeconds(from)),
       windows.map(({ until }) => fromUnixSeconds(until)),
-      stillThere,
+      stillListed,
     ],
   )
 }

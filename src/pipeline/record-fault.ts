@@ -1,12 +1,12 @@
 import { type Issue, RecordIssues } from '../streams/record.ts'
 import { maxJsonDepth, isTooDeep } from '../values/json-depth.ts'
 
-/** The largest payload that is worked on: a thousand times one of an evaluation with many photos. */
-const mostCharacters = 16 * 1024 * 1024
-/** Of a payload that is larger, so much is kept. */
-const keptCharacters = 1024 * 1024
+/** The largest payload that is read: a thousand times that of an evaluation with many photos. */
+const maxCharacters = 16 * 1024 * 1024
+/** How much of a larger payload is stored. */
+const storedCharacters = 1024 * 1024
 
-/** The JSON value of a payload. RecordIssues when it is too large, or nested too deeply to be walked. */
+/** Parses a payload. RecordIssues when it is too large or nested too deeply. */
 export function parsePayload(text: string): unknown {
   assertSize(text)
   const body: unknown = JSON.parse(text)
@@ -14,23 +14,23 @@ export function parsePayload(text: string): unknown {
   return body
 }
 
-/** RecordIssues when the payload is larger than any is. */
+/** Throws RecordIssues when the payload is too large. */
 export function assertSize(text: string): void {
-  if (text.length > mostCharacters)
-    throw fault(`has ${text.length} characters, more than the ${mostCharacters} that are read`)
+  if (text.length > maxCharacters)
+    throw fault(`has ${text.length} characters, more than the ${maxCharacters} that are read`)
 }
 
-/** RecordIssues when the body is nested too deeply to be walked. */
+/** Throws RecordIssues when the body is nested too deeply. */
 export function assertDepth(body: unknown): void {
   if (isTooDeep(body)) throw fault(`is nested more than ${maxJsonDepth} deep`)
 }
 
-/** What of a payload is kept in quarantine. */
+/** The part of a payload that is stored in quarantine. */
 export function truncatedPayload(text: string): string {
-  return text.length > mostCharacters ? text.slice(0, keptCharacters) : text
+  return text.length > maxCharacters ? text.slice(0, storedCharacters) : text
 }
 
-/** What a record that causes an exception is put aside with. Never a value: it may be a customer's. */
+/** The issues of a record that caused an exception. They never contain a value, which may be a customer's. */
 export function issuesOf(error: unknown): readonly Issue[] {
   if (error instanceof RecordIssues) return error.issues
   const code = dataCodeOf(error)
@@ -40,13 +40,13 @@ export function issuesOf(error: unknown): readonly Issue[] {
   return [{ path: '$', message: `cannot be read (${name})` }]
 }
 
-/** Whether an exception comes of the data that is worked on, so that one record may be the cause of it. */
+/** Whether an exception may be caused by the data of one record. */
 export function isDataFault(error: unknown): boolean {
   const kinds = [RecordIssues, RangeError, TypeError, SyntaxError]
   return dataCodeOf(error) !== null || kinds.some((kind) => error instanceof kind)
 }
 
-/** Data exceptions, broken constraints, and what is beyond a limit of Postgres. */
+/** SQLSTATE classes: data exceptions, broken constraints, exceeded limits of Postgres. */
 const dataClasses = ['22', '23', '54']
 
 function dataCodeOf(error: unknown): string | null {
@@ -61,18 +61,18 @@ const conditions: Readonly<Record<string, string>> = {
   '22008': 'a time is out of range',
   '22021': 'a character cannot be stored',
   '22P05': 'a character cannot be stored',
-  '23505': 'a key is there already',
+  '23505': 'a key exists already',
   '23514': 'a check of its table fails',
   '54000': 'it is too large',
   '54001': 'it is nested too deeply',
 }
 
 function refusalText(code: string): string {
-  const why = conditions[code] ?? 'see the codes of Postgres'
+  const why = conditions[code] ?? 'see the error codes of Postgres'
   return `Postgres cannot store it: ${why} (SQLSTATE ${code})`
 }
 
-/** Where Postgres names the table, column or constraint: their names are ours. */
+/** The table and column or constraint that Postgres names. These names are ours and hold no customer data. */
 function columnOf(error: unknown): string {
   const { table, column, constraint, where } = error as Record<string, unknown>
   const copied = /^COPY (\w+), line \d+(?:, column (\w+))?/.exec(String(where ?? ''))

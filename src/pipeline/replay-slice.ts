@@ -15,7 +15,7 @@ import type { FinishSlice, SliceResult } from './windowed-slice.ts'
 
 const recordsPerSlice = 500
 
-interface KeptPayload {
+interface StoredPayload {
   readonly natural_key: string
   readonly fetched_at: Date
   readonly run_id: number
@@ -25,8 +25,8 @@ interface KeptPayload {
 }
 
 /**
- * One slice of a replay: the next records in order of their key, rebuilt from all their kept payloads with no call. The
- * place that it has reached stands in ops.stream_state and moves with the rows, so that a killed replay goes on from there.
+ * One slice of a replay: the next records by key, rebuilt from all their stored payloads without a call. Its position is in
+ * ops.stream_state and is committed with the rows, so that a killed replay continues from there.
  */
 export async function replayWindowed(
   job: SliceJob<WindowedStream>,
@@ -63,17 +63,17 @@ export async function replayWindowed(
   return rebuilt
 }
 
-/** Folds each record's payloads, oldest first, through the same merge that a nightly load uses. */
+/** Merges each record's payloads, oldest first, with the same function as a nightly load. */
 async function rebuild(
   tx: Tx,
   job: SliceJob<WindowedStream>,
   ids: readonly number[],
-  payloads: readonly KeptPayload[],
+  payloads: readonly StoredPayload[],
 ) {
   const { context, stream, rooftop } = job
   const wire = context.config.wire.appraisal
   const giveWay = eventLoopYielder()
-  const read: (ReturnType<typeof readRecord> & { readonly payload: KeptPayload })[] = []
+  const read: (ReturnType<typeof readRecord> & { readonly payload: StoredPayload })[] = []
   for (const payload of payloads) {
     await giveWay()
     const { natural_key, text, read_at: readAt } = payload
@@ -119,8 +119,8 @@ async function nextPayloads(
   db: Db,
   { stream, rooftop }: SliceJob<WindowedStream>,
   after: number,
-): Promise<KeptPayload[]> {
-  const { rows } = await sql<KeptPayload>`
+): Promise<StoredPayload[]> {
+  const { rows } = await sql<StoredPayload>`
     select natural_key, fetched_at, run_id, body::text as text,
       fetched_at + coalesce(source_started_at - date_trunc('milliseconds', started_at), '0') as read_at
     from raw.payload left join ops.run using (run_id)
@@ -133,7 +133,7 @@ async function nextPayloads(
   return rows
 }
 
-/** What the payloads cannot tell: which records the source no longer shows. */
+/** Marks records as gone again; the payloads do not say which records the source no longer shows. */
 async function restoreGone(
   tx: Tx,
   { stream, rooftop }: SliceJob<WindowedStream>,
@@ -155,8 +155,8 @@ async function replayedUpTo(db: Db, { run, stream, rooftop }: SliceJob): Promise
     .where('rooftop_id', '=', rooftop.id)
     .where('stream', '=', stream.name)
     .executeTakeFirst()
-  const place = (row?.state as { replay?: { runId: number; after: number } } | undefined)?.replay
-  return place?.runId === run.runId ? place.after : 0
+  const position = (row?.state as { replay?: { runId: number; after: number } } | undefined)?.replay
+  return position?.runId === run.runId ? position.after : 0
 }
 
 async function markReplayed(
@@ -172,7 +172,7 @@ async function markReplayed(
   )
 }
 
-/** A snapshot is rebuilt from the newest payload of each of its parts. */
+/** Rebuilds a snapshot from the newest payload of each of its parts. */
 export async function replaySnapshot(
   job: SliceJob<SnapshotStream>,
   finish: FinishSlice,

@@ -1,42 +1,42 @@
 import type { Config } from '../config.ts'
 import { daySeconds, latestRotationStart } from '../values/window.ts'
 
-/** From this age in days on, a known record is read again once in so many nights; younger than the first step, at every listing. */
+/** How often a known record is read again, by its age: once in `nights` from `fromDays` on. Younger records: at every listing. */
 const steps: readonly { readonly fromDays: number; readonly nights: number }[] = [
   { fromDays: 60, nights: 28 },
   { fromDays: 14, nights: 7 },
   { fromDays: 3, nights: 1 },
 ]
 
-/** A record that the list calls unchanged may still have gone: at any age it is read again once in so many nights. */
+/** A record that is unchanged in the list may still be gone, so it is read again once in this many nights at any age. */
 const sampleNights = 28
 
-/** Within so many nights every listed record is read again: its turn, and the next listing of its window after that. */
+/** The nights within which every listed record is read again: until it is due, plus until the next listing of its window. */
 export function rereadWithinNights({ deepRelistNights }: Config['sync']): number {
   return sampleNights + deepRelistNights
 }
 
 /**
- * Is a known record to be read again, when the list does not say that it changed? Age-decayed, spread evenly by id, and
- * stateless: the window's certificate says when its records were last looked at, so an unchanged record costs no write.
- * `isUnchanged`: the list calls it unchanged; null: the list does not say.
+ * Whether a known record is due to be read again although the list does not say that it changed. Older records are due less
+ * often, and ids spread them evenly over the nights. No state is stored per record, so an unchanged record costs no write:
+ * `rereadAt` is the time in the window's certificate. `isListedUnchanged` null: the list gives no update time.
  */
 export function isRereadDue(
   record: { id: number; ageingSince: Date },
-  lookedAt: Date | null,
+  rereadAt: Date | null,
   now: number,
-  isUnchanged: true | null = null,
+  isListedUnchanged: true | null = null,
 ): boolean {
-  if (lookedAt === null) return isUnchanged === null
+  if (rereadAt === null) return isListedUnchanged === null
   const ageDays = (now - record.ageingSince.getTime() / 1000) / daySeconds
   const aged = steps.find(({ fromDays }) => ageDays >= fromDays)?.nights ?? null
-  const nights = isUnchanged === true ? sampleNights : aged
-  return nights === null || lookedAt.getTime() / 1000 < latestRotationStart(-record.id, nights, now)
+  const nights = isListedUnchanged === true ? sampleNights : aged
+  return nights === null || rereadAt.getTime() / 1000 < latestRotationStart(-record.id, nights, now)
 }
 
 /**
- * Does the update time of a list item say that the stored record is the current one? null: the list does not say.
- * A list that gives whole seconds is compared in whole seconds.
+ * Whether the stored record is current by the update time of its list item. null: the list gives none.
+ * If the list gives whole seconds, whole seconds are compared.
  */
 export function isUnchanged(listed: Date | null, stored: Date): boolean | null {
   if (listed === null) return null

@@ -15,8 +15,8 @@ import { writeSlice } from './write-slice.ts'
 const recordsPerSlice = 500
 
 /**
- * One slice of a retry: quarantined records that this run has not tried yet are read again and loaded by the same code as
- * a nightly slice. A record that still does not fit counts another attempt.
+ * One slice of a retry: quarantined records that this run has not tried yet are read again, and loaded by the same code as in a
+ * nightly slice. A record that still does not fit counts another attempt.
  */
 export async function retrySlice(
   job: SliceJob<WindowedStream>,
@@ -27,20 +27,26 @@ export async function retrySlice(
   const known = new Map(
     (await stream.storedRecords(context.db, job.rooftop, open)).map((entry) => [entry.id, entry]),
   )
-  const landed = open.filter((id) => isOwnedByOther(known.get(id), job.rooftop))
-  const ids = open.filter((id) => !landed.includes(id))
-  const chosen = { ids, known, landed, aside: new Set(ids), changed: new Set<number>() }
+  const loadedByOther = open.filter((id) => isOwnedByOther(known.get(id), job.rooftop))
+  const ids = open.filter((id) => !loadedByOther.includes(id))
+  const chosen = {
+    ids,
+    known,
+    loadedByOther,
+    quarantined: new Set(ids),
+    changed: new Set<number>(),
+  }
   const records = await readRecords(job, chosen)
   const nothing = new Map<ProvenPart, never>()
   const content = {
     ...chosen,
-    ...{ parts: [], lookedAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
+    ...{ parts: [], rereadAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
   }
   context.crashPoint('before-commit')
   const { outcome, drift } = await writeIsolated(job, records, {
     ...recordWrites(job, content),
-    write: async (tx, kept) => {
-      const { counts, drift } = await writeSlice(tx, job, { ...content, records: kept })
+    write: async (tx, final) => {
+      const { counts, drift } = await writeSlice(tx, job, { ...content, records: final })
       context.crashPoint('rows-written')
       const more = open.length >= recordsPerSlice || records.length < ids.length
       const outcome = { counts, more }

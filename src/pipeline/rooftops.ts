@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** The rooftops of the config that a command is about; UsageError names one that is unknown. */
+/** The rooftops of the config that a command names, or all. UsageError names an unknown one. */
 export function chooseRooftops(config: Config, uids: readonly string[]): readonly RooftopConfig[] {
   if (config.rooftops.length === 0) {
     throw new UsageError(
@@ -23,7 +23,7 @@ export function chooseRooftops(config: Config, uids: readonly string[]): readonl
     : config.rooftops.filter((rooftop) => uids.includes(rooftop.uid))
 }
 
-/** The same without writing: a rooftop that no run has registered yet has the id 0, which no row has. */
+/** Finds the rooftops without writing. A rooftop that no run has registered yet has the id 0, which no row has. */
 export async function findRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
@@ -39,20 +39,20 @@ export async function findRooftops(
   })
 }
 
-/** Brings core.rooftop to what the config says and returns the rooftops with their keys; writes only what differs. A new time
- *  zone recalculates local days and sums in the same statement. UsageError when a change would relabel rows that are loaded,
- *  BusyError when a run is at work that reads days in the old zone. */
+/** Updates core.rooftop from the config and returns the rooftops with their ids; writes only what differs. A new time zone
+ *  recalculates local days and sums in the same statement. UsageError when a change would relabel loaded rows, BusyError when a
+ *  running run still uses the old zone. */
 export async function registerRooftops(
   db: Db,
   rooftops: readonly RooftopConfig[],
   log?: Log,
 ): Promise<RooftopRow[]> {
-  const standing = await readStanding(db, rooftops)
-  const refused = await refusedChanges(db, rooftops, standing)
+  const stored = await readStored(db, rooftops)
+  const refused = await refusedChanges(db, rooftops, stored)
   if (refused.length > 0) throw new UsageError(refused.join('\n'))
   const rows: RooftopRow[] = []
   for (const rooftop of rooftops) {
-    const found = standing.get(rooftop.uid)
+    const found = stored.get(rooftop.uid)
     if (found !== undefined && isAsConfigured(rooftop, found)) {
       rows.push({ ...described(rooftop), id: found.rooftop_id, groupId: found.group_id })
       continue
@@ -64,28 +64,28 @@ export async function registerRooftops(
     if (isMoved)
       log?.warn(
         { rooftop: rooftop.uid, from: found.time_zone, to: rooftop.timezone },
-        'time zone changed: local days and sums recalculated; restart workers, scheduler and serve that run with the old one',
+        'time zone changed: local days and sums recalculated; restart workers, scheduler and serve, which still use the old zone',
       )
   }
   return rows
 }
 
-/** Settings that give loaded values their meaning, by their columns. */
+/** Settings that define the meaning of loaded values, by column. */
 const fixedSettings = {
   currency_code: 'currency',
   odometer_unit: 'odometerUnit',
   region: 'region',
 } as const
 
-/** Changes of the config that would relabel evaluations or stock that are loaded: a sentence each. */
+/** One sentence for each change of the config that would relabel loaded evaluations or stock. */
 export async function refusedChanges(
   db: Db,
   rooftops: readonly RooftopConfig[],
-  known?: ReadonlyMap<string, Standing>,
+  known?: ReadonlyMap<string, StoredRooftop>,
 ): Promise<string[]> {
-  const standing = known ?? (await readStanding(db, rooftops))
+  const stored = known ?? (await readStored(db, rooftops))
   const changes = rooftops.flatMap((rooftop) => {
-    const found = standing.get(rooftop.uid)
+    const found = stored.get(rooftop.uid)
     if (found === undefined) return []
     const values = rowOf(rooftop, found.group_id)
     const columns = Object.keys(fixedSettings) as (keyof typeof fixedSettings)[]
@@ -115,7 +115,7 @@ async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<
   return new Set(rows.map(({ id }) => id))
 }
 
-/** A process that is at work loads days in the zone that it began with. */
+/** Throws BusyError while a run works on the rooftop, because its process uses the zone that it started with. */
 async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): Promise<void> {
   const { rows } = await sql<{ runId: number }>`
     select run_id as "runId" from ops.run join ops.run_stream as line using (run_id)
@@ -129,8 +129,8 @@ async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): 
     )
 }
 
-/** All at once: each run asks, of thousands of rooftops that nobody has changed. */
-async function readStanding(db: Db, rooftops: readonly RooftopConfig[]) {
+/** One query for all rooftops: every run needs it, and there may be thousands. */
+async function readStored(db: Db, rooftops: readonly RooftopConfig[]) {
   const uids = rooftops.map(({ uid }) => uid)
   const rows = await db
     .selectFrom('core.rooftop')
@@ -142,10 +142,10 @@ async function readStanding(db: Db, rooftops: readonly RooftopConfig[]) {
   return new Map(rows.map((row) => [row.rooftop_uid, row]))
 }
 
-type Standing =
-  Awaited<ReturnType<typeof readStanding>> extends Map<string, infer Row> ? Row : never
+type StoredRooftop =
+  Awaited<ReturnType<typeof readStored>> extends Map<string, infer Row> ? Row : never
 
-function isAsConfigured(rooftop: RooftopConfig, found: Standing): boolean {
+function isAsConfigured(rooftop: RooftopConfig, found: StoredRooftop): boolean {
   return found.group_code === rooftop.group && !differs(rowOf(rooftop, found.group_id), found)
 }
 
@@ -216,7 +216,7 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
       .execute()
     return (await find())!.rooftop_id
   }
-  // The rooftop last: a move that is cut off is begun anew.
+  // The rooftop's row last, so that an interrupted move starts again.
   if (found.group_id !== groupId) await moveToGroup(db, found.rooftop_id, groupId)
   if (differs(values, found))
     await db
@@ -227,7 +227,7 @@ async function rooftopIdOf(db: Db, rooftop: RooftopConfig, groupId: number): Pro
   return found.rooftop_id
 }
 
-/** What was erased stays so: the suppression list goes by group, and is there before the evaluations are. */
+/** Copies the suppression list, which is per group, before the evaluations move, so that erased customers stay erased. */
 async function copySuppressions(db: Db, rooftopId: number, groupId: number): Promise<void> {
   await sql`
     insert into pii.suppressed_evaluation as known (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
@@ -245,8 +245,8 @@ async function copySuppressions(db: Db, rooftopId: number, groupId: number): Pro
   )
 }
 
-/** A check that the new group has already, through another of its rooftops, is the same one: it is kept once. Salespeople go
- *  by group too, and one may sell at rooftops of both. */
+/** Moves a rooftop's rows to another group. A check that the new group has already, from another of its rooftops, is stored once.
+ *  Salespeople are per group too, and one may work at rooftops of both groups. */
 async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<void> {
   await copySuppressions(db, rooftopId, groupId)
   await db
@@ -255,15 +255,15 @@ async function moveToGroup(db: Db, rooftopId: number, groupId: number): Promise<
     .where('rooftop_id', '=', rooftopId)
     .execute()
   await sql`
-    with twice as (
+    with duplicates as (
       delete from core.vehicle_check as own using core.vehicle_check as other
       where own.rooftop_id = ${rooftopId} and other.group_id = ${groupId} and other.rooftop_id <> own.rooftop_id
         and other.check_kind = own.check_kind and other.check_ref = own.check_ref
       returning own.rooftop_id, own.eval_id, own.check_kind, own.check_ref
     )
-    delete from pii.signed_link as link using twice
-    where link.rooftop_id = twice.rooftop_id and link.eval_id = twice.eval_id
-      and link.link_kind = twice.check_kind || '_pdf' and link.link_ref = twice.check_ref`.execute(
+    delete from pii.signed_link as link using duplicates
+    where link.rooftop_id = duplicates.rooftop_id and link.eval_id = duplicates.eval_id
+      and link.link_kind = duplicates.check_kind || '_pdf' and link.link_ref = duplicates.check_ref`.execute(
     db,
   )
   await db

@@ -6,13 +6,13 @@ import { FencedError } from '../errors.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 
 /**
- * sync owns `[sync.start, now)` and re-lists; backfill reads what of `[from, until)` is not covered, once; retry reads
- * quarantined records again; links re-signs what is about to expire; reprice asks for prices, however lately they were told; replay rebuilds from the kept payloads and calls nothing;
- * hints reads the evaluations again that webhooks told of.
+ * sync: reads `[sync.start, now)` and lists older windows again. backfill: reads the uncovered part of `[from, until)` once.
+ * retry: reads quarantined records again. links: renews signed links before they expire. reprice: asks for prices, even recent
+ * ones. replay: rebuilds tables from stored payloads, without a call. hints: reads evaluations that webhooks reported.
  */
 export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'replay' | 'hints'
 
-/** Whose turn comes first where several runs want the same rooftop and stream. */
+/** Decides which run goes first where several runs have work for the same rooftop and stream. */
 export type Lane = 'event' | 'foreground' | 'background'
 
 export interface RunPlan {
@@ -21,26 +21,26 @@ export interface RunPlan {
   /** Unix seconds; `until` null: up to now, the newest window stays open. */
   readonly from: number
   readonly until: number | null
-  /** retry: the quarantine ids that it is about; left out: all. */
+  /** retry: the quarantine ids to retry; left out: all. */
   readonly only?: readonly number[]
   /** Default: foreground. */
   readonly lane?: Lane
-  /** backfill: the oldest windows first; else the newest. */
+  /** backfill: the oldest windows first; otherwise the newest. */
   readonly oldestFirst?: boolean
-  /** No process waits for it: whichever works, works for it too. */
+  /** No process waits for the run; any worker does its work. */
   readonly isDetached?: boolean
-  /** The paused, stopped or killed run that it goes on with. */
+  /** The paused, stopped or killed run that this one continues. */
   readonly resumes?: number
 }
 
-/** A row of ops.run as the slices need it. */
+/** A row of ops.run, with what the slices need. */
 export interface Run extends RunPlan {
   readonly runId: number
   readonly lane: Lane
-  /** As it was when the row was read. */
+  /** The status when the row was read. */
   readonly status: RunState
   readonly startedAt: Date
-  /** The source's clock when the run began, Unix seconds; it holds for the whole run. */
+  /** The source's clock when the run began, in Unix seconds; used for the whole run. */
   readonly sourceStart: number
 }
 
@@ -123,7 +123,7 @@ export async function insertRun(
   }
 }
 
-/** The run that queued work belongs to; null when it is not in the ledger. */
+/** The run of queued work; null when it is not in the ledger. */
 export async function readRun(db: Db, runId: number): Promise<Run | null> {
   const row = await db
     .selectFrom('ops.run')
@@ -132,8 +132,8 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
     .where('run_id', '=', runId)
     .executeTakeFirst()
   if (!row) return null
-  const asked = row.arguments as Omit<RunPlan, 'command'>
-  const { mode, from, until, only = [], oldestFirst = false } = asked
+  const stored = row.arguments as Omit<RunPlan, 'command'>
+  const { mode, from, until, only = [], oldestFirst = false } = stored
   return {
     runId: row.run_id,
     command: row.command,
@@ -169,8 +169,8 @@ export async function finishRun(
   return row.finished_at!
 }
 
-/** Counts one commit of the run; FencedError when another run has taken its work over. A slice that was under way when its
- *  run was paused is kept. */
+/** Counts one commit of the run; FencedError when another run has taken its work over. A slice in progress when its run is
+ *  paused may still commit. */
 export async function advanceFence(tx: Tx, runId: number): Promise<void> {
   const { rowCount } = await tx.client.query(
     "update ops.run set fence = fence + 1, heartbeat_at = clock_timestamp() where run_id = $1 and status in ('running', 'paused')",
@@ -181,8 +181,8 @@ export async function advanceFence(tx: Tx, runId: number): Promise<void> {
 }
 
 /**
- * Says that this process is at work for these runs; a worker says so for every detached one. A row that is locked is left out:
- * a slice of that run is being committed, which says the same.
+ * Writes the heartbeat of these runs; a worker also writes that of every detached run. A locked row is skipped: a slice of that
+ * run is being committed, which writes the heartbeat too.
  */
 export async function touchRuns(
   db: Db,
@@ -197,7 +197,7 @@ export async function touchRuns(
       for no key update skip locked)`.execute(db)
 }
 
-/** What became of a run: whether its work is done, or somebody has paused it. FencedError when another run has ended it. */
+/** Whether a run has open work, is done or is paused. FencedError when another run has ended it. */
 export async function readRunProgress(db: Db, runId: number): Promise<'open' | 'done' | 'paused'> {
   const { rows } = await sql<{ status: string; isOpen: boolean }>`
     select status, exists (
@@ -207,10 +207,10 @@ export async function readRunProgress(db: Db, runId: number): Promise<'open' | '
   const { status, isOpen } = rows[0] ?? { status: 'gone', isOpen: true }
   if (status === 'paused') return 'paused'
   if (status === 'running') return isOpen ? 'open' : 'done'
-  // Somebody took its process for dead when there was nothing left to do.
+  // Another process found the run without open work and ended it.
   if (!isOpen && ['ok', 'partial', 'failed'].includes(status)) return 'done'
   throw new FencedError(
-    `Run ${runId} was ended by another run, which has taken its work over; see "forecourt status".`,
+    `Run ${runId} was ended by another run, which took its work over; see "forecourt status".`,
   )
 }
 

@@ -5,10 +5,10 @@ import type { Db } from '../db/transaction.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import { readRunProgress } from './run-ledger.ts'
 
-/** A run whose work is done is not taken for dead sooner: its process ends it, also through a restart of Postgres. */
+/** A run without open work counts as dead after this time. Before, its own process ends it, even through a restart of Postgres. */
 const deadAfterSeconds = 60
 
-/** The lock that says that a run is alive: held by a session of its process, and gone with that process. */
+/** The lock that shows that a run is alive. A session of its process holds it, so it is released when the process ends. */
 export class RunLock {
   readonly #lock: HeldLock
   readonly #runId: number
@@ -18,12 +18,12 @@ export class RunLock {
     this.#runId = runId
   }
 
-  /** On a session that is open already: nobody may see the run without its lock. */
+  /** Takes the lock on an open session, so that no other process sees the run without its lock. */
   static async take(pool: pg.Pool, client: pg.PoolClient, runId: number): Promise<RunLock> {
     return new RunLock(await HeldLock.acquire(pool, client, [lockClass.run, runId]), runId)
   }
 
-  /** Takes a lost lock again; to be called every now and then. FencedError when the run was ended meanwhile. */
+  /** Takes a lost lock again; must be called regularly. FencedError when the run was ended meanwhile. */
   async keep(db: Db): Promise<void> {
     if ((await this.#lock.ensureHeld()) === 'retaken') await readRunProgress(db, this.#runId)
   }
@@ -33,9 +33,9 @@ export class RunLock {
   }
 }
 
-/** Is nobody at work for this run? A detached one is its workers', whoever they are. Only then may its work be taken over. */
+/** Whether the process of a run is gone, so that its work may be taken over. A detached run has no process and is never dead. */
 export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number): Promise<boolean> {
-  // A server that has just started has ended the sessions of the living too; those take their locks again.
+  // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
   await client.query(
     `select pg_sleep(greatest(0, $1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float8))`,
     [lockGraceSeconds],
@@ -49,8 +49,8 @@ export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number):
 }
 
 /**
- * Ends the runs that have no open work any more, and no process that would end them, as their reports say: detached ones, and
- * those whose process has died while others did what was left. A dead run with open work is left for whoever takes that over.
+ * Ends runs that have no open work and no process to end them: detached runs, and runs whose process died while others did the
+ * rest. Their streams give the status. A dead run with open work is left for the run that takes the work over.
  */
 export async function endFinishedRuns(db: Db): Promise<void> {
   await sql`
@@ -67,9 +67,9 @@ export async function endFinishedRuns(db: Db): Promise<void> {
     ), dead as materialized (
       select run_id from done where is_detached or pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int)
     )
-    update ops.run as over set finished_at = now(), status = (
+    update ops.run as ended set finished_at = now(), status = (
       select case when bool_and(line.status = 'ok') then 'ok'
         when bool_or(line.status in ('ok', 'partial')) then 'partial' else 'failed' end
-      from ops.run_stream as line where line.run_id = over.run_id)
-    from dead where over.run_id = dead.run_id and over.status = 'running'`.execute(db)
+      from ops.run_stream as line where line.run_id = ended.run_id)
+    from dead where ended.run_id = dead.run_id and ended.status = 'running'`.execute(db)
 }

@@ -4,7 +4,7 @@ import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 
 export type RunStatus = 'ok' | 'partial' | 'failed'
 
-/** What `sync --json` and `backfill --json` print (contract section 1). */
+/** What `sync --json` and `backfill --json` print. */
 export interface RunReport {
   readonly runId: number
   readonly status: RunStatus
@@ -14,7 +14,7 @@ export interface RunReport {
   readonly rooftops: Readonly<Record<string, { readonly status: string; readonly error?: string }>>
 }
 
-/** Reads a run's report from the ledger, so that it is true whichever process did the work. */
+/** Reads a run's report from the ledger, so that it is complete whichever processes did the work. */
 export async function reportRun(
   db: Db,
   runId: number,
@@ -35,9 +35,11 @@ export async function reportRun(
   const byRooftop: Record<string, { status: string; error?: string }> = {}
   for (const row of rows) streams[row.stream] = addCounts(streams[row.stream] ?? zeroCounts, row)
   for (const rooftop of rooftops) {
-    const own = rows.filter((row) => row.rooftop_id === rooftop.id)
-    const errors = own.flatMap((row) => whatIsMissing(row).map((what) => `${row.stream}: ${what}`))
-    const status = statusOf(own)
+    const ofRooftop = rows.filter((row) => row.rooftop_id === rooftop.id)
+    const errors = ofRooftop.flatMap((row) =>
+      whatIsMissing(row).map((what) => `${row.stream}: ${what}`),
+    )
+    const status = statusOf(ofRooftop)
     byRooftop[rooftop.uid] = errors.length > 0 ? { status, error: errors.join('; ') } : { status }
   }
   return {
@@ -50,7 +52,7 @@ export async function reportRun(
   }
 }
 
-/** Why a stream is not complete; nothing when it is. */
+/** Why a stream is incomplete; empty when it is complete. */
 function whatIsMissing(row: {
   error: string | null
   status: string
@@ -70,7 +72,7 @@ interface Ended {
   readonly listed: number
 }
 
-/** All ok: ok. Nothing that went well: failed. Anything between: partial. What had nothing to do went neither way. */
+/** ok: all are ok. failed: all failed. Otherwise partial. Streams that had nothing to do are ignored. */
 function statusOf(streams: readonly Ended[]): RunStatus {
   const busy = streams.filter(
     ({ status, requests, listed }) => status !== 'ok' || requests > 0 || listed > 0,

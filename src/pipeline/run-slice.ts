@@ -5,11 +5,13 @@ import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import type { WorkItem } from '../queue/queue.ts'
+import { type SliceEnded, sliceEnded } from '../telemetry.ts'
 import { batchSlice } from './batch-slice.ts'
 import { enrichmentSlice } from './enrichment-slice.ts'
 import {
   addCounts,
   advanceFence,
+  type Counts,
   recordSlice,
   type StreamStatus,
   zeroCounts,
@@ -22,18 +24,17 @@ import { retrySlice } from './retry-slice.ts'
 import type { SliceJob } from './slice.ts'
 import { snapshotSlice } from './snapshot-slice.ts'
 import { refreshStatistics } from './refresh-statistics.ts'
-import { reportSlice } from './tell-of-slice.ts'
 import { type FinishSlice, type SliceResult, windowedSlice } from './windowed-slice.ts'
 
-/** For whom a slice is done. */
+/** Which run a process works for, and what it does after a slice. */
 export interface SliceOwner {
-  /** The run that this process works for; null: for whichever there is. */
+  /** The run that this process works for; null: for any run. */
   readonly runId: number | null
   readonly onSlice: (job: SliceJob, result: SliceResult) => Promise<void>
 }
 
-/** Does one claimed slice: its rows, its counts and the next turn at its place in one transaction. A fault ends the stream of the
- *  rooftop for this run, not the process. Throws the loss of Postgres, and OutdatedError with the work handed back. */
+/** Runs one claimed slice: its rows, its counts and the next work of its key in one transaction. A fault ends the stream of the
+ *  rooftop for this run, not the process. Throws when Postgres is lost, and OutdatedError after returning the work to the queue. */
 export async function runSlice(job: SliceJob, scope: SliceOwner): Promise<void> {
   const { context, item, run } = job
   context.crashPoint('slice-claimed')
@@ -43,10 +44,10 @@ export async function runSlice(job: SliceJob, scope: SliceOwner): Promise<void> 
     const status = result.more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
     await recordSlice(tx, keyOf(job), result.counts, status, result.error)
     if (run.lane === 'background') await recordPace(tx, run.runId, result.counts)
-    if (result.more && result.delaySeconds) await postponeOwn(tx, job, result.delaySeconds)
-    // Complete first, then send: the queue counts active work too.
+    if (result.more && result.delaySeconds) await postponeSlice(tx, job, result.delaySeconds)
+    // Complete first, then enqueue: active work occupies the queue's key too.
     await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, placeOf(job))
+    await enqueueNext(tx, context, workKeyOf(job))
   }
   try {
     const result = await runWithRetries(job, finish)
@@ -58,25 +59,34 @@ export async function runSlice(job: SliceJob, scope: SliceOwner): Promise<void> 
   }
 }
 
-function placeOf({ rooftop, stream }: SliceJob) {
+/** Publishes how a slice ended; `counts` only if it was committed. */
+function reportSlice(
+  stream: string,
+  outcome: SliceEnded['outcome'],
+  counts: Partial<Counts> = {},
+): void {
+  sliceEnded.publish({ stream, outcome, rows: { ...zeroCounts, ...counts } })
+}
+
+function workKeyOf({ rooftop, stream }: SliceJob) {
   return { rooftop, stream: stream.name }
 }
 
-async function postponeOwn(tx: Tx, job: SliceJob, seconds: number): Promise<void> {
-  await postpone(tx, job.run.runId, placeOf(job), seconds)
+async function postponeSlice(tx: Tx, job: SliceJob, seconds: number): Promise<void> {
+  await postpone(tx, job.run.runId, workKeyOf(job), seconds)
 }
 
-/** A record that was there before, a deadlock over rooftops that adopt of each other: the one that lost plans its slice anew. */
-const lostToAnother = ['23505', '40P01']
+/** A unique violation, or a deadlock of two rooftops that take over each other's records: the failed slice starts again. */
+const retriedCodes = ['23505', '40P01']
 
-/** Two rooftops of a group may meet the same new record at once. */
+/** Two rooftops of a group may load the same new record at once, so a collision is retried. */
 async function runWithRetries(job: SliceJob, finish: FinishSlice): Promise<SliceResult> {
-  for (let left = 2; ; left--) {
+  for (let triesLeft = 2; ; triesLeft--) {
     try {
-      return await runSliceOnce(left === 0 ? { ...job, isLastTry: true } : job, finish)
+      return await runSliceOnce(triesLeft === 0 ? { ...job, isLastTry: true } : job, finish)
     } catch (error) {
       const { code = '' } = error as { code?: string }
-      if (left === 0 || !lostToAnother.includes(code)) throw error
+      if (triesLeft === 0 || !retriedCodes.includes(code)) throw error
     }
   }
 }
@@ -93,7 +103,7 @@ async function runSliceOnce(job: SliceJob, finish: FinishSlice): Promise<SliceRe
     sync: windowedSlice,
     backfill: windowedSlice,
     retry: retrySlice,
-    // Only an enrichment has links, and only a batch is priced anew: nothing is due.
+    // Only an enrichment has links, and only a batch is repriced: here nothing is due.
     links: retrySlice,
     reprice: retrySlice,
     replay: replayWindowed,
@@ -102,7 +112,7 @@ async function runSliceOnce(job: SliceJob, finish: FinishSlice): Promise<SliceRe
   return await slice({ ...job, stream }, finish)
 }
 
-/** The unit of failure is rooftop × stream: it is recorded and ended for this run, and everything else goes on. */
+/** Records the failure and ends the stream of the rooftop for this run; everything else continues. */
 async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): Promise<void> {
   const { context, item, run, rooftop, stream } = job
   const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
@@ -116,7 +126,7 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
     await unlessFenced(context, () => returnWork(context, item))
     throw error
   }
-  // Stopped by a signal: nothing of the slice is kept. Its own run gives the work up, another run waits for its.
+  // Stopped by a signal: nothing of the slice is stored. The own run drops the work; work of another run returns to the queue.
   if (context.signal.aborted) {
     reportSlice(stream.name, 'stopped')
     return await unlessFenced(context, () =>
@@ -133,12 +143,12 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
     inTransaction(context.pool, async (tx) => {
       await recordSlice(tx, keyOf(job), addCounts(zeroCounts, job.traffic), status, message)
       await context.queue.complete(tx.client, item)
-      await enqueueNext(tx, context, placeOf(job))
+      await enqueueNext(tx, context, workKeyOf(job))
     }),
   )
 }
 
-/** Work that another process has taken over meanwhile, or that was completed before the failure, is left as it is. */
+/** Does nothing where another process has taken the work over, or the work was completed before the failure. */
 export async function unlessFenced(
   { log }: Pick<Context, 'log'>,
   act: () => Promise<void>,
@@ -151,21 +161,21 @@ export async function unlessFenced(
   }
 }
 
-/** Gives claimed work back undone: the next one takes it, no earlier than after the delay. */
+/** Returns claimed work to the queue undone; it can be taken again after the delay. */
 export async function returnWork(
   context: Pick<Context, 'pool' | 'queue'>,
   item: WorkItem,
   delaySeconds = 0,
 ): Promise<void> {
   await inTransaction(context.pool, async (tx) => {
-    const place = await placeOfItem(tx, item)
-    if (delaySeconds > 0) await postpone(tx, item.data.runId, place, delaySeconds)
+    const key = await workKeyOfItem(tx, item)
+    if (delaySeconds > 0) await postpone(tx, item.data.runId, key, delaySeconds)
     await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, place)
+    await enqueueNext(tx, context, key)
   })
 }
 
-/** Ends claimed work for which its run has no use any more; the other runs at its place go on. */
+/** Ends claimed work that its run no longer needs; other runs with work for the same key continue. */
 export async function dropWork(
   context: Pick<Context, 'pool' | 'queue'>,
   item: WorkItem,
@@ -173,12 +183,12 @@ export async function dropWork(
 ): Promise<void> {
   await inTransaction(context.pool, async (tx) => {
     await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, await placeOfItem(tx, item), exceptRun)
+    await enqueueNext(tx, context, await workKeyOfItem(tx, item), exceptRun)
   })
 }
 
-/** By the warehouse: this process's config may not know the rooftop. The id 0 is no rooftop's. */
-async function placeOfItem({ client }: Tx, { data: { stream, rooftopUid } }: WorkItem) {
+/** The key of queued work. It reads the warehouse, since this config may not have the rooftop. No rooftop has the id 0. */
+async function workKeyOfItem({ client }: Tx, { data: { stream, rooftopUid } }: WorkItem) {
   const { rows } = await client.query<{ id: number }>(
     'select rooftop_id as id from core.rooftop where rooftop_uid = $1',
     [rooftopUid],
@@ -206,8 +216,8 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
     const sum = addCounts(result.counts, before ?? {})
     return sum.inserted + sum.updated + sum.unchanged + sum.vanished > 0 ? 'partial' : 'failed'
   }
-  const isPutAside = (before?.quarantined ?? 0) + result.counts.quarantined > 0
-  return !isPutAside && !before?.isUnprovable ? 'ok' : 'partial'
+  const isQuarantined = (before?.quarantined ?? 0) + result.counts.quarantined > 0
+  return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
 }
 
 function keyOf({ run, rooftop, stream }: SliceJob) {

@@ -14,22 +14,22 @@ import type { SliceJob } from './slice.ts'
 import { listsWindows, type RunRequest, type StartedRun, startRun } from './start-run.ts'
 import { runWorkLoop } from './work-loop.ts'
 
-/** How long a run waits for a Postgres that went away: as long as a restart takes, and no night. */
-const patienceSeconds = 30
+/** How long a run waits for a lost Postgres: long enough for a restart. */
+const maxOutageSeconds = 30
 
-/** What came of a run that this process waited for. */
+/** How a run ended that this process waited for. */
 export type RunEnd = 'done' | 'stopped' | 'paused'
 
 /**
- * One run: the source's clock → the run's row → work for every stream × rooftop → worked until done → report.
- * BusyError when another living run of its lane holds some of the same work; a dead run's work is taken over.
+ * One run: the source's clock → the run's row → work for every stream × rooftop → slices until done → report.
+ * BusyError when another live run of its lane holds some of the same work; a dead run's work is taken over.
  */
 export async function runStreams(context: Context, request: RunRequest): Promise<RunReport> {
   const { report } = await runToEnd(context, request)
   return report
 }
 
-/** As `runStreams`, and says how it ended. */
+/** As `runStreams`, and returns how the run ended. */
 export async function runToEnd(
   context: Context,
   request: RunRequest,
@@ -38,23 +38,23 @@ export async function runToEnd(
   const started = await startRun(context, request, rooftops, sourceStart)
   const { run, lock } = started
   try {
-    const patience = new RetryOnConnectionLoss(context, patienceSeconds)
+    const retry = new RetryOnConnectionLoss(context, maxOutageSeconds)
     context.crashPoint('run-started')
-    await patience.run(() => enqueue(context, started.places))
-    const progress = await trackProgress(context, request, run, rooftops)
+    await retry.run(() => enqueue(context, started.workKeys))
+    const onSlice = await trackProgress(context, request, run, rooftops)
     await runWorkLoop(context, {
       streams: request.streams,
       rooftops: known,
       runId: run.runId,
-      // What is urgent waits for no slice of a nightly that it would have taken on.
+      // An urgent run takes no slices of other runs, which it would have to wait for.
       ...(run.lane === 'event' ? { minLane: run.lane, concurrency: 1 } : {}),
-      patience,
+      retry,
       isDone: async () => (await readRunProgress(context.db, run.runId)) !== 'open',
       keepAlive: async () => await lock?.keep(context.db),
-      onSlice: progress,
+      onSlice,
     })
     context.progress.end()
-    return await patience.run(() => endRun(context, run, rooftops))
+    return await retry.run(() => endRun(context, run, rooftops))
   } catch (error) {
     throw explainConnectionLoss(error)
   } finally {
@@ -62,23 +62,23 @@ export async function runToEnd(
   }
 }
 
-/** Begins a run that no process waits for: workers do its work, and end it. */
+/** Starts a run that no process waits for: workers do its work and end it. */
 export async function startDetached(context: Context, request: RunRequest): Promise<StartedRun> {
   const { rooftops, sourceStart } = await prepareRun(context, request)
   const plan = { ...request.plan, isDetached: true }
   const started = await startRun(context, { ...request, plan }, rooftops, sourceStart)
-  await enqueue(context, started.places)
+  await enqueue(context, started.workKeys)
   return started
 }
 
 async function prepareRun(context: Context, request: RunRequest) {
   if (request.plan.mode !== 'replay') {
-    await askClock(context)
+    await measureClock(context)
     warnOfSkew(context)
   }
   const sourceStart = toUnixSeconds(context.appraisal.clock.now())
   const known = await registerRooftops(context.db, context.config.rooftops, context.log)
-  // Also here: a short run is over before its process looks for what the dead have left.
+  // Also here, since a short run ends before its process does the regular clean-up.
   await endFinishedRuns(context.db)
   const chosen = new Set(request.rooftops.map(({ uid }) => uid))
   return { known, rooftops: known.filter(({ uid }) => chosen.has(uid)), sourceStart }
@@ -89,15 +89,15 @@ async function endRun(
   { runId }: Run,
   rooftops: readonly RooftopRow[],
 ): Promise<{ report: RunReport; end: RunEnd }> {
-  const standing = await readRunProgress(context.db, runId)
+  const progress = await readRunProgress(context.db, runId)
   const report = await reportRun(context.db, runId, rooftops)
-  if (standing === 'paused') return { report, end: 'paused' }
-  // A signal that comes when everything is done stops nothing.
-  const status = standing === 'done' ? report.status : 'stopped'
+  if (progress === 'paused') return { report, end: 'paused' }
+  // A signal after everything is done stops nothing.
+  const status = progress === 'done' ? report.status : 'stopped'
   try {
     const finishedAt = await finishRun(context.db, runId, status)
     context.crashPoint('run-finished')
-    const end = standing === 'done' ? 'done' : 'stopped'
+    const end = progress === 'done' ? 'done' : 'stopped'
     return { report: { ...report, finishedAt: finishedAt.toISOString() }, end }
   } catch (error) {
     if (!(error instanceof FencedError)) throw error
@@ -108,7 +108,7 @@ async function endRun(
   }
 }
 
-/** Somebody was quicker: paused it, or ended it as it stood, with nothing left to do. */
+/** How the run ended when another process was faster: it paused the run, or ended it with no work left. */
 async function endedAs({ db }: Context, runId: number, error: FencedError): Promise<RunEnd> {
   const run = await readRun(db, runId)
   if (run?.status === 'paused') return 'paused'
@@ -116,7 +116,7 @@ async function endedAs({ db }: Context, runId: number, error: FencedError): Prom
   throw error
 }
 
-/** Windows done of those due at the start, for the bars. */
+/** Counts finished windows against those due at the start, for the progress bars. */
 async function trackProgress(
   context: Context,
   request: RunRequest,
@@ -153,8 +153,8 @@ async function trackProgress(
   }
 }
 
-/** A source that cannot be reached ends the run before it has begun. */
-async function askClock({ appraisal, config, signal }: Context): Promise<void> {
+/** Measures the source's clock. UsageError when the source cannot be reached, before the run starts. */
+async function measureClock({ appraisal, config, signal }: Context): Promise<void> {
   try {
     await appraisal.measureClock({ signal })
   } catch (cause) {
@@ -172,6 +172,6 @@ function warnOfSkew({ appraisal, log }: Context): void {
   if (hours * 60 > 1)
     log.warn(
       { offsetMs: appraisal.clock.offsetMs },
-      `the source's clock differs from ours by ${hours.toFixed(2)} h; the source's is followed`,
+      `the source's clock differs from ours by ${hours.toFixed(2)} h; the run uses the source's clock`,
     )
 }

@@ -6,10 +6,10 @@ import { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { registerRooftops } from './rooftops.ts'
 import { runWorkLoop } from './work-loop.ts'
 
-/** How long the slices under way may take to end or to be handed back once the process is to stop. */
+/** How long the slices in progress may take to end, or to be returned to the queue, after a stop signal. */
 const drainMs = 25_000
 
-/** What a worker does, and how much of it at once. */
+/** What a worker works on, and how many slices at once. */
 export interface WorkerOptions {
   readonly streams: readonly Stream[]
   /** Slices at once. */
@@ -17,33 +17,33 @@ export interface WorkerOptions {
 }
 
 /**
- * Works on whatever is queued for the rooftops of the config, whichever run it belongs to, until the context's signal; through
- * restarts of Postgres. false: a slice would not stop in time; once this process is gone another one does it again.
- * OutdatedError when the warehouse has been migrated beyond this version.
+ * Works on everything that is queued for the rooftops of the config, for any run, until the context's signal; survives restarts
+ * of Postgres. false: a slice did not stop in time; after this process ends, another one repeats it. OutdatedError when the
+ * warehouse has been migrated beyond this version.
  */
 export async function runWorker(context: Context, working: WorkerOptions): Promise<boolean> {
-  const patience = new RetryOnConnectionLoss(context, null)
-  const rooftops = await patience.run(() =>
+  const retry = new RetryOnConnectionLoss(context, null)
+  const rooftops = await retry.run(() =>
     registerRooftops(context.db, context.config.rooftops, context.log),
   )
   const clocks = new Clocks(context)
-  const told = new Set<number>()
-  const tell = ({ runId, command, lane }: Run) => {
-    // Webhooks tell of their runs themselves.
-    if (lane === 'event' || told.has(runId)) return
-    told.add(runId)
+  const logged = new Set<number>()
+  const logRun = ({ runId, command, lane }: Run) => {
+    // Webhook runs are logged by the receiver.
+    if (lane === 'event' || logged.has(runId)) return
+    logged.add(runId)
     context.log.info({ runId, command, lane }, `works for run ${runId} (${command})`)
   }
   const worked = runWorkLoop(context, {
     ...working,
     rooftops,
     runId: null,
-    patience,
+    retry,
     isDone: async () => false,
     keepAlive: async () => {},
     onSlice: async () => {},
     onRun: async (run) => {
-      tell(run)
+      logRun(run)
       await clocks.measuredFor(run)
     },
   })
@@ -56,7 +56,7 @@ async function drained(signal: AbortSignal): Promise<false> {
   return await new Promise((done) => setTimeout(done, drainMs, false).unref())
 }
 
-/** The source's clock is measured for every run, as the process that began it did. */
+/** Measures the source's clock for every run, as the process that started the run did. */
 class Clocks {
   readonly #context: Context
   #runId = -1
@@ -79,7 +79,7 @@ class Clocks {
     try {
       await appraisal.measureClock({ signal })
     } catch (error) {
-      if (!signal.aborted) log.warn(`the source's clock could not be read: ${messageOf(error)}`)
+      if (!signal.aborted) log.warn(`source clock not read: ${messageOf(error)}`)
     }
   }
 }

@@ -10,7 +10,7 @@ import type { SliceJob } from './slice.ts'
 
 type Job = SliceJob<EnrichmentStream>
 
-/** Answers without the customers that were erased; the caller holds the lock of `awaitErasures`. */
+/** Removes erased customers from answers; the caller holds the lock of `holdErasureLock`. */
 export async function scrubAnswers(
   { db }: Tx,
   job: Job,
@@ -21,13 +21,13 @@ export async function scrubAnswers(
   if (suppressed.size === 0) return answers
   return answers.map((answer) => {
     const erased = suppressed.get(answer.task.evalId)
-    return erased === undefined ? answer : screened(job, answer, erased)
+    return erased === undefined ? answer : scrubbed(job, answer, erased)
   })
 }
 
-function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
-  const needles = withoutWholeTerms(erased.needles)
-  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
+function scrubbed(job: Job, answer: Answer, erased: Suppressed): Answer {
+  const terms = withoutWholeTerms(erased.needles)
+  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, terms) }
   const { task, fetchedAt, at } = answer
   const wire = job.context.config.wire.appraisal
   const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)

@@ -11,7 +11,7 @@ import { type Hydrated, readRecord } from './hydrate.ts'
 import { type SliceJob, sourceTimeAt } from './slice.ts'
 
 type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop' | 'run'>
-/** Those that are written, with what was received. */
+/** Results with a payload that will be written. */
 type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
 
 export interface ScrubbedRecords {
@@ -20,8 +20,8 @@ export interface ScrubbedRecords {
 }
 
 /**
- * What was read, without the customers that were erased, also those erased since it was read: the caller holds the lock of
- * `awaitErasures`. A record that carries an erased contact joins the suppression list here.
+ * Removes erased customers from records, also those erased after the read; the caller holds the lock of `holdErasureLock`. A record
+ * that contains an erased contact is added to the suppression list here.
  */
 export async function scrubRecords(
   tx: Tx,

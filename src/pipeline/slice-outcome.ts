@@ -8,23 +8,23 @@ import type { LoadResult } from './load-records.ts'
 import type { ProvenPart } from './prove.ts'
 import type { SliceJob } from './slice.ts'
 
-// What came of a slice, counted from what happened to each record: for the report of the run, and for the certificates.
+// The outcome of a slice, counted record by record: for the run's report and for the certificates.
 
-/** Everything that a slice read, ready to be written. */
+/** Everything that a slice has read and will write. */
 export interface SliceContent extends ReadPlan {
-  /** Parts whose records are all read: they are certified. */
+  /** Parts whose records are all read; these are certified. */
   readonly parts: readonly ProvenPart[]
-  /** Parts of which some records are left to the next slice. */
-  readonly begun?: readonly ProvenPart[]
-  /** Results of records of these parts that earlier slices have written. */
+  /** Parts with records that are left for the next slice. */
+  readonly incomplete?: readonly ProvenPart[]
+  /** Results of records of these parts that earlier slices wrote. */
   readonly readBefore?: ReadonlyMap<number, Hydrated['kind']>
   readonly records: readonly Hydrated[]
 }
 
-/** A record that is loaded. */
+/** A record that was read and fits. */
 export type FreshRecord = Extract<Hydrated, { kind: 'record' }>
 
-/** The counts of a slice for its run. `unlisted`: known records that its lists show no more. */
+/** The counts of a slice for its run. `unlisted`: known records that its lists no longer show. */
 export function countSlice(
   job: SliceJob,
   content: SliceContent,
@@ -53,11 +53,11 @@ export function countSlice(
   })
 }
 
-/** Each listed record counts once: of a part that is begun those that are read now, in the end all others. What this run wrote of
- *  it at this rooftop before a crash is counted already. */
+/** Counts each listed record once. Of an incomplete part, it counts the records that are read now; the last slice of the part
+ *  counts the rest. What this run wrote at this rooftop before a crash is counted already. */
 function countListed(
   { run, rooftop }: SliceJob,
-  { parts, begun = [], readBefore, records, known }: SliceContent,
+  { parts, incomplete = [], readBefore, records, known }: SliceContent,
 ): number {
   const ids = (some: readonly ProvenPart[]) =>
     some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
@@ -65,9 +65,9 @@ function countListed(
     entry?.runId === run.runId && entry.rooftopId === rooftop.id
   const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
   const rest = ids(parts).filter((id) => !isCounted(id))
-  if (begun.length === 0) return rest.length
-  const inBegun = new Set(ids(begun))
-  return rest.length + records.filter(({ id }) => inBegun.has(id)).length
+  if (incomplete.length === 0) return rest.length
+  const inIncomplete = new Set(ids(incomplete))
+  return rest.length + records.filter(({ id }) => inIncomplete.has(id)).length
 }
 
 /** The certificates of the parts whose records are all read. */
@@ -87,22 +87,22 @@ export function certificatesOf(
       listed: byOutcome(part, outcomeOf),
       leastEntryAt: times.length > 0 ? new Date(Math.min(...times)) : null,
       greatestEntryAt: times.length > 0 ? new Date(Math.max(...times)) : null,
-      rereadAt: content.lookedAt.get(part)!,
+      rereadAt: content.rereadAt.get(part)!,
     }
   })
 }
 
 type OutcomeOf = (id: number) => Omit<CertifiedIds, 'ids'> | null
 
-/** What came of a listed record, and whose it is; null: nothing did, which must not happen, and so must show. */
+/** The outcome and owner of a listed record. null: it has none; this is a fault, and it keeps the window from being settled. */
 function outcomesOf(
   { rooftop }: SliceJob,
-  { known, records, readBefore, aside, landed }: SliceContent,
+  { known, records, readBefore, quarantined, loadedByOther }: SliceContent,
   outcomes: readonly LoadResult[],
 ): OutcomeOf {
   const read = new Map(records.map((entry) => [entry.id, entry]))
   const loaded = new Set(outcomes.map(({ id }) => id))
-  const held = new Set(landed)
+  const ownedByOther = new Set(loadedByOther)
   const at = (outcome: RecordOutcome, ownerId: number) => ({ outcome, ownerId })
   return (id) => {
     const entry = read.get(id)
@@ -110,7 +110,10 @@ function outcomesOf(
     const isStored = before !== undefined && !before.gone
     if (entry?.kind === 'record') return loaded.has(id) ? at('loaded', entry.owner.id) : null
     if ((entry?.kind ?? readBefore?.get(id)) === 'vanished') return at('vanished', rooftop.id)
-    if (entry?.kind === 'rejected' || (entry === undefined && aside.has(id) && !held.has(id)))
+    if (
+      entry?.kind === 'rejected' ||
+      (entry === undefined && quarantined.has(id) && !ownedByOther.has(id))
+    )
       return isStored ? at('outdated', before.rooftopId) : at('quarantined', rooftop.id)
     return isStored ? at('loaded', before.rooftopId) : null
   }

@@ -6,22 +6,22 @@ import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Run } from './run-ledger.ts'
 
-/** One claimed piece of work: a stream of a rooftop, for a run. */
+/** One claimed slice of work: a stream of a rooftop, for a run. */
 export interface SliceJob<S extends Stream = Stream> {
   readonly context: Context
   readonly run: Run
   readonly stream: S
   readonly rooftop: RooftopRow
-  /** All rooftops of the config that share its dealer group, itself among them. */
+  /** All rooftops of the config in its dealer group, including itself. */
   readonly siblings: readonly RooftopRow[]
   readonly item: WorkItem
-  /** The requests made for this piece of work, also when it fails. */
+  /** Counts the requests of this slice, also when it fails. */
   readonly traffic: Traffic
-  /** What collided with another process was planned anew already: now it counts as a fault of the record. */
+  /** The slice was retried after a collision with another process; a further collision is a fault of the record. */
   readonly isLastTry?: boolean
 }
 
-/** The source's clock at a moment of ours, by what the run measured when it began: so a replay finds the same. */
+/** The source's clock at a moment of ours, by the difference measured when the run began; a replay computes the same. */
 export function sourceTimeAt(
   { startedAt, sourceStart }: Pick<Run, 'startedAt' | 'sourceStart'>,
   at: Date,

@@ -9,13 +9,13 @@ import { type SliceJob, sourcesOf } from './slice.ts'
 import type { FinishSlice, SliceResult } from './windowed-slice.ts'
 import { writeIsolated } from './write-isolated.ts'
 
-/** An item of the list by its place; with issues it is left out. */
+/** A list item by its key; an item with issues is left out. */
 interface Item {
   readonly key: string
   readonly issues: readonly Issue[] | null
 }
 
-/** The one slice of a snapshot stream: the whole list, brought into the tables in one transaction. An unchanged list writes nothing. */
+/** The single slice of a snapshot stream: loads the whole list in one transaction. An unchanged list writes nothing. */
 export async function snapshotSlice(
   job: SliceJob<SnapshotStream>,
   finish: FinishSlice,
@@ -38,14 +38,14 @@ export async function snapshotSlice(
   context.crashPoint('before-commit')
   const items = keys.map((key): Item => ({ key, issues: null }))
   const result = await writeIsolated(job, items, {
-    store: async (tx, some) => {
-      const asked = new Set(some.map(({ key }) => key))
-      const others = keys.filter((key) => !asked.has(key))
+    store: async (tx, included) => {
+      const includedKeys = new Set(included.map(({ key }) => key))
+      const others = keys.filter((key) => !includedKeys.has(key))
       await load(tx, new Map(others.map((key) => [key, []])))
     },
     reject: ({ key }, issues) => ({ key, issues }),
-    write: async (tx, kept) => {
-      const refused = kept.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
+    write: async (tx, stored) => {
+      const refused = stored.flatMap(({ key, issues }) => (issues ? [[key, issues] as const] : []))
       const loaded = await load(tx, new Map(refused))
       await savePayloads(tx, stream.endpoint, rooftop, run.runId, changed)
       const quarantine = { stream: stream.name, rooftopId: rooftop.id, runId: run.runId }
@@ -54,8 +54,8 @@ export async function snapshotSlice(
         quarantine,
         loaded.rejected.map((record) => ({ ...record, window: null })),
       )
-      const misfits = loaded.rejected.map(({ naturalKey }) => naturalKey)
-      await releaseAllBut(tx, quarantine, misfits)
+      const rejectedKeys = loaded.rejected.map(({ naturalKey }) => naturalKey)
+      await releaseAllBut(tx, quarantine, rejectedKeys)
       context.crashPoint('rows-written')
       const counts = {
         ...loaded.counts,

@@ -12,24 +12,24 @@ import { abandonRun, insertRun, insertRunStreams, type Run, type RunPlan } from 
 import type { WorkKey } from './work-queue.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
 
-/** What a run is to do, of which streams at which rooftops. */
+/** What a run does, with which streams and rooftops. */
 export interface RunRequest {
   readonly plan: RunPlan
   readonly streams: readonly Stream[]
   readonly rooftops: readonly RooftopConfig[]
 }
 
-/** A run that has begun; its work is in the ledger, and not in the queue yet. */
+/** A run that has started. Its work is in the ledger, but not in the queue yet. */
 export interface StartedRun {
   readonly run: Run
-  /** null: it is detached. */
+  /** null: the run is detached. */
   readonly lock: RunLock | null
-  readonly places: readonly WorkKey[]
+  readonly workKeys: readonly WorkKey[]
 }
 
 /**
- * Claims all of the work or none of it, in one transaction. BusyError when a living run of the same lane has some of it; those of
- * other lanes share it by turns, and a dead run's work is taken over. OutdatedError when the warehouse is newer than this process.
+ * Claims all of the work or none of it, in one transaction. BusyError when a live run of the same lane has some of it. Runs of
+ * other lanes share the work, and a dead run's work is taken over. OutdatedError when the warehouse is newer than this process.
  */
 export async function startRun(
   context: Context,
@@ -41,7 +41,7 @@ export async function startRun(
   let lock: RunLock | null = null
   try {
     return await inTransaction(context.pool, async (tx) => {
-      // Two starts at once go one after the other, so that each sees what the other holds.
+      // Concurrent starts run one after the other, so that each sees the other's work.
       await tx.client.query('select pg_advisory_xact_lock(7299, 0)')
       await assertSchemaKnown(tx.client, context.schemaVersion)
       const names = {
@@ -50,19 +50,19 @@ export async function startRun(
       }
       const run = await insertRun(tx.db, request.plan, sourceStart, names)
       lock = holder && (await RunLock.take(context.pool, holder, run.runId))
-      const places = request.streams.flatMap(({ name }) =>
+      const workKeys = request.streams.flatMap(({ name }) =>
         rooftops.map((rooftop) => ({ rooftop, stream: name })),
       )
-      const keys = places.map(({ rooftop, stream }) => ({
+      const keys = workKeys.map(({ rooftop, stream }) => ({
         runId: run.runId,
         rooftopId: rooftop.id,
         stream,
       }))
       await insertRunStreams(tx.db, keys)
-      // What is wanted before the runs, as a slice's commit locks them: the other way round the two wait for each other.
-      await wantAll(tx, run, request.streams, rooftops)
-      await takeOver(context, tx, run, places)
-      return { run, lock, places }
+      // Coverage first, then the runs: the order in which a slice's commit locks them, so that the two cannot deadlock.
+      await addWantedSpans(tx, run, request.streams, rooftops)
+      await takeOver(context, tx, run, workKeys)
+      return { run, lock, workKeys }
     })
   } catch (error) {
     if (lock === null) holder?.release(true)
@@ -71,7 +71,7 @@ export async function startRun(
   }
 }
 
-async function wantAll(
+async function addWantedSpans(
   { db }: Tx,
   run: Run,
   streams: readonly Stream[],
@@ -84,20 +84,20 @@ async function wantAll(
       await addWanted(db, { rooftopIds, stream: name }, run.from, run.until ?? run.sourceStart)
 }
 
-/** Does the run list windows? */
+/** Whether the run lists windows. */
 export function listsWindows({ mode }: RunPlan): boolean {
   return mode === 'sync' || mode === 'backfill'
 }
 
-/** The work of a dead process is free; the fence keeps a process that only seemed dead from writing. */
+/** Takes over the work of dead runs. If such a process is alive after all, the fence prevents its writes. */
 async function takeOver(
   context: Context,
   { client }: Tx,
   run: Run,
-  places: readonly WorkKey[],
+  workKeys: readonly WorkKey[],
 ): Promise<void> {
-  const others = await runsAt(context, client, run, places)
-  for (const { runId, isDetached, stream, rooftop } of others) {
+  const otherRuns = await runsAt(context, client, run, workKeys)
+  for (const { runId, isDetached, stream, rooftop } of otherRuns) {
     if (!(await isRunDead(client, runId))) {
       const advice = isDetached
         ? 'Wait for the workers to end it, or pause it: "forecourt backfill --pause".'
@@ -118,18 +118,18 @@ interface OtherRun {
   readonly rooftop: string
 }
 
-/** The runs of the same lane that have some of the work, by the ledger or by what stands in the queue; each with one example. */
+/** Runs of the same lane that have some of the work, according to the ledger or the queue; each with one example. */
 async function runsAt(
   { queue }: Context,
   client: pg.PoolClient,
   { runId, lane }: Run,
-  places: readonly WorkKey[],
+  workKeys: readonly WorkKey[],
 ): Promise<OtherRun[]> {
-  const keys = places.map(({ rooftop, stream }) => queueKey({ stream, rooftopUid: rooftop.uid }))
+  const keys = workKeys.map(({ rooftop, stream }) => queueKey({ stream, rooftopUid: rooftop.uid }))
   const queued = await queue.holders(client, keys)
   const { rows } = await client.query<OtherRun>(
-    `with place as (select * from unnest($3::int[], $4::text[]) as place (rooftop_id, stream)), held as (
-       select run_id, rooftop_id, stream from ops.run_stream join place using (rooftop_id, stream) join ops.run using (run_id)
+    `with key as (select * from unnest($3::int[], $4::text[]) as key (rooftop_id, stream)), held as (
+       select run_id, rooftop_id, stream from ops.run_stream join key using (rooftop_id, stream) join ops.run using (run_id)
        where ops.run.status = 'running' and run_stream.status in ('waiting', 'running')
        union all
        select run_id, rooftop_id, stream from unnest($5::bigint[], $6::text[], $7::text[]) as queued (run_id, stream, rooftop_uid)
@@ -141,8 +141,8 @@ async function runsAt(
      order by run_id, stream, rooftop_id`,
     [
       ...[runId, lane],
-      places.map(({ rooftop }) => rooftop.id),
-      places.map(({ stream }) => stream),
+      workKeys.map(({ rooftop }) => rooftop.id),
+      workKeys.map(({ stream }) => stream),
       queued.map(({ data }) => data.runId),
       queued.map(({ data }) => data.stream),
       queued.map(({ data }) => data.rooftopUid),

@@ -7,26 +7,26 @@ import { rereadWithinNights } from './reread.ts'
 import { isProved, type Verification, verifyStream } from './verify.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** A stream must have had a good run within so many hours: a night and some slack. */
+/** Hours within which a stream must have had a good run: a night and some margin. */
 export const freshWithinHours = 26
 
 export interface StreamHealth {
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
-  /** By the source's clock: up to where everything was listed without a gap; where no windows are listed, when the last good run began. */
+  /** By the source's clock: until when everything was listed without a gap. Without windows: when the last good run began. */
   readonly coveredTo: string | null
   readonly settledTo: string | null
   readonly lastGoodRunAt: string | null
   readonly quarantined: number
   readonly gaps: number
-  /** Records that contradict themselves or the document: ops.data_quality. */
+  /** Records that contradict themselves or the document; see ops.data_quality. */
   readonly warnings: number
-  /** A living run is at work on it. */
+  /** Whether a live run works on it. */
   readonly isAtWork: boolean
-  /** Of a windowed stream: what the source may have deleted while its list still shows it as unchanged. */
+  /** Only for a windowed stream: records that the source may have deleted although its list shows them as unchanged. */
   readonly rereads?: Rereads
-  /** What is missing, and why: the texts of the reasons. */
+  /** What is missing and why: the texts of `reasons`. */
   readonly error?: string
-  /** The first is what the others may come of. */
+  /** The first may be the cause of the others. */
   readonly reasons: readonly Reason[]
 }
 
@@ -36,13 +36,13 @@ export interface Reason {
   readonly text: string
 }
 
-/** Records that are known to exist by their list alone; each is read again in turn. */
+/** Records that only their list shows to exist; each is read again at intervals. */
 export interface Rereads {
-  /** So many may be gone, at most. */
+  /** At most this many may be gone. */
   readonly records: number
-  /** One that is gone is found within so many nights. */
+  /** A record that is gone is found within this many nights. */
   readonly withinNights: number
-  /** In windows whose turn is later than that: sync.rereadBudget is too small, or nights were missed. */
+  /** Records not read again within those nights: sync.rereadBudget is too small, or nights were missed. */
   readonly overdue: number
 }
 
@@ -62,20 +62,20 @@ export interface WarehouseStatus {
       { readonly name: string; readonly streams: Readonly<Record<string, StreamHealth>> }
     >
   >
-  /** Runs that have not ended: at work now, or killed, then the next run takes their work over. */
+  /** Runs that have not ended: they run now, or were killed, and then the next run takes their work over. */
   readonly running: readonly RunningRun[]
 }
 
-/** How the warehouse stands against its objectives: fresh, covered, nothing in quarantine; of one moment, so that no slice is
- *  committed between the look at its certificate and that at its rows. */
+/** Compares the warehouse with its objectives: fresh, covered, nothing in quarantine. All queries use one database snapshot, so
+ *  that no slice commits between them. */
 export async function readStatus(
   db: Db,
   streams: readonly Stream[],
   rooftops: readonly RooftopRow[],
   config: Config,
 ): Promise<WarehouseStatus> {
-  const moment = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  return await moment.execute((tx) => statusOf(tx, streams, rooftops, config))
+  const snapshot = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return await snapshot.execute((tx) => statusOf(tx, streams, rooftops, config))
 }
 
 async function statusOf(
@@ -84,19 +84,19 @@ async function statusOf(
   rooftops: readonly RooftopRow[],
   config: Config,
 ): Promise<WarehouseStatus> {
-  const standings: Record<string, { name: string; streams: Record<string, StreamHealth> }> = {}
+  const rooftopStatus: Record<string, { name: string; streams: Record<string, StreamHealth> }> = {}
   for (const rooftop of rooftops) {
-    const own: Record<string, StreamHealth> = {}
+    const byStream: Record<string, StreamHealth> = {}
     for (const stream of streams)
-      own[stream.name] = await streamStanding(db, stream, rooftop, config)
-    standings[rooftop.uid] = { name: rooftop.name, streams: own }
+      byStream[stream.name] = await streamHealth(db, stream, rooftop, config)
+    rooftopStatus[rooftop.uid] = { name: rooftop.name, streams: byStream }
   }
-  const good = Object.values(standings).every(({ streams: own }) =>
-    Object.values(own).every(({ status }) => status === 'ok'),
+  const good = Object.values(rooftopStatus).every(({ streams: byStream }) =>
+    Object.values(byStream).every(({ status }) => status === 'ok'),
   )
   const running = await runningRuns(db)
   const status = good ? 'ok' : 'missed'
-  return { status, rooftops: standings, running }
+  return { status, rooftops: rooftopStatus, running }
 }
 
 async function runningRuns(db: Db): Promise<RunningRun[]> {
@@ -121,11 +121,11 @@ interface LastRuns {
   readonly lastGoodAt: Date | null
   /** When that run began, by the source's clock. */
   readonly readTo: Date | null
-  /** A living run is at work on the stream. */
+  /** Whether a live run works on the stream. */
   readonly isAtWork: boolean
 }
 
-async function streamStanding(
+async function streamHealth(
   db: Db,
   stream: Stream,
   rooftop: RooftopRow,
@@ -144,7 +144,7 @@ async function streamStanding(
   const reasons = whatIsWrong(last, quarantined, verification)
   const coveredAt = stream.kind === 'windowed' ? covered?.listed : last.readTo
   return {
-    status: standingOf(last, reasons),
+    status: healthOf(last, reasons),
     coveredTo: coveredAt?.toISOString() ?? null,
     settledTo: covered?.settled?.toISOString() ?? null,
     lastGoodRunAt: last.lastGoodAt?.toISOString() ?? null,
@@ -160,7 +160,7 @@ async function streamStanding(
   }
 }
 
-function standingOf(last: LastRuns, reasons: readonly Reason[]): StreamHealth['status'] {
+function healthOf(last: LastRuns, reasons: readonly Reason[]): StreamHealth['status'] {
   if (last.lastStatus === null) return 'never'
   if (last.lastStatus === 'failed' || last.lastStatus === 'parked') return 'failed'
   if (isLate(last)) return 'late'
@@ -178,20 +178,20 @@ function whatIsWrong(
   verification: Verification | null,
 ): Reason[] {
   const reasons: Reason[] = []
-  const say = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
+  const add = (cause: Reason['cause'], text: string) => reasons.push({ cause, text })
   if (last.lastStatus === null)
     return [{ cause: 'never', text: 'no run has finished yet: run "forecourt sync"' }]
-  if (last.lastError !== null) say('failed', last.lastError)
-  if (isLate(last)) say('late', `no good run within ${freshWithinHours} h`)
+  if (last.lastError !== null) add('failed', last.lastError)
+  if (isLate(last)) add('late', `no good run within ${freshWithinHours} h`)
   if (quarantined > 0)
-    say('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
+    add('quarantine', `${quarantined} in quarantine: see "forecourt quarantine list"`)
   if (verification === null || isProved(verification)) return reasons
-  if (verification.gaps.length > 0) say('gaps', `not listed: ${spans(verification.gaps)}`)
+  if (verification.gaps.length > 0) add('gaps', `not listed: ${spans(verification.gaps)}`)
   if (verification.unprovable.length > 0)
-    say('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
+    add('unprovable', `cannot be proved complete: ${spans(verification.unprovable)}`)
   const { overlaps, brokenSums, uncertified, notStored, orphans } = verification
   const other = [overlaps, brokenSums, uncertified, notStored].some((list) => list.length > 0)
-  if (other || orphans > 0) say('ledger', 'the ledger and the rows differ: see "forecourt verify"')
+  if (other || orphans > 0) add('ledger', 'the ledger and the rows differ: see "forecourt verify"')
   return reasons
 }
 
@@ -201,8 +201,8 @@ function spans(list: readonly { from: string; until: string }[]): string {
 }
 
 /**
- * The newest end of the stream for the rooftop, and the newest good one: partial is good, but for what is in quarantine. A backfill
- * counts where the stream lists windows: elsewhere it says nothing of what the nights ask for.
+ * The newest finished run of the stream for the rooftop, and the newest good one; partial counts as good. A backfill counts only
+ * for streams with windows: for others it says nothing about what the nightly runs load.
  */
 async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Promise<LastRuns> {
   const { rows } = await sql<LastRuns>`

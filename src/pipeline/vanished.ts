@@ -28,7 +28,7 @@ export async function markVanished(
   }
 }
 
-/** Which of the keys the source no longer answers for. */
+/** Those of the keys that the source no longer answers for. */
 export async function vanishedKeys(
   db: Db,
   stream: WindowedStream,
@@ -46,7 +46,7 @@ export async function vanishedKeys(
   return new Set(rows.map((row) => row.natural_key))
 }
 
-/** They are back. */
+/** Removes the mark from records that are back. */
 export async function clearVanished(
   tx: Tx,
   stream: WindowedStream,

@@ -2,38 +2,38 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** An aggregate of a rooftop, or of a dealer group, that is not what the facts say. */
+/** An aggregate of a rooftop or dealer group that differs from its facts. */
 export interface WrongAggregate {
   /** Table of core. */
   readonly aggregate: string
-  /** Whose: uid of the rooftop, or code of the dealer group. */
+  /** The uid of the rooftop, or the code of the dealer group. */
   readonly of: string
   /** Days, or vehicles, that differ. */
   readonly differences: number
-  /** The statement that counts them again. */
+  /** The SQL statement that rebuilds the aggregate. */
   readonly mend: string
 }
 
-/** Counts what the reports stand on again and compares; reads every evaluation of the rooftops, and writes nothing. */
+/** Calculates the aggregates behind the reports again and compares; reads every evaluation of the rooftops, writes nothing. */
 export async function verifyAggregates(
   db: Db,
   rooftops: readonly RooftopRow[],
 ): Promise<WrongAggregate[]> {
-  const untrue: WrongAggregate[] = []
-  for (const { id, uid } of rooftops) untrue.push(...(await untrueDays(db, id, uid)))
+  const wrong: WrongAggregate[] = []
+  for (const { id, uid } of rooftops) wrong.push(...(await wrongDays(db, id, uid)))
   for (const groupId of new Set(rooftops.map((rooftop) => rooftop.groupId)))
-    untrue.push(...(await untrueVehicles(db, groupId)))
-  return untrue
+    wrong.push(...(await wrongVehicles(db, groupId)))
+  return wrong
 }
 
-async function untrueDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
+async function wrongDays(db: Db, id: number, uid: string): Promise<WrongAggregate[]> {
   const { rows } = await sql<{ aggregate: string; differences: number }>`
     select aggregate, count(*)::int as differences from core.agg_differences(${id})
     group by aggregate order by aggregate`.execute(db)
   return rows.map((row) => ({ ...row, of: uid, mend: `select core.agg_rebuild(${id})` }))
 }
 
-async function untrueVehicles(db: Db, groupId: number): Promise<WrongAggregate[]> {
+async function wrongVehicles(db: Db, groupId: number): Promise<WrongAggregate[]> {
   const { rows } = await sql<{ of: string; differences: number }>`
     select group_code as of, count(*)::int as differences
     from core.repeat_differences(${groupId}) join core.rooftop_group using (group_id)

@@ -17,13 +17,13 @@ export interface DeepVerification {
   readonly missing: readonly string[]
   /** Windows where ids(whole) <> ids(left) + ids(right). */
   readonly notConserved: readonly IsoSpan[]
-  /** Windows that one of these is about. */
+  /** Windows with missing records or without conservation. */
   readonly doubtful: readonly IsoSpan[]
 }
 
 type Deep = Pick<Context, 'db' | 'appraisal' | 'config' | 'signal'>
 
-/** Lists every certified window again, whole and in halves, and compares the ids with the warehouse. Reads no record, writes nothing. */
+/** Lists every certified window again, whole and in halves, and compares the ids with the warehouse. Reads no records, writes nothing. */
 export async function verifyDeep(
   context: Deep,
   stream: WindowedStream,
@@ -93,14 +93,14 @@ async function checkWindow(
   const parts = halves === null ? whole : (await list(halves[0])).union(await list(halves[1]))
   const all = [...whole.union(parts)]
   const known = new Set((await stream.storedRecords(db, rooftop, all)).map(({ id }) => id))
-  const aside = await readQuarantinedKeys(
+  const quarantined = await readQuarantinedKeys(
     db,
     { stream: stream.name, rooftopId: rooftop.id },
     all.map(String),
   )
   const vanished = await vanishedKeys(db, stream, rooftop, all.map(String))
   const missing = all.filter(
-    (id) => !known.has(id) && !aside.has(String(id)) && !vanished.has(String(id)),
+    (id) => !known.has(id) && !quarantined.has(String(id)) && !vanished.has(String(id)),
   )
   return { missing, conserved: parts.isSubsetOf(whole) && whole.isSubsetOf(parts) }
 }

@@ -3,13 +3,13 @@ import type { Db } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** A window whose records in the tables are not those of its certificate. */
+/** A window whose stored records differ from those of its certificate. */
 export interface Mismatch {
   readonly from: string
   readonly until: string
-  /** false: outside everything that was listed, so that a sync does not come there. */
+  /** false: outside all listed windows, so that no sync lists it. */
   readonly isCertified: boolean
-  /** Listed, but stored nowhere in the dealer group, or only outside the windows that list them. */
+  /** Listed, but not stored in the dealer group, or only outside the windows that list them. */
   readonly missing: readonly number[]
   /** Stored here, but listed by no certificate. */
   readonly unexpected: readonly number[]
@@ -18,9 +18,9 @@ export interface Mismatch {
 /**
  * Compares what certificates list with what is stored, record by record.
  *
- * A stored record has to be listed, under the rooftop that owns it, in a window that holds its time: by a certificate of that
- * rooftop or of another one of its group, whose list answers for the whole group. What a webhook or a retry brought since is in
- * ops.unlisted_record. A listed record has to be stored, or marked as gone, or in quarantine, or known to have vanished.
+ * A stored record must be listed, under the rooftop that owns it, in a window that contains its time: by a certificate of that
+ * rooftop, or of another in its group whose list covers the group. Records that a webhook or a retry loaded since are in
+ * ops.unlisted_record. A listed record must be stored, marked as gone, in quarantine, or recorded as vanished.
  */
 export async function mismatches(
   db: Db,
@@ -37,7 +37,7 @@ export async function mismatches(
     unexpected: number[]
   }>`
     with certificate as (
-      -- The newest window ends at its listing, whose second was not over: what was created in it was listed too.
+      -- The newest window ends at its listing. That second was not over, so records created in it were listed too.
       select rooftop_id, window_from, window_until,
         window_until + case when listed_at - window_until < interval '1 s' then interval '1 s' else interval '0' end as holds_until
       from ops.window_certificate where stream = ${stream.name}
@@ -74,8 +74,8 @@ export async function mismatches(
           select from ops.vanished as mark
           where mark.rooftop_id = ${rooftop.id} and mark.stream = ${stream.name} and natural_key = id::text
         ) and not exists (
-          select from ops.quarantine as aside
-          where aside.rooftop_id = ${rooftop.id} and aside.stream = ${stream.name} and natural_key = id::text
+          select from ops.quarantine as entry
+          where entry.rooftop_id = ${rooftop.id} and entry.stream = ${stream.name} and natural_key = id::text
             and resolved_at is null
         )
       end
@@ -89,7 +89,7 @@ export async function mismatches(
       coalesce(array_agg(distinct id order by id) filter (where not is_missing), '{}')::float8[] as unexpected
     from found
     left join certificate on certificate.rooftop_id = ${rooftop.id} and entry_at >= window_from and entry_at < window_until
-    -- Where nothing has been listed yet there is a gap, which says so already.
+    -- Spans that were never listed are reported as gaps already.
     where window_from is not null or not entry_at <@ coalesce((
       select wanted from ops.coverage where rooftop_id = ${rooftop.id} and stream = ${stream.name}), '{}')
     group by 1, 2, 3 order by 1`.execute(db)

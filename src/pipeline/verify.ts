@@ -11,7 +11,7 @@ export interface IsoSpan {
   readonly until: string
 }
 
-/** What the ledger and the tables say of one rooftop and stream. Every list empty: complete and consistent. */
+/** The result of verifying one rooftop and stream. With all lists empty it is complete and consistent. */
 export interface Verification {
   readonly rooftop: string
   readonly stream: string
@@ -20,25 +20,25 @@ export interface Verification {
   readonly loaded: number
   readonly quarantined: number
   readonly vanished: number
-  /** Asked for, but in no certificate, and no living run is at work on it. */
+  /** Wanted, but in no certificate, and no live run works on it. */
   readonly gaps: readonly IsoSpan[]
   /** Certificates that overlap. */
   readonly overlaps: readonly IsoSpan[]
-  /** Counts that do not add up, or are not those of the ids that were listed. */
+  /** Certificates whose counts do not add up, or differ from their listed ids. */
   readonly brokenSums: readonly IsoSpan[]
   /** Covered, but by no settled certificate. */
   readonly uncertified: readonly IsoSpan[]
-  /** Windows that may have been cut by the source and cannot be proved. */
+  /** Windows that the source may have cut off; they cannot be proved. */
   readonly unprovable: readonly IsoSpan[]
-  /** Windows whose certificate and the tables do not hold the same records under the same owner. */
+  /** Windows whose certificate and tables differ in records or owners. */
   readonly notStored: readonly Mismatch[]
   /** Child rows without their record. */
   readonly orphans: number
 }
 
 /**
- * Verifies one state of the warehouse, also while a sync is at work, and takes what is not proved out of coverage: the next sync
- * lists and reads it again.
+ * Verifies one snapshot of the warehouse, also during a sync, and removes what is not proved from the coverage, so that the next
+ * sync lists and reads it again.
  */
 export async function verifyAndUncover(
   { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
@@ -56,7 +56,7 @@ export async function verifyAndUncover(
   return found
 }
 
-/** Proves coverage from the warehouse alone, with no call. Several statements: in a transaction that sees one state of it. */
+/** Verifies coverage from the warehouse alone, without a call. It runs several statements, so use a transaction with one snapshot. */
 export async function verifyStream(
   db: Db,
   stream: WindowedStream,
@@ -95,14 +95,14 @@ export async function verifyStream(
       select window_from as "from", window_until as "until"
       from ops.window_certificate cross join lateral (
         select count(*) filter (where outcome = 'loaded') as stored, count(*) filter (where outcome = 'vanished') as missing,
-          count(*) filter (where outcome in ('outdated', 'quarantined')) as put_aside,
+          count(*) filter (where outcome in ('outdated', 'quarantined')) as quarantined_ids,
           sha256(coalesce(string_agg(id::text, ',' order by id), '')::bytea) as digest
         from ops.certified_ids as own cross join unnest(ids) as id
         where (own.rooftop_id, own.stream, own.window_from)
           = (window_certificate.rooftop_id, window_certificate.stream, window_certificate.window_from)
       ) as counted
       where ${key} and (listed <> loaded + quarantined + vanished or loaded <> stored
-        or quarantined <> put_aside + malformed or vanished <> missing or ids_digest <> digest)
+        or quarantined <> quarantined_ids + malformed or vanished <> missing or ids_digest <> digest)
       order by window_from`),
     uncertified: await spans(sql`
       select lower(range) as "from", upper(range) as "until"
@@ -126,7 +126,7 @@ export function isProved(verification: Verification): boolean {
   )
 }
 
-/** Takes the spans out of coverage, each with the whole windows that it touches: one listing mends them. */
+/** Removes the spans, and all windows that they touch, from the coverage, so that they are listed again. */
 export async function uncover(
   db: Db,
   stream: WindowedStream,
@@ -149,7 +149,7 @@ export async function uncover(
     where ${key} and covered && (select range_agg(range) from span)`.execute(db)
 }
 
-/** Children have no foreign key; this is the proof that replaces it. */
+/** Counts child rows without their record; child tables have no foreign key. */
 async function orphans(db: Db, stream: WindowedStream, rooftop: RooftopRow): Promise<number> {
   const [entity, ...children] = stream.tables
   const id = sql.ref(stream.idColumn)
@@ -166,7 +166,7 @@ async function orphans(db: Db, stream: WindowedStream, rooftop: RooftopRow): Pro
   return count
 }
 
-/** One record under two rooftops: lists that answer for a whole group, read under two keys. */
+/** Records stored under two rooftops. This happens when two keys read lists that cover the whole group. */
 export async function duplicateIds(db: Db): Promise<{ evalId: number; rooftops: string[] }[]> {
   const { rows } = await sql<{ evalId: number; rooftops: string[] }>`
     select eval_id as "evalId", array_agg(rooftop_uid::text order by rooftop_uid) as rooftops

@@ -25,23 +25,23 @@ import { writeSlice } from './write-slice.ts'
 
 export interface SliceResult {
   readonly counts: Counts
-  /** More is due in this run. */
+  /** Whether more is due in this run. */
   readonly more: boolean
-  /** With `more`: not before so many seconds have passed; no slot is held meanwhile. */
+  /** With `more`: seconds until the next slice; no worker slot is held meanwhile. */
   readonly delaySeconds?: number
-  /** Ends the stream for this run in this status, whatever else there is to do. */
+  /** Ends the stream for this run with this status, even if more is due. */
   readonly ended?: StreamStatus
-  /** Why something of the slice is missing, though the rest landed. */
+  /** Why something is missing, although the rest was loaded. */
   readonly error?: string
 }
 
-/** Writes the ends of a slice inside its transaction: the ledger's counts and the fenced completion of the work. */
+/** Ends a slice inside its transaction: adds its counts to the ledger and completes its work under the fence. */
 export type FinishSlice = (tx: Tx, result: SliceResult) => Promise<void>
 
 /**
  * One slice of a windowed stream: due windows → proven lists → records that must be read → one transaction with rows,
- * payloads, certificates, coverage and the fenced completion of the work. Until it commits, nothing has happened. What a slice
- * has no room for it leaves to the next one; a certificate is written only when all records of its window are in.
+ * payloads, certificates, coverage and the fenced completion of the work. Before the commit nothing is visible. Windows that do
+ * not fit in are left for the next slice. A certificate is written only when all records of its window are loaded.
  */
 export async function windowedSlice(
   job: SliceJob<WindowedStream>,
@@ -50,24 +50,24 @@ export async function windowedSlice(
   const { context, run, stream, rooftop } = job
   const scope: DueScope = { rooftopId: rooftop.id, stream: stream.name, run }
   const due = await dueWindows(context.db, scope, context.config.sync, windowsPerSlice)
-  const before = await readListLimit(context.db, scope)
+  const limitBefore = await readListLimit(context.db, scope)
   const earlier = await earlierCertificates(context.db, scope, due)
   const backlog = takeBacklog(job, due, earlier)
   const listed = backlog
-    ? { ...backlog, knowledge: before, more: true }
-    : await listUnits(job, { due, earlier }, before)
+    ? { ...backlog, listLimit: limitBefore, more: true }
+    : await listUnits(job, { due, earlier }, limitBefore)
   const work = await readUnits(job, scope, listed)
   context.crashPoint('before-commit')
-  const hasNewCap = listed.knowledge.cap !== before.cap && listed.knowledge.cap !== null
+  const hasNewCap = listed.listLimit.cap !== limitBefore.cap && listed.listLimit.cap !== null
   const more = listed.more || hasNewCap || work.left.units.length > 0
   const { outcome, drift } = await writeIsolated(job, work.records, {
     ...recordWrites(job, work.content),
-    write: async (tx, kept) => {
+    write: async (tx, records) => {
       const { counts, certificates, drift } = await writeSlice(tx, job, {
         ...work.content,
-        records: kept,
+        records,
       })
-      await saveListLimit(tx, scope, before, listed.knowledge)
+      await saveListLimit(tx, scope, limitBefore, listed.listLimit)
       await certify(tx, scope, certificates, context.config.sync.settleDays)
       context.crashPoint('rows-written')
       const outcome = { counts, more }
@@ -76,14 +76,14 @@ export async function windowedSlice(
       return { outcome, drift }
     },
   })
-  // A new cap makes the lists doubtful from which the backlog came.
+  // The lists in the backlog may have been cut off by a cap that is known only now.
   if (!hasNewCap) saveBacklog(job, work.left)
   context.crashPoint('committed')
   await reportDrift(job, drift)
   return outcome
 }
 
-/** How the records of a slice are stored, and put aside when they cannot be. */
+/** How the records of a slice are stored, and how those that cannot be stored are rejected. */
 export function recordWrites(
   job: SliceJob<WindowedStream>,
   content: Omit<SliceContent, 'records'>,
@@ -100,19 +100,19 @@ export function recordWrites(
 async function listUnits(
   job: SliceJob<WindowedStream>,
   { due, earlier }: { due: readonly DueWindow[]; earlier: readonly EarlierCertificate[] },
-  before: ListLimit,
+  limitBefore: ListLimit,
 ): Promise<Listed> {
-  const listed = await listWindows(job, due, earlier, before)
+  const listed = await listWindows(job, due, earlier, limitBefore)
   return { ...listed, units: unitsOf(listed.parts, due), readBefore: new Map() }
 }
 
-/** Listed windows, and what is known of the source's lists since. */
+/** Listed windows, and what is known about the source's list limit after listing them. */
 interface Listed extends Backlog {
-  readonly knowledge: ListLimit
+  readonly listLimit: ListLimit
   readonly more: boolean
 }
 
-/** Reads what the first units need, as far as there is room. Units with a record that was not read are left to the next slice. */
+/** Reads the records of the first units, as many as fit in. Units with an unread record are left for the next slice. */
 async function readUnits(
   job: SliceJob<WindowedStream>,
   scope: DueScope,
@@ -132,42 +132,41 @@ async function readUnits(
   const read = new Map([...readBefore, ...records.map(({ id, kind }) => [id, kind] as const)])
   const unread = new Set(wanted.filter((id) => !read.has(id)))
   const isUnread = ({ items }: ProvenPart) => items.some(({ evalId }) => unread.has(evalId))
-  const begun = unread.size > 0 ? taken.filter((unit) => unit.some(isUnread)) : []
-  const complete = parts.filter((part) => !begun.some((unit) => unit.includes(part)))
-  const content = { ...reading, parts: complete, begun: begun.flat(), readBefore }
-  const left = [...begun, ...units.slice(taken.length)]
+  const incomplete = unread.size > 0 ? taken.filter((unit) => unit.some(isUnread)) : []
+  const complete = parts.filter((part) => !incomplete.some((unit) => unit.includes(part)))
+  const content = { ...reading, parts: complete, incomplete: incomplete.flat(), readBefore }
+  const left = [...incomplete, ...units.slice(taken.length)]
   return {
     content,
     records,
-    left: { units: left, earlier, readBefore: begun.length > 0 ? read : new Map() },
+    left: { units: left, earlier, readBefore: incomplete.length > 0 ? read : new Map() },
   }
 }
 
-/** Reads the chosen records in order, as many as a slice has room for; the stored hash of a body saves parsing one that has not
- *  changed. */
+/** Reads the chosen records in order, as many as a slice has room for. A body whose hash is stored already is not parsed. */
 export async function readRecords(
   job: SliceJob<WindowedStream>,
-  { ids, known, aside, changed }: Pick<ReadPlan, 'ids' | 'known' | 'aside' | 'changed'>,
+  { ids, known, quarantined, changed }: Pick<ReadPlan, 'ids' | 'known' | 'quarantined' | 'changed'>,
 ): Promise<Hydrated[]> {
   const { context, stream, rooftop } = job
   const stored = ids.filter((id) => known.has(id))
   const hashes = await newestHashes(context.db, stream.endpoint, rooftop, stored.map(String))
   const storedHash = new Map([...hashes].map(([key, hash]) => [Number(key), hash]))
   const suppressed = await suppressedAmong(context.db, rooftop.groupId, ids)
-  // Their mark must go, or their time, also when their body is the same.
+  // These are merged even with an equal body: their mark as gone, or a time in the future, must be removed.
   const now = sourceTimeAt(job.run, new Date())
   const merged = stored.filter((id) => {
     const { gone, updatedAt } = known.get(id)!
     return gone || changed.has(id) || isAhead(updatedAt, now)
   })
-  return await hydrate(job, ids, { storedHash, merged: new Set(merged), aside, suppressed })
+  return await hydrate(job, ids, { storedHash, merged: new Set(merged), quarantined, suppressed })
 }
 
-/** A report beside the data: the slice stands, whether or not it can be written. */
+/** Writes the drift report. A failure is logged only, since the slice is committed already. */
 export async function reportDrift({ context, stream }: SliceJob, drift: Drift): Promise<void> {
   try {
     await drift.write(context.db, stream.name)
   } catch (error) {
-    context.log.warn({ err: error }, 'the drift report could not be written')
+    context.log.warn({ err: error }, 'drift report not written')
   }
 }

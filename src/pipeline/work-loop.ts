@@ -14,42 +14,42 @@ import { endFinishedRuns } from './run-lock.ts'
 import { type SliceJob, Traffic } from './slice.ts'
 import { checkDependencies } from './dependencies.ts'
 
-/** Slices at once in one process: each holds a bounded batch of records. */
+/** Slices at once in one process; each holds a bounded number of records in memory. */
 export const slicesAtOnce = 4
-const touchEveryMs = 3_000
+const heartbeatMs = 3_000
 const idleWaitMs = 250
-/** How often a busy process looks whether its own run has ended. */
-const lookEveryMs = 500
-/** How often what is lost of the queue is sent again, and what nobody waits for is ended. */
+/** How often a busy process checks whether its own run has ended. */
+const doneCheckMs = 500
+/** How often lost work is enqueued again and finished runs without a process are ended. */
 const repairEveryMs = 5_000
-/** Looking through very much work takes its time: no more than a fiftieth of all, and no longer apart than five minutes. */
+/** This check is slow when very much work is open, so it takes at most a fiftieth of the time, but runs every five minutes. */
 const repairShare = 50
-const repairAtLeastEveryMs = 300_000
+const maxRepairIntervalMs = 300_000
 
 export interface WorkLoopOptions extends SliceOwner {
   readonly streams: readonly Stream[]
-  /** All rooftops of the config: work for any of them is welcome. */
+  /** All rooftops of the config; work for any of them is taken. */
   readonly rooftops: readonly RooftopRow[]
   readonly concurrency?: number
-  /** What is less urgent is left to others; left out: all work is welcome. */
+  /** Work of lower lanes is left to others; left out: all work is taken. */
   readonly minLane?: Lane
-  readonly patience: RetryOnConnectionLoss
-  /** Whether all of it is done; until then the process goes on. */
+  readonly retry: RetryOnConnectionLoss
+  /** Whether everything that this process waits for is done. */
   readonly isDone: () => Promise<boolean>
-  /** Told every now and then; what it throws ends the work. */
+  /** Called regularly; an exception ends the loop. */
   readonly keepAlive: () => Promise<void>
-  /** Told before the first slice of each run that is not this process's own. */
+  /** Called before each slice of a run that is not this process's own. */
   readonly onRun?: (run: Run) => Promise<void>
 }
 
 /**
- * Takes work from the queue and does it, a slice at a time, until everything that this process waits for is done.
- * Whoever enqueued it does not matter: a second host with the same config takes its share by the same code.
+ * Takes work from the queue and runs it, slice by slice, until everything that this process waits for is done. Any process with
+ * the same config may run work that another one enqueued.
  */
 export async function runWorkLoop(context: Context, scope: WorkLoopOptions): Promise<void> {
-  const shift = new WorkLoop(context, scope)
+  const loop = new WorkLoop(context, scope)
   const beat = setInterval(() => {
-    const items = [...shift.active.keys()]
+    const items = [...loop.active.keys()]
     const runIds = [
       ...items.map(({ data }) => data.runId),
       ...(scope.runId === null ? [] : [scope.runId]),
@@ -58,24 +58,24 @@ export async function runWorkLoop(context: Context, scope: WorkLoopOptions): Pro
       context.queue.touch(items),
       touchRuns(context.db, runIds, scope.runId === null),
     ]).catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
-  }, touchEveryMs)
+  }, heartbeatMs)
   try {
-    await shift.run()
+    await loop.run()
   } finally {
     clearInterval(beat)
   }
 }
 
-/** One process at work. */
+/** The state of one process's work loop. */
 class WorkLoop {
   readonly active = new Map<WorkItem, Promise<void>>()
   readonly #context: Context
   readonly #scope: WorkLoopOptions
   readonly #turns = new Map<string, LimitFunction>()
-  /** Rooftops of the queue that this config does not know: another one's to do. */
-  readonly #strangers = new Set<string>()
+  /** Rooftops in the queue that this config does not have; other processes work on them. */
+  readonly #unknownRooftops = new Set<string>()
   #failure: unknown
-  #lookedAt = 0
+  #checkedAt = 0
   #repairDueAt = performance.now() + repairEveryMs
 
   constructor(context: Context, scope: WorkLoopOptions) {
@@ -84,11 +84,11 @@ class WorkLoop {
   }
 
   async run(): Promise<void> {
-    const { patience, concurrency = slicesAtOnce } = this.#scope
+    const { retry, concurrency = slicesAtOnce } = this.#scope
     try {
       while (!this.#context.signal.aborted && this.#failure === undefined) {
         const free = concurrency - this.active.size
-        const items = await patience.run(() => this.#look(free))
+        const items = await retry.run(() => this.#takeWork(free))
         if (items === 'done') break
         for (const item of items) this.#begin(item)
         if (items.length > 0) continue
@@ -96,27 +96,27 @@ class WorkLoop {
         else await Promise.race([...this.active.values(), sleep(idleWaitMs * 4)])
       }
     } catch (error) {
-      // A signal that comes while Postgres is away: what is under way is taken over by its heartbeats.
+      // After a signal while Postgres is down, others take the active work over once its heartbeats stop.
       if (!this.#context.signal.aborted || !isConnectionLoss(error)) this.#failure ??= error
     }
     await Promise.all(this.active.values())
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  async #look(free: number): Promise<WorkItem[] | 'done'> {
+  async #takeWork(free: number): Promise<WorkItem[] | 'done'> {
     const { queue } = this.#context
-    const { isDone, keepAlive, minLane: leastLane } = this.#scope
+    const { isDone, keepAlive, minLane } = this.#scope
     await keepAlive()
     const now = performance.now()
     if (now > this.#repairDueAt) await this.#repair()
-    // Nothing of another run is begun any more: its slice would have to be waited for.
-    if (leastLane !== undefined && this.active.size === 0 && (await isDone())) return 'done'
-    const leastPriority = leastLane && lanePriority[leastLane]
-    const options = { strangers: [...this.#strangers], leastPriority }
+    // Take no work of another run now, since this process would have to wait for its slice.
+    if (minLane !== undefined && this.active.size === 0 && (await isDone())) return 'done'
+    const minPriority = minLane && lanePriority[minLane]
+    const options = { unknownRooftops: [...this.#unknownRooftops], minPriority }
     const items = free > 0 ? await queue.take(free, options) : []
     const isIdle = items.length === 0 && this.active.size === 0
-    if (!isIdle && now - this.#lookedAt < lookEveryMs) return items
-    this.#lookedAt = now
+    if (!isIdle && now - this.#checkedAt < doneCheckMs) return items
+    this.#checkedAt = now
     if (!(await isDone())) return items
     for (const item of items)
       await unlessFenced(this.#context, () => returnWork(this.#context, item))
@@ -131,7 +131,7 @@ class WorkLoop {
     await endFinishedRuns(this.#context.db)
     const now = performance.now()
     const restMs = Math.max(repairEveryMs, (now - from) * repairShare)
-    this.#repairDueAt = now + Math.min(restMs, repairAtLeastEveryMs)
+    this.#repairDueAt = now + Math.min(restMs, maxRepairIntervalMs)
   }
 
   #begin(item: WorkItem): void {
@@ -143,15 +143,15 @@ class WorkLoop {
     this.active.set(item, done)
   }
 
-  /** Work whose transaction lost its Postgres is handed back when that answers again; if it was committed after all, it stays so. */
+  /** If Postgres is lost during a transaction, the work is returned once Postgres answers again, unless the commit had succeeded. */
   async #do(item: WorkItem): Promise<void> {
     const context = this.#context
     try {
       await this.#claimed(item)
     } catch (error) {
-      if (!(await this.#scope.patience.isOutage(error))) throw error
-      await this.#scope.patience.run(async () => {
-        // The first to fail is asked again; the others must not give up before Postgres is known to be away.
+      if (!(await this.#scope.retry.isOutage(error))) throw error
+      await this.#scope.retry.run(async () => {
+        // Inside retryOnConnectionLoss, so that no slice gives up before Postgres is known to be down.
         await unlessFenced(context, () => returnWork(context, item))
       })
     }
@@ -161,29 +161,39 @@ class WorkLoop {
     const context = this.#context
     const { streams, rooftops, runId, onRun } = this.#scope
     const run = await readRun(context.db, item.data.runId)
-    // A run that has ended wants nothing any more.
+    // A run that has ended needs no more work.
     if (run?.status !== 'running') return await unlessFenced(context, () => dropWork(context, item))
     const stream = streams.find((entry) => entry.name === item.data.stream)
     const rooftop = rooftops.find((entry) => entry.uid === item.data.rooftopUid)
     if (!stream || !rooftop) {
-      if (!rooftop) this.#strangers.add(item.data.rooftopUid)
+      if (!rooftop) this.#unknownRooftops.add(item.data.rooftopUid)
       return await unlessFenced(context, () => returnWork(context, item, 2))
     }
     const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     if (run.runId !== runId) await onRun?.(run)
-    await this.#inTurn({ context, run, stream, rooftop, siblings, item, traffic: new Traffic() })
+    await this.#runWhenReady({
+      context,
+      run,
+      stream,
+      rooftop,
+      siblings,
+      item,
+      traffic: new Traffic(),
+    })
   }
 
-  /** An enrichment asks about what the earlier streams of the run bring in: it waits for them, and holds no slot meanwhile. Rooftops
-   *  of a group whose lists are not filtered would read the same evaluations side by side: they go one after the other. */
-  async #inTurn(job: SliceJob): Promise<void> {
+  /** Runs a slice when it is ready. An enrichment waits for the run's earlier streams, without holding a slot. Rooftops of a group
+   *  whose lists cover the whole group run one after the other, since they would read the same evaluations. */
+  async #runWhenReady(job: SliceJob): Promise<void> {
     const { context, item, stream, rooftop } = job
     const act = () => runSlice(job, this.#scope)
     if (stream.kind === 'enrichment' || stream.kind === 'batch') {
-      const turn = await checkDependencies(context.db, job)
-      if (turn.kind === 'now') return await act()
+      const readiness = await checkDependencies(context.db, job)
+      if (readiness.kind === 'now') return await act()
       return await unlessFenced(context, () =>
-        turn.kind === 'never' ? dropWork(context, item) : returnWork(context, item, turn.seconds),
+        readiness.kind === 'never'
+          ? dropWork(context, item)
+          : returnWork(context, item, readiness.seconds),
       )
     }
     if (rooftop.dealerId !== null) return await act()

@@ -6,22 +6,22 @@ import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Lane } from './run-ledger.ts'
 
-/** A stream of a rooftop: what at most one slice is at work on at a time, whichever runs want it. */
+/** A stream of a rooftop. At most one slice at a time works on it, whichever run it belongs to. */
 export interface WorkKey {
   readonly rooftop: Pick<RooftopRow, 'id' | 'uid'>
   readonly stream: string
 }
 
-type Line = Pick<Context, 'pool' | 'db' | 'queue'>
+type Queueing = Pick<Context, 'pool' | 'db' | 'queue'>
 type Next = readonly [WorkData, OfferOptions]
 
-/** By lane, so that what is urgent is taken first everywhere; within it by stream, before what has had a slice already. */
+/** Priority by lane: urgent work is taken first everywhere. Within a lane the stream order decides until a key has had a slice. */
 export const lanePriority: Readonly<Record<Lane, number>> = {
   event: 200,
   foreground: 100,
   background: 0,
 }
-const placesAtOnce = 500
+const keysAtOnce = 500
 
 interface Waiting {
   readonly runId: number
@@ -32,10 +32,10 @@ interface Waiting {
 }
 
 /**
- * Whose turn it is at a place: of the runs with open work there, the one of the highest lane that need not wait; else the one
- * that waits the least. Level-triggered: it reads the ledger, and nothing is remembered in a process.
+ * The next work for a key, of the runs that have open work there: of those that need not wait, the one with the highest lane;
+ * otherwise the one with the shortest wait. Level-triggered: it reads the ledger, and no process holds state.
  */
-async function nextInLine(
+async function nextWork(
   db: Db,
   { rooftop, stream }: WorkKey,
   exceptRun: number | null = null,
@@ -52,30 +52,30 @@ async function nextInLine(
     order by delay, case run.lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id
     limit 1`.execute(db)
   const next = rows[0]
-  return next === undefined ? null : pieceOf(next, stream, rooftop.uid)
+  return next === undefined ? null : queueEntry(next, stream, rooftop.uid)
 }
 
-function pieceOf(next: Waiting, stream: string, rooftopUid: string): Next {
+function queueEntry(next: Waiting, stream: string, rooftopUid: string): Next {
   const { runId, lane, streams, isFresh, delaySeconds } = next
   const rank = isFresh && streams !== null ? streams.length - streams.indexOf(stream) : 0
   const data = { runId, stream, rooftopUid }
-  // What has passed between the statements of the transaction that postponed it does not count.
+  // Round up: time that passed between the statements of the postponing transaction must not shorten the wait.
   const wait = Math.ceil(delaySeconds * 10) / 10
   return [data, { priority: lanePriority[lane] + rank, delaySeconds: wait }]
 }
 
-/** Queues whose turn it is, in the transaction that ends the work before. `exceptRun` gives its turns up. */
+/** Enqueues the next work for a key, in the transaction that ends its last work. `exceptRun` is passed over. */
 export async function enqueueNext(
   tx: Tx,
   { queue }: Pick<Context, 'queue'>,
-  place: WorkKey,
+  key: WorkKey,
   exceptRun: number | null = null,
 ): Promise<void> {
-  const next = await nextInLine(tx.db, place, exceptRun)
+  const next = await nextWork(tx.db, key, exceptRun)
   if (next !== null) await queue.offer(tx.client, ...next)
 }
 
-/** Lets a run's next slice at a place wait; other runs may have their turn meanwhile. */
+/** Delays a run's next slice for a key; other runs may work on it meanwhile. */
 export async function postpone(
   { client }: Pick<Tx, 'client'>,
   runId: number,
@@ -90,35 +90,35 @@ export async function postpone(
 }
 
 /**
- * Brings the queue to what the ledger says of these places: where nothing is queued somebody is, and what waits gives way to
- * whose turn it is. What is under way ends first, unless its run was taken over. The runs must be committed: a slice that ends
- * meanwhile then sees them by itself.
+ * Makes the queue match the ledger for these keys: it enqueues the next work of each, and replaces waiting work of a run that is
+ * not next. Active work ends first, unless its run was taken over. The rows of the runs must be committed, so that a slice that
+ * ends meanwhile sees them too.
  */
-export async function enqueue(context: Line, places: readonly WorkKey[]): Promise<void> {
-  for (let from = 0; from < places.length; from += placesAtOnce) {
-    const some = places.slice(from, from + placesAtOnce)
-    const pieces = await nextOfAll(context.db, some)
-    await context.queue.offerAll(context.pool, [...pieces.values()])
-    const holders = await context.queue.holders(context.pool, [...pieces.keys()])
-    const own = new Map([...pieces].map(([key, [{ runId }]]) => [key, runId]))
+export async function enqueue(context: Queueing, keys: readonly WorkKey[]): Promise<void> {
+  for (let from = 0; from < keys.length; from += keysAtOnce) {
+    const batch = keys.slice(from, from + keysAtOnce)
+    const entries = await nextOfAll(context.db, batch)
+    await context.queue.offerAll(context.pool, [...entries.values()])
+    const holders = await context.queue.holders(context.pool, [...entries.keys()])
+    const nextRuns = new Map([...entries].map(([key, [{ runId }]]) => [key, runId]))
     for (const { data } of holders) {
-      if (own.get(queueKey(data)) === data.runId) continue
+      if (nextRuns.get(queueKey(data)) === data.runId) continue
       const { stream, rooftopUid: uid } = data
-      await lineUpOne(
+      await enqueueOne(
         context,
-        some.find((place) => place.stream === stream && place.rooftop.uid === uid)!,
+        batch.find((key) => key.stream === stream && key.rooftop.uid === uid)!,
       )
     }
   }
 }
 
-async function nextOfAll(db: Db, places: readonly WorkKey[]): Promise<Map<string, Next>> {
+async function nextOfAll(db: Db, keys: readonly WorkKey[]): Promise<Map<string, Next>> {
   const { rows } = await sql<Waiting & { stream: string; uid: string }>`
-    select distinct on (line.rooftop_id, line.stream) line.stream, place.uid,
+    select distinct on (line.rooftop_id, line.stream) line.stream, key.uid,
       run.run_id as "runId", run.lane, run.arguments -> 'streams' as streams,
       line.status = 'waiting' and line.not_before is null as "isFresh", delay as "delaySeconds"
-    from unnest(${places.map(({ rooftop }) => rooftop.id)}::int[], ${places.map(({ rooftop }) => rooftop.uid)}::text[],
-      ${places.map(({ stream }) => stream)}::text[]) as place (rooftop_id, uid, stream)
+    from unnest(${keys.map(({ rooftop }) => rooftop.id)}::int[], ${keys.map(({ rooftop }) => rooftop.uid)}::text[],
+      ${keys.map(({ stream }) => stream)}::text[]) as key (rooftop_id, uid, stream)
     join ops.run_stream as line using (rooftop_id, stream)
     join ops.run using (run_id)
     cross join lateral (
@@ -126,35 +126,35 @@ async function nextOfAll(db: Db, places: readonly WorkKey[]): Promise<Map<string
     where run.status = 'running' and line.status in ('waiting', 'running')
     order by line.rooftop_id, line.stream, delay,
       case run.lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id`.execute(db)
-  const pieces = rows.map((row) => pieceOf(row, row.stream, row.uid))
-  return new Map(pieces.map((piece) => [queueKey(piece[0]), piece]))
+  const entries = rows.map((row) => queueEntry(row, row.stream, row.uid))
+  return new Map(entries.map((entry) => [queueKey(entry[0]), entry]))
 }
 
-async function lineUpOne({ pool, db, queue }: Line, place: WorkKey): Promise<void> {
-  // More than once: what is queued may be claimed, and what is claimed may end, between two statements.
+async function enqueueOne({ pool, db, queue }: Queueing, key: WorkKey): Promise<void> {
+  // Retried: between two statements, queued work may be claimed and claimed work may end.
   for (;;) {
-    const next = await nextInLine(db, place)
+    const next = await nextWork(db, key)
     if (next === null) return
-    const held = await queue.offer(pool, ...next)
-    if (held === null || held.data.runId === next[0].runId) return
-    if (!held.isActive) {
+    const holder = await queue.offer(pool, ...next)
+    if (holder === null || holder.data.runId === next[0].runId) return
+    if (!holder.isActive) {
       if (await queue.replace(pool, ...next)) return
       continue
     }
     const { rows } = await pool.query('select status from ops.run where run_id = $1', [
-      held.data.runId,
+      holder.data.runId,
     ])
-    // The slice under way passes the turn on when it ends; of a run that was taken over it will never commit.
+    // An active slice enqueues the next work when it ends. If its run was taken over it will never commit, so its work is removed.
     if (['running', 'paused'].includes(rows[0]?.status)) return
-    await queue.drop(pool, held.id)
+    await queue.drop(pool, holder.id)
   }
 }
 
 /**
- * Open work that nothing in the queue stands for, of one run or (null) of all: a message was lost, and is sent again. How many
- * places it was. Of those that look through all work one at a time does; to the others there is nothing lost.
+ * Enqueues open work that has no message in the queue because one was lost, of one run or of all (null). Returns the number of
+ * keys. One process at a time checks all runs; for others that do, nothing counts as lost.
  */
-export async function requeueLost(context: Line, runId: number | null): Promise<number> {
+export async function requeueLost(context: Queueing, runId: number | null): Promise<number> {
   const isOurs =
     runId === null
       ? sql`(select pg_try_advisory_xact_lock(${lockClass.repair}::int, 0))`
@@ -166,7 +166,7 @@ export async function requeueLost(context: Line, runId: number | null): Promise<
     where run.status = 'running' and line.status in ('waiting', 'running') and ${isOurs} and not ${isHeld}`.execute(
     context.db,
   )
-  const places = rows.map(({ id, uid, stream }) => ({ rooftop: { id, uid }, stream }))
-  await enqueue(context, places)
-  return places.length
+  const keys = rows.map(({ id, uid, stream }) => ({ rooftop: { id, uid }, stream }))
+  await enqueue(context, keys)
+  return keys.length
 }

@@ -6,19 +6,19 @@ import type { SliceJob } from './slice.ts'
 
 /** How records are written. */
 export interface IsolatedWrite<Item, Result> {
-  /** All that the transaction does. */
+  /** Everything that the transaction does. */
   write(tx: Tx, items: readonly Item[]): Promise<Result>
-  /** The part of it that the data of a record can fail. */
+  /** The part of it that can fail because of a record's data. */
   store(tx: Tx, items: readonly Item[]): Promise<unknown>
-  /** The record as one that does not fit. */
+  /** Turns a record into a rejected one. */
   reject(item: Item, issues: readonly Issue[]): Item
 }
 
 /**
- * Writes records in one transaction. Only when their data fails it are they halved, in transactions that are rolled back, until
- * those are found that fail by themselves; all is written again with these rejected. Of records that fail each other the later one
- * is rejected. What nobody's data causes is thrown: a connection that is lost, a deadlock, a fence, or, until the slice was
- * planned anew, a key that another process was quicker with.
+ * Writes records in one transaction. If their data makes it fail, the records are halved, in transactions that are rolled back,
+ * until those that fail alone are found. Then all are written again with these rejected. Of records that fail only together, the
+ * later one is rejected. Faults without a bad record are thrown: a lost connection, a deadlock, a fence, or, until the slice was
+ * retried, a key that another process inserted first.
  */
 export async function writeIsolated<Item, Result>(
   { context: { pool, log }, stream, rooftop, run, isLastTry }: SliceJob,
@@ -27,20 +27,20 @@ export async function writeIsolated<Item, Result>(
 ): Promise<Result> {
   const faults = new Map<Item, unknown>()
   for (let isFirst = true; ; isFirst = false) {
-    const kept = items.map((item) =>
+    const writable = items.map((item) =>
       faults.has(item) ? reject(item, issuesOf(faults.get(item))) : item,
     )
     try {
-      return await inTransaction(pool, (tx) => write(tx, kept))
+      return await inTransaction(pool, (tx) => write(tx, writable))
     } catch (error) {
       if (!isDataFault(error) || (isCollision(error) && isLastTry !== true)) throw error
       const left = items.filter((item) => !faults.has(item))
-      const found = isFirst ? await byThemselves(pool, left, store) : []
-      const more = found.length > 0 ? found : await withOthers(pool, left, store)
+      const found = isFirst ? await failingAlone(pool, left, store) : []
+      const more = found.length > 0 ? found : await failingTogether(pool, left, store)
       if (more.length === 0) throw error
       for (const [item, fault] of more) faults.set(item, fault)
       const about = { stream: stream.name, rooftop: rooftop.uid, runId: run.runId }
-      log.warn({ ...about, records: more.length }, 'records cannot be stored: put in quarantine')
+      log.warn({ ...about, records: more.length }, 'records cannot be stored; quarantined')
     }
   }
 }
@@ -52,7 +52,7 @@ function isCollision(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }
 
-/** The data fault of storing these, undefined when there is none. */
+/** The data fault when storing these records; undefined when there is none. */
 async function faultOf<Item>(
   pool: pg.Pool,
   items: readonly Item[],
@@ -67,8 +67,8 @@ async function faultOf<Item>(
   }
 }
 
-/** The records that cannot be stored by themselves. */
-async function byThemselves<Item>(
+/** The records that cannot be stored even alone. */
+async function failingAlone<Item>(
   pool: pg.Pool,
   items: readonly Item[],
   store: Store<Item>,
@@ -78,12 +78,12 @@ async function byThemselves<Item>(
   if (fault === undefined) return []
   if (items.length === 1) return [[items[0]!, fault]]
   const middle = items.length >> 1
-  const left = await byThemselves(pool, items.slice(0, middle), store)
-  return [...left, ...(await byThemselves(pool, items.slice(middle), store))]
+  const left = await failingAlone(pool, items.slice(0, middle), store)
+  return [...left, ...(await failingAlone(pool, items.slice(middle), store))]
 }
 
-/** The first record that cannot be stored after those before it. */
-async function withOthers<Item>(
+/** The first record that cannot be stored together with those before it. */
+async function failingTogether<Item>(
   pool: pg.Pool,
   items: readonly Item[],
   store: Store<Item>,

@@ -24,32 +24,32 @@ import { type SliceJob, sourceTimeAt } from './slice.ts'
 import { certificatesOf, countSlice, type FreshRecord, type SliceContent } from './slice-outcome.ts'
 import { clearVanished, markVanished } from './vanished.ts'
 
-/** What a slice did. */
+/** What a slice wrote. */
 export interface Written {
   readonly counts: Counts
   readonly certificates: Certificate[]
-  /** Of each record that was read whole and differed from what is kept. */
+  /** Of each record that was read and differed from the stored one. */
   readonly outcomes: readonly LoadResult[]
   /** Of the records that were loaded. */
   readonly drift: Drift
 }
 
-/** Rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
+/** Writes rows, payloads, quarantine and marks of a slice, without the customers that were erased. */
 export async function writeSlice(
   tx: Tx,
   job: SliceJob<WindowedStream>,
   read: SliceContent,
 ): Promise<Written> {
-  // A slice that writes of no record has nothing that an erasure could miss, or wait for.
+  // A slice that writes no record need not wait for an erasure.
   if (!isIdle(read)) await holdErasureLock(tx)
   const { records, suppressed } = await scrubRecords(tx, job, read.records)
   return await writeScreened(tx, job, { ...read, records }, suppressed)
 }
 
-/** Nothing was received, nothing is marked and nothing moves: its windows are certified anew, no more. */
-function isIdle({ records, parts, unlisted, moved, landed }: SliceContent): boolean {
+/** Whether the slice only certifies its windows again: nothing was received, and nothing is marked or moved. */
+function isIdle({ records, parts, unlisted, moved, loadedByOther }: SliceContent): boolean {
   return (
-    records.length + moved.size + landed.length === 0 &&
+    records.length + moved.size + loadedByOther.length === 0 &&
     parts.every(({ malformed }) => malformed.length === 0) &&
     [...unlisted.values()].every((ids) => ids.length === 0)
   )
@@ -65,7 +65,7 @@ async function writeScreened(
   const fresh = content.records.filter((entry) => entry.kind === 'record')
   const rejected = content.records.filter((entry) => entry.kind === 'rejected')
   const vanished = content.records.filter((entry) => entry.kind === 'vanished').map(({ id }) => id)
-  const windowOf = partOf([...content.parts, ...(content.begun ?? [])])
+  const windowOf = windowsById([...content.parts, ...(content.incomplete ?? [])])
   const outcomes: LoadResult[] = []
   const loading = { known: content.known, windowOf, suppressed }
   for (const [owner, owned] of Map.groupBy(fresh, (entry) => entry.owner))
@@ -82,23 +82,23 @@ async function writeScreened(
     })),
   )
   const read = content.records.filter((entry) => entry.kind !== 'rejected').map(({ id }) => id)
-  await release(tx, quarantine, [...read, ...content.landed].map(String))
+  await release(tx, quarantine, [...read, ...content.loadedByOther].map(String))
   const unlisted = content.parts.flatMap((part) => content.unlisted.get(part) ?? [])
   await markVanished(tx, stream, rooftop, run.runId, [
     { reason: 'not found', ids: vanished, at: fromUnixSeconds(run.sourceStart) },
     { reason: 'not listed', ids: unlisted, at: fromUnixSeconds(run.sourceStart) },
   ])
   await stream.setEntryTimes(tx.db, rooftop, content.moved)
-  await expectOthers(tx, job, content, fresh)
-  await putItemsAside(tx, quarantine, content.parts)
+  await expectUncertified(tx, job, content, fresh)
+  await quarantineItems(tx, quarantine, content.parts)
   const counts = countSlice(job, content, outcomes, unlisted.length)
   const drift = new Drift(stream.documented)
   for (const { drift: record } of fresh) drift.add(record)
   return { counts, certificates: certificatesOf(job, content, fresh, outcomes), outcomes, drift }
 }
 
-/** List items that name no record; those that a window showed earlier and shows no more are closed. */
-async function putItemsAside(
+/** Quarantines list items that name no record, and closes those that a window no longer shows. */
+async function quarantineItems(
   tx: Tx,
   scope: QuarantineScope,
   parts: readonly ProvenPart[],
@@ -122,11 +122,11 @@ async function putItemsAside(
 }
 
 interface Loading extends Pick<ReadPlan, 'known'> {
-  readonly windowOf: ReturnType<typeof partOf>
+  readonly windowOf: ReturnType<typeof windowsById>
   readonly suppressed: Suppressions
 }
 
-/** Rows, payloads and warnings of the records that belong to one rooftop. */
+/** Writes rows, payloads and warnings of the records of one rooftop. */
 async function loadOwned(
   tx: Tx,
   { context, stream, run }: SliceJob<WindowedStream>,
@@ -168,28 +168,28 @@ async function loadOwned(
   return outcomes
 }
 
-function partOf(parts: readonly ProvenPart[]) {
+function windowsById(parts: readonly ProvenPart[]) {
   const byId = new Map(
     parts.flatMap((part) => part.items.map((item) => [item.evalId, part.window] as const)),
   )
   return (id: number) => byId.get(id) ?? null
 }
 
-/** Records that came to where no certificate of this slice lists them: they were new, gone, another rooftop's, or have moved. */
-async function expectOthers(
+/** Records the rows that no certificate of this slice lists: new, gone before, from another rooftop, or moved. */
+async function expectUncertified(
   tx: Tx,
   { stream, rooftop }: SliceJob<WindowedStream>,
   { known, parts, moved }: SliceContent,
   fresh: readonly FreshRecord[],
 ): Promise<void> {
-  const windowOf = partOf(parts)
-  const placed = fresh
+  const windowOf = windowsById(parts)
+  const arrived = fresh
     .filter(({ id, owner }) => {
       const before = known.get(id)
       return before === undefined || before.gone || before.rooftopId !== owner.id
     })
     .map(({ id, owner }) => ({ id, ownerId: owner.id }))
-  const all = [...placed, ...[...moved.keys()].map((id) => ({ id, ownerId: rooftop.id }))]
+  const all = [...arrived, ...[...moved.keys()].map((id) => ({ id, ownerId: rooftop.id }))]
   const unlisted = all.filter(({ id }) => windowOf(id) === null)
   for (const [ownerId, records] of Map.groupBy(unlisted, (record) => record.ownerId))
     await expectUnlisted(

@@ -14,14 +14,14 @@ import {
 
 const queueName = 'rooftop.sync'
 const schema = 'pgboss'
-/** A worker that is silent for so long has lost its work; the least that pg-boss allows. */
+/** A worker without a heartbeat for this long loses its work; the minimum that pg-boss allows. */
 export const heartbeatSeconds = 10
 
 function bossDb(on: SqlRunner): BossDb {
   return { executeSql: async (text, values) => await on.query(text, values) }
 }
 
-/** Makes or upgrades the engine's tables. Needs DDL rights; `migrate` calls it. */
+/** Creates or upgrades the tables of pg-boss. Needs DDL rights; `migrate` calls it. */
 export async function installQueue(pool: pg.Pool): Promise<void> {
   const boss = new PgBoss({ db: bossDb(pool), schema, supervise: false, schedule: false })
   boss.on('error', () => {})
@@ -30,7 +30,7 @@ export async function installQueue(pool: pg.Pool): Promise<void> {
     policy: 'exclusive',
     heartbeatSeconds,
     expireInSeconds: 3600,
-    // A killed worker's job is claimed again for as long as it takes; what gives up on a slice is the pipeline.
+    // pg-boss retries a killed worker's job without limit; only the pipeline ends a failing slice.
     retryLimit: 1_000_000,
     deleteAfterSeconds: 3600,
     retentionSeconds: 14 * 86_400,
@@ -39,7 +39,7 @@ export async function installQueue(pool: pg.Pool): Promise<void> {
   await boss.stop({ graceful: false, close: false })
 }
 
-/** Opens the engine on an installed warehouse. `onError` gets what its background monitor trips over. */
+/** Opens the queue of a warehouse where it is installed. `onError` gets the errors of its background monitor. */
 export async function openQueue(pool: pg.Pool, onError: (error: Error) => void): Promise<Queue> {
   const boss = new PgBoss({
     db: bossDb(pool),
@@ -68,7 +68,7 @@ class PgBossQueue implements Queue {
     const id = await this.#boss.send(queueName, data, { db: bossDb(on), ...asSent(data, options) })
     if (id !== null) return null
     const [holder] = await this.holders(on, [queueKey(data)])
-    // Ended between the two statements: free now.
+    // The holder ended between the two statements: the key is free now.
     return holder ?? (await this.offer(on, data, options))
   }
 
@@ -76,7 +76,7 @@ class PgBossQueue implements Queue {
     on: SqlRunner,
     pieces: readonly (readonly [WorkData, OfferOptions])[],
   ): Promise<void> {
-    // In one order for all: two that offer the same keys at once wait for each other, never in a circle.
+    // Sorted, so that two processes that offer the same keys cannot deadlock.
     const jobs = pieces
       .map(([data, { priority = 0, delaySeconds = 0 }]) => ({
         data,
@@ -100,7 +100,7 @@ class PgBossQueue implements Queue {
   }
 
   async holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]> {
-    // As pg-boss finds jobs, but many keys at once. The expressions are those of its unique index.
+    // As pg-boss finds jobs, but for many keys at once. The expressions match its unique index.
     const { rows } = await on.query(
       `select id, data, state = 'active' as "isActive" from ${schema}.job
        where name = $1 and coalesce(singleton_key, '') = any($2::text[]) and state <= 'active' and policy = 'exclusive'`,
@@ -121,12 +121,12 @@ class PgBossQueue implements Queue {
 
   async take(
     limit: number,
-    { strangers = [], leastPriority }: TakeOptions = {},
+    { unknownRooftops = [], minPriority }: TakeOptions = {},
   ): Promise<WorkItem[]> {
     const jobs = await this.#boss.fetch<WorkData>(queueName, {
       batchSize: limit,
-      ...(strangers.length > 0 ? { ignoreGroups: [...strangers] } : {}),
-      ...(leastPriority === undefined ? {} : { minPriority: leastPriority }),
+      ...(unknownRooftops.length > 0 ? { ignoreGroups: [...unknownRooftops] } : {}),
+      ...(minPriority === undefined ? {} : { minPriority }),
     })
     return jobs.map((job) => ({ id: job.id, attempt: job.retryCount, data: job.data }))
   }
@@ -150,7 +150,7 @@ class PgBossQueue implements Queue {
   }
 }
 
-/** The group is the rooftop, by which a process leaves out what it does not know. */
+/** The options of a job. Its group is the rooftop, so that a process can ignore rooftops that it does not know. */
 function asSent(data: WorkData, { delaySeconds, priority = 0 }: OfferOptions) {
   return {
     singletonKey: queueKey(data),

@@ -3,70 +3,70 @@ export interface SqlRunner {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** What a queued piece of work is about: one stream of one rooftop, for one run. */
+/** Queued work: one stream of one rooftop, for one run. */
 export interface WorkData {
   readonly runId: number
   readonly stream: string
   readonly rooftopUid: string
 }
 
-/** A claimed piece of work. `attempt` is the fence: once another worker has claimed it, this attempt commits nothing. */
+/** Claimed work. `attempt` is the fence: after another worker claims the work, this attempt can commit nothing. */
 export interface WorkItem {
   readonly id: string
   readonly attempt: number
   readonly data: WorkData
 }
 
-/** The live piece of work of a key. */
+/** The queued or active work of a key. */
 export interface Holder {
   readonly id: string
   readonly data: WorkData
-  /** Somebody has claimed it; else it waits to be taken. */
+  /** true: a worker has claimed it; false: it waits. */
   readonly isActive: boolean
 }
 
 export interface OfferOptions {
-  /** It is taken no earlier. */
+  /** It can be taken only after this time. */
   readonly delaySeconds?: number
-  /** The greater is taken first. */
+  /** Higher priorities are taken first. */
   readonly priority?: number
 }
 
-/** What is not to be taken. */
+/** Limits what is taken. */
 export interface TakeOptions {
-  /** Rooftops of which nothing is taken. */
-  readonly strangers?: readonly string[]
-  /** Nothing of a lower priority is taken. */
-  readonly leastPriority?: number | undefined
+  /** No work of these rooftops is taken. */
+  readonly unknownRooftops?: readonly string[]
+  /** No work of a lower priority is taken. */
+  readonly minPriority?: number | undefined
 }
 
 /**
- * The work engine behind a small port: level-triggered work, one piece at a time per stream × rooftop.
- * What is due lies in our own tables; a lost message costs delay, never data.
+ * The work queue: at most one item at a time per stream × rooftop. It is level-triggered: what is due is in our own tables, so a
+ * lost message costs time, never data.
  */
 export interface Queue {
-  /** Queues the work in the given transaction; when somebody holds it already, says who. */
+  /** Enqueues the work in the given transaction. If its key is held already, returns the holder. */
   offer(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<Holder | null>
-  /** Queues many pieces at once; those of a key that is held are left out. */
-  offerAll(on: SqlRunner, pieces: readonly (readonly [WorkData, OfferOptions])[]): Promise<void>
-  /** Puts the work in the place of what waits for its key; false when nothing waits there, as when it has just been claimed. */
+  /** Enqueues many items at once; items whose key is held are left out. */
+  offerAll(on: SqlRunner, items: readonly (readonly [WorkData, OfferOptions])[]): Promise<void>
+  /** Replaces the waiting work of a key. false: nothing waits, for example because it has just been claimed. */
   replace(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<boolean>
-  /** Who holds these keys; a key that nobody holds is not among them. */
+  /** The holders of these keys; a free key has none. */
   holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]>
-  /** A condition of SQL: whether somebody holds the key that the expression gives. For a statement that asks about very many. */
+  /** An SQL condition: whether the key given by the expression is held. For statements about very many keys. */
   isHeld(keyExpression: string): string
-  /** Removes work of a run that is known to be dead. */
+  /** Removes work of a dead run. */
   drop(on: SqlRunner, id: string): Promise<void>
-  /** Claims up to `limit` pieces. */
+  /** Claims up to `limit` items. */
   take(limit: number, options?: TakeOptions): Promise<WorkItem[]>
-  /** Says that the work is still going on; without it another worker takes over after `heartbeatSeconds`. */
+  /** Sends a heartbeat for the work. Without it, another worker takes over after `heartbeatSeconds`. */
   touch(items: readonly WorkItem[]): Promise<void>
-  /** Ends the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
+  /** Completes the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
   complete(on: SqlRunner, item: WorkItem): Promise<void>
   stop(): Promise<void>
 }
 
-/** `evaluations/7f3a…`: what at most one worker does at a time. */
+/** The queue's key, such as `evaluations/7f3a…`; at most one worker at a time works on it. */
 export function queueKey(data: Pick<WorkData, 'stream' | 'rooftopUid'>): string {
   return `${data.stream}/${data.rooftopUid}`
 }

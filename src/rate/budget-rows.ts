@@ -1,18 +1,18 @@
 import type pg from 'pg'
 
-/** What a process tells of a key that it uses. */
+/** What a process reports about its use of a key. */
 export interface KeyUsage {
   readonly keyName: string
   readonly demand: number
   readonly inFlight: number
-  /** Clean answers of the last second. */
+  /** Answers without throttling in the last second. */
   readonly cleanPerSecond: number
 }
 
-/** What the warehouse knows of a key. */
+/** What the warehouse stores about a key. */
 export interface BudgetRow {
   readonly keyName: string
-  /** Requests a second that are allowed now by what was learnt; null: nothing was learnt that still matters. */
+  /** Requests per second allowed now by the learned rate; null: no learned rate applies. */
   readonly rate: number | null
   readonly generation: number
   readonly strikes: number
@@ -33,13 +33,13 @@ export interface Identity {
   readonly processId: number
 }
 
-/** A statement that hangs holds nothing up for longer, in ms. */
-const patienceMs = 5000
-/** Who is silent for longer has left, in seconds. */
+/** Timeout of a statement, in ms. */
+const timeoutMs = 5000
+/** A process that is silent for longer no longer counts, in seconds. */
 const silentSeconds = 5
 
-/** The statements on ops.rate_budget and ops.rate_member. Each commits without waiting for the disk: a crash forgets a few
- *  reservations. Rejects when Postgres does not answer within 5 s. */
+/** The statements on ops.rate_budget and ops.rate_member. They commit asynchronously, so a crash may lose a few reservations.
+ *  They reject when Postgres does not answer within 5 s. */
 export class BudgetRows {
   readonly #pool: pg.Pool
   readonly #self: Identity
@@ -49,46 +49,46 @@ export class BudgetRows {
     this.#self = self
   }
 
-  /** Who we are among the members. */
+  /** The id of this process among the members. */
   get memberId(): string {
     return this.#self.memberId
   }
 
-  /** Tells of ourselves, and hears of the keys and of all others. */
+  /** Reports this process's use, and reads the budgets and the use of all other processes. */
   async exchange(
     own: readonly KeyUsage[],
   ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUsage[] }> {
     const { memberId, host, processId } = this.#self
     const names = own.map(({ keyName }) => keyName)
     const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => own.map((use) => use[field])
-    const others = await this.#ask<OtherUsage>(exchangeUse, [
+    const others = await this.#query<OtherUsage>(exchangeUse, [
       ...[memberId, host, processId, names],
       ...[of('demand'), of('inFlight'), of('cleanPerSecond'), silentSeconds],
     ])
-    const budgets = await this.#ask<BudgetRow>(readBudgets, [names])
+    const budgets = await this.#query<BudgetRow>(readBudgets, [names])
     const missing = names.filter((name) => !budgets.some(({ keyName }) => keyName === name))
     if (missing.length === 0) return { budgets, others }
-    await this.#ask(addBudgets, [missing])
-    return { budgets: await this.#ask<BudgetRow>(readBudgets, [names]), others }
+    await this.#query(addBudgets, [missing])
+    return { budgets: await this.#query<BudgetRow>(readBudgets, [names]), others }
   }
 
-  /** Takes ourselves out of the keys' members, and who has been silent for a minute. */
+  /** Removes this process from the members of the keys, and all members that were silent for a minute. */
   async leave(keyNames: readonly string[]): Promise<void> {
-    await this.#ask(leave, [this.#self.memberId, keyNames])
+    await this.#query(leave, [this.#self.memberId, keyNames])
   }
 
-  /** Takes `count` send times. Undefined when there are none to take: the key is blocked, or has no rate any more. */
+  /** Reserves `count` send times. undefined: the key is blocked, or no longer has a rate. */
   async reserve(
     keyName: string,
     count: number,
     ceiling: number | null,
   ): Promise<Reservation | undefined> {
-    const [row] = await this.#ask<Reservation>(reserve, [keyName, count, ceiling])
+    const [row] = await this.#query<Reservation>(reserve, [keyName, count, ceiling])
     return row
   }
 
-  /** Blocks the key, and cuts its rate unless another process has since `generation` (null: it has been). `cleanPerSecond`: what
-   *  the source answers to all processes. */
+  /** Blocks the key, and lowers its rate unless another process has done so since `generation` (null: it was done).
+   *  `cleanPerSecond`: answers without throttling, of all processes. */
   async throttle(cut: {
     readonly keyName: string
     readonly generation: number | null
@@ -97,34 +97,34 @@ export class BudgetRows {
     readonly cleanPerSecond: number
   }): Promise<void> {
     const { keyName, generation, blockMs, ceiling, cleanPerSecond } = cut
-    await this.#ask(throttle, [keyName, generation, blockMs, ceiling, cleanPerSecond])
+    await this.#query(throttle, [keyName, generation, blockMs, ceiling, cleanPerSecond])
   }
 
-  async #ask<Row>(text: string, values: unknown[]): Promise<Row[]> {
+  async #query<Row>(text: string, values: unknown[]): Promise<Row[]> {
     // pg knows query_timeout of a query; its types do not.
     const query: pg.QueryConfig & { query_timeout: number } = {
       text,
       values,
-      query_timeout: patienceMs,
+      query_timeout: timeoutMs,
     }
-    const asked = this.#pool.query<Row & pg.QueryResultRow>(query)
+    const result = this.#pool.query<Row & pg.QueryResultRow>(query)
     const late = Promise.withResolvers<never>()
-    // A pool without a free connection lets us wait for longer than that.
+    // Waiting for a free connection of the pool is not part of query_timeout.
     const timer = setTimeout(
       () => late.reject(new Error('Postgres did not answer in time')),
-      patienceMs + 100,
+      timeoutMs + 100,
     )
     try {
-      return (await Promise.race([asked, late.promise])).rows
+      return (await Promise.race([result, late.promise])).rows
     } finally {
       clearTimeout(timer)
-      // Late or not, its rejection has been heard.
-      asked.catch(() => undefined)
+      // A late rejection must not become an unhandled one.
+      result.catch(() => undefined)
     }
   }
 }
 
-/** Send times that were taken: ms since 1970 by the database's clock, `intervalMs` apart. */
+/** Reserved send times: ms since 1970 by the database's clock, `intervalMs` apart. */
 export interface Reservation {
   readonly firstAt: number
   readonly intervalMs: number
@@ -135,8 +135,8 @@ export interface Reservation {
 const quick = `(select set_config('synchronous_commit', 'off', true)) as quick (setting)`
 const nowMs = `(extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"`
 
-// A cubic curve (TCP CUBIC, and the client rate limit of AWS SDKs): from `rate` back to `learnt_from`, flat there, then ever faster.
-// Far beyond what the source is known to take, the learnt rate holds nothing up any more.
+// A cubic curve as in TCP CUBIC and the rate limit of AWS SDKs: it rises from `rate` to `learnt_from`, is flat there, then rises faster.
+// Far above the rate that the source is known to accept, the learned rate no longer applies.
 const grown = `
 select case when grown.rate < 10 * greatest(learnt_from, 100) then grown.rate end as rate
 from (
@@ -144,9 +144,9 @@ from (
       clock_timestamp() - greatest(throttled_at, blocked_until))))::float8 - cbrt((learnt_from - rate) / 0.4), 3) as rate
 ) as grown`
 
-// ops.rate_member is unlogged: its commits wait for no disk anyhow.
+// ops.rate_member is unlogged, so its commits do not wait for the disk.
 const exchangeUse = `
-with told as (
+with reported as (
   insert into ops.rate_member as m (key_name, member_id, host, process_id, demand, in_flight, clean_per_second, seen_at)
   select use.key_name, $1::uuid, left($2::text, 120), $3::int, use.demand, use.in_flight, use.clean_per_second, clock_timestamp()
   from unnest($4::text[], $5::int[], $6::int[], $7::int[]) as use (key_name, demand, in_flight, clean_per_second)
@@ -173,7 +173,7 @@ const leave = `
 delete from ops.rate_member
 where (member_id = $1::uuid and key_name = any ($2::text[])) or seen_at < clock_timestamp() - interval '1 minute'`
 
-// A clock that was set back must not hold the key up until it has caught up; so far ahead are no fifty processes in turn.
+// If the clock was set back, next_at may be far ahead; not even fifty processes reserve that far, so it is then ignored.
 const reserve = `
 with allowed as (
   select key_name, least(grown.rate, $3::float8) as rate, grown.rate as learnt
@@ -190,7 +190,7 @@ where b.key_name = allowed.key_name and allowed.rate is not null
 returning allowed.learnt as rate, ${nowMs}, 1000 / allowed.rate as "intervalMs",
   (extract(epoch from next_at) * 1000)::float8 - $2::int * 1000 / allowed.rate as "firstAt"`
 
-// The source shows its limit by what it answers: the rate goes a little below that, and by three tenths at most.
+// The rate of clean answers shows the source's limit. The new rate is a little below it, and at most three tenths lower than before.
 const throttle = `
 with was as (
   select b.key_name, coalesce(generation = $2::int, false) as is_new, coalesce(throttled_at > clock_timestamp() - interval '1 minute', false) as is_again,

@@ -1,35 +1,35 @@
-/** How far a fresh sample may contradict the kept one, in ms, before the kept one is given up. */
+/** How far a new sample may differ from the stored one, in ms, before it replaces it. */
 const toleranceMs = 20
-const keepMs = 60_000
+const maxAgeMs = 60_000
 
 interface Sample {
   readonly at: number
   /** Database minus performance.now(), in ms. */
   readonly offset: number
-  /** At most so far from the truth, in ms. */
+  /** The largest possible error, in ms. */
   readonly error: number
 }
 
-/** The database's clock as this process sees it: from the quickest answer of the last minute, so that a slow one moves nothing. */
+/** The database's clock, estimated from the fastest answer of the last minute, so that a slow answer does not shift it. */
 export class DatabaseClock {
-  #kept: Sample | undefined
+  #best: Sample | undefined
 
-  /** An answer that says `databaseNow` (ms since 1970), asked for and received at these moments of performance.now(). */
+  /** Adds a sample: an answer with `databaseNow` (ms since 1970), and the values of performance.now() before and after it. */
   learn(askedAt: number, receivedAt: number, databaseNow: number): void {
     const error = (receivedAt - askedAt) / 2
     const sample = { at: receivedAt, offset: databaseNow - (askedAt + error), error }
-    const kept = this.#kept
-    const isKept =
-      kept !== undefined &&
-      receivedAt - kept.at < keepMs &&
-      kept.error <= error &&
-      // A clock that was set, or another server: what was known of the old one is worth nothing.
-      Math.abs(sample.offset - kept.offset) <= sample.error + kept.error + toleranceMs
-    if (!isKept) this.#kept = sample
+    const best = this.#best
+    const isBestValid =
+      best !== undefined &&
+      receivedAt - best.at < maxAgeMs &&
+      best.error <= error &&
+      // Otherwise the clock was set, or this is another server, and the stored sample is wrong.
+      Math.abs(sample.offset - best.offset) <= sample.error + best.error + toleranceMs
+    if (!isBestValid) this.#best = sample
   }
 
-  /** A moment of the database (ms since 1970) by performance.now(). Only after something was learnt. */
+  /** A time of the database (ms since 1970) as a value of performance.now(). Call it only after `learn`. */
   toLocal(databaseMs: number): number {
-    return databaseMs - (this.#kept?.offset ?? 0)
+    return databaseMs - (this.#best?.offset ?? 0)
   }
 }

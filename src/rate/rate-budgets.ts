@@ -7,13 +7,13 @@ import type { LimitedKey } from '../sources/limiter.ts'
 import { BudgetRows } from './budget-rows.ts'
 import { type RateBudgetStore, type RateReading, SharedKey } from './shared-key.ts'
 
-/** What one process says reaches the others within this, in ms. */
-const everyMs = 500
+/** The interval between exchanges with the warehouse, in ms. */
+const exchangeMs = 500
 const retryMs = 2000
 
-/** The budgets of all keys over all processes of a warehouse: one row per key in ops.rate_budget. While a key is in use its row
- *  is read twice a second; with a ceiling, send times are reserved there. When Postgres cannot be asked, every process goes on
- *  by what it knew last, and says so once. */
+/** The rate budgets of all keys, shared by all processes of a warehouse: one row per key in ops.rate_budget. While a key is in
+ *  use, its row is read twice a second; with a ceiling, send times are reserved there. While Postgres is unavailable, every
+ *  process uses the last known limits and logs this once. */
 export class RateBudgets implements RateBudgetStore, AsyncDisposable {
   readonly rows: BudgetRows
   readonly #log: Log
@@ -21,12 +21,12 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
   readonly #keys: SharedKey[] = []
   readonly #statements = new Set<Promise<unknown>>()
   #members: readonly SharedKey[] = []
-  #hearing: Promise<void> | undefined
+  #refreshing: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  #isLost = false
+  #isDisconnected = false
   #isClosed = false
 
-  /** `requestsPerSecond`: what the config allows each key; null: whatever the source bears. */
+  /** `requestsPerSecond`: the limit per key in the config; null: no limit but the source's. */
   constructor(pool: pg.Pool, log: Log, requestsPerSecond: number | null) {
     const self = { memberId: randomUUID(), host: hostname(), processId: process.pid }
     this.rows = new BudgetRows(pool, self)
@@ -35,7 +35,7 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
   }
 
   get isDisconnected(): boolean {
-    return this.#isLost
+    return this.#isDisconnected
   }
 
   get isClosed(): boolean {
@@ -49,40 +49,40 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
     return key
   }
 
-  /** What this process knows of every key. */
+  /** What this process knows about every key, for metrics. */
   readings(): RateReading[] {
     return this.#keys.map((key) => key.reading)
   }
 
   refresh(): Promise<void> {
-    this.#hearing ??= this.#exchange().finally(() => {
-      this.#hearing = undefined
+    this.#refreshing ??= this.#exchange().finally(() => {
+      this.#refreshing = undefined
     })
-    return this.#hearing
+    return this.#refreshing
   }
 
   onConnectionLost(error: unknown): void {
-    if (!this.#isLost && !this.#isClosed)
+    if (!this.#isDisconnected && !this.#isClosed)
       this.#log.warn(
         { reason: messageOf(error) },
-        'the warehouse cannot be asked for the rate budgets: this process goes by what it knew last until it can',
+        'rate budgets unavailable; using last known limits',
       )
-    this.#isLost = true
+    this.#isDisconnected = true
     for (const key of this.#keys) key.clear()
   }
 
   track(statement: Promise<unknown>): void {
-    const heard = statement.catch((error: unknown) => this.onConnectionLost(error))
-    this.#statements.add(heard)
-    void heard.finally(() => this.#statements.delete(heard))
+    const done = statement.catch((error: unknown) => this.onConnectionLost(error))
+    this.#statements.add(done)
+    void done.finally(() => this.#statements.delete(done))
   }
 
-  /** Leaves the keys to the others, and ends every wait. */
+  /** Leaves the keys and ends every wait. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     for (const key of this.#keys) key.clear()
-    await Promise.all([this.#hearing, ...this.#statements])
+    await Promise.all([this.#refreshing, ...this.#statements])
     await this.#leave(this.#members)
   }
 
@@ -92,12 +92,12 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
     const own = active.map((key) => key.usage)
     try {
       const { budgets, others } = await this.rows.exchange(own)
-      if (this.#isLost) this.#log.info('the warehouse can be asked for the rate budgets again')
-      this.#isLost = false
+      if (this.#isDisconnected) this.#log.info('rate budgets available again')
+      this.#isDisconnected = false
       for (const [at, key] of active.entries()) {
         const row = budgets.find(({ keyName }) => keyName === key.name)
-        const its = others.filter(({ keyName }) => keyName === key.name)
-        if (row) key.update(row, own[at]!, its)
+        const othersOfKey = others.filter(({ keyName }) => keyName === key.name)
+        if (row) key.update(row, own[at]!, othersOfKey)
       }
     } catch (error) {
       this.onConnectionLost(error)
@@ -109,15 +109,15 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
 
   #next(): void {
     if (this.#isClosed) return
-    const look = () => {
+    const refreshIfActive = () => {
       if (this.#members.length > 0 || this.#keys.some((key) => key.isActive)) void this.refresh()
     }
-    this.#timer = setTimeout(look, this.#isLost ? retryMs : everyMs).unref()
+    this.#timer = setTimeout(refreshIfActive, this.#isDisconnected ? retryMs : exchangeMs).unref()
   }
 
   async #leave(keys: readonly SharedKey[]): Promise<void> {
-    if (keys.length === 0 || this.#isLost) return
-    // Who does not sign off is taken for gone within seconds.
+    if (keys.length === 0 || this.#isDisconnected) return
+    // A failure is harmless: after a few seconds of silence this process no longer counts.
     await this.rows.leave(keys.map(({ name }) => name)).catch(() => undefined)
   }
 }

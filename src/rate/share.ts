@@ -5,9 +5,9 @@ export interface Member {
   readonly demand: number
 }
 
-/** How many of the `cap` calls in flight each member may have, in the order given: at least 1, more than `cap` together only
- *  where there are more members than that. Who wants little leaves the rest to the others; what nobody wants is dealt out
- *  evenly. Every process comes to the same from the same members, in whatever order it knows them. */
+/** How many of the `cap` calls in flight each member may have, in the given order. Each gets at least 1, so the sum exceeds `cap`
+ *  only when there are more members than that. Members with low demand leave the rest to others; what remains is divided evenly.
+ *  The result does not depend on the order of the members. */
 export function sharesOf(cap: number, members: readonly Member[]): number[] {
   const shares = new Map(members.map(({ id }) => [id, 1]))
   let left = cap - members.length

@@ -6,55 +6,55 @@ import type { BudgetRow, BudgetRows, OtherUsage, KeyUsage } from './budget-rows.
 import { DatabaseClock } from './database-clock.ts'
 import { sharesOf } from './share.ts'
 
-/** What a process knows of a key: for metrics. */
+/** What a process knows about a key, for metrics. */
 export interface RateReading {
   readonly service: 'appraisal' | 'vehicle-data'
   /** Its name under keys:, or `vehicleData`. */
   readonly key: string
   /** Requests a second that all processes may send together; null: no ceiling. */
   readonly perSecond: number | null
-  /** No process sends before it, our clock. */
+  /** No process sends before this time, by our clock. */
   readonly blockedUntil: Date | null
   /** Calls of this process. */
   readonly inFlight: number
   readonly waiting: number
-  /** Calls in flight at once that this process may have now, and its share of the key, which it works below. */
+  /** Calls in flight that this process may have now, at most its share of the key. */
   readonly concurrency: number
   readonly share: number
   /** Processes that use the key now, this one included. */
   readonly processes: number
 }
 
-/** What a key needs of those that share the connection. */
+/** What a key needs from the store of rate budgets. */
 export interface RateBudgetStore {
   readonly rows: BudgetRows
   readonly isDisconnected: boolean
   readonly isClosed: boolean
-  /** Asks the warehouse about every key in use. Never rejects; when it fails, `isLost` is true. */
+  /** Reads the budgets of all keys in use. Never rejects; after a failure `isDisconnected` is true. */
   refresh(): Promise<void>
-  /** Postgres did not answer: from here on every process goes by what it knows. */
+  /** Reports that Postgres did not answer. Until it does, the last known limits are used. */
   onConnectionLost(error: unknown): void
-  /** Waits for a statement at closing time, and hears of its failure. */
+  /** Observes a statement: closing waits for it, and its failure is reported. */
   track(statement: Promise<unknown>): void
 }
 
-/** What was heard is old after so many ms: a call asks first. */
+/** After this many ms without a refresh, a call refreshes first. */
 const staleMs = 2000
 const idleMs = 2000
-/** Reserved at once, by all processes together, in seconds. */
+/** How far ahead all processes together reserve send times, in seconds. */
 const aheadSeconds = 0.2
-/** Beyond it a source's Retry-After is asked again. */
+/** The longest block that is shared. After it, a source with a longer Retry-After is asked again. */
 const longestSharedBlockMs = 24 * 3_600_000
 
-/** The budget of one key in this process: what the warehouse said last, and the send times that were reserved there. */
+/** The budget of one key in this process: the last state from the warehouse, and the send times reserved there. */
 export class SharedKey implements KeyBudget {
   /** In the warehouse: `appraisal/<name under keys:>`, or `vehicleData`. */
   readonly name: string
   readonly #keyName: string | null
   readonly #limiter: LimitedKey
   readonly #ceiling: number | null
-  readonly #office: RateBudgetStore
-  readonly #turns: SendSlots
+  readonly #store: RateBudgetStore
+  readonly #sendSlots: SendSlots
   readonly #pace = new Pace()
   readonly #clock = new DatabaseClock()
   #learnt: number | null = null
@@ -64,32 +64,32 @@ export class SharedKey implements KeyBudget {
   #processes = 1
   #cleanOfOthers = 0
   #blockedUntil = 0
-  #heardAt = -Infinity
+  #refreshedAt = -Infinity
   #usedAt = -Infinity
 
-  /** `keyName` null: the key of the vehicle-data APIs. `requestsPerSecond`: what the config allows; null: what the source bears. */
+  /** `keyName` null: the key of the vehicle-data APIs. `requestsPerSecond`: the limit in the config; null: no limit but the source's. */
   constructor(
     keyName: string | null,
     limiter: LimitedKey,
     requestsPerSecond: number | null,
-    office: RateBudgetStore,
+    store: RateBudgetStore,
   ) {
     this.name = keyName === null ? 'vehicleData' : `appraisal/${keyName}`
     this.#keyName = keyName
     this.#limiter = limiter
     this.#ceiling = requestsPerSecond === null ? null : requestsPerSecond * usedShare
-    this.#office = office
+    this.#store = store
     this.#share = limiter.max
-    this.#turns = new SendSlots((count) => this.#reserve(count))
+    this.#sendSlots = new SendSlots((count) => this.#reserve(count))
   }
 
-  /** Whether calls were under way in the last seconds. */
+  /** Whether calls were active in the last seconds. */
   get isActive(): boolean {
     const { inFlight, waiting } = this.#limiter
     return inFlight > 0 || waiting > 0 || performance.now() - this.#usedAt < idleMs
   }
 
-  /** What this process tells the others. */
+  /** What this process reports to the others. */
   get usage(): KeyUsage {
     const { inFlight, waiting, max, cleanPerSecond } = this.#limiter
     const demand = Math.min(inFlight + waiting, max)
@@ -111,14 +111,14 @@ export class SharedKey implements KeyBudget {
   sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null {
     const now = performance.now()
     this.#usedAt = now
-    if (this.#office.isClosed) return null
-    if (!this.#office.isDisconnected && now - this.#heardAt > staleMs)
-      return this.#office.refresh().then(() => false)
-    return this.#perSecond === null ? null : this.#turns.wait(signals)
+    if (this.#store.isClosed) return null
+    if (!this.#store.isDisconnected && now - this.#refreshedAt > staleMs)
+      return this.#store.refresh().then(() => false)
+    return this.#perSecond === null ? null : this.#sendSlots.wait(signals)
   }
 
   reportThrottle(isNew: boolean, { blockMs: asked, cleanPerSecond }: Throttle): void {
-    const { rows, isDisconnected: isLost } = this.#office
+    const { rows, isDisconnected } = this.#store
     const blockMs = asked ?? (isNew ? this.#jitterMs() : 0)
     if (!isNew && performance.now() + blockMs <= this.#blockedUntil) return
     this.#block(blockMs)
@@ -129,17 +129,17 @@ export class SharedKey implements KeyBudget {
       ceiling: this.#ceiling,
       cleanPerSecond: cleanPerSecond + this.#cleanOfOthers,
     })
-    this.#office.track(statement)
+    this.#store.track(statement)
     if (!isNew) return
-    if (isLost && this.#perSecond !== null) this.#learnt = this.#perSecond * 0.7
-    // Ours or another's: it was cut since.
+    if (isDisconnected && this.#perSecond !== null) this.#learnt = this.#perSecond * 0.7
+    // This process or another one has lowered the rate: the next 429 of this burst must not lower it again.
     this.#generation += 1
     this.#strikes += 1
   }
 
-  /** Takes over what the warehouse says; `own` is what it was told of us. */
+  /** Applies the state from the warehouse; `own` is the use that this process reported. */
   update(row: BudgetRow, own: KeyUsage, others: readonly OtherUsage[]): void {
-    this.#heardAt = performance.now()
+    this.#refreshedAt = performance.now()
     if (row.generation > this.#generation) this.#limiter.ignoreEarlierCalls()
     this.#generation = row.generation
     this.#strikes = row.strikes
@@ -147,16 +147,16 @@ export class SharedKey implements KeyBudget {
     this.#processes = others.length + 1
     this.#cleanOfOthers = others.reduce((sum, { cleanPerSecond }) => sum + cleanPerSecond, 0)
     const ids = others.map(({ memberId, demand }) => ({ id: memberId, demand }))
-    const self = { id: this.#office.rows.memberId, demand: own.demand }
+    const self = { id: this.#store.rows.memberId, demand: own.demand }
     this.#share = sharesOf(this.#limiter.max, [self, ...ids])[0]!
     this.#limiter.setShare(this.#share)
     if (row.blockedMs > 0) this.#block(row.blockedMs)
-    if (this.#perSecond === null) this.#turns.clear()
+    if (this.#perSecond === null) this.#sendSlots.clear()
   }
 
-  /** Lets everything that waits look again. */
+  /** Makes every waiting call check again. */
   clear(): void {
-    this.#turns.clear()
+    this.#sendSlots.clear()
   }
 
   get #perSecond(): number | null {
@@ -167,15 +167,15 @@ export class SharedKey implements KeyBudget {
   async #reserve(calls: number): Promise<readonly number[]> {
     const perSecond = this.#perSecond
     if (perSecond === null) return []
-    if (this.#office.isDisconnected)
+    if (this.#store.isDisconnected)
       return [this.#pace.reserve(performance.now(), perSecond / this.#processes)]
     const most = Math.ceil((perSecond * aheadSeconds) / this.#processes)
     const count = Math.min(calls, Math.max(1, most))
     const askedAt = performance.now()
     try {
-      const row = await this.#office.rows.reserve(this.name, count, this.#ceiling)
+      const row = await this.#store.rows.reserve(this.name, count, this.#ceiling)
       if (row === undefined) {
-        await this.#office.refresh()
+        await this.#store.refresh()
         return []
       }
       this.#clock.learn(askedAt, performance.now(), row.databaseNow)
@@ -183,19 +183,19 @@ export class SharedKey implements KeyBudget {
       const first = this.#clock.toLocal(row.firstAt)
       return Array.from({ length: count }, (_, at) => first + at * row.intervalMs)
     } catch (error) {
-      this.#office.onConnectionLost(error)
+      this.#store.onConnectionLost(error)
       return []
     }
   }
 
-  /** Blocks and what waits for its turn go together: a send time from before would let a call through. */
+  /** Blocks the key and clears the waiting calls, since an older send time would let a call through. */
   #block(ms: number): void {
     const until = performance.now() + ms
-    // Told again, a moment more exactly, it is the same block.
+    // A difference below 50 ms is the same block, reported again.
     if (until <= this.#blockedUntil + 50) return
     this.#blockedUntil = until
     this.#limiter.block(ms)
-    this.#turns.clear()
+    this.#sendSlots.clear()
   }
 
   #jitterMs(): number {

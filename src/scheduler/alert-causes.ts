@@ -3,40 +3,40 @@ import type { Config } from '../config.ts'
 import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
 import type { JobStatus } from './job-status.ts'
 
-/** Something that people should know of until it is over. */
+/** A problem that people should know about until it is over. */
 export interface Problem {
   readonly key: string
   readonly what: string
 }
 
-/** What is wrong, one for each cause, and the keys of all causes that still stand, also those that another one explains. */
+/** The problems to raise, one per cause, and the keys of all causes that still apply, even those that another one explains. */
 export interface Problems {
   readonly raised: readonly Problem[]
   readonly openKeys: ReadonlySet<string>
 }
 
-/** A job whose newest fire that has ended failed. */
+/** A job whose newest finished run failed. */
 export interface FailedJob {
   readonly name: string
   readonly error: string | null
-  /** It failed in streams: the objectives tell of those, each cause once. */
+  /** The job failed in streams, whose objectives report each cause once. */
   readonly isExplained: boolean
 }
 
-/** Jobs that failed or are late; those are left out whose failure the streams of their runs tell. */
+/** Jobs that failed or are late, without those whose failure the objectives of their streams report. */
 export function jobProblems(
   jobs: Readonly<Record<string, JobStatus>>,
   failed: readonly FailedJob[],
 ): Problems {
   const explained = new Set(failed.flatMap((job) => (job.isExplained ? [job.name] : [])))
-  const own = failed.filter(({ name }) => !explained.has(name))
-  const byError = Map.groupBy(own, ({ error }) => `job/failed/${digest(error ?? '')}`)
+  const unexplained = failed.filter(({ name }) => !explained.has(name))
+  const byError = Map.groupBy(unexplained, ({ error }) => `job/failed/${digest(error ?? '')}`)
   const late = Object.entries(jobs).filter(
     ([name, { lateSince }]) => lateSince !== undefined && !explained.has(name),
   )
-  const raised = [...byError].map(([key, same]) => ({
+  const raised = [...byError].map(([key, group]) => ({
     key,
-    what: `${list(same.map(({ name }) => name))} failed: ${same[0]!.error ?? 'its process died'}`,
+    what: `${list(group.map(({ name }) => name))} failed: ${group[0]!.error ?? 'its process died'}`,
   }))
   if (late.length > 0)
     raised.push({
@@ -53,15 +53,15 @@ interface Miss {
   readonly text: string
 }
 
-/** Streams that miss an objective. Of each only the first reason is raised: the others may come of it. */
+/** Streams that miss an objective. Only the first reason of each is raised, since it may cause the others. */
 export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
   keys: Config['keys'],
 ): Problems {
-  const own = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
-    Object.entries(streams).map(([stream, standing]) => ({ uid, name, stream, ...standing })),
+  const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
+    Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
-  const misses = own.map(({ uid, name, stream, reasons }) =>
+  const misses = all.map(({ uid, name, stream, reasons }) =>
     reasons
       .filter(({ cause }) => cause !== 'never')
       .map((reason): Miss => {
@@ -69,18 +69,18 @@ export function objectiveProblems(
       }),
   )
   const first = misses.flatMap(([miss]) => miss ?? [])
-  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, same]) => ({
+  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
     key,
-    what: `${list(same.map(({ stream }) => stream))} of ${list(same.map(({ rooftop }) => rooftop))}: ${same[0]!.text}`,
+    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
   }))
-  const standing = new Set(misses.flat().map(({ key }) => key))
-  // While a run is at work nobody can tell whether it mends these.
-  if (own.some(({ isAtWork }) => isAtWork))
-    for (const cause of ['late', 'gaps']) standing.add(`objective/${cause}`)
-  return { raised, openKeys: standing }
+  const openKeys = new Set(misses.flat().map(({ key }) => key))
+  // While a run is active it may still fix these, so they stay open.
+  if (all.some(({ isAtWork }) => isAtWork))
+    for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)
+  return { raised, openKeys }
 }
 
-/** A key that is refused is its own cause, by the advice that every such message gives; any other failure is told from the next by its words. */
+/** The cause of a reason. A refused key is one cause, found by the advice in every such message; other failures differ by their words. */
 function keyOf({ cause, text }: Reason, uid: string, keys: Config['keys']): string {
   if (cause !== 'failed') return `objective/${cause}`
   const words = text.replaceAll(uid, '')
@@ -88,22 +88,22 @@ function keyOf({ cause, text }: Reason, uid: string, keys: Config['keys']): stri
   return key === undefined ? `objective/failed/${digest(words)}` : `objective/key/${key}`
 }
 
-/** Key group-au is not key group-au-2. */
+/** Whether a text advises about this key; key group-au must not match key group-au-2. */
 function isAboutKey(text: string, key: string): boolean {
   const after = text.split(`the value of key ${key}`).slice(1)
   return after.some((rest) => !/^[\w-]/.test(rest))
 }
 
-/** Of the words alone: which operation, how many tries and when does not make it another cause. */
+/** A digest of the words alone. Another operation, number or time is not another cause. */
 function digest(text: string): string {
   const words = text.replaceAll(/\/\w+/g, '').replaceAll(/\d+/g, '').toLowerCase()
   return createHash('sha256').update(words).digest('hex').slice(0, 12)
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
 function list(names: readonly string[]): string {
   const each = [...new Set(names)]
-  const shown = each.slice(0, mostNamed).join(', ')
-  return each.length > mostNamed ? `${shown} and ${each.length - mostNamed} more` : shown
+  const shown = each.slice(0, maxNamed).join(', ')
+  return each.length > maxNamed ? `${shown} and ${each.length - maxNamed} more` : shown
 }

@@ -2,23 +2,23 @@ import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** What is told of one trouble; with format json, the body of the request. */
+/** The message about one problem; with format json, the body of the request. */
 export interface AlertMessage {
   readonly source: 'forecourt'
-  /** The same from the first to the last message about one trouble. */
+  /** The same in all messages about one problem. */
   readonly key: string
   readonly state: 'raised' | 'resolved'
   readonly what: string
   readonly since: string
   /** Only of state resolved. */
   readonly until?: string
-  /** What to type to see more. */
+  /** The command that shows more. */
   readonly look: string
 }
 
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
-/** The request's body in the format that the receiver takes as it is. */
+/** The request's body, in a format that the receiver accepts. */
 const bodies: Readonly<Record<Config['alerts']['format'], (message: AlertMessage) => unknown>> = {
   json: (message) => message,
   slack: slackBody,
@@ -37,7 +37,7 @@ export async function postAlert(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(bodies[format](message)),
       redirect: 'error',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
     await answer.body?.cancel()
     if (answer.ok) return true
@@ -53,7 +53,7 @@ export async function postAlert(
 }
 
 const titleOf = ({ state }: AlertMessage) =>
-  state === 'raised' ? 'Forecourt: trouble' : 'Forecourt: resolved'
+  state === 'raised' ? 'Forecourt: problem' : 'Forecourt: resolved'
 
 function factsOf({ since, until, look }: AlertMessage): [string, string][] {
   return [
@@ -67,9 +67,9 @@ function timeText(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** An incoming webhook of Slack shows the blocks, and the text in its notification. A section takes 3,000 characters. */
+/** The body for an incoming webhook of Slack, which shows the blocks, and `text` in the notification. A section: 3,000 characters. */
 function slackBody(message: AlertMessage) {
-  // All that Slack asks to be escaped; a link or a mention needs one of them.
+  // Slack requires these three to be escaped; without them a text can hold no link or mention.
   const plain = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const what = plain(message.what)
@@ -83,9 +83,9 @@ function slackBody(message: AlertMessage) {
   }
 }
 
-/** An Adaptive Card, as the webhooks of Teams (Workflows, and the older connectors) take it. */
+/** An Adaptive Card, for the webhooks of Teams (Workflows and the older connectors). */
 function teamsBody(message: AlertMessage) {
-  // A text block reads Markdown; the name of a stream or a path must not turn into a list or a link.
+  // A text block is Markdown: the name of a stream or a path must not become a list or a link.
   const plain = (text: string) => text.replaceAll(/[\\`*_[\]#]/g, '\\$&')
   const color = message.state === 'raised' ? 'attention' : 'good'
   return {

@@ -17,14 +17,14 @@ import type { PlannedJob } from './load-jobs.ts'
 import { readJobStatuses } from './job-status.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** Deliveries of one message that are tried: the pauses grow by 1, 3, 5 … minutes, so that the last one is 81 minutes later. */
-const mostAttempts = 10
+/** Delivery attempts per message. The pauses are 1, 3, 5 … minutes, so the last attempt is 81 minutes after the first. */
+const maxAttempts = 10
 const sinceFirstTry = `make_interval(mins => attempts * attempts)`
 const look = 'forecourt status'
 
 /**
- * Tells alerts.url, where there is one, of every cause of trouble that lasts, once, and once more when it is over. Any process may;
- * one does. A trouble lasts that a look finds so many minutes after the first one that found it.
+ * Sends every lasting problem to alerts.url, if it is set: once when it is raised, and once when it is over. A problem lasts if a
+ * check still finds it `afterMinutes` after the first one that did. Any process may call this; only one delivers.
  */
 export class Alerts {
   readonly #context: Context
@@ -41,45 +41,45 @@ export class Alerts {
     this.#afterMinutes = afterMinutes
   }
 
-  /** Jobs that failed or are late, and objectives whose second look has come. Cheap: for every sweep. */
+  /** Reports jobs that failed or are late, and objectives whose second check is due. Cheap, so it runs at every sweep. */
   async reportJobs(): Promise<void> {
     const { config, db, pool } = this.#context
     if (config.alerts.url === null) return
-    const standings = await readJobStatuses(db, this.#jobs)
-    await this.#tell('job/', jobProblems(standings, await readFailed(pool, this.#jobs)))
-    if (await this.#isSecondLookDue()) await this.reportObjectives()
+    const statuses = await readJobStatuses(db, this.#jobs)
+    await this.#report('job/', jobProblems(statuses, await readFailed(pool, this.#jobs)))
+    if (await this.#isSecondCheckDue()) await this.reportObjectives()
   }
 
-  /** Streams that miss an objective: after a job, which may have changed that. */
+  /** Reports streams that miss an objective; called after every job, which may have changed them. */
   async reportObjectives(): Promise<void> {
     const { config, db } = this.#context
     if (config.alerts.url === null) return
     const rooftops = await findRooftops(db, config.rooftops)
-    const standing = await readStatus(db, allStreams, rooftops, config)
-    await this.#tell('objective/', objectiveProblems(standing.rooftops, config.keys))
+    const status = await readStatus(db, allStreams, rooftops, config)
+    await this.#report('objective/', objectiveProblems(status.rooftops, config.keys))
   }
 
-  async #isSecondLookDue(): Promise<boolean> {
+  async #isSecondCheckDue(): Promise<boolean> {
     const { rows } = await this.#context.pool.query<{ due: boolean }>(
       `select exists (select from ops.alert where starts_with(alert_key, 'objective/') and told_at is null and resolved_at is null
          and attempts < $1 and raised_at + ${sinceFirstTry} <= now() - make_interval(secs => $2::float8 * 60)) as due`,
-      [mostAttempts, this.#afterMinutes],
+      [maxAttempts, this.#afterMinutes],
     )
     return rows[0]!.due
   }
 
-  async #tell(prefix: string, { raised, openKeys: standing }: Problems): Promise<void> {
+  async #report(prefix: string, { raised, openKeys }: Problems): Promise<void> {
     const { pool, config } = this.#context
     const hide = scrubber(secretsOf(config))
     const clean = raised.map(({ key, what }) => ({
       key: key.slice(0, 120),
       what: hide(what).slice(0, 1000),
     }))
-    await noteTroubles(pool, prefix, clean, [...standing])
+    await saveProblems(pool, prefix, clean, [...openKeys])
     await this.#deliver(prefix)
   }
 
-  /** One process delivers at a time; when it dies, its session's lock is gone with it. */
+  /** Delivers from one process at a time; when it dies, its session's lock is released. */
   async #deliver(prefix: string): Promise<void> {
     const { pool, log, config } = this.#context
     const client = await pool.connect()
@@ -95,7 +95,7 @@ export class Alerts {
           this.#afterMinutes,
         )) {
           const arrived = await postAlert(config.alerts, message, log)
-          await noteDelivery(client, alertId, message.state, arrived)
+          await recordDelivery(client, alertId, message.state, arrived)
         }
       } finally {
         await client.query('select pg_advisory_unlock($1, 0)', [lockClass.alert])
@@ -106,7 +106,7 @@ export class Alerts {
   }
 }
 
-/** Jobs whose newest fire that has ended failed: while the next one runs, nobody can tell whether it mends that. */
+/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known. */
 async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<FailedJob[]> {
   const { rows } = await pool.query<FailedJob>(
     `select name, error, exists (
@@ -122,27 +122,27 @@ async function readFailed(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<F
   return rows
 }
 
-/** Opens an alert for what is new, and resolves those of the prefix that are over. What was not told yet is told as it is now. */
-async function noteTroubles(
+/** Opens alerts for new problems, and resolves those of the prefix that are over. Updates the text of alerts not sent yet. */
+async function saveProblems(
   pool: pg.Pool,
   prefix: string,
-  troubles: readonly Problem[],
-  standing: readonly string[],
+  problems: readonly Problem[],
+  openKeys: readonly string[],
 ): Promise<void> {
   await pool.query(
     `insert into ops.alert as open (alert_key, detail) select * from unnest($1::text[], $2::text[])
      on conflict (alert_key) where resolved_at is null do update set detail = excluded.detail
      where open.told_at is null and open.detail <> excluded.detail`,
-    [troubles.map(({ key }) => key), troubles.map(({ what }) => what)],
+    [problems.map(({ key }) => key), problems.map(({ what }) => what)],
   )
   await pool.query(
     `update ops.alert set resolved_at = now(), attempts = 0
      where resolved_at is null and starts_with(alert_key, $1) and alert_key <> all($2::text[])`,
-    [prefix, standing],
+    [prefix, openKeys],
   )
 }
 
-/** What is over is told whatever it is about; what is new only right after the look that found it again. */
+/** Alerts to send: all that are over, but new ones of this prefix only, since a check has just confirmed those. */
 async function undelivered(
   client: pg.PoolClient,
   prefix: string,
@@ -162,7 +162,7 @@ async function undelivered(
          and raised_at + ${sinceFirstTry} <= now() - make_interval(secs => $3::float8 * 60)
        or told_at is not null and resolved_at + ${sinceFirstTry} <= now() and resolution_told_at is null)
      order by alert_id limit 20`,
-    [mostAttempts, prefix, afterMinutes],
+    [maxAttempts, prefix, afterMinutes],
   )
   return rows.map(({ since, until, ...row }) => ({
     ...row,
@@ -174,7 +174,7 @@ async function undelivered(
   }))
 }
 
-async function noteDelivery(
+async function recordDelivery(
   client: pg.PoolClient,
   alertId: number,
   state: AlertMessage['state'],

@@ -5,30 +5,30 @@ import { inTransaction } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** A fire that this process carries out. `attempt` is the fence: once another process has taken it over, it records nothing. */
+/** A job run that this process executes. `attempt` is the fence: after another process takes the run over, it records nothing. */
 export interface Claim {
   readonly fireId: number
   readonly attempt: number
   readonly cause: 'schedule' | 'manual'
   readonly slot: Date | null
   readonly madeUp: boolean
-  /** Its session holds the lock that says that the fire is alive. */
+  /** Its session holds the lock that shows that the job run is alive. */
   readonly holder: pg.PoolClient
 }
 
-/** What a look at a slot came to. */
+/** The result of trying to claim a slot. */
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: Claim }
   | { readonly kind: 'skipped'; readonly reason: string }
-  /** Somebody else has it, or had it. */
+  /** none: another process runs it, or has run it. */
   | { readonly kind: 'none' }
 
-/** A process that has been silent for so long has lost its fire, even where its session is not known to have ended. */
+/** A process without a heartbeat for this long loses its job run, even if its session still seems open. */
 const silentSeconds = 60
-/** A fire whose process ends so often is not tried again. */
-const mostAttempts = 5
+/** After this many processes have ended during a job run, it is not tried again. */
+const maxAttempts = 5
 
-interface OpenFire {
+interface OpenRun {
   readonly fireId: number
   readonly attempt: number
   readonly cause: Claim['cause']
@@ -39,47 +39,47 @@ interface OpenFire {
 }
 
 /**
- * Claims a slot for this process: over all hosts and schedulers one row for each (job, slot), and one fire of a job at a time.
- * While its last fire still runs the slot is recorded as skipped, one by hand it waits for; a fire whose process died or was stopped is taken over, or left
- * for the newer slot that makes up for it.
+ * Claims a slot for this process. Across all hosts there is one row per (job, slot), and one run of a job at a time. If the
+ * job's last scheduled run is still active, the slot is recorded as skipped; for a manual run it waits. A run whose process died
+ * or was stopped is taken over, or replaced by the run of a newer slot.
  */
 export async function claimSlot(pool: pg.Pool, jobName: string, slot: Date): Promise<ClaimResult> {
   return await withHolder(pool, async (client, holder) => {
     await lockJob(client, jobName)
-    const open = await openFires(client, jobName)
+    const open = await openRuns(client, jobName)
     const live = await firstLive(client, open)
     const isNew = await isNewSlot(client, jobName, slot)
     if (live !== undefined) {
-      // One by hand may be stopped at any moment: the slot waits for its end.
+      // A manual run may be stopped at any time, so the slot waits for it.
       if (!isNew || live.cause === 'manual') return { kind: 'none' }
-      const reason = `the job still ran (${named(live)})`
-      await insertFire(client, { jobName, slot, status: 'skipped', error: reason })
+      const reason = `the job was still running (${named(live)})`
+      await insertJobRun(client, { jobName, slot, status: 'skipped', error: reason })
       return { kind: 'skipped', reason }
     }
     const resumable = isNew ? undefined : open.find(({ cause }) => cause === 'schedule')
-    await endDead(
+    await endDeadRuns(
       client,
-      open.filter((fire) => fire !== resumable),
-      isNew ? `its process ended; the slot of ${slot.toISOString()} makes up for it` : undefined,
+      open.filter((run) => run !== resumable),
+      isNew ? `its process ended; the slot of ${slot.toISOString()} replaces it` : undefined,
     )
     if (isNew) return await claimNew(client, holder, jobName, slot)
     return resumable === undefined ? { kind: 'none' } : await resume(client, holder, resumable)
   })
 }
 
-/** Claims a fire by hand. BusyError while the job runs anywhere. */
+/** Claims a manual run. BusyError while the job is running anywhere. */
 export async function claimManually(pool: pg.Pool, jobName: string): Promise<Claim> {
   const claimed = await withHolder(pool, async (client, holder) => {
     await lockJob(client, jobName)
-    const open = await openFires(client, jobName)
+    const open = await openRuns(client, jobName)
     const live = await firstLive(client, open)
     if (live !== undefined)
       throw new BusyError(
         `${jobName} is at work (${named(live)}); nothing was started. Wait for it to end ("forecourt status" shows it), or stop it.`,
       )
-    // A slot's dead fire is left to the scheduler.
-    const byHand = open.filter(({ cause }) => cause === 'manual')
-    await endDead(client, byHand)
+    // The scheduler handles dead runs of slots.
+    const manual = open.filter(({ cause }) => cause === 'manual')
+    await endDeadRuns(client, manual)
     return await claimNew(client, holder, jobName, null)
   })
   if (claimed.kind !== 'claimed') throw new Error(`${jobName} was not claimed`)
@@ -96,24 +96,24 @@ async function withHolder(
     claimed = await inTransaction(pool, async ({ client }) => await claim(client, holder))
     return claimed
   } finally {
-    // With its session ends the lock that a failed claim may have taken.
+    // A failed claim may have taken the lock; closing the session releases it.
     if (claimed?.kind !== 'claimed') holder.release(claimed === undefined)
   }
 }
 
-/** Who looks at a job does so alone, on whichever host. */
+/** Locks the job, so that only one process on any host claims it at a time. */
 async function lockJob(client: pg.PoolClient, jobName: string): Promise<void> {
   await client.query('select pg_advisory_xact_lock($2, hashtext($1))', [jobName, lockClass.job])
 }
 
-async function openFires(client: pg.PoolClient, jobName: string): Promise<OpenFire[]> {
-  const { rows } = await client.query<OpenFire>(
+async function openRuns(client: pg.PoolClient, jobName: string): Promise<OpenRun[]> {
+  const { rows } = await client.query<OpenRun>(
     `select fire_id as "fireId", attempt, cause, slot_at as slot, status,
        heartbeat_at < clock_timestamp() - make_interval(secs => $2) as "isSilent",
        'process ' || process_id || ' on ' || host as place
-     from ops.job_fire as fire
+     from ops.job_fire as run
      where job_name = $1 and (status = 'running' or status = 'stopped' and cause = 'schedule' and not exists (
-       select from ops.job_fire as newer where newer.job_name = fire.job_name and newer.slot_at > fire.slot_at
+       select from ops.job_fire as newer where newer.job_name = run.job_name and newer.slot_at > run.slot_at
          and newer.status <> 'skipped'))
      order by slot_at desc nulls last`,
     [jobName, silentSeconds],
@@ -121,24 +121,24 @@ async function openFires(client: pg.PoolClient, jobName: string): Promise<OpenFi
   return rows
 }
 
-/** The lock of one attempt at a fire: held by the session of the process that carries it out. */
+/** The lock of one attempt at a job run. The session of the process that executes it holds the lock. */
 export function jobRunLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): LockKey {
   return [lockClass.jobRun, (fireId * 8 + attempt) % 2_147_483_647]
 }
 
 async function firstLive(
   client: pg.PoolClient,
-  fires: readonly OpenFire[],
-): Promise<OpenFire | undefined> {
-  for (const fire of fires) {
-    if (fire.status === 'stopped' || fire.isSilent) continue
-    // A server that has just started has ended the sessions of the living too; those take their locks again.
+  runs: readonly OpenRun[],
+): Promise<OpenRun | undefined> {
+  for (const run of runs) {
+    if (run.status === 'stopped' || run.isSilent) continue
+    // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
     const { rows } = await client.query<{ free: boolean }>(
       `select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => $3)
          and pg_try_advisory_xact_lock_shared($1::int, $2::int) as free`,
-      [...jobRunLock(fire), lockGraceSeconds],
+      [...jobRunLock(run), lockGraceSeconds],
     )
-    if (rows[0]?.free === false) return fire
+    if (rows[0]?.free === false) return run
   }
   return undefined
 }
@@ -153,15 +153,15 @@ async function isNewSlot(client: pg.PoolClient, jobName: string, slot: Date): Pr
   return rows[0]?.isNew === true
 }
 
-async function endDead(
+async function endDeadRuns(
   client: pg.PoolClient,
-  fires: readonly OpenFire[],
+  runs: readonly OpenRun[],
   error = 'its process ended',
 ): Promise<void> {
   await client.query(
     `update ops.job_fire set status = 'died', finished_at = clock_timestamp(), error = $2
      where fire_id = any($1::bigint[]) and status = 'running'`,
-    [fires.map(({ fireId }) => fireId), error],
+    [runs.map(({ fireId }) => fireId), error],
   )
 }
 
@@ -171,7 +171,7 @@ async function claimNew(
   jobName: string,
   slot: Date | null,
 ): Promise<ClaimResult> {
-  const row = await insertFire(client, { jobName, slot, status: 'running', error: null })
+  const row = await insertJobRun(client, { jobName, slot, status: 'running', error: null })
   if (row === undefined) return { kind: 'none' }
   const claim: Claim = { ...row, attempt: 1, cause: slot ? 'schedule' : 'manual', slot, holder }
   await hold(claim)
@@ -181,9 +181,9 @@ async function claimNew(
 async function resume(
   client: pg.PoolClient,
   holder: pg.PoolClient,
-  { fireId, slot, attempt }: OpenFire,
+  { fireId, slot, attempt }: OpenRun,
 ): Promise<ClaimResult> {
-  if (attempt >= mostAttempts) {
+  if (attempt >= maxAttempts) {
     await client.query(
       `update ops.job_fire set status = 'failed', finished_at = clock_timestamp(), error = $2 where fire_id = $1`,
       [fireId, `its process ended ${attempt} times before the job did`],
@@ -211,17 +211,17 @@ async function hold(claim: Claim): Promise<void> {
   await claim.holder.query('select pg_advisory_lock($1::int, $2::int)', [...jobRunLock(claim)])
 }
 
-interface NewFire {
+interface NewRun {
   readonly jobName: string
   readonly slot: Date | null
   readonly status: 'running' | 'skipped'
   readonly error: string | null
 }
 
-/** undefined: the slot has its row already. */
-async function insertFire(
+/** Inserts a job run. undefined: the slot has a row already. */
+async function insertJobRun(
   client: pg.PoolClient,
-  { jobName, slot, status, error }: NewFire,
+  { jobName, slot, status, error }: NewRun,
 ): Promise<Pick<Claim, 'fireId' | 'madeUp'> | undefined> {
   const { rows } = await client.query<Pick<Claim, 'fireId' | 'madeUp'>>(
     `insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, made_up, claimed_at, finished_at)
@@ -239,6 +239,6 @@ function host(): string {
   return hostname().slice(0, 120)
 }
 
-function named({ fireId, slot, place }: OpenFire): string {
-  return `fire ${fireId}, ${slot === null ? 'by hand' : `slot ${slot.toISOString()}`}, ${place}`
+function named({ fireId, slot, place }: OpenRun): string {
+  return `job run ${fireId}, ${slot === null ? 'manual' : `slot ${slot.toISOString()}`}, ${place}`
 }

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { PlannedJob } from './load-jobs.ts'
 import { lastSlot } from './slots.ts'
 
-/** Tells the warehouse which jobs a scheduler keeps. A job that is new, or whose schedule changed, has missed nothing yet. */
+/** Stores the scheduler's jobs in the warehouse. A job that is new, or whose schedule changed, has missed no slot yet. */
 export async function registerJobs(pool: pg.Pool, jobs: readonly PlannedJob[]): Promise<void> {
   await pool.query(
     `insert into ops.job as known (job_name, schedule, time_zone)
@@ -18,7 +18,7 @@ export async function registerJobs(pool: pg.Pool, jobs: readonly PlannedJob[]): 
   )
 }
 
-/** A job that something is to be done about: a slot of its own to claim, or a fire that may have to be taken over. */
+/** A job with a new slot to claim, or with a run that may have to be taken over. */
 export interface DueJob {
   readonly job: PlannedJob
   readonly slot: Date
@@ -33,8 +33,8 @@ interface Known {
 }
 
 /**
- * The jobs that may be due, by the database's clock: this machine's own may be wrong. Of the slots that were missed only the
- * newest is made up. `mine` are the fires that this process carries out.
+ * The jobs that may be due by the database's clock, since this machine's clock may be wrong. Only the newest of several missed
+ * slots is run. `mine` are the job runs that this process executes.
  */
 export async function findDueJobs(
   pool: pg.Pool,
@@ -43,10 +43,10 @@ export async function findDueJobs(
 ): Promise<readonly DueJob[]> {
   const { rows } = await pool.query<Known>(
     `select job_name as "jobName", clock_timestamp() as now, known_since as "knownSince",
-       (select max(slot_at) from ops.job_fire as fire where fire.job_name = job.job_name) as "newestSlot",
-       exists (select from ops.job_fire as fire where fire.job_name = job.job_name
+       (select max(slot_at) from ops.job_fire as run where run.job_name = job.job_name) as "newestSlot",
+       exists (select from ops.job_fire as run where run.job_name = job.job_name
            and status = 'running' and fire_id <> all($2::bigint[]))
-         or 'stopped' = (select status from ops.job_fire as fire where fire.job_name = job.job_name
+         or 'stopped' = (select status from ops.job_fire as run where run.job_name = job.job_name
            and slot_at is not null and status <> 'skipped' order by slot_at desc limit 1) as "hasOpen"
      from ops.job where job_name = any($1::text[])`,
     [jobs.map(({ name }) => name), mine],
@@ -60,7 +60,7 @@ export async function findDueJobs(
   })
 }
 
-/** How far this machine's clock is ahead of the database's, in ms, give or take half of the question's way. */
+/** How far this machine's clock is ahead of the database's, in ms, within half of the query's round trip. */
 export async function clockAhead(pool: pg.Pool): Promise<number> {
   const before = Date.now()
   const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now')

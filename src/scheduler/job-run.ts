@@ -12,16 +12,16 @@ import { type Claim, jobRunLock } from './claim-slot.ts'
 import { runJobWork, type JobWorkResult } from './job-work.ts'
 
 const heartbeatMs = 10_000
-/** How often it is seen to that the lock is held. */
+/** How often the lock is checked. */
 const lockMs = 1_000
-/** How long the end of a fire waits to be recorded while Postgres is away. */
-const patienceSeconds = 60
-/** Waits between tries while the source or the warehouse cannot be reached: the first, and the longest. */
+/** How long recording the end of a job run is retried while Postgres is down. */
+const maxOutageSeconds = 60
+/** The first and the longest wait between tries while the source or the warehouse cannot be reached. */
 const unreachableMs = [5_000, 60_000] as const
-/** How often a fire that waits for another run looks whether that has ended. */
+/** How often a job that waits for another run checks whether it has ended. */
 const busyPollMs = 2_000
 
-/** How a fire ended. */
+/** How a job run ended. */
 export interface JobRunReport {
   readonly job: string
   readonly fireId: number
@@ -35,7 +35,7 @@ export interface JobRunReport {
   readonly error?: string
 }
 
-/** A fire's end, and what was thrown when it was no good one. */
+/** How a job run ended, with the exception if it failed. */
 export interface JobRunResult {
   readonly report: JobRunReport
   readonly thrown?: unknown
@@ -43,7 +43,7 @@ export interface JobRunResult {
 
 type Outcome = Pick<JobRunReport, 'status' | 'runs' | 'counts' | 'error'> & { thrown?: unknown }
 
-/** Carries a claimed fire out and records its end, whatever happens; never throws but where the warehouse is lost for long. */
+/** Executes a claimed job run and records how it ended. Throws only when the warehouse is lost for long. */
 export async function executeJobRun(
   context: Context,
   job: PlannedJob,
@@ -59,15 +59,13 @@ export async function executeJobRun(
       )
     }, heartbeatMs),
     setInterval(() => {
-      lock
-        .ensureHeld()
-        .catch((error) => log.warn({ err: error, ...about }, 'the lock was not kept'))
+      lock.ensureHeld().catch((error) => log.warn({ err: error, ...about }, 'lock not renewed'))
     }, lockMs),
   ]
   try {
     const { thrown, ...outcome } = await attempt(context, job, claim)
-    const patience = new RetryOnConnectionLoss(context, patienceSeconds)
-    const report = await patience.run(() => record(context, job, claim, outcome))
+    const retry = new RetryOnConnectionLoss(context, maxOutageSeconds)
+    const report = await retry.run(() => record(context, job, claim, outcome))
     return thrown === undefined ? { report } : { report, thrown }
   } finally {
     beats.map(clearInterval)
@@ -94,7 +92,7 @@ async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise
   }
 }
 
-/** A signal that comes when all is done stops nothing. */
+/** Whether a signal stopped one of the runs; a signal after everything is done stops nothing. */
 async function isCutShort({ pool }: Context, { runs }: JobWorkResult): Promise<boolean> {
   const { rows } = await pool.query<{ cut: boolean }>(
     "select exists (select from ops.run where run_id = any($1::bigint[]) and status = 'stopped') as cut",
@@ -104,13 +102,13 @@ async function isCutShort({ pool }: Context, { runs }: JobWorkResult): Promise<b
 }
 
 function budgetSpent({ budgetMinutes }: PlannedJob) {
-  const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot goes on from there`
+  const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot continues`
   return { status: 'partial', error } as const
 }
 
 /**
- * Work that another run holds is waited for as long as the job says, and so is a source or a warehouse that cannot be reached;
- * by hand not at all.
+ * Runs the work once no other run holds it, and the source and the warehouse can be reached. It waits as long as the job allows;
+ * a manual run does not wait.
  */
 async function whenFree(
   job: PlannedJob,
@@ -136,7 +134,7 @@ async function whenFree(
   }
 }
 
-/** Nobody answers: of the source a run says so before it begins, of Postgres once its patience is spent. */
+/** Whether the source could not be reached before the run started, or Postgres was lost for too long. */
 function isUnreachable(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return (
@@ -170,8 +168,7 @@ async function record(
     [claim.fireId, claim.attempt, outcome.status, outcome.error ?? null, runIds],
   )
   const { startedAt, finishedAt, isOurs } = rows[0]!
-  if (!isOurs)
-    log.warn({ fireId: claim.fireId }, `${job.name} was taken over by another process meanwhile`)
+  if (!isOurs) log.warn({ fireId: claim.fireId }, `${job.name} was taken over by another process`)
   return {
     job: job.name,
     fireId: claim.fireId,

@@ -3,7 +3,7 @@ import type { Db } from '../db/transaction.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { lastSlot, nextSlot } from './slots.ts'
 
-/** The newest fire of a job. */
+/** The newest run of a job. */
 export interface LastJobRun {
   readonly trigger: 'schedule' | 'manual'
   readonly slotAt: string | null
@@ -16,34 +16,34 @@ export interface LastJobRun {
   readonly error?: string
 }
 
-/** How a job stands. late: nothing good came of a slot for longer than the job allows. */
+/** The status of a job. late: a slot has had no good run for longer than the job allows. */
 export interface JobStatus {
   readonly status: 'ok' | 'running' | 'late' | 'failed' | 'never' | 'off'
-  /** A scheduler keeps it, or has kept it: only then was it promised. */
+  /** Whether a scheduler runs the job, or has run it; otherwise it is never late. */
   readonly kept: boolean
   readonly does: string
   readonly schedule: string
   readonly timezone: string
-  /** null: it is switched off. */
+  /** null: the job is switched off. */
   readonly nextSlotAt: string | null
   readonly last: LastJobRun | null
   readonly lastGoodAt: string | null
-  /** The slot that nothing good came of; only with status late. */
+  /** The slot without a good run; only with status late. */
   readonly lateSince?: string
   readonly error?: string
 }
 
-/** The jobs by name. Without a scheduler nobody promised them, and none is late. */
+/** The statuses of the jobs, by name. Without a scheduler no job is late. */
 export async function readJobStatuses(
   db: Db,
   jobs: readonly PlannedJob[],
 ): Promise<Readonly<Record<string, JobStatus>>> {
   const facts = await readFacts(db, jobs)
-  const standings = jobs.map((job) => [job.name, standingOf(job, facts.get(job.name)!)])
-  return Object.fromEntries(standings)
+  const statuses = jobs.map((job) => [job.name, jobStatus(job, facts.get(job.name)!)])
+  return Object.fromEntries(statuses)
 }
 
-/** Is the job as it was promised? */
+/** Whether the job is neither late nor failed, or no scheduler runs it. */
 export function isJobHealthy({ status, kept }: JobStatus): boolean {
   return !kept || (status !== 'late' && status !== 'failed')
 }
@@ -54,7 +54,7 @@ interface Facts {
   readonly knownSince: Date | null
   readonly goodFor: Date | null
   readonly goodAt: Date | null
-  readonly fire: {
+  readonly run: {
     readonly cause: LastJobRun['trigger']
     readonly status: string
     readonly attempt: number
@@ -70,24 +70,24 @@ async function readFacts(db: Db, jobs: readonly PlannedJob[]): Promise<ReadonlyM
   const names = jobs.map(({ name }) => name)
   const { rows } = await sql<Facts>`
     select name, clock_timestamp() as now, known_since as "knownSince", good."goodFor", good."goodAt",
-      to_jsonb(newest) as fire, newest.slot_at as slot, newest.claimed_at as "startedAt", newest.finished_at as "finishedAt"
+      to_jsonb(newest) as run, newest.slot_at as slot, newest.claimed_at as "startedAt", newest.finished_at as "finishedAt"
     from unnest(${names}::text[]) as name
     left join ops.job on job_name = name
     left join lateral (
-      select * from ops.job_fire as fire where fire.job_name = name and status <> 'skipped'
+      select * from ops.job_fire as run where run.job_name = name and status <> 'skipped'
       order by fire_id desc limit 1) as newest on true
     left join lateral (
       select max(coalesce(slot_at, claimed_at)) as "goodFor", max(finished_at) as "goodAt"
-      from ops.job_fire as fire where fire.job_name = name and status in ('ok', 'partial')) as good on true`.execute(
+      from ops.job_fire as run where run.job_name = name and status in ('ok', 'partial')) as good on true`.execute(
     db,
   )
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-function standingOf(job: PlannedJob, facts: Facts): JobStatus {
+function jobStatus(job: PlannedJob, facts: Facts): JobStatus {
   const late = job.disabledReason === null ? lateSince(job, facts) : null
-  const { fire } = facts
-  const error = job.disabledReason ?? whyNot(job, facts, late)
+  const { run } = facts
+  const error = job.disabledReason ?? errorOf(job, facts, late)
   return {
     status: statusOf(job, facts, late),
     kept: facts.knownSince !== null,
@@ -95,14 +95,14 @@ function standingOf(job: PlannedJob, facts: Facts): JobStatus {
     schedule: job.schedule,
     timezone: job.timezone,
     nextSlotAt: job.disabledReason === null ? iso(nextSlot(job.slots, facts.now)) : null,
-    last: fire === null ? null : lastFire(fire, facts),
+    last: run === null ? null : lastRun(run, facts),
     lastGoodAt: iso(facts.goodAt),
     ...(late === null ? {} : { lateSince: late.toISOString() }),
     ...(error === null ? {} : { error }),
   }
 }
 
-/** The newest slot that is older than the job allows, where nothing good has come of it or a later one. */
+/** The newest slot that is older than the job allows, if neither it nor a later one has had a good run. */
 function lateSince(job: PlannedJob, { now, knownSince, goodFor }: Facts): Date | null {
   if (knownSince === null) return null
   const slot = lastSlot(job.slots, new Date(now.getTime() - job.lateAfterMinutes * 60_000))
@@ -111,33 +111,33 @@ function lateSince(job: PlannedJob, { now, knownSince, goodFor }: Facts): Date |
 }
 
 function statusOf(job: PlannedJob, facts: Facts, late: Date | null): JobStatus['status'] {
-  const { fire } = facts
+  const { run } = facts
   if (job.disabledReason !== null) return 'off'
   if (late !== null) return 'late'
-  if (fire?.status === 'running') return 'running'
-  if (fire === null) return 'never'
-  return fire.status === 'failed' || fire.status === 'died' ? 'failed' : 'ok'
+  if (run?.status === 'running') return 'running'
+  if (run === null) return 'never'
+  return run.status === 'failed' || run.status === 'died' ? 'failed' : 'ok'
 }
 
-function whyNot(job: PlannedJob, { fire }: Facts, late: Date | null): string | null {
-  const said = fire?.status === 'running' ? null : (fire?.error ?? null)
-  if (late === null) return said
-  const what = `nothing good came of the slot of ${late.toISOString()} within ${job.lateAfterMinutes} minutes`
-  return said === null
+function errorOf(job: PlannedJob, { run }: Facts, late: Date | null): string | null {
+  const error = run?.status === 'running' ? null : (run?.error ?? null)
+  if (late === null) return error
+  const what = `no good run for the slot of ${late.toISOString()} within ${job.lateAfterMinutes} minutes`
+  return error === null
     ? `${what}: is a "forecourt schedule" running?`
-    : `${what}; the last time: ${said}`
+    : `${what}; last error: ${error}`
 }
 
-function lastFire(fire: NonNullable<Facts['fire']>, facts: Facts): LastJobRun {
+function lastRun(run: NonNullable<Facts['run']>, facts: Facts): LastJobRun {
   return {
-    trigger: fire.cause,
+    trigger: run.cause,
     slotAt: iso(facts.slot),
     startedAt: facts.startedAt!.toISOString(),
     finishedAt: iso(facts.finishedAt),
-    status: fire.status,
-    attempt: fire.attempt,
-    host: fire.host,
-    ...(fire.error === null ? {} : { error: fire.error }),
+    status: run.status,
+    attempt: run.attempt,
+    host: run.host,
+    ...(run.error === null ? {} : { error: run.error }),
   }
 }
 

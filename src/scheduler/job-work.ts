@@ -9,19 +9,19 @@ import { toUnixSeconds } from '../values/unix-seconds.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { findUnproved } from './reconcile.ts'
 
-/** What came of a job's work. */
+/** The result of a job's work. */
 export interface JobWorkResult {
   readonly status: 'ok' | 'partial' | 'failed'
   readonly runs: readonly RunReport[]
-  /** What a job that is no run did. */
+  /** What a job without runs did. */
   readonly counts?: Readonly<Record<string, number>>
   readonly error?: string
 }
 
-/** "Recent" for a run that is to list everything again. */
+/** The value of recheckDays for a run that lists everything again. */
 const wholeHistoryDays = 36_500
 
-/** Does what the job says, once. BusyError when another run holds some of the same work. */
+/** Does the job's work once. BusyError when another run holds some of the same work. */
 export async function runJobWork(context: Context, job: PlannedJob): Promise<JobWorkResult> {
   const { work } = job
   if (work.kind === 'links') return await run(context, job, 'links', ['vehicle-checks'])
@@ -34,14 +34,14 @@ export async function runJobWork(context: Context, job: PlannedJob): Promise<Job
 
 async function retain(context: Context): Promise<JobWorkResult> {
   const { files, ...deleted } = await applyRetention(context)
-  // The newest fire of each job stays: it says how the job stands.
+  // The newest run of each job stays, because it shows the job's status.
   await context.pool.query(
     `delete from ops.job_fire as old where claimed_at < now() - interval '1 year' and status <> 'running'
        and fire_id < (select max(fire_id) from ops.job_fire as newest where newest.job_name = old.job_name)`,
   )
   const counts = { ...deleted, files: files.removed }
   if (files.pending === 0) return { status: 'ok', runs: [], counts }
-  const error = `${files.pending} files of erased customers are still there: ${files.reason ?? 'not known why'}`
+  const error = `${files.pending} files of erased customers are not deleted yet: ${files.reason ?? 'reason unknown'}`
   return { status: 'partial', runs: [], counts, error }
 }
 
@@ -75,12 +75,12 @@ async function run(
   return { status: report.status, runs: [report], ...(error === undefined ? {} : { error }) }
 }
 
-/** What is missing of the first few rooftops that are not complete. */
+/** The errors of the first few incomplete rooftops. */
 function whatFailed({ rooftops }: RunReport): string | undefined {
   const failed = Object.entries(rooftops).filter(([, { status }]) => status !== 'ok')
   if (failed.length === 0) return undefined
-  const told = failed.slice(0, 3).map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
-  return `${told.join('; ')}${failed.length > 3 ? `; and ${failed.length - 3} rooftops more` : ''}`
+  const errors = failed.slice(0, 3).map(([uid, { error }]) => `${uid}: ${error ?? 'not complete'}`)
+  return `${errors.join('; ')}${failed.length > 3 ? `; and ${failed.length - 3} rooftops more` : ''}`
 }
 
 function streamsOf(names: readonly string[]) {

@@ -2,8 +2,8 @@
 export type StreamName = 'users' | 'evaluations' | 'pricing' | 'vehicle-checks' | 'stock-prices'
 
 /**
- * What a job does. Of `sync`, `windows` says what is listed: `due` as "forecourt sync" does, `fresh` only what is not settled
- * yet, `every` all of the history once more.
+ * What a job does. For `sync`, `windows` selects what is listed: `due` as "forecourt sync" does, `fresh` only what is not settled
+ * yet, `every` the whole history again.
  */
 export type Work =
   | {
@@ -15,24 +15,24 @@ export type Work =
   | { readonly kind: 'reprice' }
   | { readonly kind: 'retention' }
 
-/** A file of jobs/: its name without the ending is the job's name. */
+/** A file in jobs/. Its name without the extension is the job's name. */
 export interface Job {
-  /** One line, for people. */
+  /** What the job does, in one line. */
   readonly does: string
   /** Cron expression of five fields, or of six with seconds first; day of month and day of week must both fit. */
   readonly schedule: string
-  /** IANA zone in which the schedule is read. */
+  /** The IANA time zone of the schedule. */
   readonly timezone: string
   readonly work: Work
-  /** It is stopped at a clean checkpoint after so long; its next slot goes on from there. */
+  /** After this time the job is stopped at a clean checkpoint; its next slot continues from there. */
   readonly budgetMinutes: number
   /** How long it waits for another run that holds the same work, before it is skipped. */
   readonly waitMinutes: number
-  /** `status` calls it late so long after a slot that nothing good came of. */
+  /** How long after a slot without a good run `status` shows the job as late. */
   readonly lateAfterMinutes: number
 }
 
-/** Lets a file of jobs/ be checked where it is written. */
+/** Declares a job, so that its file is type-checked. */
 export function defineJob(job: Job): Job {
   return job
 }

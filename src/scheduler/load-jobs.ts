@@ -7,20 +7,20 @@ import { nearestName } from '../values/nearest-name.ts'
 import type { Job } from './job.ts'
 import { parseSchedule, type Schedule } from './slots.ts'
 
-/** A job as the config wants it. */
+/** A job with the settings of the config. */
 export interface PlannedJob extends Job {
   readonly name: string
   readonly slots: Schedule
-  /** What it cannot run without; null: nothing. */
+  /** The setting that is missing for the job to run; null: none. */
   readonly missingSetting: string | null
-  /** Why the scheduler leaves it out; null: it does not. */
+  /** Why the scheduler does not run the job; null: it runs it. */
   readonly disabledReason: string | null
 }
 
-/** `jobs/` beside src/, in a checkout and in dist/ alike. */
+/** `jobs/` beside src/, both in a checkout and in dist/. */
 const jobsFolder = join(import.meta.dirname, '..', '..', 'jobs')
 
-/** Every job of `jobs/` by name, as the config wants it. UsageError when the config names one that is not there. */
+/** Loads every job of `jobs/`, with the settings of the config. UsageError when the config names an unknown job. */
 export async function loadJobs(config: Config): Promise<readonly PlannedJob[]> {
   const files = (await readdir(jobsFolder)).filter((file) => /^[a-z0-9-]+\.[jt]s$/.test(file))
   const jobs = await Promise.all(files.sort().map((file) => loadJob(file, config)))
@@ -28,14 +28,18 @@ export async function loadJobs(config: Config): Promise<readonly PlannedJob[]> {
   return jobs
 }
 
-/** The job of that name; UsageError lists the known ones. `said` is where it was named, for the message. */
-export function findJob(jobs: readonly PlannedJob[], name: string, said = `"${name}"`): PlannedJob {
+/** Finds a job by name; UsageError lists the known names. `subject` begins the message. */
+export function findJob(
+  jobs: readonly PlannedJob[],
+  name: string,
+  subject = `"${name}"`,
+): PlannedJob {
   const found = jobs.find((job) => job.name === name)
   if (found !== undefined) return found
   const names = jobs.map((job) => job.name)
-  const meant = nearestName(name, names)
+  const suggestion = nearestName(name, names)
   throw new UsageError(
-    `${said} is no job${meant === undefined ? '' : ` (did you mean ${meant}?)`}; known are: ${names.join(', ')}.`,
+    `${subject} is no job${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}; known are: ${names.join(', ')}.`,
   )
 }
 
@@ -44,16 +48,16 @@ async function loadJob(file: string, config: Config): Promise<PlannedJob> {
   const { default: job } = (await import(pathToFileURL(join(jobsFolder, file)).href)) as {
     default: Job
   }
-  const own = Object.hasOwn(config.jobs, name) ? config.jobs[name] : undefined
-  const schedule = own?.schedule ?? job.schedule
-  const timezone = own?.timezone ?? job.timezone
+  const settings = Object.hasOwn(config.jobs, name) ? config.jobs[name] : undefined
+  const schedule = settings?.schedule ?? job.schedule
+  const timezone = settings?.timezone ?? job.timezone
   const slots = parseSchedule(schedule, timezone)
-  const lacks = whatIsLacking(job, config)
-  const off = own?.enabled === false ? 'switched off in the config' : lacks
-  return { ...job, name, schedule, timezone, slots, missingSetting: lacks, disabledReason: off }
+  const missingSetting = missingSettingOf(job, config)
+  const disabledReason = settings?.enabled === false ? 'switched off in the config' : missingSetting
+  return { ...job, name, schedule, timezone, slots, missingSetting, disabledReason }
 }
 
-function whatIsLacking({ work }: Job, { vehicleData }: Config): string | null {
+function missingSettingOf({ work }: Job, { vehicleData }: Config): string | null {
   const needsKey = work.kind === 'reprice'
   return needsKey && vehicleData.apiKey === null ? 'vehicleData.apiKey is not set' : null
 }

@@ -4,7 +4,7 @@ import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { isProved, verifyStream } from '../pipeline/verify.ts'
 
-/** What is wrong after everything was listed again: nothing, or why the coverage is not proved. */
+/** Why the coverage is not proved after everything was listed again; undefined when it is. */
 export async function findUnproved(
   { db, config }: Context,
   streams: RunRequest['streams'],

@@ -11,18 +11,18 @@ import { executeJobRun } from './job-run.ts'
 import { clockAhead, findDueJobs, registerJobs } from './due-jobs.ts'
 import { nextSlot } from './slots.ts'
 
-/** Besides the jobs' alarms: finds what a wrong clock, a dead process or a night without any process left undone. */
+/** The interval of checks besides the jobs' timers, for slots missed by a wrong clock, a dead process or a night without one. */
 const sweepMs = 5_000
-/** A process that carries out so many leaves what else is due to others, or to a later look. */
-const mostFires = 6
-/** How long a job may take to reach its checkpoint once the process is to stop. */
+/** Job runs at once in one process; the rest is left for other processes or a later check. */
+const maxRuns = 6
+/** How long a job may take to reach its checkpoint after a stop signal. */
 const drainMs = 25_000
 const clockToleranceMs = 5_000
 
 /**
- * Keeps the schedule until the context's signal: node-cron wakes this process at each job's times, a sweep every few seconds,
- * and the database decides, by its own clock, what is due and who carries it out. Any number of processes may do so at once.
- * false: a job would not stop in time. Its row says "running", and another scheduler takes it over once this process is gone.
+ * Runs the schedule until the context's signal. node-cron wakes this process at each job's times, and a sweep every few seconds;
+ * the database decides by its own clock what is due and which process runs it. Any number of schedulers may run.
+ * false: a job did not stop in time; its row says "running", and another scheduler takes it over after this process ends.
  * OutdatedError when the warehouse has been migrated beyond this version.
  */
 export async function runScheduler(
@@ -30,13 +30,13 @@ export async function runScheduler(
   jobs: readonly PlannedJob[],
 ): Promise<boolean> {
   const { pool, log, signal } = context
-  const patience = new RetryOnConnectionLoss(context, null)
-  const aheadMs = await patience.run(() => clockAhead(pool))
+  const retry = new RetryOnConnectionLoss(context, null)
+  const aheadMs = await retry.run(() => clockAhead(pool))
   warnOfClock(log, Math.round(aheadMs))
-  await patience.run(() => registerJobs(pool, jobs))
+  await retry.run(() => registerJobs(pool, jobs))
   const scheduler = new Scheduler(context, jobs)
-  const alarms = jobs.map((job) => alarm(job, () => scheduler.wake()))
-  // No alarm of node-cron: those wait for a wall clock, which may be set back.
+  const timers = jobs.map((job) => timer(job, () => scheduler.wake()))
+  // Not by node-cron, which waits for a time of the wall clock; that clock may be set back.
   const sweep = setInterval(() => scheduler.wake(), sweepMs)
   const now = new Date(Date.now() - aheadMs)
   for (const { name, slots, timezone } of jobs)
@@ -45,13 +45,13 @@ export async function runScheduler(
   const stopped = new Promise<void>((stop) => signal.addEventListener('abort', () => stop()))
   if (!signal.aborted) await Promise.race([stopped, scheduler.outdated.promise])
   clearInterval(sweep)
-  for (const task of alarms) await task.destroy()
+  for (const task of timers) await task.destroy()
   const hasStopped = await scheduler.drain()
   if (scheduler.outdatedBy !== null) throw scheduler.outdatedBy
   return hasStopped
 }
 
-function alarm({ schedule: expression, timezone }: PlannedJob, wake: () => void): ScheduledTask {
+function timer({ schedule: expression, timezone }: PlannedJob, wake: () => void): ScheduledTask {
   const logger = { info() {}, warn() {}, error() {}, debug() {} }
   return schedule(expression, wake, { timezone, logger, suppressMissedWarning: true })
 }
@@ -60,12 +60,12 @@ class Scheduler {
   readonly #context: Context
   readonly #jobs: readonly PlannedJob[]
   readonly #alerts: Alerts
-  readonly #fires = new Map<number, Promise<void>>()
-  /** Resolves once the warehouse is found to be newer than this process, which then begins nothing any more. */
+  readonly #runs = new Map<number, Promise<void>>()
+  /** Resolves when the warehouse turns out to be newer than this process, which then starts nothing more. */
   readonly outdated = Promise.withResolvers<void>()
   outdatedBy: OutdatedError | null = null
-  #looking: Promise<void> | null = null
-  #telling: Promise<void> | null = null
+  #checking: Promise<void> | null = null
+  #reporting: Promise<void> | null = null
   #again = false
 
   constructor(context: Context, jobs: readonly PlannedJob[]) {
@@ -74,56 +74,56 @@ class Scheduler {
     this.#alerts = new Alerts(context, jobs)
   }
 
-  /** Looks for what is due; while it looks already, once more afterwards. */
+  /** Checks what is due; if a check is running already, once more after it. */
   wake(): void {
     this.#again = true
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null
     })
   }
 
-  /** Waits for the jobs under way, which the signal has told to stop, as long as a stop may take. Did they? */
+  /** Waits for the active jobs, which the signal stops, for a limited time. Returns whether they stopped. */
   async drain(): Promise<boolean> {
     const late = new Promise<false>((done) => setTimeout(done, drainMs, false).unref())
     return await Promise.race([this.#end(), late])
   }
 
   async #end(): Promise<true> {
-    await this.#looking
-    await this.#telling
-    await Promise.all(this.#fires.values())
+    await this.#checking
+    await this.#reporting
+    await Promise.all(this.#runs.values())
     return true
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { pool, log, signal } = this.#context
     while (this.#again && !signal.aborted && this.outdatedBy === null) {
       this.#again = false
       try {
         await assertSchemaKnown(pool, this.#context.schemaVersion)
-        const due = await findDueJobs(pool, this.#jobs, [...this.#fires.keys()])
+        const due = await findDueJobs(pool, this.#jobs, [...this.#runs.keys()])
         for (const { job, slot } of due) {
-          if (signal.aborted || this.#fires.size >= mostFires) break
+          if (signal.aborted || this.#runs.size >= maxRuns) break
           await this.#claim(job, slot)
         }
-        this.#tellOfJobs()
+        this.#reportJobs()
       } catch (error) {
         if (error instanceof OutdatedError) {
           this.outdatedBy = error
           return this.outdated.resolve()
         }
-        log.error(`the schedule could not be looked at, the next look follows: ${messageOf(error)}`)
+        log.error(`schedule check failed, will be retried: ${messageOf(error)}`)
       }
     }
   }
 
-  /** Beside the looking: a receiver that is slow must hold no job up. */
-  #tellOfJobs(): void {
-    this.#telling ??= this.#alerts
+  /** Runs beside the checks, so that a slow receiver of alerts delays no job. */
+  #reportJobs(): void {
+    this.#reporting ??= this.#alerts
       .reportJobs()
-      .catch((error) => this.#context.log.error(`alerts could not be sent: ${messageOf(error)}`))
+      .catch((error) => this.#context.log.error(`alerts not sent: ${messageOf(error)}`))
       .finally(() => {
-        this.#telling = null
+        this.#reporting = null
       })
   }
 
@@ -134,15 +134,15 @@ class Scheduler {
       log.warn({ job: job.name, slot }, `${job.name} is skipped: ${claimed.reason}`)
     if (claimed.kind !== 'claimed') return
     const { claim } = claimed
-    const fire = this.#carryOut(job, claim).finally(() => this.#fires.delete(claim.fireId))
-    this.#fires.set(claim.fireId, fire)
+    const done = this.#execute(job, claim).finally(() => this.#runs.delete(claim.fireId))
+    this.#runs.set(claim.fireId, done)
   }
 
-  /** Whatever happens to a job, the scheduler lives on. */
-  async #carryOut(job: PlannedJob, claim: Claim): Promise<void> {
+  /** Executes a claimed job run; no failure of it ends the scheduler. */
+  async #execute(job: PlannedJob, claim: Claim): Promise<void> {
     const { log } = this.#context
     const about = { job: job.name, fireId: claim.fireId, slot: claim.slot, attempt: claim.attempt }
-    log.info(about, `${job.name} begins${claim.madeUp ? ', to make up for a missed slot' : ''}`)
+    log.info(about, `${job.name} starts${claim.madeUp ? ' for a missed slot' : ''}`)
     try {
       const { report } = await executeJobRun(this.#context, job, claim)
       const isGood = report.status === 'ok' || report.status === 'stopped'
@@ -150,17 +150,17 @@ class Scheduler {
       log[isGood ? 'info' : 'warn']({ ...about, status: report.status }, what)
       if (report.status !== 'stopped') await this.#alerts.reportObjectives()
     } catch (error) {
-      log.error(about, `${job.name} could not be ended: ${messageOf(error)}`)
+      log.error(about, `end of ${job.name} not recorded: ${messageOf(error)}`)
     }
   }
 }
 
-/** What is due goes by the database's clock; a machine whose own is wrong has other troubles, and should know. */
+/** Warns of a wrong clock. Jobs use the database's clock, but other software on this machine is affected. */
 function warnOfClock(log: Log, aheadMs: number): void {
   if (Math.abs(aheadMs) <= clockToleranceMs) return
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(1)
   log.warn(
     { aheadMs },
-    `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's; jobs go by the database's: set it right (NTP)`,
+    `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's; jobs use the database's clock. Correct this one (NTP)`,
   )
 }

@@ -2,19 +2,19 @@ import { parseCron } from '../values/cron.ts'
 import { WallClock, type WallDay } from './wall-clock.ts'
 
 /** Leap days are eight years apart at most (1896 to 1904, 2096 to 2104). */
-const farthestDays = 8 * 366
+const maxDays = 8 * 366
 
 /** A cron expression in a time zone. The instants at which it is due are its slots. */
 export interface Schedule {
   readonly clock: WallClock
   /** Seconds since midnight, ascending. */
   readonly times: readonly number[]
-  /** It is due at every hour of the day: then it goes by elapsed time, also through an hour that the clocks show twice. */
+  /** It is due in every hour of the day. Then it follows elapsed time, also through an hour that occurs twice. */
   readonly isHourly: boolean
   readonly isDue: (day: WallDay) => boolean
 }
 
-/** The expression must be one that `parseCron` takes. */
+/** Parses a schedule; the expression must be valid for `parseCron`. */
 export function parseSchedule(expression: string, timezone: string): Schedule {
   const fields = parseCron(expression)
   if (fields === null) throw new Error(`"${expression}" is no schedule`)
@@ -31,12 +31,12 @@ export function parseSchedule(expression: string, timezone: string): Schedule {
 }
 
 /**
- * The newest slot at or before an instant. A fixed hour that the clocks skip is due once, when they skip it; one that they
- * show twice is due once, at its first showing. null: there is none within eight years.
+ * The newest slot at or before an instant. A fixed time that the clocks skip is due once, when they skip it. A time that occurs
+ * twice is due once, the first time. null: there is none within eight years.
  */
 export function lastSlot(schedule: Schedule, at: Date): Date | null {
   let day = schedule.clock.dayAt(at.getTime())
-  for (let left = farthestDays; left > 0; left--, day = shifted(day, -1)) {
+  for (let left = maxDays; left > 0; left--, day = shifted(day, -1)) {
     const found = slotsOf(schedule, day).findLast((slot) => slot <= at.getTime())
     if (found !== undefined) return new Date(found)
   }
@@ -46,7 +46,7 @@ export function lastSlot(schedule: Schedule, at: Date): Date | null {
 /** The first slot after an instant. */
 export function nextSlot(schedule: Schedule, after: Date): Date | null {
   let day = schedule.clock.dayAt(after.getTime())
-  for (let left = farthestDays; left > 0; left--, day = shifted(day, 1)) {
+  for (let left = maxDays; left > 0; left--, day = shifted(day, 1)) {
     const found = slotsOf(schedule, day).find((slot) => slot > after.getTime())
     if (found !== undefined) return new Date(found)
   }

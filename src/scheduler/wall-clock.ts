@@ -1,13 +1,13 @@
 const dayMs = 86_400_000
 
-/** A day on a wall; month 1 to 12. */
+/** A calendar day in a time zone; month 1 to 12. */
 export interface WallDay {
   readonly year: number
   readonly month: number
   readonly day: number
 }
 
-/** How far the zone's clocks are ahead of UTC before and after an instant near a day; `changesAt` is null when they stay. */
+/** The zone's offsets from UTC before and after a change near a day; `changesAt` null: no change. */
 interface Offsets {
   readonly before: number
   readonly after: number
@@ -27,7 +27,7 @@ export class WallClock {
     })
   }
 
-  /** The day that the walls show at an instant, in ms. */
+  /** The local day at an instant, in ms. */
   dayAt(instant: number): WallDay {
     const wall = new Date(this.#wallAt(instant))
     return {
@@ -38,17 +38,17 @@ export class WallClock {
   }
 
   /**
-   * The instants of times of a day (seconds since midnight, ascending). One that the clocks skip is the instant at which they
-   * skip it; one that they show twice is its first showing, or with `everyShowing` both.
+   * The instants of times of a day (seconds since midnight, ascending). A time that the clocks skip gives the instant of the
+   * skip. A time that occurs twice gives the first instant, or both with `bothOccurrences`.
    */
-  instantsOf(day: WallDay, times: readonly number[], everyShowing: boolean): number[] {
+  instantsOf(day: WallDay, times: readonly number[], bothOccurrences: boolean): number[] {
     const midnight = Date.UTC(day.year, day.month - 1, day.day)
     const { before, after, changesAt } = this.#offsetsAround(midnight)
     const walls = times.map((seconds) => midnight + seconds * 1000)
     if (changesAt === null) return walls.map((wall) => wall - before)
     const earlier = walls.map((wall) => wall - before).filter((instant) => instant < changesAt)
     const later = walls.map((wall) => wall - after).filter((instant) => instant >= changesAt)
-    if (everyShowing) return [...earlier, ...later]
+    if (bothOccurrences) return [...earlier, ...later]
     const once = walls.map((wall) => {
       if (wall - before < changesAt) return wall - before
       return Math.max(wall - after, changesAt)
@@ -72,7 +72,7 @@ export class WallClock {
     return this.#wallAt(instant) - Math.floor(instant / 1000) * 1000
   }
 
-  /** What the walls show, as if it were UTC. */
+  /** The local time, as if it were UTC. */
   #wallAt(instant: number): number {
     const parts = this.#format.formatToParts(instant).map(({ type, value }) => [type, value])
     const { year, month, day, hour, minute, second } = Object.fromEntries(parts)
