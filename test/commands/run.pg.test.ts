@@ -120,7 +120,7 @@ test('while another run holds the same work, run exits 3; a job without its key,
   const keyless = await fixture.run(['run', 'reprice'])
 
   expect(busy.code).toBe(3)
-  expect(JSON.parse(busy.stdout).error).toMatch(/^hourly is at work \(fire 1, by hand, process \d+/)
+  expect(JSON.parse(busy.stdout).error).toMatch(/^hourly is at work \(job run 1, manual, process \d+/)
   expect(free.code).toBe(0)
   expect((await fixture.fires()).map(({ status }) => status)).toEqual(['died', 'ok'])
   expect([keyless.code, keyless.stderr]).toEqual([

@@ -54,7 +54,7 @@ test('status tells the last run, the next slot and what is late; without a sched
     hourly: { status: 'never', kept: true },
   })
   expect(late).toMatchObject({ code: 1, overall: 'missed', hourly: { status: 'late' } })
-  expect(late.hourly.error).toMatch(/^nothing good came of the slot of .* within 180 minutes: is a/)
+  expect(late.hourly.error).toMatch(/^no good run for the slot of .* within 180 minutes: is a/)
   expect(again).toMatchObject({
     code: 0,
     overall: 'ok',

@@ -112,7 +112,7 @@ test('vehicles that are refused alone are reported, and the stream gives up afte
   expect(report.rooftops['rooftop-1']).toMatchObject({
     status: 'failed',
     error: expect.stringMatching(
-      /batch 2 of 1 vehicles is refused: the service refuses S-1 as too large.*; 2 vehicles were not asked about: see/,
+      /batch 2 of 1 vehicles is refused: the service refuses S-1 as too large.*; 2 vehicles were not sent: see/,
     ),
   })
   expect(await reports(fixture)).toMatchObject(
@@ -138,7 +138,7 @@ test('results that are missing, told twice or not known are each reported, and o
       'rooftop-1': {
         error:
           'stock-prices: 2 vehicles are missing in the results; 1 vehicles are in the results more than once; ' +
-          '2 references in the results are not known: see ops.price_batch and ops.data_quality',
+          '2 references in the results are unknown: see ops.price_batch and ops.data_quality',
       },
     },
   })
@@ -254,7 +254,7 @@ for (const fault of [
 
     expect(first).toMatchObject({ status: 'partial', streams: { 'stock-prices': { inserted: 2 } } })
     expect(first.rooftops['rooftop-1']!.error).toMatch(
-      /batch 1 of 2 vehicles is lost: .* so it was not sent again: its vehicles are due in the next night\./,
+      /batch 1 of 2 vehicles is lost: .* so it was not sent again; its vehicles are due the next night\./,
     )
     expect(second.streams['stock-prices']).toMatchObject({ listed: 0, requests: 0 })
     expect(asked.map(({ stock_no }) => stock_no)).toEqual(['S-3', 'S-3', 'S-4', 'S-4'])
@@ -271,7 +271,7 @@ test('a service that answers for no batch is left alone after two, and what was 
   down.remove()
   const next = await fixture.night(changes)
 
-  expect(report.rooftops['rooftop-1']!.error).toMatch(/; 3 vehicles were not asked about: see/)
+  expect(report.rooftops['rooftop-1']!.error).toMatch(/; 3 vehicles were not sent: see/)
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
 })
 

@@ -40,9 +40,9 @@ test('slack gets a text for the notification and blocks, with nothing that it ta
   const what =
     'users of A &amp; B &lt;North&gt;: POST /getuserlist [x] answered 401. *Check* the key_name.'
   expect(await posted('slack', raised)).toEqual({
-    text: `Forecourt: trouble: ${what}`,
+    text: `Forecourt: problem: ${what}`,
     blocks: [
-      { type: 'section', text: { type: 'mrkdwn', text: `*Forecourt: trouble*\n${what}` } },
+      { type: 'section', text: { type: 'mrkdwn', text: `*Forecourt: problem*\n${what}` } },
       {
         type: 'context',
         elements: [

@@ -148,8 +148,8 @@ test('a slot that comes while the job still runs is skipped, and a run by hand i
   const next = await claimSlot(context.pool, 'hourly', later)
   const byHand = claimManually(context.pool, 'hourly')
 
-  await expect(byHand).rejects.toThrow(/^hourly is at work \(fire 1, slot 2026-03-10T01:00:00.000Z/)
-  expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still ran') })
+  await expect(byHand).rejects.toThrow(/^hourly is at work \(job run 1, slot 2026-03-10T01:00:00.000Z/)
+  expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still running') })
   await executeJobRun(context, job, running.claim)
   expect(shown(await fixture.fires())).toEqual([
     { status: 'ok', attempt: 1, slot_at: earlier },
