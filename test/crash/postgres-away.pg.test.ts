@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const daemons = [['schedule'], ['worker']] as const
 
-test('what starts while Postgres is away says so, waits, and begins once it answers', async () => {
+test('a command that starts while Postgres is down logs this, waits, and starts once it answers', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using folder = await temporaryFolder()
   const { url } = await ensureEmbedded(folder.path)
@@ -71,7 +71,7 @@ async function refusal(url: string, waitSeconds: number | null) {
   return { error, lines }
 }
 
-test('a one-off command gives up after its time, with exit 2', async () => {
+test('a one-off command stops waiting after its limit, with exit 2', async () => {
   const { error, lines } = await refusal('postgres://u:word@127.0.0.1:1/d', 0.3)
 
   expect(error).toBeInstanceOf(UsageError)
@@ -80,7 +80,7 @@ test('a one-off command gives up after its time, with exit 2', async () => {
   expect(lines[0]).toContain('Trying again for up to 0.3 s.')
 })
 
-test('a wrong password and an unknown database are told at once; only a daemon waits for the database', async () => {
+test('a wrong password and an unknown database are reported at once; only a daemon waits for the database', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { url } = warehouse.database
@@ -99,7 +99,7 @@ test('a wrong password and an unknown database are told at once; only a daemon w
   expect(refused.lines).toEqual([])
 })
 
-test('a running worker survives that its database is dropped and restored', async () => {
+test('a running worker survives a dropped and restored database', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night()
@@ -142,7 +142,7 @@ async function connectionsTo(admin: Awaited<ReturnType<typeof openPool>>, name: 
   return rows[0]!.count
 }
 
-test('processes older than the warehouse end with exit 1 also when idle, and begin with exit 2', async () => {
+test('processes older than the warehouse end with exit 1, even when idle, and fail to start with exit 2', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   await warehouse.night()

@@ -44,7 +44,7 @@ async function expectTruth(warehouse: ChildWarehouse): Promise<void> {
   expect(await provedWindows(warehouse.database.pool, fixture)).toBeGreaterThan(20)
 }
 
-test('a sync whose connections are all ended by the server goes on by itself', async () => {
+test('a sync continues after the server has ended all its connections', async () => {
   await using warehouse = await fixture.warehouse()
   const { child, hurry } = await startSlowSync(fixture, warehouse)
 
@@ -56,7 +56,7 @@ test('a sync whose connections are all ended by the server goes on by itself', a
   await expectTruth(warehouse)
 })
 
-test('a sync whose Postgres goes away and comes back goes on by itself', async () => {
+test('a sync continues after Postgres was down', async () => {
   await using folder = await temporaryFolder()
   const { url } = await ensureEmbedded(folder.path)
   try {

@@ -37,7 +37,7 @@ async function runs({ database }: ChildWarehouse): Promise<string[]> {
   return rows.map(({ status }) => status as string)
 }
 
-test('a run right after SIGKILL takes the work over at once', async () => {
+test('a run right after a SIGKILL takes the work over at once', async () => {
   await using warehouse = await fixture.warehouse()
   const { child, hurry } = await startSlowSync(fixture, warehouse)
   child.kill('SIGKILL')
@@ -51,7 +51,7 @@ test('a run right after SIGKILL takes the work over at once', async () => {
   await expectTruth(warehouse)
 })
 
-test('while a frozen run is alive a second one exits 3 and starts nothing; thawed, the first one finishes', async () => {
+test('while a frozen run is alive a second one exits 3 and starts nothing; the first one then finishes', async () => {
   await using warehouse = await fixture.warehouse()
   const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
@@ -75,7 +75,7 @@ test('while a frozen run is alive a second one exits 3 and starts nothing; thawe
   await expectTruth(warehouse)
 })
 
-test('a run whose work was taken over while it stood still writes nothing and says so', async () => {
+test('a frozen run whose work was taken over writes nothing and logs this', async () => {
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
   const { child, hurry } = await startSlowSync(fixture, warehouse)
@@ -113,7 +113,7 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],
 ] as const)
-  test(`${signal} ends a sync with ${code} after a clean checkpoint, and the next one goes on`, async () => {
+  test(`${signal} ends a sync with ${code} after a clean checkpoint, and the next one continues`, async () => {
     await using warehouse = await fixture.warehouse()
     const { child, hurry } = await startSlowSync(fixture, warehouse)
 

@@ -23,18 +23,15 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       [crash, 'a first sync that is killed at … ends as if nothing had happened'],
       [crash, 'a night of changes that is killed again and again ends as if nothing had happened'],
       [crash, 'a backfill that is killed again and again goes on where it was'],
-      [
-        'test/crash/crash-points.test.ts',
-        'every crash point in the code is on the list, and every one on the list is in the code',
-      ],
-      [signals, 'a run right after SIGKILL takes the work over at once'],
+      ['test/crash/crash-points.test.ts', 'the list of crash points is exactly that of the code'],
+      [signals, 'a run right after a SIGKILL takes the work over at once'],
       [
         'test/faults/full/chaos.test.ts',
-        'four workers and a scheduler, killed at random at a hostile source and a full disk, end at the truth (seed %i)',
+        'four workers and a scheduler, killed at random at a hostile source and a full disk, end with the data of the source (seed %i)',
       ],
       [
         fourWorkers,
-        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: all data, nothing duplicated',
       ],
     ],
   },
@@ -42,10 +39,10 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     fault: 'SIGSTOP, and SIGCONT once its work is taken over',
     holds: 'its late commits are refused',
     tests: [
-      [signals, 'a run whose work was taken over while it stood still writes nothing and says so'],
+      [signals, 'a frozen run whose work was taken over writes nothing and logs this'],
       [
         fourWorkers,
-        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: all data, nothing duplicated',
       ],
     ],
   },
@@ -53,14 +50,14 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     fault: 'Postgres restarts or crashes in the middle',
     holds: 'the process survives, nothing lost, nothing twice',
     tests: [
-      [restart, 'a sync whose Postgres goes away and comes back goes on by itself'],
+      [restart, 'a sync continues after Postgres was down'],
       [
         'test/faults/full/postgres-crash.test.ts',
-        'a sync goes on by itself when its Postgres has crashed and come back, and commits nothing twice',
+        'a sync continues after Postgres crashed and restarted, and commits nothing twice',
       ],
       [
         fourWorkers,
-        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice',
+        'four workers of … rooftops, one killed, one frozen and thawed, Postgres crashed: all data, nothing duplicated',
       ],
     ],
   },
@@ -70,7 +67,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         'test/faults/full/failover.test.ts',
-        'a primary that dies gives way to its synchronous standby: the workers go on there, nothing lost, nothing twice',
+        'after a primary dies the workers continue on its synchronous standby, nothing lost, nothing duplicated',
       ],
     ],
     without:
@@ -84,8 +81,8 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         postgres,
         'a session that the server ends within a transaction rolls it back, and the run goes on and ends well',
       ],
-      [restart, 'a sync whose connections are all ended by the server goes on by itself'],
-      [scheduler, 'a scheduler whose connections are all cut goes on by itself'],
+      [restart, 'a sync continues after the server has ended all its connections'],
+      [scheduler, 'a scheduler continues after all its connections were cut'],
       [
         'test/db/connect.pg.test.ts',
         'a backend that is killed while idle or while lent out does not kill the process',
@@ -98,15 +95,12 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         twoHosts,
-        'of two hosts one is cut off: the other takes over within 15 s, and the first writes nothing late',
+        'when one of two hosts is cut off, the other takes over within 15 s, and the first writes nothing late',
       ],
-      [
-        twoHosts,
-        'a worker whose line to Postgres goes dead is taken over within 15 s, and writes nothing late',
-      ],
+      [twoHosts, 'a worker that loses Postgres is taken over within 15 s, and writes nothing late'],
       [
         line,
-        'a source whose line … fails the night, and no part of a record is stored; the next night has them all',
+        'a source whose line … fails the night, and no partial record is stored; the next night loads them all',
       ],
     ],
   },
@@ -116,9 +110,9 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         line,
-        'a source whose line … fails the night, and no part of a record is stored; the next night has them all',
+        'a source whose line … fails the night, and no partial record is stored; the next night loads them all',
       ],
-      [line, 'a line that stumbles for a moment costs a repeat and no record'],
+      [line, 'a short network fault costs a repeat and no record'],
       [transport, 'a slow-loris body meets the total deadline, and its socket is destroyed'],
       [transport, 'headers that never come meet the deadline too'],
       [transport, 'an answer that ends before its length is repeated'],
@@ -133,9 +127,9 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         clock,
         'a sync whose clock jumps back by three minutes in the middle goes on as if nothing had happened',
       ],
-      [slots, 'a night in the hour that Sydney skips runs once, when the clocks go on'],
-      [slots, 'a night in the hour that Sydney shows twice runs once, at its first showing'],
-      [slots, 'a leap day comes when it comes, also over the year 2100 that has none'],
+      [slots, 'a night in the hour that Sydney skips runs once, when the clocks go forward'],
+      [slots, 'a night in the hour that occurs twice in Sydney runs once, the first time'],
+      [slots, 'a leap day is found, also across the year 2100, which has none'],
       [
         slots,
         'the last second of the year and the first minute of the next are slots of their zone',
@@ -149,15 +143,15 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         'test/scheduler/three-schedulers.pg.test.ts',
-        'three schedulers, one killed at work and one 90 s ahead: each of 20 slots is fired once',
+        'three schedulers, one killed and one 90 s ahead: each of 20 slots is run once',
       ],
       [
         scheduler,
-        'of the nights that were missed the newest is made up once, at start, by one of two schedulers',
+        'of the missed nights only the newest is run, once, at start, by one of two schedulers',
       ],
       [
         scheduler,
-        'a fire whose process ended is taken over; what the earlier attempt says then counts for nothing',
+        'a job run whose process ended is taken over; the earlier attempt can record nothing',
       ],
     ],
   },
@@ -167,7 +161,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         'test/faults/full/disk-full.test.ts',
-        'a disk that is full fails the slices that need it, and when there is room again the next sync has everything',
+        'a full disk fails the slices that need it, and the next sync with free space loads everything',
       ],
       [
         'test/commands/links-archive.pg.test.ts',
@@ -191,7 +185,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
         'test/memory/csv.test.ts',
         'reading and typing a stock list takes no more memory the longer it is',
       ],
-      [prove, 'a window of more items than a part may hold is halved into parts that hold them'],
+      [prove, 'a window with more items than a part may hold is halved into parts that fit'],
     ],
     without:
       'a single window of 100,000 evaluations: a slice reads the whole of a window, so its memory is bounded by windowHours alone',
@@ -202,7 +196,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         worker,
-        'a worker of the previous schema commits nothing to a newer warehouse, hands its work back and ends',
+        'a worker of the previous schema commits nothing to a newer warehouse, returns its work and ends',
       ],
       [
         'test/db/migrate.pg.test.ts',
@@ -215,8 +209,8 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     fault: 'SIGTERM by a deploy',
     holds: 'the work is ended or given back within 30 s, nothing twice',
     tests: [
-      [worker, 'a worker that is told to stop gives its work back, and another one does it'],
-      [signals, '… ends a sync with … after a clean checkpoint, and the next one goes on'],
+      [worker, 'a stopped worker returns its work, and another one does it'],
+      [signals, '… ends a sync with … after a clean checkpoint, and the next one continues'],
       [
         'test/commands/schedule.pg.test.ts',
         '… ends the scheduler with …: no new fire, and the job at a clean checkpoint',

@@ -23,12 +23,9 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     holds:
       'a refused key rests on all hosts, its rate is cut and recovers within seconds, no storm of repeats; a stray one delays its own call alone',
     tests: [
-      [rate, 'a 429 with Retry-After %s holds back every host until then'],
-      [
-        rate,
-        'a storm of 429 on two hosts is no storm of repeats, and cuts the rate a few times at most',
-      ],
-      [rate, 'a 429 without Retry-After is waited out by every host, and the night lands'],
+      [rate, 'a 429 with Retry-After %s makes every host wait until then'],
+      [rate, 'many 429s on two hosts cause few repeats, and lower the rate a few times at most'],
+      [rate, 'every host waits after a 429 without Retry-After, and the night is loaded'],
       [
         'test/sources/http.rulings.test.ts',
         'Retry-After as %s is waited for, by every call of a key that is refused',
@@ -36,11 +33,11 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ['test/sources/http.rulings.test.ts', 'a stray 429 holds up its own call alone'],
       [
         'test/faults/full/rate-law.test.ts',
-        'a share of %d of stray 429s leaves at least %d of the throughput',
+        'a share of %d of random 429s leaves at least %d of the throughput',
       ],
       [
         'test/faults/full/rate-law.test.ts',
-        'a hard limit is found, used and kept, and left behind once it is lifted',
+        'a hard limit is found and used, and no longer applied once it is lifted',
       ],
     ],
   },
@@ -50,13 +47,10 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [retries, 'status %i is given up with errorAction retry after the retries'],
       ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
-      [
-        isolation,
-        'a source that is down is a failure of the slice, not a quarantine full of records',
-      ],
+      [isolation, 'a source that is down fails the slice and quarantines no records'],
       [
         'test/pipeline/enrichment.pg.test.ts',
-        'a source that answers nothing is left alone after a few tries',
+        'a source without any answer gets no more requests after a few tries',
       ],
       [
         'test/pipeline/completeness.pg.test.ts',
@@ -97,7 +91,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [lists, 'list items: ids once, integer strings accepted, items without an id reported'],
       [prove, 'whatever the cap and its order, all ids are found and the parts tile the window'],
-      [prove, 'a window that changes under our hands teaches no cap'],
+      [prove, 'a window that changes during the proof shows no cap'],
     ],
   },
   13: {
@@ -117,13 +111,13 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [relist, 'a late completion in an old window is found within the stated number of nights'],
       [
         relist,
-        'an edit that the list does not tell is found within 28 nights and a turn of its window',
+        'an edit that the list does not show is found within 28 nights plus one rotation of its window',
       ],
       [isolation, 'a vanished evaluation is marked, not deleted, and is no failure'],
       [isolation, 'an evaluation that comes back loses its mark'],
       [
         'test/pipeline/group.pg.test.ts',
-        'an evaluation that the source hands to another rooftop moves there with its payloads',
+        'an evaluation that the source moves to another rooftop moves there with its payloads',
       ],
     ],
   },
@@ -133,19 +127,16 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         isolation,
-        'a rooftop that answers 403 stops nothing else, is named, and lands when it heals',
+        'a rooftop that answers 403 stops nothing else, is named, and is loaded once it answers again',
       ],
-      [
-        rate,
-        'a key that is withdrawn is not tried with every rooftop, and works again after a restart',
-      ],
+      [rate, 'a withdrawn key is not tried with every rooftop, and works again after a restart'],
       [
         'test/sources/refusals.test.ts',
         'a key that is refused for every rooftop rests after ten of them, at that operation alone',
       ],
       [
         'test/scheduler/alerts.pg.test.ts',
-        'a job that fails is told once, however often it fails, and once more when it is well again',
+        'a failing job is reported once, however often it fails, and once more when it succeeds again',
       ],
     ],
   },
@@ -155,7 +146,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         isolation,
-        'a poisoned record goes to quarantine with its payload and issue, and lands when it heals',
+        'an invalid record is quarantined with its payload and issue, and loaded once it is valid',
       ],
       [crash, 'a retry of quarantined records that is killed again and again loads them once'],
       [
@@ -192,13 +183,13 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         batch,
-        'a batch that stands still is given up after ten minutes, and its vehicles are due in the next run',
+        'a batch without progress is ended after ten minutes, and its vehicles are due in the next run',
       ],
       [
         batch,
-        'results that are missing, told twice or not known are each reported, and only what matches lands',
+        'missing, duplicate and unknown results are each reported, and only matching ones are loaded',
       ],
-      [batch, 'a batch whose answer is … … is not sent again that day, and the others go on'],
+      [batch, 'a batch whose answer is … … is not sent again that day, and the others continue'],
       [
         'test/pipeline/batch-crash.pg.test.ts',
         'a kill at any other point of a batch loses nothing and sends nothing twice',

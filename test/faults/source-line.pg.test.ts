@@ -55,7 +55,7 @@ const modes: readonly (readonly [string, ProxyMode])[] = [
 ]
 
 for (const [what, mode] of modes)
-  test(`a source whose line ${what} fails the night, and no part of a record is stored; the next night has them all`, async () => {
+  test(`a source whose line ${what} fails the night, and no partial record is stored; the next night loads them all`, async () => {
     await using fixture = await openWorld(0)
     await using line = await openFaultProxy(fixture.sandbox.port)
 
@@ -74,7 +74,7 @@ for (const [what, mode] of modes)
     expect(await faults(fixture)).toEqual({ missing: [], others: [] })
   })
 
-test('a line that stumbles for a moment costs a repeat and no record', async () => {
+test('a short network fault costs a repeat and no record', async () => {
   await using fixture = await openWorld(1)
   await using line = await openFaultProxy(fixture.sandbox.port)
 

@@ -39,7 +39,7 @@ async function expectTheRest(fleet: Deployment): Promise<void> {
   await expectTruthOnce(fleet)
 }
 
-test('a worker that is told to stop gives its work back, and another one does it', async () => {
+test('a stopped worker returns its work, and another one does it', async () => {
   await using database = await createTestDatabase()
   await using fleet = await openSmallFleet(database)
   // Longer than a worker may take to stop: what it waits for is not waited for.
@@ -55,7 +55,7 @@ test('a worker that is told to stop gives its work back, and another one does it
   await expectTheRest(fleet)
 })
 
-test('a worker of the previous schema commits nothing to a newer warehouse, hands its work back and ends', async () => {
+test('a worker of the previous schema commits nothing to a newer warehouse, returns its work and ends', async () => {
   await using database = await createTestDatabase()
   await using fleet = await openSmallFleet(database)
   const { child, hurry } = await inTheMiddle(fleet, 400)

@@ -71,7 +71,7 @@ async function plantRun({ database }: Fixture, run: Record<string, unknown>): Pr
   )
 }
 
-test('a sync that is at work leaves status, verify, metrics and marts as they were', async () => {
+test('a running sync does not change status, verify, metrics and marts', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
   const held = fixture.sandbox.faults.add({
@@ -101,7 +101,7 @@ const runs = {
   'whose stream has ended': [{ stream: 'ok' }, torn],
 } as const
 
-test('what a run has not listed is a gap, unless the run is alive', async () => {
+test('windows that a run has not listed are gaps, unless the run is alive', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
 
@@ -120,7 +120,7 @@ test('what a run has not listed is a gap, unless the run is alive', async () => 
   )
 })
 
-test('a stream is late after 26 hours, but not while a living run is at work on it', async () => {
+test('a stream is late after 26 hours, but not while a live run works on it', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
   const { pool } = fixture.database
@@ -137,7 +137,7 @@ test('a stream is late after 26 hours, but not while a living run is at work on 
   expect(dead).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false, verifyGaps: 1 })
 })
 
-test('a worker keeps the heartbeat of detached runs', async () => {
+test('a worker writes the heartbeat of detached runs', async () => {
   await using fixture = await openFixture({ sandbox: world })
   await fixture.night()
   await plantRun(fixture, { isDetached: true, silentSeconds: 120 })

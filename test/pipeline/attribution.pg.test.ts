@@ -16,7 +16,7 @@ const evaluations = Array.from({ length: 10 }, (_, index) =>
 )
 const world = worldOf({ rooftops, evaluations, keys: [aKey({ rooftopUids: ['north', 'south'] })] })
 
-test('a list of the whole group leaves it to the payload whose an evaluation is', async () => {
+test('with a list of the whole group, the payload decides the owner of an evaluation', async () => {
   await using fixture = await openFixture({ sandbox: { world, now } })
   // The north's config knows no dealerId: its list answers for the group.
   const rooftops = fixture.config.rooftops.map((rooftop) =>
@@ -36,7 +36,7 @@ test('a list of the whole group leaves it to the payload whose an evaluation is'
   ])
 })
 
-test('an evaluation that contradicts the document lands with a warning, which goes when it is mended', async () => {
+test('an evaluation that contradicts the document is loaded with a warning, which is removed once it is corrected', async () => {
   const created = new Date('2026-03-09T10:00:00Z')
   const own = worldOf({
     rooftops: rooftops.slice(0, 1),

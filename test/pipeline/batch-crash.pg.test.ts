@@ -109,7 +109,7 @@ const doubled = async (fixture: Fixture) =>
      where state <> 'refused' group by 1, 2 having count(*) > 1`,
   )
 
-test('3,000 vehicles, one batch that never ends and a kill after a submission: one observation a night, all accounted for', async () => {
+test('3,000 vehicles, one endless batch and a kill after a submission: one observation per night, every vehicle accounted for', async () => {
   await using fixture = await stockFixture(yard)
   await using source = await withEndlessBatch(fixture.sandbox, 2)
   const config = configOf(fixture, source)

@@ -5,7 +5,7 @@ import { matchResults } from '#src/pipeline/batch-match.ts'
 const unit = (stockNo: string) => ({ stockNo, vin: null, adcode: null, odometerKm: null })
 const result = (reference: string | null, record: unknown = reference) => ({ reference, record })
 
-test('every result finds its unit, in whatever order they come', () => {
+test('every result is matched to its unit, in any order', () => {
   const matched = matchResults([unit('A'), unit('B')], [result('B', 2), result('A', 1)])
 
   expect(matched).toEqual({
@@ -19,7 +19,7 @@ test('every result finds its unit, in whatever order they come', () => {
   })
 })
 
-test('what is missing, told twice or not known is told apart, and none of it lands', () => {
+test('missing, duplicate and unknown results are distinguished, and none is loaded', () => {
   const results = [result('A'), result('B'), result('A'), result('X'), result(null), result('X')]
 
   const { answers, missing, duplicate, unknown } = matchResults(['A', 'B', 'C'].map(unit), results)
@@ -30,7 +30,7 @@ test('what is missing, told twice or not known is told apart, and none of it lan
   expect(unknown).toEqual(['X', ''])
 })
 
-test('a reference is another one with a leading zero, in lower case or with a blank', () => {
+test('references that differ in a leading zero, case or a blank do not match', () => {
   const { answers, unknown } = matchResults(
     [unit('017A')],
     [result('17A'), result('017a'), result(' 017A')],
@@ -40,7 +40,7 @@ test('a reference is another one with a leading zero, in lower case or with a bl
   expect(unknown).toEqual(['17A', '017a', ' 017A'])
 })
 
-test('every unit comes out once, whatever the results are', () => {
+test('every unit is in the outcome once, whatever the results are', () => {
   const reference = fc.constantFrom('A', 'B', 'C', 'D', 'X', '__proto__', null)
   const asked = fc.uniqueArray(fc.constantFrom('A', 'B', 'C', 'D', '__proto__'))
   fc.assert(

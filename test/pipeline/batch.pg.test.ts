@@ -38,7 +38,7 @@ const outcomes = async (fixture: Fixture) =>
     'select outcome, count(*)::int as units from ops.price_batch_unit group by 1 order by 1',
   )
 
-test('a batch that is too large is halved until it is taken, and the next runs begin with what was learned', async () => {
+test('a batch that is too large is halved until it is accepted, and the next runs start with the learned size', async () => {
   await using fixture = await stockFixture(coded(20), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 7 } },
   })
@@ -65,7 +65,7 @@ async function learned({ database }: Fixture, size: number, days: number): Promi
   )
 }
 
-test('a size that was learned a week ago is doubled while it is taken, up to the size of the config', async () => {
+test('a size learned a week ago is doubled while it is accepted, up to the size in the config', async () => {
   await using fixture = await stockFixture(coded(20))
   const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 16) }
   await learned(fixture, 2, 6)
@@ -85,7 +85,7 @@ test('a size that was learned a week ago is doubled while it is taken, up to the
   ])
 })
 
-test('a doubled size that is refused leaves what was learned, for another week', async () => {
+test('a refused doubled size leaves the learned size, for another week', async () => {
   await using fixture = await stockFixture(coded(12), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 5 } },
   })
@@ -101,7 +101,7 @@ test('a doubled size that is refused leaves what was learned, for another week',
   expect((await sizes(fixture)).slice(first.length)).toEqual(Array(3).fill('4 complete'))
 })
 
-test('vehicles that are refused alone are reported, and the stream gives up after some', async () => {
+test('vehicles that are refused alone are reported, and the stream stops after several', async () => {
   await using fixture = await stockFixture(coded(5), {
     sandbox: { now: new Date('2026-03-10T02:00:00Z'), limits: { batchVehicles: 0 } },
   })
@@ -120,7 +120,7 @@ test('vehicles that are refused alone are reported, and the stream gives up afte
   )
 })
 
-test('results that are missing, told twice or not known are each reported, and only what matches lands', async () => {
+test('missing, duplicate and unknown results are each reported, and only matching ones are loaded', async () => {
   await using fixture = await stockFixture(coded(4))
   const result = (reference: string | null, retail = 1) => ({ reference, retail, currency: 'AUD' })
   const results = [result('S-2'), result('S-2', 2), result('S-9'), result('S-1'), result(null)]
@@ -166,7 +166,7 @@ test('results that are missing, told twice or not known are each reported, and o
   expect(await reports(fixture)).toEqual([])
 })
 
-test('a batch that stands still is given up after ten minutes, and its vehicles are due in the next run', async () => {
+test('a batch without progress is ended after ten minutes, and its vehicles are due in the next run', async () => {
   await using fixture = await stockFixture(coded(3))
   const still = fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -188,7 +188,7 @@ test('a batch that stands still is given up after ten minutes, and its vehicles 
   expect(await sizes(fixture)).toEqual(['3 stuck', '3 complete'])
 })
 
-test('a batch that goes on slowly is waited for, however long it takes', async () => {
+test('a slow batch is awaited, however long it takes', async () => {
   await using fixture = await stockFixture(coded(1))
   for (let percent = 1; percent < 20; percent++)
     fixture.sandbox.faults.add({
@@ -203,7 +203,7 @@ test('a batch that goes on slowly is waited for, however long it takes', async (
   expect(await sizes(fixture)).toEqual(['1 complete'])
 })
 
-test('polls without an answer are no end of the batch', async () => {
+test('polls without an answer do not end the batch', async () => {
   await using fixture = await stockFixture(coded(1))
   for (const kind of ['reset', 'html', 'truncate'] as const)
     fixture.sandbox.faults.add({ match: { path: pollPath }, times: 1, fault: { kind } })
@@ -214,7 +214,7 @@ test('polls without an answer are no end of the batch', async () => {
   expect(calls(fixture, submitPath)).toBe(1)
 })
 
-test('a batch that the service does not know any more is reported, and goes again in the next run', async () => {
+test('a batch that the service no longer knows is reported, and sent again in the next run', async () => {
   await using fixture = await stockFixture(coded(1))
   fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -238,7 +238,7 @@ for (const fault of [
   { kind: 'truncate' },
   { kind: 'status', status: 200, body: {} },
 ] as const)
-  test(`a batch whose answer is ${fault.kind} ${'status' in fault ? fault.status : ''} is not sent again that day, and the others go on`, async () => {
+  test(`a batch whose answer is ${fault.kind} ${'status' in fault ? fault.status : ''} is not sent again that day, and the others continue`, async () => {
     await using fixture = await stockFixture(coded(4))
     fixture.sandbox.faults.add({ match: { path: submitPath }, times: 1, fault })
     const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 2) }
@@ -262,7 +262,7 @@ for (const fault of [
     expect(await observations(fixture)).toHaveLength(4)
   })
 
-test('a service that answers for no batch is left alone after two, and what was not sent is due at once', async () => {
+test('after two batches without an answer nothing more is sent, and the rest is due at once', async () => {
   await using fixture = await stockFixture(coded(5))
   const down = fixture.sandbox.faults.add({ match: { path: submitPath }, fault: { kind: 'reset' } })
   const changes = { ...impatient(fixture), ...inBatchesOf(fixture, 1) }
@@ -275,7 +275,7 @@ test('a service that answers for no batch is left alone after two, and what was 
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
 })
 
-test('a batch that is surely not taken is due again at once: asked to come back later, it is taken', async () => {
+test('a batch that was certainly not accepted is due again at once, and accepted after the requested pause', async () => {
   await using fixture = await stockFixture(coded(2))
   fixture.sandbox.faults.add({
     match: { path: submitPath },
@@ -289,7 +289,7 @@ test('a batch that is surely not taken is due again at once: asked to come back 
   expect(await sizes(fixture)).toEqual(['2 refused', '2 complete'])
 })
 
-test('a key that is refused ends the stream and leaves what is open to the next run, which polls and sends nothing again', async () => {
+test('a refused key ends the stream and leaves open batches to the next run, which polls them and sends nothing again', async () => {
   await using fixture = await stockFixture(coded(2))
   const refused = fixture.sandbox.faults.add({
     match: { path: pollPath },
@@ -312,7 +312,7 @@ test('a key that is refused ends the stream and leaves what is open to the next 
   expect(calls(fixture, submitPath)).toBe(1)
 })
 
-test('a run that is stopped leaves its batch to the next one, which polls and sends nothing again', async () => {
+test('a stopped run leaves its batch to the next run, which polls it and sends nothing again', async () => {
   await using fixture = await stockFixture(coded(2))
   const stop = new AbortController()
   const { queue } = fixture.context
@@ -330,7 +330,7 @@ test('a run that is stopped leaves its batch to the next one, which polls and se
   expect([calls(fixture, submitPath), (await batches(fixture)).length]).toEqual([1, 1])
 })
 
-test('waiting for batches holds no slot: seven rooftops wait at once where four slices may be at work', async () => {
+test('waiting for batches holds no slot: seven rooftops wait at once with four slots', async () => {
   const rooftops = Array.from({ length: 7 }, (_, index) =>
     aRooftop({ uid: `rooftop-${index + 1}`, dealerId: 101 + index }),
   )
@@ -383,7 +383,7 @@ async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob<Ba
   return { context, run, stream, rooftop: rooftop!, siblings: [], item, traffic: new Traffic() }
 }
 
-test('workers that put a batch together at once never choose the same vehicle', async () => {
+test('workers that build a batch at the same time never choose the same vehicle', async () => {
   await using fixture = await stockFixture(coded(12))
   const job = await claimed(fixture, 3)
 
@@ -398,7 +398,7 @@ test('workers that put a batch together at once never choose the same vehicle', 
   )
 })
 
-test('a worker whose run was taken over meanwhile records no batch, and so sends none', async () => {
+test('a worker whose run was taken over records no batch, and so sends none', async () => {
   await using fixture = await stockFixture(coded(2))
   const job = await claimed(fixture, 3)
   await fixture.database.pool.query("update ops.run set status = 'abandoned'")
@@ -410,7 +410,7 @@ test('a worker whose run was taken over meanwhile records no batch, and so sends
   expect(await batches(fixture)).toEqual([])
 })
 
-test('a first night of prices that never move and thirty more write one observation a vehicle', async () => {
+test('with constant prices, thirty-one nights write one observation per vehicle', async () => {
   await using fixture = await stockFixture(coded(2))
   const results = ['S-2', 'S-1'].map((reference) => ({ reference, retail: 1, currency: 'AUD' }))
   fixture.sandbox.faults.add({

@@ -61,7 +61,7 @@ test('a refused COPY is logged without the customer', async () => {
   expectUnnamed(error)
 })
 
-test('what JSON.parse and zod say is logged without the customer', () => {
+test('messages of JSON.parse and zod are logged without the customer', () => {
   for (const text of [canary, `{"name": ${canary}}`, `{"name": "${canary}`, `["${canary}" x`])
     expectUnnamed(thrownBy(() => JSON.parse(text)))
   expectUnnamed(thrownBy(() => z.object({ at: z.iso.datetime() }).parse({ at: canary })))
@@ -87,7 +87,7 @@ test('a record that is no JSON, or has values that do not fit, is quarantined wi
   }
 })
 
-test('a slice that a row of the customer brings down says so in log and warehouse without naming them', async () => {
+test('a slice that fails on a row of the customer is reported in log and warehouse without naming them', async () => {
   await using fixture = await openFixture({
     sandbox: {
       now: new Date('2026-03-10T06:30:00Z'),
@@ -118,7 +118,7 @@ test('a slice that a row of the customer brings down says so in log and warehous
   expect(JSON.stringify(rows)).not.toContain('Canary')
 })
 
-test('what helps stays: code, table, constraint and where it was thrown', async () => {
+test('the code, table, constraint and stack stay in the log', async () => {
   await using database = await createTestDatabase()
   const error = await database.pool
     .query(`insert into core.rooftop_group (group_code) values (null)`)

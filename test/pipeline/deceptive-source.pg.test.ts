@@ -105,7 +105,7 @@ test('an EntryDate twelve hours off marks nothing as gone, however the windows c
   }
 })
 
-test('one evaluation that is forbidden is put aside, and the others land', async () => {
+test('a forbidden evaluation is quarantined, and the others are loaded', async () => {
   await using fixture = await openFixture({ sandbox: { world: world(), now } })
   fixture.sandbox.faults.add({
     match: { path: '/geteval', evalId: 1004 },
@@ -119,7 +119,7 @@ test('one evaluation that is forbidden is put aside, and the others land', async
   expect((await verified(fixture)).plain).toMatchObject({ gaps: [], notStored: [] })
 })
 
-test('a rooftop that is forbidden to read any evaluation fails as a whole, with its requests counted', async () => {
+test('a rooftop that may read no evaluation fails as a whole, with its requests counted', async () => {
   await using fixture = await openFixture({ sandbox: { world: world(), now } })
   fixture.sandbox.faults.add({
     match: { path: '/geteval' },

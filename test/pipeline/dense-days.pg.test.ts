@@ -67,7 +67,7 @@ async function payloadsBySlice({ database }: Fixture): Promise<number[]> {
 
 const reads = ({ sandbox }: Fixture) => sandbox.requests.count('/geteval')
 
-test('days and a second that hold more than a slice are loaded in slices, and each record is read once', async () => {
+test('days, and a single second, with more records than a slice are loaded in slices, and each record is read once', async () => {
   await using fixture = await denseFixture()
 
   const report = await fixture.night({ sliceLimits })
@@ -91,7 +91,7 @@ test('a large window is listed once, and not again for every slice', async () =>
   expect(lists[1]! / lists[0]!).toBeLessThan(1.2)
 })
 
-test('days are loaded whole behind a list cap that they are far above', async () => {
+test('days far above the list cap are loaded completely', async () => {
   await using fixture = await denseFixture()
   fixture.sandbox.faults.add({ fault: { kind: 'listCap', cap: 24, order: 'newest' } })
 
@@ -102,7 +102,7 @@ test('days are loaded whole behind a list cap that they are far above', async ()
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a slice reads no further when it holds enough of large bodies', async () => {
+test('a slice stops reading when large bodies reach its limit', async () => {
   const notes = 'x'.repeat(900)
   await using fixture = await denseFixture(movedIn(notes))
   const ample = { records: 500, recordsPerPart: 1000, bodies: 9_000 }
@@ -117,7 +117,7 @@ test('a slice reads no further when it holds enough of large bodies', async () =
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('records that come late into a window that is covered are loaded in slices, and it stays covered until all are in', async () => {
+test('late records of a covered window are loaded in slices, and it stays covered until all are loaded', async () => {
   const world = worldOf({
     rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
     evaluations: [],
@@ -161,7 +161,7 @@ test('records that do not fit are counted in the certificate of a second that ta
   expect(rows).toEqual([{ listed: 23, loaded: 20, quarantined: 3, vanished: 0 }])
 })
 
-test('a run that breaks off in the middle of a day or of a second goes on there', async () => {
+test('a run that is interrupted in the middle of a day or a second continues there', async () => {
   for (const slice of [3, 12]) {
     await using fixture = await denseFixture()
     let slices = 0
@@ -182,7 +182,7 @@ test('a run that breaks off in the middle of a day or of a second goes on there'
   }
 })
 
-test('work that is taken over in the middle of a second commits nothing more, and is read again alone, though the list tells no update', async () => {
+test('work that is taken over in the middle of a second commits nothing more, and only the rest is read again', async () => {
   await using fixture = await denseFixture(movedIn(), false)
   const { pool } = fixture.database
   let read = 0
@@ -203,7 +203,7 @@ test('work that is taken over in the middle of a second commits nothing more, an
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a second that takes many slices is read again whole, though the budget is less', async () => {
+test('a second that takes many slices is read again completely, although the budget is smaller', async () => {
   const evaluations = Array.from({ length: inOneSecond }, (_, index) =>
     anEvaluation({ evalId: 1000 + index, rooftopUid: 'north', createdAt: new Date(moved) }),
   )

@@ -93,7 +93,7 @@ test('halves meet, lose nothing, and end at the single second', () => {
   )
 })
 
-test('the latest turn is a midnight within the last so many nights, and every slot has its own', () => {
+test('the latest rotation start is a midnight within the last nights, and every slot has its own', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -100_000, max: 100_000 }),

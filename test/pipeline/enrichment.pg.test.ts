@@ -34,7 +34,7 @@ const statuses = async (fixture: Fixture) =>
      where stream = 'pricing' and run_id = (select max(run_id) from ops.run) order by 1`,
   )
 
-test('an evaluation is asked about less and less as it ages: 40 nights, no request more', async () => {
+test('older evaluations are asked about less often: 40 nights without an extra request', async () => {
   await using fixture = await pricedFixture([
     { createdAt: new Date(morning.getTime() - dayMs / 2) },
   ])
@@ -50,7 +50,7 @@ test('an evaluation is asked about less and less as it ages: 40 nights, no reque
   expect(priceRequests(fixture)).toBe(asked.length)
 })
 
-test('nothing is asked twice in a night, and a second run of the same night asks nothing', async () => {
+test('nothing is asked twice in a night, and a second run in the same night sends no request', async () => {
   await using fixture = await pricedFixture(many(3))
 
   await fixture.night()
@@ -60,7 +60,7 @@ test('nothing is asked twice in a night, and a second run of the same night asks
   expect(second.streams['pricing']).toMatchObject({ listed: 0, requests: 0 })
 })
 
-test('an evaluation that changes is asked about again, whatever its age', async () => {
+test('a changed evaluation is asked about again at any age', async () => {
   await using fixture = await pricedFixture([{ createdAt: '2026-02-01T00:00:00Z' }], {
     sync: { start: '2026-01-15T00:00:00Z' },
   })
@@ -74,7 +74,7 @@ test('an evaluation that changes is asked about again, whatever its age', async 
   expect(priceRequests(fixture)).toBe(2)
 })
 
-test('the budget of a run goes to the latest evaluations, and the next night goes on', async () => {
+test('a run spends its budget on the newest evaluations, and the next night continues', async () => {
   const evaluations = many(5).map((draft, index) => ({
     ...draft,
     createdAt: new Date(morning.getTime() - (index + 1) * 3_600_000),
@@ -90,7 +90,7 @@ test('the budget of a run goes to the latest evaluations, and the next night goe
   expect(priceRequests(fixture)).toBe(4)
 })
 
-test('more than one slice holds is done in slices', async () => {
+test('more evaluations than fit in a slice are asked about in several slices', async () => {
   await using fixture = await pricedFixture(many(450))
 
   const report = await fixture.night()
@@ -99,7 +99,7 @@ test('more than one slice holds is done in slices', async () => {
   expect(await priced(fixture)).toHaveLength(450)
 })
 
-test('a used-up quota parks the key until tomorrow; what was read lands, other keys go on, and nothing is lost', async () => {
+test('a used-up quota parks the key until tomorrow; answers are loaded, other keys continue, and nothing is lost', async () => {
   const rooftopsOfWorld = [
     aRooftop(),
     aRooftop({ uid: 'rooftop-2', dealerId: 102 }),
@@ -132,7 +132,7 @@ test('a used-up quota parks the key until tomorrow; what was read lands, other k
   expect(await priced(fixture)).toHaveLength(14)
 })
 
-test('a parked rooftop says why, and when nothing is due it is not parked', async () => {
+test('a parked rooftop gives the reason, and is not parked when nothing is due', async () => {
   await using fixture = await pricedFixture(many(3), {
     http: { concurrency: 1 },
     sandbox: { limits: { lookupsPerDay: 2 } },
@@ -146,7 +146,7 @@ test('a parked rooftop says why, and when nothing is due it is not parked', asyn
   expect(parked!.until).toEqual(new Date('2026-03-11T00:00:00Z'))
 })
 
-test('a refused key fails the rooftop, and the other rooftops go on', async () => {
+test('a refused key fails the rooftop, and the other rooftops continue', async () => {
   const rooftopsOfWorld = [
     aRooftop(),
     aRooftop({ uid: 'chicago', groupId: 'lake', dealerId: 301, region: 'US', currency: 'USD' }),
@@ -172,7 +172,7 @@ test('a refused key fails the rooftop, and the other rooftops go on', async () =
   expect(await priced(fixture)).toHaveLength(10 + 2)
 })
 
-test('one forbidden evaluation leaves the others their prices, that night and the next', async () => {
+test('one forbidden evaluation does not stop the prices of others, that night and the next', async () => {
   await using fixture = await pricedFixture(many(12), { http: { concurrency: 1 } })
   fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 12 },
@@ -192,7 +192,7 @@ test('one forbidden evaluation leaves the others their prices, that night and th
   expect(confirmed).toHaveLength(11)
 })
 
-test('what is in quarantine for an evaluation that has gone is released', async () => {
+test('quarantine entries of an evaluation that is gone are closed', async () => {
   await using fixture = await pricedFixture(many(2))
   const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
@@ -208,7 +208,7 @@ test('what is in quarantine for an evaluation that has gone is released', async 
   expect(await rowsOf(fixture, open)).toEqual([])
 })
 
-test('an evaluation that gets no answer stays behind alone, and is asked about in the next night', async () => {
+test('only an evaluation without an answer is left, and it is asked about the next night', async () => {
   await using fixture = await pricedFixture(many(4))
   const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
@@ -232,7 +232,7 @@ test('an evaluation that gets no answer stays behind alone, and is asked about i
   expect(await priced(fixture)).toEqual([1, 2, 3, 4])
 })
 
-test('a source that answers nothing is left alone after a few tries', async () => {
+test('a source without any answer gets no more requests after a few tries', async () => {
   await using fixture = await pricedFixture(many(60), { http: { concurrency: 2 } })
   const fault = fixture.sandbox.faults.add({
     match: { path: pricingPath },
@@ -248,7 +248,7 @@ test('a source that answers nothing is left alone after a few tries', async () =
   expect(await priced(fixture)).toHaveLength(60)
 })
 
-test('what the source does not price is an outcome, not a failure, and is asked about again in turn', async () => {
+test('an evaluation without a price at the source is no failure, and is asked about again on schedule', async () => {
   await using fixture = await pricedFixture(many(2))
   fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
@@ -272,7 +272,7 @@ test('what the source does not price is an outcome, not a failure, and is asked 
 })
 
 test.for(['before-commit', 'rows-written', 'ledger-written'])(
-  'a crash at %s leaves everything due',
+  'after a crash at %s everything is still due',
   async (place) => {
     await using fixture = await pricedFixture(many(3))
     await runNight(fixture.context)
@@ -289,7 +289,7 @@ test.for(['before-commit', 'rows-written', 'ledger-written'])(
   },
 )
 
-test('prices are asked for once the evaluations of the run are there, however long those take', async () => {
+test('prices are asked for only after the evaluations of the run are loaded, however long that takes', async () => {
   await using fixture = await pricedFixture(many(30))
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 150 } })
 
@@ -298,7 +298,7 @@ test('prices are asked for once the evaluations of the run are there, however lo
   expect(report.streams['pricing']).toMatchObject({ listed: 30, inserted: 30 })
 })
 
-test('a run of pricing alone takes what is there', async () => {
+test('a run of pricing alone uses the loaded evaluations', async () => {
   await using fixture = await pricedFixture(many(3))
 
   const empty = await runNight(fixture.context, pricingAlone)
@@ -309,7 +309,7 @@ test('a run of pricing alone takes what is there', async () => {
   expect(full.streams).toEqual({ pricing: expect.objectContaining({ inserted: 3 }) })
 })
 
-test('quarantine retry asks about the record again, and about no other', async () => {
+test('quarantine retry asks about the quarantined record only', async () => {
   await using fixture = await pricedFixture(many(3))
   const broken = fixture.sandbox.faults.add({
     match: { path: pricingPath, evalId: 2 },
@@ -330,7 +330,7 @@ test('quarantine retry asks about the record again, and about no other', async (
   expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
-test('prices follow an evaluation that the source hands to another rooftop of the group', async () => {
+test('prices move with an evaluation that the source moves to another rooftop of the group', async () => {
   const rooftopsOfWorld = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   await using fixture = await pricedFixture(many(1), { rooftopsOfWorld })
   await fixture.night()
@@ -348,7 +348,7 @@ test('prices follow an evaluation that the source hands to another rooftop of th
   ).toEqual([{ rooftop_id: 1, is_current: true }])
 })
 
-test('a job reaches no operation that writes or bills', async () => {
+test('a job cannot call an operation that writes or bills', async () => {
   await using fixture = await pricedFixture([])
   const { services } = fixture.context
   const rooftop = { uid: 'rooftop-1', dealerId: 101, keyName: 'partner-au' }

@@ -52,7 +52,7 @@ test('without dealerIds every evaluation is still read once and stored once', as
   expect(await held(fixture, 'group')).toEqual([])
 })
 
-test('without dealerIds a record that was aside at both rooftops lands once and is aside at neither', async () => {
+test('without dealerIds a record quarantined at both rooftops is loaded once and leaves both quarantines', async () => {
   await using fixture = await openFixture({
     sandbox: { world: groupWorld(), now },
     dealerIds: false,
@@ -88,7 +88,7 @@ test('without dealerIds an evaluation that comes back is stored once', async () 
   expect(await held(fixture, 'group')).toEqual([])
 })
 
-test('an evaluation that the source hands to another rooftop moves there with its payloads', async () => {
+test('an evaluation that the source moves to another rooftop moves there with its payloads', async () => {
   await using fixture = await openFixture({ sandbox: { world: groupWorld('north'), now } })
   await fixture.night()
   const moved = groupWorld('south')

@@ -72,7 +72,7 @@ test.each([
   ['not there', status(404), 'answered 404'],
   ['refused as too large', status(413), 'answered 413'],
 ])(
-  'a record that is %s is put aside alone, night after night, and lands when it heals',
+  'a record that is %s is quarantined alone every night, and loaded once it is valid',
   async (_, fault, message) => {
     await using fixture = await openNorth()
     const handle = fixture.sandbox.faults.add({
@@ -93,7 +93,7 @@ test.each([
   },
 )
 
-test('a list that redirects is a fault of the source: its rooftop fails', async () => {
+test('a list that redirects is a fault of the source, so its rooftop fails', async () => {
   await using fixture = await openNorth()
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: status(302) })
 
@@ -103,7 +103,7 @@ test('a list that redirects is a fault of the source: its rooftop fails', async 
   expect(await aside(fixture)).toEqual([])
 })
 
-test('a source that redirects every record fails the rooftop, and puts no record aside', async () => {
+test('a source that redirects every record fails the rooftop, and quarantines no record', async () => {
   await using fixture = await openNorth()
   fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault: status(302) })
 
@@ -113,7 +113,7 @@ test('a source that redirects every record fails the rooftop, and puts no record
   expect(await aside(fixture)).toEqual([])
 })
 
-test('a record that Postgres refuses is found by halving and put aside; the others land with their window', async () => {
+test('a record that Postgres refuses is found by halving and quarantined; the others are loaded with their window', async () => {
   await using fixture = await openNorth()
   await rowsOf(fixture, `alter table core.evaluation add constraint no_odd check (make <> 'Odd')`)
   fixture.sandbox.world.poison(1001, { Make: 'Odd' })
@@ -140,7 +140,7 @@ test('a record that Postgres refuses is found by halving and put aside; the othe
   expect(await aside(fixture)).toEqual([])
 })
 
-test('an error of the warehouse that no record causes fails the rooftop, and puts no record aside', async () => {
+test('a warehouse error that no record causes fails the rooftop, and quarantines no record', async () => {
   await using fixture = await openNorth()
   await rowsOf(fixture, 'alter table ops.window_certificate add constraint never check (false)')
 
@@ -150,7 +150,7 @@ test('an error of the warehouse that no record causes fails the rooftop, and put
   expect(await aside(fixture)).toEqual([])
 })
 
-test('of two records that fail each other the later one is put aside, after the slice was planned anew', async () => {
+test('of two records that fail together the later one is quarantined, after the slice was retried', async () => {
   await using fixture = await openNorth()
   await rowsOf(fixture, `create unique index one_odd on core.evaluation (make) where make = 'Odd'`)
   fixture.sandbox.world.poison(1001, { Make: 'Odd' })
@@ -162,7 +162,7 @@ test('of two records that fail each other the later one is put aside, after the 
   expect(await aside(fixture)).toMatchObject([{ message: expect.stringContaining('23505') }])
 })
 
-test('issues whose path holds what jsonb refuses are kept', async () => {
+test('issues with a path that jsonb refuses are stored', async () => {
   await using fixture = await openNorth()
   fixture.sandbox.world.poison(hostile, { customFields: { 'a\u0000\ud800': { value: 1 } } })
   const long = Object.fromEntries([[`\u0000${'x'.repeat(300)}`, 1]])
@@ -174,7 +174,7 @@ test('issues whose path holds what jsonb refuses are kept', async () => {
   expect(await aside(fixture)).toMatchObject([{ key: '1001' }])
 })
 
-test('the drift report neither overflows nor grows with what a source makes up', () => {
+test('the drift report neither overflows nor grows with invented field names', () => {
   const drift = new Drift({ paths: new Set(), required: [] })
 
   drift.add({ deep: JSON.parse(nested(100_000)) as unknown })
@@ -183,7 +183,7 @@ test('the drift report neither overflows nor grows with what a source makes up',
   expect(drift.seen.length).toBeLessThan(700)
 })
 
-test('a user that is nested deeply, and a list item without an id, stop nothing', async () => {
+test('a deeply nested user, and a list item without an id, stop nothing', async () => {
   await using fixture = await openNorth()
   const users = `[{"Name":"A","Email":"a@example.com","odd":${nested(100_000)}},{"Name":${nested(100_000)}}]`
   fixture.sandbox.faults.add({
@@ -202,7 +202,7 @@ test('a user that is nested deeply, and a list item without an id, stop nothing'
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a user that Postgres refuses is put aside, and the others land', async () => {
+test('a user that Postgres refuses is quarantined, and the others are loaded', async () => {
   await using fixture = await openNorth()
   await rowsOf(
     fixture,
@@ -236,7 +236,7 @@ test.each([
   ],
   ['refused by Postgres', JSON.stringify(priceBody(2, { confidence: 'Odd' }))],
 ])(
-  'a price that is %s is put aside alone, and asked for again in the next run',
+  'a price that is %s is quarantined alone, and asked for again in the next run',
   async (_, body) => {
     await using fixture = await pricedFixture([1, 2, 3].map((evalId) => ({ evalId })))
     await rowsOf(

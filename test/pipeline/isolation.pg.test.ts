@@ -41,7 +41,7 @@ async function quarantine(pool: pg.Pool) {
 
 const idsOf = (rooftop: number) => [0, 1, 2, 3, 4].map((nth) => rooftop * 1000 + nth)
 
-test('a rooftop that answers 403 stops nothing else, is named, and lands when it heals', async () => {
+test('a rooftop that answers 403 stops nothing else, is named, and is loaded once it answers again', async () => {
   await using fixture = await threeRooftops()
   const fault = fixture.sandbox.faults.add({
     match: { rooftopUid: 'rooftop-2' },
@@ -60,7 +60,7 @@ test('a rooftop that answers 403 stops nothing else, is named, and lands when it
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a poisoned record goes to quarantine with its payload and issue, and lands when it heals', async () => {
+test('an invalid record is quarantined with its payload and issue, and loaded once it is valid', async () => {
   await using fixture = await threeRooftops()
   fixture.sandbox.world.poison(1003, { FinalPrice: 'a lot' })
 
@@ -80,7 +80,7 @@ test('a poisoned record goes to quarantine with its payload and issue, and lands
   expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
 })
 
-test('a stored record that is poisoned by an edit keeps its last good content', async () => {
+test('a stored record that an edit makes invalid retains its last good content', async () => {
   await using fixture = await threeRooftops()
   await fixture.night()
   const { world, clock } = fixture.sandbox
@@ -117,7 +117,7 @@ test('a list that is a web page fails its rooftop alone', async () => {
 test.each([
   ['answers 500', { kind: 'status', status: 500 } as const, 0],
   ['is cut off', { kind: 'truncate' } as const, 1],
-])('an evaluation that %s for ever holds up nothing, night after night', async (_, fault, kept) => {
+])('an evaluation that always %s never stops the others', async (_, fault, kept) => {
   await using fixture = await threeRooftops()
   const handle = fixture.sandbox.faults.add({ match: { path: '/geteval', evalId: 2002 }, fault })
 
@@ -134,7 +134,7 @@ test.each([
   expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
 })
 
-test('a stored record that could not be read again once is released by an unchanged answer', async () => {
+test('a stored record that could not be reread leaves quarantine after an unchanged answer', async () => {
   await using fixture = await threeRooftops()
   await fixture.night()
   const { faults: plan, world, clock } = fixture.sandbox
@@ -181,7 +181,7 @@ test('an evaluation that comes back loses its mark', async () => {
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a source that is down is a failure of the slice, not a quarantine full of records', async () => {
+test('a source that is down fails the slice and quarantines no records', async () => {
   await using fixture = await openFixture({
     sandbox: { now, rooftops: 1, evaluations: 60, days: 5 },
   })
@@ -201,7 +201,7 @@ test('a source that is down is a failure of the slice, not a quarantine full of 
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a user that does not fit is put aside and released when the list is right again', async () => {
+test('a user that does not fit is quarantined, and released once the list is valid again', async () => {
   await using fixture = await threeRooftops()
   const handle = fixture.sandbox.faults.add({
     match: { path: '/getuserlist', rooftopUid: 'rooftop-1' },

@@ -19,7 +19,7 @@ import {
 // Every test is some runs with many slices: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 180_000 })
 
-test('a sync beside a backfill under way begins at once and ends first, and the backfill goes on to its end', async () => {
+test('a sync during a backfill starts at once and ends first, and the backfill continues to its end', async () => {
   await using fixture = await lanesFixture()
   await using second = await another(fixture)
   const slow = fixture.sandbox.faults.add({
@@ -56,7 +56,7 @@ test('a second backfill of the same rooftops is refused, and one of another lane
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('what a backfill has queued gives way to a sync, and has its turn again when the sync is done with the rooftop', async () => {
+test('queued backfill work waits for a sync, and continues after the sync is done with the rooftop', async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
   const runId = await detachedBackfill(fixture, fixture.context)
@@ -81,7 +81,7 @@ test('what a backfill has queued gives way to a sync, and has its turn again whe
   expect((await queued()).map(({ run }) => run)).toEqual([runId, runId])
 })
 
-test('a detached backfill is alive without a process, done by workers, and ended by them', async () => {
+test('a detached backfill is alive without a process; workers run it and end it', async () => {
   await using fixture = await lanesFixture()
   const stop = new AbortController()
   await using first = await another(fixture, stop.signal)
@@ -103,7 +103,7 @@ test('a detached backfill is alive without a process, done by workers, and ended
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('a sync that is stopped leaves its turns to the backfill beside it', async () => {
+test('a stopped sync leaves its work to the backfill beside it', async () => {
   await using fixture = await lanesFixture()
   const stop = new AbortController()
   await using second = await another(fixture, stop.signal)
@@ -124,7 +124,7 @@ test('a sync that is stopped leaves its turns to the backfill beside it', async 
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('work whose message was lost from the queue is sent again', async () => {
+test('work whose message was lost from the queue is enqueued again', async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
   await detachedBackfill(fixture, fixture.context)
@@ -141,7 +141,7 @@ test('work whose message was lost from the queue is sent again', async () => {
   expect(await faultsOf(fixture)).toEqual([])
 })
 
-test('of all open work only what the queue has lost is sent again, by one process at a time', async () => {
+test('of all open work only what the queue has lost is enqueued again, by one process at a time', async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
   const { context } = fixture

@@ -57,7 +57,7 @@ async function endHolder(pool: pg.Pool): Promise<void> {
   )
 }
 
-test('a second run beside a living one is refused and starts nothing', async () => {
+test('a second run beside a live one is refused and starts nothing', async () => {
   await using fixture = await smallFixture()
   await using second = await openSecondContext(fixture)
   const first = await heldRun(fixture)
@@ -92,7 +92,7 @@ test('the work of a run whose process has died is taken over, and the old run wr
   expect(rows).toEqual([{ run_id: report.runId }])
 })
 
-test('work that a dead run left in the queue holds up nobody', async () => {
+test('work that a dead run left in the queue blocks no other run', async () => {
   await using fixture = await smallFixture()
   const { pool } = fixture.database
   await fixture.night()

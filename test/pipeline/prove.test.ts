@@ -100,7 +100,7 @@ test('whatever the cap and its order, all ids are found and the parts tile the w
   )
 })
 
-test('a list without a cap never makes one believed, and nothing is unprovable', async () => {
+test('a list without a cap never leads to one, and nothing is unprovable', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 30 }), { maxLength: 80 }), async (places) => {
       const { proof } = await prove(entriesAt(places), { from: 0, until: 31 })
@@ -132,7 +132,7 @@ test('the largest answer so far is proved by its halves: three requests, one par
   expect(proof.parts.map((part) => part.proof)).toEqual(['halved'])
 })
 
-test('an answer that an earlier certificate vouches for costs no further request', async () => {
+test('an answer that an earlier certificate confirms costs no further request', async () => {
   const vouched = true
 
   const { proof, requests } = await prove(
@@ -145,7 +145,7 @@ test('an answer that an earlier certificate vouches for costs no further request
   expect(proof.parts.map((part) => part.proof)).toEqual(['halved'])
 })
 
-test('a learned cap takes back the trust in what was vouched for', async () => {
+test('a learned cap invalidates earlier confirmations', async () => {
   const knowledge = { largest: 3, cap: 3 }
 
   const { proof } = await prove(
@@ -157,7 +157,7 @@ test('a learned cap takes back the trust in what was vouched for', async () => {
   expect(idsOf(proof)).toEqual([1, 2, 3, 4])
 })
 
-test('a round answer is doubted even where a larger one was given before', async () => {
+test('a round count is suspect even after a larger answer', async () => {
   const knowledge = { largest: 700, cap: null }
   const places = Array.from({ length: 130 }, (_, index) => index * 7)
 
@@ -170,7 +170,7 @@ test('a round answer is doubted even where a larger one was given before', async
   expect(idsOf(proof)).toHaveLength(130)
 })
 
-test('a window that changes under our hands teaches no cap', async () => {
+test('a window that changes during the proof shows no cap', async () => {
   const before = entriesAt([10, 20, 800])
   const later = { nth: 2, entries: [...before, { evalId: 4, second: 30 }] }
 
@@ -207,7 +207,7 @@ test('a larger answer than the cap shows that there is none', async () => {
   expect(proof.listLimit).toEqual({ largest: 5, cap: null })
 })
 
-test('a window of more items than a part may hold is halved into parts that hold them', async () => {
+test('a window with more items than a part may hold is halved into parts that fit', async () => {
   const places = Array.from({ length: 50 }, (_, index) => index * 20)
 
   const { proof } = await prove(entriesAt(places), { from: 0, until: 1000 }, { maxItems: 10 })

@@ -61,7 +61,7 @@ test('a record that could not be read is tried again the next night, however old
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a record that was aside and has vanished from the list is aside no more', async () => {
+test('a quarantined record that has vanished from the list leaves quarantine', async () => {
   await using fixture = await slowFixture([{ createdAt: daysAgo(8) }, { createdAt: daysAgo(9) }])
   fixture.sandbox.world.poison(1000, { EntryDate: 'never' })
   await fixture.night()
@@ -76,7 +76,7 @@ test('a record that was aside and has vanished from the list is aside no more', 
   expect(rows).toEqual([])
 })
 
-test('an edit that the list does not tell is found within 28 nights and a turn of its window', async () => {
+test('an edit that the list does not show is found within 28 nights plus one rotation of its window', async () => {
   const draft = {
     createdAt: daysAgo(8),
     edits: [{ at: new Date(now.getTime() + 60_000), patch: { finalPrice: 1 } }],
@@ -89,7 +89,7 @@ test('an edit that the list does not tell is found within 28 nights and a turn o
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a quiet night asks for the windows that are due and for nothing else', async () => {
+test('a night without changes lists the due windows and nothing else', async () => {
   const drafts = Array.from({ length: 9 }, (_, day) => ({ createdAt: daysAgo(day + 0.5) }))
   const evaluations = drafts.map((draft, index) => anEvaluation({ evalId: 1000 + index, ...draft }))
   await using fixture = await openFixture({ sandbox: { world: worldOf({ evaluations }), now } })

@@ -51,7 +51,7 @@ test('the re-reads of many records are spread evenly over the nights', () => {
   expect([...perNight.values()]).toEqual(Array.from({ length: 28 }, () => 100))
 })
 
-test('a record whose window is looked at every fifth night only is still read within 28 + 5', () => {
+test('a record whose window is listed only every fifth night is still read within 28 + 5', () => {
   for (let id = 0; id < 28; id++) {
     const read = nightsRead(id, 400, 140, 5)
 
@@ -60,7 +60,7 @@ test('a record whose window is looked at every fifth night only is still read wi
   }
 })
 
-test('a record that nobody has looked at is due', () => {
+test('a record that was never reread is due', () => {
   expect(isRereadDue({ id: 1, ageingSince: new Date(0) }, null, today)).toBe(true)
 })
 
@@ -69,10 +69,10 @@ test.each([
   ['whole seconds of the stored instant', '2026-01-02T03:04:05Z', '2026-01-02T03:04:05.678Z', true],
   ['a later instant', '2026-01-02T03:04:06Z', '2026-01-02T03:04:05.678Z', false],
   ['an earlier instant', '2026-01-02T03:04:05.100Z', '2026-01-02T03:04:05.678Z', false],
-])('a list item with %s says what it says', (_, listed, stored, unchanged) => {
+])('a list item with %s is compared correctly', (_, listed, stored, unchanged) => {
   expect(isUnchanged(new Date(listed), new Date(stored))).toBe(unchanged)
 })
 
-test('a list item without an update time says nothing', () => {
+test('a list item without an update time allows no comparison', () => {
   expect(isUnchanged(null, new Date())).toBeNull()
 })

@@ -99,7 +99,7 @@ test('a new time zone recalculates all local days and sums in one command, and m
   expect((await pool.query(read)).rows).not.toEqual([])
 })
 
-test('a new time zone moves the days on which prices were confirmed, also of evaluations whose own day stays', async () => {
+test('a new time zone moves the days of price confirmations, also of evaluations whose own day does not change', async () => {
   await using fixture = await loaded()
   const { pool } = fixture.database
   // Ten to midnight in UTC is another day in New Zealand, and not in Hawaii.
@@ -123,7 +123,7 @@ test('a new time zone moves the days on which prices were confirmed, also of eva
   }
 })
 
-test('a time zone does not change under a run that is at work', async () => {
+test('a time zone cannot change while a run works on the rooftop', async () => {
   await using fixture = await loaded()
   const { pool } = fixture.database
   const before = await snapshot(fixture)

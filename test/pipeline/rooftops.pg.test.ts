@@ -19,7 +19,7 @@ class Counter implements KyselyPlugin {
   }
 }
 
-test('rooftops that nobody has changed cost one statement, however many', async () => {
+test('any number of unchanged rooftops costs one statement', async () => {
   await using fixture = await openFixture({ sandbox: { now, rooftops: 6, evaluations: 1 } })
   const { db } = fixture.context
   const { rooftops } = fixture.config

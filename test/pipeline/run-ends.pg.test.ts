@@ -17,7 +17,7 @@ async function allDone(pool: pg.Pool, secondsAgo: number): Promise<void> {
   await pool.query(`update ops.run set started_at = ${then}`)
 }
 
-test('a run whose process died when others had done its work is ended, and one that lives or has just been at work is not', async () => {
+test('a run whose process died after others had done its work is ended; a live or recently active one is not', async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
   const { db, config } = fixture.context
@@ -83,23 +83,20 @@ async function gateAtTheEnd(pool: pg.Pool) {
 test.each([
   ['paused', 'paused'],
   ['ok', 'done'],
-] as const)(
-  'a run that somebody sets to %s while it ends is reported as %s',
-  async (status, end) => {
-    await using fixture = await lanesFixture()
-    await using second = await openSecondContext(fixture)
-    const { gate, isReached } = await gateAtTheEnd(fixture.database.pool)
-    const ended = runToEnd(second, history(fixture))
-    await until(isReached)
-    await gate.query('update ops.run set status = $1, finished_at = now()', [status])
-    await gate.query('select pg_advisory_unlock(1, 1)')
+] as const)('a run that is set to %s while it ends is reported as %s', async (status, end) => {
+  await using fixture = await lanesFixture()
+  await using second = await openSecondContext(fixture)
+  const { gate, isReached } = await gateAtTheEnd(fixture.database.pool)
+  const ended = runToEnd(second, history(fixture))
+  await until(isReached)
+  await gate.query('update ops.run set status = $1, finished_at = now()', [status])
+  await gate.query('select pg_advisory_unlock(1, 1)')
 
-    const came = await ended
+  const came = await ended
 
-    gate.release(true)
-    expect(came.end).toBe(end)
-    expect(came.report.status).toBe('ok')
-    expect(came.report.finishedAt).not.toBeNull()
-    expect((await runsOf(fixture))[0]!.status).toBe(status)
-  },
-)
+  gate.release(true)
+  expect(came.end).toBe(end)
+  expect(came.report.status).toBe('ok')
+  expect(came.report.finishedAt).not.toBeNull()
+  expect((await runsOf(fixture))[0]!.status).toBe(status)
+})

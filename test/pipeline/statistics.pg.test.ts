@@ -10,7 +10,7 @@ afterAll(() => database[Symbol.asyncDispose]())
 const refreshed = async () =>
   (await database.pool.query('select ops.refresh_statistics() as tables')).rows[0].tables
 
-test('the planner learns of a table that has grown, once, and of no other', async () => {
+test('the statistics of a table that has grown are refreshed once, and of no other', async () => {
   // The calendar was filled by the migration.
   await refreshed()
   const before = await refreshed()
@@ -26,7 +26,7 @@ test('the planner learns of a table that has grown, once, and of no other', asyn
   expect(rows).toEqual([{ reltuples: 5000 }])
 })
 
-test('only one session at a time looks', async () => {
+test('only one session at a time checks', async () => {
   const other = await database.pool.connect()
   await other.query('begin; select pg_advisory_xact_lock(7383, 0)')
 

@@ -42,7 +42,7 @@ async function rereadsOf(fixture: Fixture): Promise<Rereads> {
   return standing.rooftops['north']!.streams['evaluations']!.rereads!
 }
 
-test('evaluations that are gone and still listed as unchanged are found within the stated nights', async () => {
+test('evaluations that are gone, but listed as unchanged, are found within the stated nights', async () => {
   await using fixture = await openNorth()
   await fixture.night()
   for (const evalId of [1001, 1008])
@@ -60,7 +60,7 @@ test('evaluations that are gone and still listed as unchanged are found within t
   expect(await rereadsOf(fixture)).toMatchObject({ overdue: 0 })
 }, 120_000)
 
-test('each unchanged evaluation is read once in four weeks, a few a night', async () => {
+test('each unchanged evaluation is read once in four weeks, a few per night', async () => {
   await using fixture = await openNorth()
   await fixture.night()
   fixture.sandbox.requests.reset()
@@ -71,7 +71,7 @@ test('each unchanged evaluation is read once in four weeks, a few a night', asyn
   expect(fixture.sandbox.requests.count('/geteval')).toBeLessThanOrEqual(12)
 }, 120_000)
 
-test('a budget that is too small is told', async () => {
+test('a budget that is too small is reported', async () => {
   await using fixture = await openNorth({ rereadBudget: 0 })
   await fixture.night()
 

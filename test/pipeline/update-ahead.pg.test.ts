@@ -46,7 +46,7 @@ test.each([
   ['in the year 9999', new Date('9999-01-01T00:00:00Z')],
   ['a day ahead', hours(24)],
   ['two hours ahead', hours(2)],
-])('an UpdatedAt %s is flagged, and later edits land', async (_, at) => {
+])('an UpdatedAt %s is flagged, and later edits are loaded', async (_, at) => {
   await using fixture = await openNorth()
   const { world, clock } = fixture.sandbox
   world.poison(id, { ...ahead(at), FinalPrice: 1 })
@@ -65,7 +65,7 @@ test.each([
   expect(await flagged(fixture)).toEqual([])
 })
 
-test('a reading with a time before that of a false one wins, since it was read later', async () => {
+test('a later read wins, although its time is before an earlier false one', async () => {
   await using fixture = await openNorth()
   fixture.sandbox.world.poison(id, { ...ahead(hours(9000)), FinalPrice: 1 })
   await fixture.night()
@@ -76,7 +76,7 @@ test('a reading with a time before that of a false one wins, since it was read l
   expect(await faults(fixture)).toEqual([])
 })
 
-test('a source whose times are all in a zone of the east is read as it is, and again once they have passed', async () => {
+test('times of a source in an eastern zone are read as they are, and again once they have passed', async () => {
   await using fixture = await openNorth()
   const local = hours(11 - 8).toISOString()
   const times = { CreatedAt: local, CompletedAt: local, UpdatedAt: local }
@@ -91,7 +91,7 @@ test('a source whose times are all in a zone of the east is read as it is, and a
   expect(await flagged(fixture)).toEqual([])
 })
 
-test('a record that is edited while its times stay ahead is kept up to date', async () => {
+test('a record that is edited while its times are in the future stays up to date', async () => {
   await using fixture = await openNorth(false)
   const { world } = fixture.sandbox
   for (const [night, price] of [1, 2, 3].entries()) {
@@ -107,7 +107,7 @@ test('a record that is edited while its times stay ahead is kept up to date', as
   for (const { from } of found) expect(from.getTime()).toBeLessThan(hours(49).getTime())
 })
 
-test('a time that stays ahead writes nothing in a second run', async () => {
+test('a time in the future writes nothing in a second run', async () => {
   await using fixture = await openNorth()
   fixture.sandbox.world.poison(id, ahead(hours(9000)))
   await fixture.night()
@@ -120,7 +120,7 @@ test('a time that stays ahead writes nothing in a second run', async () => {
 })
 
 test.each([true, false])(
-  'a record that was stored with a time ahead thaws (list with times: %s)',
+  'a record that was stored with a time in the future is updated again (list with times: %s)',
   async (listCarriesUpdatedAt) => {
     await using fixture = await openNorth(listCarriesUpdatedAt)
     await fixture.night()
@@ -145,7 +145,7 @@ test.each([true, false])(
   },
 )
 
-test('a replay finds the same rows as the nights did', async () => {
+test('a replay writes the same rows as the nights', async () => {
   await using fixture = await openNorth()
   const { world, clock } = fixture.sandbox
   world.poison(id, { ...ahead(hours(20)), FinalPrice: 1 })

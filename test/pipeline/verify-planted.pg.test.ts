@@ -124,7 +124,7 @@ const faults: Readonly<
   },
 }
 
-test('verify finds what is planted by hand at every kind of rooftop, and the next sync mends it', async () => {
+test('verify finds every planted fault at every kind of rooftop, and the next sync repairs it', async () => {
   const world = plantedWorld()
   for (const uid of allUids) world.poison(quarantinedOf(uid), { FinalPrice: 'a lot' })
   const start = new Date(now.getTime() - 45 * dayMs).toISOString()

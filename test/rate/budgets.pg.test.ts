@@ -68,7 +68,7 @@ async function answer({ limiter }: ReturnType<typeof host>, calls: number): Prom
   await Promise.all(Array.from({ length: calls }, call))
 }
 
-test('a burst of throttles on two hosts cuts the rate once, and the next burst again', async () => {
+test('a burst of throttles on two hosts lowers the rate once, and the next burst again', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool, { perSecond: 100 })
@@ -118,7 +118,7 @@ test('a Retry-After of one host stops the other within a second, for calls that 
   expect(silence).toEqual([])
 })
 
-test('a block is known to a process that starts later, and one too long to wait for is told at once', async () => {
+test('a block applies to a process that starts later, and one too long to wait for is reported at once', async () => {
   await using database = await createTestDatabase()
   {
     await using gone = host(database.pool)
@@ -144,7 +144,7 @@ test('a Retry-After of years blocks the others for a day at most', async () => {
   expect(rows).toEqual([{ bounded: true }])
 })
 
-test('a throttle without Retry-After blocks every host for a random while, longer with every strike', async () => {
+test('a throttle without Retry-After blocks every host for a random time, longer with every strike', async () => {
   await using database = await createTestDatabase()
   await using one = host(database.pool, { perSecond: 100 })
   for (let strike = 1; strike <= 3; strike += 1) {
@@ -156,7 +156,7 @@ test('a throttle without Retry-After blocks every host for a random while, longe
   expect(await rowOf(database.pool)).toMatchObject({ strikes: 3 })
 })
 
-test('a cut rate is back at what was answered within seconds, and then grows beyond, up to the ceiling', async () => {
+test('a lowered rate recovers within seconds, and then grows up to the ceiling', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool, { perSecond: 200 })
@@ -181,7 +181,7 @@ test('a cut rate is back at what was answered within seconds, and then grows bey
   expect(await allowed(one)).toBe(190)
 })
 
-test('without a ceiling what the source answers is learnt from its throttles, and matters no more after a minute', async () => {
+test('without a ceiling a rate is learned from throttles, and no longer applies after a minute', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool)
@@ -196,7 +196,7 @@ test('without a ceiling what the source answers is learnt from its throttles, an
   expect(await allowed(one)).toBeNull()
 })
 
-test('a rate that was learnt an hour ago holds nothing up', async () => {
+test('a rate learned an hour ago delays nothing', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   {
@@ -210,7 +210,7 @@ test('a rate that was learnt an hour ago holds nothing up', async () => {
   expect(await allowed(later)).toBeNull()
 })
 
-test('stray throttles teach no rate and block nobody', async () => {
+test('occasional throttles lead to no rate and block no host', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await using one = host(pool)
@@ -224,7 +224,7 @@ test('stray throttles teach no rate and block nobody', async () => {
   expect(await rowOf(pool)).toMatchObject({ generation: 0, rate: null, blocked: null })
 })
 
-test('hosts share the calls in flight, and who leaves gives its share back', async () => {
+test('hosts share the calls in flight, and a host that leaves frees its share', async () => {
   await using database = await createTestDatabase()
   await using one = host(database.pool, { max: 8 })
   const stop = new AbortController()
@@ -251,7 +251,7 @@ test('hosts share the calls in flight, and who leaves gives its share back', asy
   await Promise.all(busy)
 })
 
-test('when Postgres goes away, calls go on at the pace that was known, and the log says so once', async () => {
+test('without Postgres, calls continue at the last known rate, and this is logged once', async () => {
   await using database = await createTestDatabase()
   await using one = host(database.pool, { perSecond: 100 })
   await one.limiter.run(async () => undefined)

@@ -32,7 +32,7 @@ async function read(context: Fixture['context']): Promise<void> {
 test.each([
   ['in seconds', 2],
   ['as a date', new Date(now.getTime() + 2000)],
-])('a 429 with Retry-After %s holds back every host until then', async (_, retryAfter) => {
+])('a 429 with Retry-After %s makes every host wait until then', async (_, retryAfter) => {
   await using one = await fixture(1)
   await using other = await openContext(one.config, silent)
   await read(other)
@@ -49,7 +49,7 @@ test.each([
   expect(one.context.appraisal.counters.requests + other.appraisal.counters.requests).toBe(8)
 })
 
-test('a storm of 429 on two hosts is no storm of repeats, and cuts the rate a few times at most', async () => {
+test('many 429s on two hosts cause few repeats, and lower the rate a few times at most', async () => {
   await using one = await fixture(1)
   await using other = await openContext(one.config, silent)
   await Promise.all([read(one.context), read(other)])
@@ -66,7 +66,7 @@ test('a storm of 429 on two hosts is no storm of repeats, and cuts the rate a fe
   expect(rows[0].generation).toBeLessThanOrEqual(4)
 })
 
-test('a 429 without Retry-After is waited out by every host, and the night lands', async () => {
+test('every host waits after a 429 without Retry-After, and the night is loaded', async () => {
   await using one = await fixture(2)
   one.sandbox.faults.add({ times: 3, fault: { kind: 'tooMany' } })
 
@@ -75,7 +75,7 @@ test('a 429 without Retry-After is waited out by every host, and the night lands
   expect(rows[0].throttled_at).not.toBeNull()
 })
 
-test('a key that is withdrawn is not tried with every rooftop, and works again after a restart', async () => {
+test('a withdrawn key is not tried with every rooftop, and works again after a restart', async () => {
   await using one = await fixture(24)
   await one.night()
   one.sandbox.requests.reset()

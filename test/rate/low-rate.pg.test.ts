@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BudgetRows } from '#src/rate/budget-rows.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-test('however low the rate, many processes wait in one line', async () => {
+test('many processes share one queue of send times, however low the rate', async () => {
   await using database = await createTestDatabase()
   const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
   const rows = new BudgetRows(database.pool, self)
@@ -16,7 +16,7 @@ test('however low the rate, many processes wait in one line', async () => {
   expect(gaps).toEqual(Array.from({ length: 13 }, () => 10))
 })
 
-test('a clock of the database that was set back by hours holds nothing up', async () => {
+test('a database clock that was set back by hours delays nothing', async () => {
   await using database = await createTestDatabase()
   const self = { memberId: crypto.randomUUID(), host: 'here', processId: 1 }
   const rows = new BudgetRows(database.pool, self)

@@ -9,7 +9,7 @@ const members = fc.uniqueArray(
   { minLength: 1, maxLength: 30, selector: ({ id }) => id },
 )
 
-test('the shares are all that the key has, and at least one each', () => {
+test('the shares add up to the limit of the key, and each is at least one', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
       const shares = sharesOf(cap, all)
@@ -20,7 +20,7 @@ test('the shares are all that the key has, and at least one each', () => {
   )
 })
 
-test('every process comes to the same shares, in whatever order it knows the others', () => {
+test('every process calculates the same shares, in any order of the others', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), members, fc.nat(29), (cap, all, turn) => {
       const at = turn % all.length
@@ -32,7 +32,7 @@ test('every process comes to the same shares, in whatever order it knows the oth
   )
 })
 
-test('nobody is given less than it wants while another has more than it wants and more than it', () => {
+test('no process gets less than it wants while another gets more than it wants and more than it', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), members, (cap, all) => {
       const shares = sharesOf(cap, all)
@@ -45,11 +45,11 @@ test('nobody is given less than it wants while another has more than it wants an
   )
 })
 
-test('one process alone has all of it', () => {
+test('a single process gets all of it', () => {
   expect(sharesOf(8, [{ id: 'a', demand: 0 }])).toEqual([8])
 })
 
-test('send times are never nearer to each other than the rate allows, and none is in the past', () => {
+test('send times are never closer together than the rate allows, and none is in the past', () => {
   const asks = fc.array(
     fc.record({
       wait: fc.double({ min: 0, max: 500, noNaN: true }),
@@ -74,7 +74,7 @@ test('send times are never nearer to each other than the rate allows, and none i
   )
 })
 
-test('the database clock is never further off than half of the quickest answer took', () => {
+test('the database clock is never wrong by more than half of the time of the fastest answer', () => {
   const answers = fc.array(
     fc.record({
       wait: fc.nat(1000),
@@ -101,7 +101,7 @@ test('the database clock is never further off than half of the quickest answer t
   )
 })
 
-test('a database whose clock was set is believed at once', () => {
+test('a database clock that was set is used at once', () => {
   const clock = new DatabaseClock()
   clock.learn(0, 1, 1_000_000)
   clock.learn(1000, 1010, 91_001_005)

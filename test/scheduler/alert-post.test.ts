@@ -36,7 +36,7 @@ test('json is the message itself', async () => {
   expect(await posted('json', resolved)).toEqual(resolved)
 })
 
-test('slack gets a text for the notification and blocks, with nothing that it takes for a link or a mention', async () => {
+test('slack gets a notification text and blocks, without anything that reads as a link or a mention', async () => {
   const what =
     'users of A &amp; B &lt;North&gt;: POST /getuserlist [x] answered 401. *Check* the key_name.'
   expect(await posted('slack', raised)).toEqual({

@@ -36,7 +36,7 @@ const shown = (messages: readonly AlertMessage[]) =>
 const dirty = async ({ database }: ScheduleFixture) =>
   (await database.pool.query('select alert_key from ops.alert where resolved_at is null')).rows
 
-test('a job that fails is told once, however often it fails, and once more when it is well again', async () => {
+test('a failing job is reported once, however often it fails, and once more when it succeeds again', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   const broken = fixture.sandbox.faults.add({
@@ -67,7 +67,7 @@ test('a job that fails is told once, however often it fails, and once more when 
   expect(await dirty(fixture)).toEqual([])
 })
 
-test('an alert that does not arrive is tried again after a pause, and the address is shown nowhere', async () => {
+test('an undelivered alert is retried after a pause, and the address is shown nowhere', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
@@ -87,7 +87,7 @@ test('an alert that does not arrive is tried again after a pause, and the addres
   expect(first.stderr).not.toContain('secret-token')
 })
 
-test('a receiver that stays broken is given up', async () => {
+test('a receiver that stays broken gets no more attempts', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
@@ -109,7 +109,7 @@ const eightRooftops = () =>
     ),
   })
 
-test('a dead key is one alert, whatever it stops at however many rooftops', async () => {
+test('a refused key is one alert, for any number of streams and rooftops', async () => {
   await using receiver = await openReceiver()
   const settings = { alerts: { url: receiver.url } }
   await using fixture = await openScheduleFixture({}, settings, eightRooftops())
@@ -145,7 +145,7 @@ const age = async ({ database }: ScheduleFixture, minutes: number) =>
     minutes,
   ])
 
-test('a trouble is told once it has lasted as long as the config says, and one that was over before is not', async () => {
+test('a problem is reported after the time in the config, and one that was over before is not', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   const { pool } = fixture.database
@@ -175,7 +175,7 @@ test('a trouble is told once it has lasted as long as the config says, and one t
   expect(shown(receiver.got)).toEqual(['objective/quarantine raised'])
 })
 
-test('a gap that was told is not told as over while a run is at work on it', async () => {
+test('a reported gap is not resolved while a run works on it', async () => {
   await using receiver = await openReceiver()
   const alerts = { url: receiver.url, afterMinutes: 0 }
   await using fixture = await openScheduleFixture({}, { alerts })
@@ -202,7 +202,7 @@ test('a gap that was told is not told as over while a run is at work on it', asy
   expect(shown(receiver.got)).toEqual(['objective/gaps raised', 'objective/gaps resolved'])
 })
 
-test('jobs that fail for the same reason before a run begins are one alert', async () => {
+test('jobs that fail for the same reason before a run starts are one alert', async () => {
   await using receiver = await openReceiver()
   await using fixture = await openScheduleFixture({}, { alerts: { url: receiver.url } })
   await fixture.run(['run', 'nightly'])
@@ -215,7 +215,7 @@ test('jobs that fail for the same reason before a run begins are one alert', asy
   ])
 })
 
-test('a job that fails is not told as well again while its next fire is under way', async () => {
+test('a failing job is not resolved while its next run is in progress', async () => {
   await using receiver = await openReceiver()
   const alerts = { url: receiver.url, afterMinutes: 0 }
   await using fixture = await openScheduleFixture({}, { alerts })

@@ -6,7 +6,7 @@ import { allStreams } from '#src/streams/all.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
 
-test('a job is a file of jobs/: its name, one line on what it does, and a slot to come', async () => {
+test('a job is a file in jobs/ with a name, one line on what it does, and a next slot', async () => {
   const jobs = await loadJobs(makeConfig({}, '/nowhere'))
 
   expect(jobs.map(({ name }) => name)).toEqual([
@@ -52,7 +52,7 @@ function nightSlot({ slots }: ReturnType<typeof findJob>): string {
   return nextSlot(slots, now)!.toISOString()
 }
 
-test('a schedule that is none, and a zone that is none, are told at their setting', () => {
+test('an invalid schedule and an invalid zone are reported at their setting', () => {
   const jobs = {
     nightly: { schedule: '61 2 * * *' },
     hourly: { schedule: '0 0 L * *' },

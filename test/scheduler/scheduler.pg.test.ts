@@ -45,7 +45,7 @@ async function keep(fixture: ScheduleFixture, job: PlannedJob) {
 const shown = (fires: Awaited<ReturnType<ScheduleFixture['fires']>>) =>
   fires.map(({ status, attempt, slot_at }) => ({ status, attempt, slot_at }))
 
-test('of the nights that were missed the newest is made up once, at start, by one of two schedulers', async () => {
+test('of the missed nights only the newest is run, once, at start, by one of two schedulers', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -62,7 +62,7 @@ test('of the nights that were missed the newest is made up once, at start, by on
   expect(fires[0]!.made_up).toBe(true)
 })
 
-test('a job that is new has missed nothing, nor one whose schedule was changed', async () => {
+test('a new job has missed no slot, nor has one whose schedule was changed', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -79,7 +79,7 @@ test('a job that is new has missed nothing, nor one whose schedule was changed',
   expect(await fixture.fires()).toEqual([])
 })
 
-test('a fire whose process ended is taken over; what the earlier attempt says then counts for nothing', async () => {
+test('a job run whose process ended is taken over; the earlier attempt can record nothing', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -108,7 +108,7 @@ test('a fire whose process ended is taken over; what the earlier attempt says th
   expect(shown(await fixture.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
 })
 
-test('a job whose process ends again and again is given up, and says so', async () => {
+test('a job whose process ends repeatedly is recorded as failed', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const slot = await keptForDays(fixture, await hourlyOf(context), 1)
@@ -135,7 +135,7 @@ test('a job whose process ends again and again is given up, and says so', async 
   ])
 })
 
-test('a slot that comes while the job still runs is skipped, and a run by hand is refused', async () => {
+test('a slot is skipped while the job is running, and a manual run is refused', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -148,7 +148,9 @@ test('a slot that comes while the job still runs is skipped, and a run by hand i
   const next = await claimSlot(context.pool, 'hourly', later)
   const byHand = claimManually(context.pool, 'hourly')
 
-  await expect(byHand).rejects.toThrow(/^hourly is at work \(job run 1, slot 2026-03-10T01:00:00.000Z/)
+  await expect(byHand).rejects.toThrow(
+    /^hourly is at work \(job run 1, slot 2026-03-10T01:00:00.000Z/,
+  )
   expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still running') })
   await executeJobRun(context, job, running.claim)
   expect(shown(await fixture.fires())).toEqual([
@@ -157,7 +159,7 @@ test('a slot that comes while the job still runs is skipped, and a run by hand i
   ])
 })
 
-test('a slot that comes while the job is run by hand waits for its end', async () => {
+test('a slot during a manual run waits for its end', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -175,7 +177,7 @@ test('a slot that comes while the job is run by hand waits for its end', async (
   if (afterwards.kind === 'claimed') await executeJobRun(context, job, afterwards.claim)
 })
 
-test('a job that throws is recorded with its reason, and the scheduler lives on', async () => {
+test('a job that throws is recorded with its reason, and the scheduler continues', async () => {
   const nowhere = { appraisal: { baseUrl: 'http://127.0.0.1:9/v1' } }
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } }, nowhere)
   await using context = await fixture.context()
@@ -189,7 +191,7 @@ test('a job that throws is recorded with its reason, and the scheduler lives on'
   expect(fires[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
 })
 
-test('a scheduler whose connections are all cut goes on by itself', async () => {
+test('a scheduler continues after all its connections were cut', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const { pool } = fixture.database
@@ -207,7 +209,7 @@ test('a scheduler whose connections are all cut goes on by itself', async () => 
   expect(left).toEqual([])
 })
 
-test('a job whose run fails is recorded with what the run says of its rooftops', async () => {
+test('a failed job is recorded with the errors of its rooftops', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'html' } })
@@ -220,7 +222,7 @@ test('a job whose run fails is recorded with what the run says of its rooftops',
   expect(fire!.run_ids).toHaveLength(1)
 })
 
-test('a fire that was stopped is gone on with by the scheduler that comes next', async () => {
+test('the next scheduler continues a stopped job run', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
@@ -243,7 +245,7 @@ test('a fire that was stopped is gone on with by the scheduler that comes next',
   expect(rows[0].count).toBe(3)
 })
 
-test('a job waits for another run that holds its work, as long as it says', async () => {
+test('a job waits for another run that holds its work, as long as its setting allows', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const hourly = await hourlyOf(context)

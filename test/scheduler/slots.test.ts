@@ -28,19 +28,19 @@ function backwards(schedule: Schedule, from: Date, until: Date): Date[] {
   return found
 }
 
-test('a night in the hour that Sydney skips runs once, when the clocks go on', () => {
+test('a night in the hour that Sydney skips runs once, when the clocks go forward', () => {
   const nights = slots('30 2 * * *', 'Australia/Sydney', '2026-10-02T12:00Z', '2026-10-05T12:00Z')
 
   expect(nights).toEqual(['2026-10-02T16:30:00Z', '2026-10-03T16:00:00Z', '2026-10-04T15:30:00Z'])
 })
 
-test('a night in the hour that Sydney shows twice runs once, at its first showing', () => {
+test('a night in the hour that occurs twice in Sydney runs once, the first time', () => {
   const nights = slots('30 2 * * *', 'Australia/Sydney', '2026-04-03T12:00Z', '2026-04-06T12:00Z')
 
   expect(nights).toEqual(['2026-04-03T15:30:00Z', '2026-04-04T15:30:00Z', '2026-04-05T16:30:00Z'])
 })
 
-test('New York skips an hour in spring and shows one twice in autumn: either night runs once', () => {
+test('New York skips an hour in spring and repeats one in autumn: either night runs once', () => {
   const spring = slots('30 2 * * *', 'America/New_York', '2026-03-07T00:00Z', '2026-03-10T00:00Z')
   const autumn = slots('30 1 * * *', 'America/New_York', '2026-10-31T00:00Z', '2026-11-03T00:00Z')
 
@@ -66,7 +66,7 @@ test('several slots in a skipped hour are one', () => {
   expect(found).toEqual(['2026-10-03T16:00:00Z'])
 })
 
-test('what is due every hour goes by elapsed time, when clocks change too', () => {
+test('an hourly job follows elapsed time, also when clocks change', () => {
   const twice = slots('20 * * * *', 'America/New_York', '2026-11-01T04:00Z', '2026-11-01T08:00Z')
   const skipped = slots('20 * * * *', 'America/New_York', '2026-03-08T05:00Z', '2026-03-08T09:00Z')
 
@@ -74,7 +74,7 @@ test('what is due every hour goes by elapsed time, when clocks change too', () =
   expect(skipped.map((slot) => slot.slice(11, 16))).toEqual(['05:20', '06:20', '07:20', '08:20'])
 })
 
-test('a leap day comes when it comes, also over the year 2100 that has none', () => {
+test('a leap day is found, also across the year 2100, which has none', () => {
   const found = slots('0 0 29 2 *', 'UTC', '2093-01-01T00:00Z', '2105-01-01T00:00Z')
 
   expect(found).toEqual(['2096-02-29T00:00:00Z', '2104-02-29T00:00:00Z'])
@@ -96,7 +96,7 @@ test('day of month and day of week must both fit', () => {
   expect(found).toEqual(['2026-01-05T09:00:00Z', '2026-02-02T09:00:00Z', '2026-03-02T09:00:00Z'])
 })
 
-test('a night has one slot a day in every zone, whatever the clocks do', () => {
+test('a nightly job has one slot per day in every zone, whatever the clocks do', () => {
   const zones = Intl.supportedValuesOf('timeZone')
   const day = 86_400_000
   const samples = {
@@ -121,7 +121,7 @@ test('a night has one slot a day in every zone, whatever the clocks do', () => {
   )
 })
 
-test('what is no schedule is told apart from what is one', () => {
+test('invalid schedules are recognised', () => {
   const expressions = ['0 2 * * *', '*/2 * * * * *', '0 6 * * sun', '@daily']
   const others = ['', '0 2 * *', '61 * * * *', '0 0 30 2 *', '0 0 L * *', '0 0 * * 5#2', 'nightly']
 

@@ -28,7 +28,7 @@ async function runIds({ database }: ScheduleFixture): Promise<string[]> {
   return rows.map(({ id }) => id as string)
 }
 
-test('three schedulers, one killed at work and one 90 s ahead: each of 20 slots is fired once', async () => {
+test('three schedulers, one killed and one 90 s ahead: each of 20 slots is run once', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '*/2 * * * * *' } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
   const ahead = fixture.start(['schedule'], { aheadSeconds: 90 })

@@ -44,7 +44,7 @@ function complaints({ code, report, stderr }: Outcome, nights: number): string[]
 }
 
 test.runIf(only === undefined).each(passes)(
-  'every morning of $nights nights the warehouse is as promised, in $worlds worlds',
+  'the warehouse is as expected every morning of $nights nights, in $worlds worlds',
   async ({ worlds, nights }) => {
     console.log(`the simulation has FORECOURT_SEED=${seed}`)
     const atOnce = pLimit(isLong ? 4 : 2)

@@ -105,7 +105,7 @@ async function checksIn(pool: pg.Pool): Promise<unknown[]> {
 }
 
 test.each([11, 12, 13])(
-  'four workers and a scheduler, killed at random at a hostile source and a full disk, end at the truth (seed %i)',
+  'four workers and a scheduler, killed at random at a hostile source and a full disk, end with the data of the source (seed %i)',
   async (seed) => {
     const random = seededRandom(seed, 'chaos')
     const hasDisk = await mayMount()

@@ -5,7 +5,7 @@ import { expectTruth, openDeployment } from '../deployment.ts'
 import { fill, mayMount, openDisk } from '../small-disk.ts'
 
 test.skipIf(!(await mayMount()))(
-  'a disk that is full fails the slices that need it, and when there is room again the next sync has everything',
+  'a full disk fails the slices that need it, and the next sync with free space loads everything',
   async () => {
     await using disk = await openDisk(400)
     await using cluster = await openCluster(join(disk.path, 'postgres'))

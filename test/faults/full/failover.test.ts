@@ -5,7 +5,7 @@ import { expectTruthOnce, openDeployment, waitAtMost } from '../deployment.ts'
 
 const rooftops = 120
 
-test('a primary that dies gives way to its synchronous standby: the workers go on there, nothing lost, nothing twice', async () => {
+test('after a primary dies the workers continue on its synchronous standby, nothing lost, nothing duplicated', async () => {
   await using cluster = await openCluster()
   const direct = await cluster.warehouse('failover')
   await using standby = await cluster.standby()

@@ -29,7 +29,7 @@ async function harmed(fleet: Deployment, harm: () => void | Promise<void>): Prom
 
 const fenced = (child: Child) => child.stderr().match(/taken over by another worker; nothing was/g)
 
-test(`four workers of ${rooftops} rooftops, one killed, one frozen and thawed, Postgres crashed: the truth, nothing twice`, async () => {
+test(`four workers of ${rooftops} rooftops, one killed, one frozen and thawed, Postgres crashed: all data, nothing duplicated`, async () => {
   await using cluster = await openCluster()
   const url = await cluster.warehouse('fleet')
   await using fleet = await openDeployment({ url, rooftops, evaluations: 4 * rooftops })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openCluster } from '../cluster.ts'
 import { expectTruthOnce, openDeployment, waitAtMost } from '../deployment.ts'
 
-test('a sync goes on by itself when its Postgres has crashed and come back, and commits nothing twice', async () => {
+test('a sync continues after Postgres crashed and restarted, and commits nothing twice', async () => {
   await using cluster = await openCluster()
   const url = await cluster.warehouse('crashed')
   await using fleet = await openDeployment({ url, rooftops: 12, evaluations: 60 })

@@ -47,7 +47,7 @@ test.each([
   [0.01, 0.8],
   [0.05, 0.6],
 ])(
-  'a share of %d of stray 429s leaves at least %d of the throughput',
+  'a share of %d of random 429s leaves at least %d of the throughput',
   async (strayShare, least) => {
     await using estate = await fourProcesses({
       perSecond: Infinity,
@@ -71,7 +71,7 @@ test.each([
   },
 )
 
-test('a hard limit is found, used and kept, and left behind once it is lifted', async () => {
+test('a hard limit is found and used, and no longer applied once it is lifted', async () => {
   await using estate = await fourProcesses({
     perSecond: Infinity,
     retryAfterSeconds: 1,

@@ -60,7 +60,7 @@ function over(url: string, host: string, { port }: FaultProxy): string {
 }
 
 test.skipIf(!(await mayOpenHosts()))(
-  'of two hosts one is cut off: the other takes over within 15 s, and the first writes nothing late',
+  'when one of two hosts is cut off, the other takes over within 15 s, and the first writes nothing late',
   async () => {
     await using cluster = await openCluster()
     await using fleet = await openTwo(cluster)
@@ -79,7 +79,7 @@ test.skipIf(!(await mayOpenHosts()))(
   },
 )
 
-test('a worker whose line to Postgres goes dead is taken over within 15 s, and writes nothing late', async () => {
+test('a worker that loses Postgres is taken over within 15 s, and writes nothing late', async () => {
   await using cluster = await openCluster()
   await using fleet = await openTwo(cluster)
   await using line = await openFaultProxy(cluster.port)
