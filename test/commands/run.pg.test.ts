@@ -32,7 +32,7 @@ test('run does a job now, records it as done by hand, and prints what came of it
     status: 'ok',
     runs: [{ runId: 1, status: 'ok', streams: { evaluations: { listed: 3, inserted: 3 } } }],
   })
-  expect(await fixture.fires()).toMatchObject([
+  expect(await fixture.jobRuns()).toMatchObject([
     { cause: 'manual', status: 'ok', run_ids: [1], slot_at: null },
   ])
   const { rows } = await fixture.database.pool.query('select command from ops.run')
@@ -120,9 +120,11 @@ test('while another run holds the same work, run exits 3; a job without its key,
   const keyless = await fixture.run(['run', 'reprice'])
 
   expect(busy.code).toBe(3)
-  expect(JSON.parse(busy.stdout).error).toMatch(/^hourly is at work \(job run 1, manual, process \d+/)
+  expect(JSON.parse(busy.stdout).error).toMatch(
+    /^hourly is at work \(job run 1, manual, process \d+/,
+  )
   expect(free.code).toBe(0)
-  expect((await fixture.fires()).map(({ status }) => status)).toEqual(['died', 'ok'])
+  expect((await fixture.jobRuns()).map(({ status }) => status)).toEqual(['died', 'ok'])
   expect([keyless.code, keyless.stderr]).toEqual([
     2,
     'reprice cannot run: vehicleData.apiKey is not set.\n',
@@ -164,5 +166,5 @@ test('SIGTERM ends a run with 143 after a clean checkpoint', async () => {
   const ended = await child.ended
   expect(ended.code).toBe(143)
   expect(JSON.parse(ended.stdout)).toMatchObject({ job: 'hourly', status: 'stopped' })
-  expect((await fixture.fires()).map(({ status }) => status)).toEqual(['stopped'])
+  expect((await fixture.jobRuns()).map(({ status }) => status)).toEqual(['stopped'])
 })

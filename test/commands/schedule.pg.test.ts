@@ -26,7 +26,7 @@ for (const [signal, code] of [
 
     const ended = await child.ended
     expect([ended.code, ended.signal]).toEqual([code, null])
-    const fires = (await fixture.fires()).filter((fire) => fire.status !== 'skipped')
+    const fires = (await fixture.jobRuns()).filter((fire) => fire.status !== 'skipped')
     expect(fires.map((fire) => fire.status)).toEqual(['stopped'])
     const runs = await fixture.database.pool.query('select status from ops.run')
     expect(runs.rows).toEqual([{ status: 'stopped' }])

@@ -9,20 +9,20 @@ import { copyTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 
-// Every test is some processes: on a busy machine they take their time.
+// Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000, maxConcurrency: 3 })
 
 const dayMs = 86_400_000
 const firstNight = new Date('2026-03-18T02:15:00Z')
 const secondNight = new Date(firstNight.getTime() + 2 * dayMs)
-// Windows of an hour make several slices of so small a world.
+// Windows of an hour give several slices even for this small world.
 const sync = { start: '2026-03-12', windowHours: 2 }
 const history = ['backfill', 'evaluations', '--from', '2026-03-08', '--to', '2026-03-12']
 
 let fixture: ChildFixture
-/** After the first night, with records that are new, edited, gone and quarantined by the second. */
+/** The state after the first night. The second night has new, edited, gone and quarantined records. */
 let yesterday: TestDatabase
-/** The same after the second night, with one record in quarantine that has healed since. */
+/** The state after the second night, with one quarantined record that is valid since. */
 let today: TestDatabase
 const truth: Record<'fresh' | 'second' | 'history' | 'healed', Content> = {} as never
 
@@ -79,7 +79,7 @@ async function uninterrupted(warehouse: ChildWarehouse, args: readonly string[])
   return await readContent(own.database.pool)
 }
 
-/** Killed at each point in turn, then run to its end: the same as a run that nothing interrupted, and proved to be complete. */
+/** Kills a run at each point, runs it to its end, and expects the same complete data as without a kill. */
 async function killAndRunAgain(
   warehouse: ChildWarehouse,
   args: readonly string[],
@@ -104,7 +104,7 @@ for (const name of crashPoints)
     await killAndRunAgain(warehouse, ['sync'], [`${name}:1`], truth.fresh)
   })
 
-// With two rooftops the first two slices are those of the users; from the third on evaluations are loaded.
+// With two rooftops, the first two slices load users; evaluations follow from the third on.
 const inTurn = ['record-read:40', 'window-listed:5', 'before-commit:4', 'rows-written:3']
 const onceMore = ['ledger-written:4', 'committed:3', 'slice-claimed:4', 'committed:4']
 

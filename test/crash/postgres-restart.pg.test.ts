@@ -31,7 +31,7 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** It went on by itself; never with a stack trace or by an unhandled error. */
+/** Expects that the process continued, without a stack trace or an unhandled error. */
 function expectDone(ended: ChildResult): void {
   expect({ code: ended.code, signal: ended.signal }).toEqual({ code: 0, signal: null })
   expect(ended.stderr).not.toMatch(/\n\s+at |Unhandled|uncaught/)

@@ -9,7 +9,7 @@ import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { startSlowSync, slowSyncWorld } from './slow-sync.ts'
 
-// Every test is some processes: on a busy machine they take their time.
+// Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 let fixture: ChildFixture
@@ -81,7 +81,7 @@ test('a frozen run whose work was taken over writes nothing and logs this', asyn
   const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
   hurry()
-  // To the others its death: the session that holds the run's lock is gone.
+  // To others this looks like its death: the session with the run's lock is gone.
   await pool.query(`select pg_terminate_backend(pid) from pg_locks
     where locktype = 'advisory' and classid = 7300 and database = (select oid from pg_database where datname = current_database())`)
   const second = await warehouse.json(['sync'])
@@ -99,7 +99,7 @@ test('a frozen run whose work was taken over writes nothing and logs this', asyn
   expect(await runs(warehouse)).toEqual(['abandoned', 'ok'])
 })
 
-/** Every row with the transaction that wrote it. */
+/** Every row, with the transaction that wrote it. */
 async function snapshot({ database }: ChildWarehouse): Promise<unknown[]> {
   const tables = ['core.evaluation', 'core.photo', 'core.app_user', 'raw.payload']
   const ledgers = ['ops.window_certificate', 'ops.coverage', 'ops.run_stream']

@@ -1,14 +1,14 @@
 import { type Child, until } from '../support/child.ts'
 import type { ChildFixture, ChildWarehouse } from '../support/child-fixture.ts'
 
-/** A world small enough to be read in a second, for a source that is made slow on purpose. */
+/** A world that is read within a second, for a source that is made slow on purpose. */
 export const slowSyncWorld = {
   sandbox: { now: new Date('2026-03-18T02:15:00Z'), rooftops: 2, evaluations: 90, days: 5 },
   sync: { start: '2026-03-12', windowHours: 6 },
   http: { concurrency: 2 },
 }
 
-/** A sync in the middle of reading evaluations from a slow source; `hurry` makes the source quick again. */
+/** A sync that is reading evaluations from a slow source; `hurry` makes the source fast again. */
 export async function startSlowSync(
   { sandbox: { faults, requests } }: ChildFixture,
   warehouse: ChildWarehouse,

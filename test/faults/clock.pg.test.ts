@@ -8,7 +8,7 @@ import { provedWindows } from '../support/proved-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 
-// Every test is some processes: on a busy machine they take their time.
+// Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 let fixture: ChildFixture
@@ -38,7 +38,7 @@ for (const aheadSeconds of [90, -90])
     expect(await provedWindows(warehouse.database.pool, fixture)).toBeGreaterThan(20)
   })
 
-// Only libfaketime moves a clock while a process runs.
+// Only libfaketime can move the clock of a running process.
 test.skipIf(clockLibrary === undefined)(
   'a sync whose clock jumps back by three minutes in the middle goes on as if nothing had happened',
   async () => {
@@ -57,7 +57,7 @@ test.skipIf(clockLibrary === undefined)(
 
     expect({ code, stderr }).toMatchObject({ code: 0 })
     const found = contentDifferences(truth, await readContent(warehouse.database.pool))
-    // A watch that was asked before the jump seems to be asked in the future, and may be asked again: a free read.
+    // A watch that was read before the jump seems to be read in the future, and may be read again, which is free.
     expect(found.filter((difference) => !difference.includes('"ppsrwatch"'))).toEqual([])
   },
 )

@@ -10,25 +10,25 @@ import { until } from '../support/child.ts'
 import { databaseUrl } from '../support/postgres-url.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A Postgres of its own, which a test may kill. What is committed survives that: only the machine may not fail. */
+/** A separate Postgres that a test may kill. Commits survive a kill, but not a failure of the machine. */
 export interface Cluster extends AsyncDisposable {
   readonly port: number
-  /** Of its first database. */
+  /** The URL of its first database. */
   readonly url: string
-  /** Gives the url of a warehouse that is up to date. */
+  /** Creates a migrated warehouse and returns its URL. */
   warehouse(name: string): Promise<string>
-  /** As after a crash: every process of the server is gone at once, and the next start recovers from the log. */
+  /** Crashes the server: all its processes end at once, and the next start recovers from the WAL. */
   crash(): Promise<void>
   /** On the same port. */
   start(): Promise<void>
-  /** A second server that has every commit before it is one. Everybody has to be disconnected. */
+  /** Starts a synchronous standby. All clients must be disconnected. */
   standby(): Promise<Standby>
 }
 
-/** The twin of a cluster, which can take its place. */
+/** The standby of a cluster, which can replace it. */
 export interface Standby extends AsyncDisposable {
   readonly port: number
-  /** Makes it the primary, and waits until it is. */
+  /** Promotes it to the primary, and waits until it is. */
   promote(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const settings = {
   full_page_writes: 'off',
 }
 
-/** `folder`: where its files lie; default a temporary one. */
+/** `folder`: where its files are; default a temporary one. */
 export async function openCluster(given?: string): Promise<Cluster> {
   const folder = await temporaryFolder()
   const path = given ?? folder.path
@@ -123,7 +123,7 @@ async function onServer(url: string, act: (admin: pg.Pool) => Promise<void>): Pr
 async function crash(path: string): Promise<void> {
   const text = await readFile(join(path, 'cluster', 'data', 'postmaster.pid'), 'utf8')
   const pid = Number(text.split('\n')[0])
-  // An immediate shutdown: no checkpoint, nobody is waited for.
+  // An immediate shutdown: without a checkpoint, and without waiting for clients.
   process.kill(pid, 'SIGQUIT')
   await until(() => !isAlive(pid))
 }

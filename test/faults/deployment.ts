@@ -20,9 +20,9 @@ const now = new Date('2026-03-18T02:15:00Z')
 const days = 2
 const bounds = { from: '2026-03-15', to: '2026-03-19' }
 
-/** How large a fleet is, and where its parts are reached. */
+/** The size of a deployment, and the addresses of its parts. */
 export interface DeploymentPlan {
-  /** Of its warehouse, which is up to date. */
+  /** The URL of its migrated warehouse. */
   readonly url: string
   readonly rooftops: number
   readonly evaluations: number
@@ -31,32 +31,32 @@ export interface DeploymentPlan {
   readonly windowHours?: number
 }
 
-/** How a process of a fleet reaches the others; what is left out is as in the plan. */
+/** How a process of a deployment reaches the others; defaults come from the plan. */
 export interface ProcessOptions {
   readonly warehouseUrl?: string
   readonly sourceHost?: string
   readonly sourcePort?: number
-  /** What the process is started by, e.g. `ip netns exec host`. */
+  /** The command that starts the process, e.g. `ip netns exec host`. */
   readonly launcher?: ChildOptions['launcher']
 }
 
-/** A source of many rooftops, one warehouse, and processes that work for it; all of them are killed in the end. */
+/** A source with many rooftops, one warehouse, and its processes, which are all killed at the end. */
 export interface Deployment extends AsyncDisposable {
   readonly url: string
   readonly sandbox: Sandbox
   readonly pool: pg.Pool
   start(args: readonly string[], place?: ProcessOptions): Promise<Child>
   run(args: readonly string[]): Promise<ChildResult>
-  /** A worker that has begun to work. */
+  /** Starts a worker, and waits until it works. */
   worker(place?: ProcessOptions): Promise<Child>
-  /** Leaves the history of all rooftops to whoever works. */
+  /** Starts a detached backfill of all rooftops. */
   startBackfill(): Promise<void>
   progress(): Promise<Progress>
-  /** What is being worked on: a piece of the queue and which attempt it is. */
+  /** The active work in the queue, each with its attempt. */
   activeWork(): Promise<ReadonlySet<string>>
 }
 
-/** How far the work is. */
+/** The progress of the work. */
 export interface Progress {
   readonly status: string
   readonly done: number
@@ -68,7 +68,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
   const host = plan.sourceHost ?? '127.0.0.1'
   const clock = new VirtualClock({ start: now, frozen: true })
   const sandbox = await startSandbox({ clock, now, rooftops, evaluations, days, host })
-  const [pool, folder] = [await openFleetPool(url), await temporaryFolder()]
+  const [pool, folder] = [await openDeploymentPool(url), await temporaryFolder()]
   const children: Child[] = []
   let files = 0
   const start = async (args: readonly string[], place: ProcessOptions = {}) => {
@@ -89,7 +89,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
       const ends = await run(['backfill', 'evaluations', ...range, '--detach'])
       expect(ends, ends.stderr).toMatchObject({ code: 0 })
     },
-    progress: async () => await standingOf(pool),
+    progress: async () => await readProgress(pool),
     activeWork: async () => await underWay(pool),
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL')
@@ -102,7 +102,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
 
 const range = ['--from', bounds.from, '--to', bounds.to]
 
-async function openFleetPool(url: string): Promise<pg.Pool> {
+async function openDeploymentPool(url: string): Promise<pg.Pool> {
   return await openPool(url, { applicationName: 'tests', max: 4 })
 }
 
@@ -129,7 +129,7 @@ async function worker(child: Child): Promise<Child> {
   return child
 }
 
-async function standingOf(pool: pg.Pool): Promise<Progress> {
+async function readProgress(pool: pg.Pool): Promise<Progress> {
   const { rows } = await pool.query<Progress>(`
     select run.status, count(*) filter (where line.status not in ('waiting', 'running'))::int as done,
       count(*) filter (where line.status in ('waiting', 'running'))::int as open
@@ -145,13 +145,13 @@ async function underWay(pool: pg.Pool): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ piece }) => piece))
 }
 
-/** Asks until it is so; what is thrown meanwhile, as by a Postgres that is away, counts as no. */
+/** Polls until the condition holds. An exception, such as from a Postgres that is down, counts as false. */
 async function every(ms: number, condition: () => boolean | Promise<boolean>): Promise<void> {
   const holds = async () => await condition()
   while (!(await holds().catch(() => false))) await sleep(ms)
 }
 
-/** Seconds until it is so. An error that says what was waited for when it takes longer than `seconds`. */
+/** Waits for a condition and returns the seconds it took. Throws an error that names it after `seconds`. */
 export async function waitAtMost(
   seconds: number,
   what: string | (() => string),
@@ -166,41 +166,41 @@ export async function waitAtMost(
 }
 
 /**
- * Seconds until all that was under way at a fault has ended or been taken over, and something new has been committed. `held`: what
- * was under way.
+ * The seconds until all work that was active at a fault has ended or been taken over, and new work has been committed. `held`: the
+ * work that was active.
  */
 export async function secondsToRecover(
-  fleet: Deployment,
+  deployment: Deployment,
   held: ReadonlySet<string>,
   before: Progress,
 ): Promise<number> {
   return await waitAtMost(15, 'the others take over what was under way, and go on', async () => {
-    const now = await fleet.activeWork()
-    const { done, open } = await fleet.progress()
+    const now = await deployment.activeWork()
+    const { done, open } = await deployment.progress()
     return held.isDisjointFrom(now) && (done > before.done || open === 0)
   })
 }
 
-/** The warehouse is the truth of the source. Gives the number of evaluations. */
+/** Expects that the warehouse equals the source. Returns the number of evaluations. */
 export async function expectTruth({ sandbox, pool }: Deployment): Promise<number> {
   const expected = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   expect(differences(expected, await warehouseTruth(pool, 'rooftop')).slice(0, 10)).toEqual([])
   return expected.length
 }
 
-/** The same after a single run, whose ledger counts every record once. */
-export async function expectTruthOnce(fleet: Deployment): Promise<void> {
-  const count = await expectTruth(fleet)
-  const { rows } = await fleet.pool.query(ledgerSql)
+/** The same after a single run, whose ledger must count every record once. */
+export async function expectTruthOnce(deployment: Deployment): Promise<void> {
+  const count = await expectTruth(deployment)
+  const { rows } = await deployment.pool.query(ledgerSql)
   expect(rows[0]).toEqual({
     ...{ evaluations: count, versions: count, payloads: count, inserted: count, listed: count },
     ...{ certified: count, windows: rows[0].certificates, certificates: rows[0].certificates },
   })
 }
 
-/** What a slice that is committed twice would count twice. */
+/** Counts that a slice committed twice would double. */
 const ledgerSql = `
-  with told as (
+  with counted as (
     select sum(inserted)::int as inserted, sum(listed - vanished)::int as listed, sum(windows)::int as windows
     from ops.run_stream
   ), certified as (
@@ -209,4 +209,4 @@ const ledgerSql = `
   select (select count(*)::int from core.evaluation) as evaluations,
     (select count(*)::int from core.evaluation_version) as versions,
     (select count(*)::int from raw.payload where endpoint = 'geteval') as payloads, *
-  from told, certified`
+  from counted, certified`

@@ -13,13 +13,13 @@ async function openWorld(more: readonly number[] = []): Promise<Fixture> {
   return await openFixture({ sandbox: { world: worldOf({ evaluations }), now } })
 }
 
-async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
+async function faults({ sandbox, database }: Fixture, quarantined: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
-  const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
+  const expected = truth.filter(({ evalId }) => !quarantined.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
 }
 
-/** What the source may send in place of an evaluation; of the first it is 2001, and so on. */
+/** Answers that the source may send instead of an evaluation: the first for 2001, and so on. */
 const hostile: Readonly<Record<string, string>> = {
   'that breaks off': '[{"EvalID": 2001, "UpdatedAt": "2026-03',
   'with NaN for a price': '[{"EvalID": 2002, "FinalPrice": NaN}]',
@@ -33,7 +33,7 @@ const hostile: Readonly<Record<string, string>> = {
   'of nulls': '[null]',
 }
 
-test(`answers ${Object.keys(hostile).join(', ')} are put aside with their reasons, and no other record suffers`, async () => {
+test(`answers ${Object.keys(hostile).join(', ')} are quarantined with their reasons, and no other record is affected`, async () => {
   const bad = Object.keys(hostile).map((_, nth) => 2001 + nth)
   await using fixture = await openWorld(bad)
   const { faults: plan } = fixture.sandbox
@@ -79,7 +79,7 @@ test('a list that names its evaluations twice, in another order every time, load
   expect(rows).toEqual(ids.map((id) => ({ id, versions: 1 })))
 })
 
-test('a field that nobody knows is kept and told, and one of another type puts the record aside', async () => {
+test('an unknown field is stored and reported, and a field of another type quarantines the record', async () => {
   await using fixture = await openWorld()
   const { world } = fixture.sandbox
   world.poison(1001, { TradeInBonus: 250 })
@@ -93,8 +93,8 @@ test('a field that nobody knows is kept and told, and one of another type puts t
      where classification <> 'documented' and json_path like '%TradeInBonus%'`,
   )
   expect(drift).toEqual([{ path: expect.stringContaining('TradeInBonus'), kind: 'undocumented' }])
-  const { rows: kept } = await fixture.database.pool.query(
-    `select body::text like '%TradeInBonus%' as kept from raw.payload_json where natural_key = '1001' and endpoint = 'geteval'`,
+  const { rows: stored } = await fixture.database.pool.query(
+    `select body::text like '%TradeInBonus%' as stored from raw.payload_json where natural_key = '1001' and endpoint = 'geteval'`,
   )
-  expect(kept).toEqual([{ kept: true }])
+  expect(stored).toEqual([{ stored: true }])
 })

@@ -4,15 +4,15 @@ import { promisify } from 'node:util'
 const execute = promisify(execFile)
 const ip = async (...args: readonly string[]) => await execute('ip', args)
 
-/** A host of its own on this machine: a network namespace behind a cable. */
+/** A simulated host on this machine: a network namespace with a virtual cable. */
 export interface Host extends AsyncDisposable {
-  /** By which this machine is reached from there. */
+  /** The address of this machine as seen from the host. */
   readonly gateway: string
-  /** Starts a program there. */
+  /** Starts a program on the host. */
   readonly launcher: readonly string[]
-  /** Pulls the cable: nobody is told, nothing is answered. */
+  /** Cuts the cable: no error is sent and nothing is answered. */
   cut(): Promise<void>
-  /** Puts it back. */
+  /** Reconnects the cable. */
   heal(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ let made = 0
 export async function openHost(): Promise<Host> {
   const number = ++made
   const [name, cable] = [`forecourt-${process.pid}-${number}`, `fc${process.pid}x${number}`]
-  // Of the addresses that are kept free for tests of networks (RFC 2544).
+  // From the addresses that are reserved for network tests (RFC 2544).
   const [gateway, own] = [1, 2].map((last) => `198.18.${(process.pid + number) % 250}.${last}`)
   await ip('netns', 'add', name)
   await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
@@ -46,7 +46,7 @@ export async function openHost(): Promise<Host> {
   }
 }
 
-/** May this process make hosts? */
+/** Whether this process may create hosts. */
 export async function mayOpenHosts(): Promise<boolean> {
   try {
     await using _host = await openHost()

@@ -14,11 +14,11 @@ const prove = 'test/pipeline/prove.test.ts'
 const scheduler = 'test/scheduler/scheduler.pg.test.ts'
 const slots = 'test/scheduler/slots.test.ts'
 
-/** What goes wrong on our side: processes, hosts, Postgres, lines, clocks, disks, deploys. */
+/** Faults on our side: processes, hosts, Postgres, connections, clocks, disks, deployments. */
 export const machineFaults: Readonly<Record<number, Row>> = {
   1: {
     fault: 'SIGKILL at every point of a slice',
-    holds: 'nothing lost, nothing twice; back within 15 s where another worker is',
+    holds: 'nothing lost, nothing duplicated; continued within 15 s if there is another worker',
     tests: [
       [crash, 'a first sync that is killed at … ends as if nothing had happened'],
       [crash, 'a night of changes that is killed again and again ends as if nothing had happened'],
@@ -36,7 +36,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     ],
   },
   2: {
-    fault: 'SIGSTOP, and SIGCONT once its work is taken over',
+    fault: 'SIGSTOP, and SIGCONT after its work is taken over',
     holds: 'its late commits are refused',
     tests: [
       [signals, 'a frozen run whose work was taken over writes nothing and logs this'],
@@ -48,7 +48,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
   },
   3: {
     fault: 'Postgres restarts or crashes in the middle',
-    holds: 'the process survives, nothing lost, nothing twice',
+    holds: 'the process survives, nothing lost, nothing duplicated',
     tests: [
       [restart, 'a sync continues after Postgres was down'],
       [
@@ -63,7 +63,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
   },
   4: {
     fault: 'failover to a standby',
-    holds: 'synchronous: nothing lost, nothing twice',
+    holds: 'synchronous: nothing lost, nothing duplicated',
     tests: [
       [
         'test/faults/full/failover.test.ts',
@@ -75,7 +75,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
   },
   5: {
     fault: 'a session is ended within a transaction',
-    holds: 'it is rolled back, the process lives on',
+    holds: 'it is rolled back, the process continues',
     tests: [
       [
         postgres,
@@ -138,8 +138,8 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     ],
   },
   16: {
-    fault: 'two fires of a slot, two schedulers, none alive at the slot',
-    holds: 'one effective run; a missed slot is made up once',
+    fault: 'two runs of a slot, two schedulers, none alive at the slot',
+    holds: 'one effective run; a missed slot is run once',
     tests: [
       [
         'test/scheduler/three-schedulers.pg.test.ts',
@@ -157,7 +157,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
   },
   22: {
     fault: 'a disk is full',
-    holds: 'the transaction is rolled back, and it goes on when there is room',
+    holds: 'the transaction is rolled back, and work continues when there is space',
     tests: [
       [
         'test/faults/full/disk-full.test.ts',
@@ -191,8 +191,8 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       'a single window of 100,000 evaluations: a slice reads the whole of a window, so its memory is bounded by windowHours alone',
   },
   24: {
-    fault: 'a migration while a run is under way; old and new workers side by side',
-    holds: 'an old worker commits nothing to a newer warehouse, and hands its work back',
+    fault: 'a migration during a run; old and new workers side by side',
+    holds: 'an old worker commits nothing to a newer warehouse, and returns its work',
     tests: [
       [
         worker,
@@ -207,7 +207,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
   },
   25: {
     fault: 'SIGTERM by a deploy',
-    holds: 'the work is ended or given back within 30 s, nothing twice',
+    holds: 'the work is ended or returned within 30 s, nothing duplicated',
     tests: [
       [worker, 'a stopped worker returns its work, and another one does it'],
       [signals, '… ends a sync with … after a clean checkpoint, and the next one continues'],

@@ -24,7 +24,7 @@ test('a session that the server ends within a transaction rolls it back, and the
     client,
     [Symbol.asyncDispose]: async () => client.release(),
   }))
-  // The rows of a slice wait for the gate, in the middle of its transaction.
+  // The rows of a slice wait for the gate in the middle of its transaction.
   await gate.client.query('begin')
   await gate.client.query('lock table core.evaluation in share row exclusive mode')
   const night = fixture.night()

@@ -31,7 +31,7 @@ export async function mayMount(): Promise<boolean> {
   }
 }
 
-/** Leaves so much of a disk. */
+/** Fills a disk up to this much free space. */
 export async function fill(path: string, megabytes: number): Promise<() => Promise<void>> {
   const { bavail, bsize } = await statfs(path)
   const file = join(path, 'ballast')

@@ -16,12 +16,12 @@ const hints = 'test/webhook/hints.pg.test.ts'
 const receiver = 'test/webhook/receiver.pg.test.ts'
 const csv = 'test/csv/read'
 
-/** What the source, a dealer or a stranger sends. */
+/** Faults in what the source, a dealer or a third party sends. */
 export const sourceFaults: Readonly<Record<number, Row>> = {
   8: {
-    fault: '429 with and without Retry-After, in storms and stray, and a hard limit',
+    fault: '429 with and without Retry-After, many or single, and a hard limit',
     holds:
-      'a refused key rests on all hosts, its rate is cut and recovers within seconds, no storm of repeats; a stray one delays its own call alone',
+      'all hosts pause a throttled key, its rate is lowered and recovers within seconds, few repeats; a single 429 delays only its call',
     tests: [
       [rate, 'a 429 with Retry-After %s makes every host wait until then'],
       [rate, 'many 429s on two hosts cause few repeats, and lower the rate a few times at most'],
@@ -43,7 +43,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   9: {
     fault: 'bursts of 500, 502, 503, 504; 408',
-    holds: 'full jitter, bounded repeats, then it goes on',
+    holds: 'full jitter, bounded repeats, then work continues',
     tests: [
       [retries, 'status %i is given up with errorAction retry after the retries'],
       ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
@@ -71,9 +71,9 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   11: {
     fault: 'truncated or wrong JSON, NaN, doubled keys, deep nesting, lone surrogates, U+0000',
-    holds: 'put aside with its reason; what Postgres cannot hold is replaced',
+    holds: 'quarantined with its reason; what Postgres cannot store is replaced',
     tests: [
-      [answers, 'answers … are put aside with their reasons, and no other record suffers'],
+      [answers, 'answers … are quarantined with their reasons, and no other record is affected'],
       [deceptive, 'a body with \\\\u0000 and lone surrogates can be read through raw.payload_json'],
       [
         'test/sources/appraisal/client.evaluation.test.ts',
@@ -123,7 +123,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   17: {
     fault: 'a rooftop is forbidden; a key is withdrawn or replaced in the middle',
-    holds: 'that rooftop alone fails; a dead key rests',
+    holds: 'only that rooftop fails; a refused key is paused',
     tests: [
       [
         isolation,
@@ -142,7 +142,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   18: {
     fault: 'a record that does not fit',
-    holds: 'put aside, counted, the rest lands; a retry brings it in',
+    holds: 'quarantined and counted, the rest is loaded; a retry loads it',
     tests: [
       [
         isolation,
@@ -156,12 +156,12 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     ],
   },
   19: {
-    fault: 'a new field, another type, a field that is gone, a value that nobody knows',
-    holds: 'what is new is kept and told, what breaks is put aside',
+    fault: 'a new field, another type, a missing field, an unknown value',
+    holds: 'new fields are stored and reported, invalid records are quarantined',
     tests: [
       [
         answers,
-        'a field that nobody knows is kept and told, and one of another type puts the record aside',
+        'an unknown field is stored and reported, and a field of another type quarantines the record',
       ],
       [
         'test/pipeline/drift.test.ts',
@@ -178,7 +178,8 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     ],
   },
   20: {
-    fault: 'a price batch that never ends, goes back, loses or doubles results, is submitted twice',
+    fault:
+      'a price batch that never ends, goes back, loses or duplicates results, is submitted twice',
     holds: 'recorded before it is sent; polled, not sent again; a deadline',
     tests: [
       [
@@ -198,7 +199,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   21: {
     fault: 'a link that expired, another host, a redirect, a page instead of a PDF',
-    holds: 'signed anew, then one more try; a page is never stored',
+    holds: 'signed again, then one more try; a page is never stored',
     tests: [
       [pdf, 'what the store of links answers instead of a PDF is refused'],
       [
@@ -217,7 +218,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
   },
   26: {
     fault: 'a stock list with a BOM, odd line ends and quotes, 1 GB, a wrong header, half of it',
-    holds: 'taken whole or not at all',
+    holds: 'imported completely or not at all',
     tests: [
       [
         `${csv}/round-trip.test.ts`,

@@ -16,7 +16,7 @@ async function openWorld(maxRetries: 0 | 1): Promise<Fixture> {
   })
 }
 
-/** A night whose requests go over the line. */
+/** A night whose requests go through the simulated connection. */
 async function nightOver(
   { config, sandbox }: Fixture,
   line: FaultProxy,
@@ -24,7 +24,7 @@ async function nightOver(
 ) {
   const baseUrl = sandbox.baseUrl.replace(/:\d+/, `:${line.port}`)
   const appraisal = { ...config.appraisal, baseUrl }
-  // A line that is whole again may stand on a machine that is busy.
+  // After the fault, a busy machine may still be slow.
   const http = act === null ? { ...config.http, timeoutSeconds: 30 } : config.http
   await using context = await openContext({ ...config, appraisal, http }, silent)
   const night = runNight(context)
@@ -39,7 +39,7 @@ async function faults({ sandbox, database }: Fixture) {
   return { missing, others: differences(truth, held).filter((line) => !missing.includes(line)) }
 }
 
-/** Once so many requests have been answered, and long before the last. */
+/** Waits until this many requests are answered, long before the last one. */
 async function answered({ sandbox }: Fixture, count: number): Promise<void> {
   const { requests } = sandbox
   sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 60 } })

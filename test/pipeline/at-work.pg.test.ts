@@ -11,12 +11,12 @@ import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const world = { now: new Date('2026-03-20T02:15:00Z'), rooftops: 1, evaluations: 60, days: 9 }
 
-/** What each place that tells of gaps and lateness says of the one rooftop's evaluations. */
-async function told({ context }: Fixture) {
+/** What status, verify, metrics and marts report about the gaps and lateness of the rooftop's evaluations. */
+async function reports({ context }: Fixture) {
   const { db, config, pool } = context
   const rooftops = await findRooftops(db, config.rooftops)
-  const standing = await readStatus(db, [users, evaluations], rooftops, config)
-  const [own] = Object.values(standing.rooftops)
+  const status = await readStatus(db, [users, evaluations], rooftops, config)
+  const [own] = Object.values(status.rooftops)
   const stream = evaluations as WindowedStream
   const verified = await verifyStream(db, stream, rooftops[0]!, config.sync, new Date())
   const samples = await streamSamples(db, config)
@@ -49,7 +49,7 @@ const torn = {
   reason: '1 gaps in what was listed',
 }
 
-/** A run that is to list the day after the last night, as its process left it. */
+/** A run for the day after the last night, in the state that its process left. */
 async function plantRun({ database }: Fixture, run: Record<string, unknown>): Promise<void> {
   await database.pool.query(
     `with day as (
@@ -81,12 +81,12 @@ test('a running sync does not change status, verify, metrics and marts', async (
 
   const night = fixture.nightAfter(1)
   await expect.poll(() => held.hits, { timeout: 20_000 }).toBeGreaterThan(0)
-  const meanwhile = await told(fixture)
+  const meanwhile = await reports(fixture)
   held.remove()
   await night
 
   expect(meanwhile).toEqual(well)
-  expect(await told(fixture)).toEqual(well)
+  expect(await reports(fixture)).toEqual(well)
 })
 
 const runs = {
@@ -108,7 +108,7 @@ test('windows that a run has not listed are gaps, unless the run is alive', asyn
   const found: Record<string, unknown> = {}
   for (const [name, [run]] of Object.entries(runs)) {
     await plantRun(fixture, run)
-    found[name] = await told(fixture)
+    found[name] = await reports(fixture)
     await fixture.database.pool.query(
       `delete from ops.run_stream where run_id > 1; delete from ops.run where run_id > 1;
        update ops.coverage set wanted = wanted - tstzmultirange(tstzrange(upper(wanted) - interval '1 day', null))`,
@@ -126,11 +126,11 @@ test('a stream is late after 26 hours, but not while a live run works on it', as
   const { pool } = fixture.database
   await pool.query("update ops.run_stream set finished_at = finished_at - interval '27 hours'")
 
-  const late = await told(fixture)
+  const late = await reports(fixture)
   await plantRun(fixture, {})
-  const atWork = await told(fixture)
+  const atWork = await reports(fixture)
   await pool.query("update ops.run set heartbeat_at = now() - interval '2 minutes'")
-  const dead = await told(fixture)
+  const dead = await reports(fixture)
 
   expect(late).toMatchObject({ status: 'late', lateGauge: 1, may_trust: false })
   expect(atWork).toEqual(well)
@@ -143,9 +143,9 @@ test('a worker writes the heartbeat of detached runs', async () => {
   await plantRun(fixture, { isDetached: true, silentSeconds: 120 })
 
   await touchRuns(fixture.context.db, [], false)
-  const untouched = await told(fixture)
+  const untouched = await reports(fixture)
   await touchRuns(fixture.context.db, [], true)
 
   expect(untouched).toEqual(torn)
-  expect(await told(fixture)).toEqual(well)
+  expect(await reports(fixture)).toEqual(well)
 })

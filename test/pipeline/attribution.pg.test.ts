@@ -18,7 +18,7 @@ const world = worldOf({ rooftops, evaluations, keys: [aKey({ rooftopUids: ['nort
 
 test('with a list of the whole group, the payload decides the owner of an evaluation', async () => {
   await using fixture = await openFixture({ sandbox: { world, now } })
-  // The north's config knows no dealerId: its list answers for the group.
+  // The config of north has no dealerId, so its list covers the group.
   const rooftops = fixture.config.rooftops.map((rooftop) =>
     rooftop.uid === 'north' ? { ...rooftop, dealerId: null } : rooftop,
   )

@@ -5,8 +5,8 @@ const day = 86_400
 const listedAt = new Date('2026-03-10T02:00:00Z')
 const later = new Date('2026-03-10T02:00:09Z')
 
-/** Two days that a backfill has listed, each its own unit. */
-function keptDays() {
+/** Two days that a backfill has listed, one unit each. */
+function savedDays() {
   const run = { runId: 1 }
   const job = { context: {}, run, stream: { name: 'evaluations' }, rooftop: { uid: 'north' } }
   const windows = [0, day].map((from) => ({ from, until: from + day, open: false }))
@@ -23,7 +23,7 @@ function keptDays() {
 test('a backlog leaves out what another run has listed and certified since', () => {
   const certificate = { from: day, until: 2 * day }
 
-  expect(keptDays()([])).toEqual([0, day])
-  expect(keptDays()([{ ...certificate, listedAt }])).toEqual([0, day])
-  expect(keptDays()([{ ...certificate, listedAt: later }])).toEqual([0])
+  expect(savedDays()([])).toEqual([0, day])
+  expect(savedDays()([{ ...certificate, listedAt }])).toEqual([0, day])
+  expect(savedDays()([{ ...certificate, listedAt: later }])).toEqual([0])
 })

@@ -27,8 +27,8 @@ vi.setConfig({ testTimeout: 300_000 })
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
-/** 3,000 vehicles of which 120 cannot be priced by the service, and ten that nobody can ask about. */
-const yard = [
+/** 3,000 vehicles. The service cannot price 120 of them, and ten cannot be sent. */
+const stock = [
   ...Array.from({ length: 3000 }, (_, index) => {
     const unit = { stockNo: `S-${index}`, km: 10_000 + index }
     if (index % 50 === 7) return { ...unit, vin: samples.undecodable.vin }
@@ -40,7 +40,7 @@ const yard = [
   ...Array.from({ length: 10 }, (_, index) => ({ stockNo: `X-${index}` })),
 ]
 
-/** The vehicle-data APIs of the sandbox, but for one batch, the n-th that is taken: it never ends. */
+/** The vehicle-data APIs of the sandbox, except that the n-th accepted batch never ends. */
 async function withEndlessBatch({ vehicleDataUrl }: Sandbox, n: number): Promise<FakeSource> {
   const taken: string[] = []
   return await FakeSource.start(async (response, { method, path, headers, body }) => {
@@ -72,7 +72,7 @@ function configOf(fixture: Fixture, source: FakeSource) {
   }
 }
 
-/** A sync of the prices alone, in a process that is killed at the n-th passing of a point. */
+/** A sync of prices only, in a process that is killed when it passes a point for the n-th time. */
 async function killedAt(config: object, point: string) {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'forecourt.yaml')
@@ -86,7 +86,7 @@ async function nightOf(fixture: Fixture, config: Config) {
   return await runNight({ ...context, ...impatient({ ...fixture, context }, 60) }, [stockPrices])
 }
 
-/** Units by what is known of them, and those with more than one observation since the instant. */
+/** Units by their prices, and those with more than one observation since the instant. */
 async function account(fixture: Fixture, since: Date) {
   const [sum] = await rowsOf(
     fixture,
@@ -110,7 +110,7 @@ const doubled = async (fixture: Fixture) =>
   )
 
 test('3,000 vehicles, one endless batch and a kill after a submission: one observation per night, every vehicle accounted for', async () => {
-  await using fixture = await stockFixture(yard)
+  await using fixture = await stockFixture(stock)
   await using source = await withEndlessBatch(fixture.sandbox, 2)
   const config = configOf(fixture, source)
   const began = fixture.sandbox.clock.now()
@@ -129,7 +129,7 @@ test('3,000 vehicles, one endless batch and a kill after a submission: one obser
   expect(states.sort()).toEqual([...Array(4).fill('500 complete'), '500 lost', '500 stuck'])
   expect(calls(fixture, submitPath)).toBe(6)
   expect(await doubled(fixture)).toEqual([])
-  // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be asked about.
+  // 500 of the lost batch and 500 of the stuck one are missing, and ten cannot be sent.
   expect(await account(fixture, began)).toEqual({ priced: 1920, failed: 80, twice: [] })
   expect((await reports(fixture)).map((row) => row['check_name'])).toEqual(
     Array(10).fill('cannot-be-priced'),
@@ -155,7 +155,7 @@ test('a kill at any other point of a batch loses nothing and sends nothing twice
     'committed:3',
     'slice-claimed:3',
   ]) {
-    await using fixture = await stockFixture(yard.slice(0, 40))
+    await using fixture = await stockFixture(stock.slice(0, 40))
     await using source = await withEndlessBatch(fixture.sandbox, 99)
     const config = { ...configOf(fixture, source), prices: { batchSize: 15 } }
 

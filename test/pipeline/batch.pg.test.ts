@@ -55,7 +55,7 @@ test('a batch that is too large is halved until it is accepted, and the next run
   expect(await rowsOf(fixture, 'select size from ops.price_batch_size')).toEqual([{ size: 4 }])
 })
 
-/** The size was learned so many days ago. */
+/** Sets the age of the learned size, in days. */
 async function learned({ database }: Fixture, size: number, days: number): Promise<void> {
   await database.pool.query(
     `insert into ops.price_batch_size (rooftop_id, size, learned_at)
@@ -159,7 +159,7 @@ test('missing, duplicate and unknown results are each reported, and only matchin
     { natural_key: '', check_name: 'unknown-reference' },
     { natural_key: 'S-9', check_name: 'unknown-reference' },
   ])
-  // They were not answered, so they are due at once; the one that was is not.
+  // The units without an answer are due at once; the answered one is not.
   strange.remove()
   const next = await fixture.night(impatient(fixture))
   expect(next).toMatchObject({ status: 'ok', streams: { 'stock-prices': { listed: 3 } } })
@@ -298,7 +298,7 @@ test('a refused key ends the stream and leaves open batches to the next run, whi
 
   const report = await fixture.night(impatient(fixture))
   refused.remove()
-  // Hours later: nobody has looked at the batch meanwhile, so it has not stood still.
+  // Hours later: no process polled the batch in between, so it is not stuck.
   await fixture.database.pool.query(
     "update ops.price_batch set progressed_at = progressed_at - interval '9 hours'",
   )
@@ -342,7 +342,7 @@ test('waiting for batches holds no slot: seven rooftops wait at once with four s
   })
   const { queue } = fixture.context
   const waiting = new Set<string>()
-  // Nobody comes back from this wait by himself.
+  // No slice returns from this wait without the signal.
   const forever = queueWith(queue, async (on, data, options) => {
     if (options?.delaySeconds !== 3) return await queue.offer(on, data, options)
     waiting.add(data.rooftopUid)
@@ -371,7 +371,7 @@ test('waiting for batches holds no slot: seven rooftops wait at once with four s
   expect(report).toMatchObject({ status: 'ok', streams: { 'stock-prices': { inserted: 7 } } })
 })
 
-/** A slice of the stream's, as a worker has claimed it. */
+/** A slice of the stream, as a worker claims it. */
 async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob<BatchStream>> {
   const context = { ...fixture.context, ...inBatchesOf(fixture, batchSize) }
   const [rooftop] = await registerRooftops(context.db, context.config.rooftops)

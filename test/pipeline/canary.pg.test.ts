@@ -11,7 +11,7 @@ import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-// A customer is planted in every kind of row that fails; nothing that is written of it names them.
+// Every kind of failing row contains a planted customer; no log or table may name them.
 
 const canary = 'Jane Canary'
 
@@ -132,7 +132,7 @@ test('the code, table, constraint and stack stay in the log', async () => {
   })
 })
 
-/** Alone, as a cause and among several; as a field and as the message. */
+/** Alone, as a cause and among several errors; in a field and in the message. */
 function expectUnnamed(error: unknown): void {
   const wrapped = new Error('outer', { cause: new AggregateError([error], 'several') })
   for (const one of [error, wrapped, wrapped.cause]) {

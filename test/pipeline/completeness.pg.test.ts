@@ -42,7 +42,7 @@ async function proves(scenario: Scenario): Promise<void> {
     http: { maxRetries: scenario.maxRetries },
     dealerIds: scenario.dealerIds,
   })
-  // The pace that a throttled source taught goes by the real clock, which these nights do not wait for.
+  // A learned rate follows the real clock, which these nights do not wait for.
   const unpaced = openAppraisal(fixture.config, fixture.context.log)
   const nights = { fixture, scenario, appraisal: unpaced }
   try {
@@ -56,9 +56,9 @@ async function proves(scenario: Scenario): Promise<void> {
   const attribution = scenario.dealerIds ? 'rooftop' : 'group'
   const expected = sourceTruth(world, now, attribution)
   expect(differences(expected, await held(fixture, scenario))).toEqual([])
-  // Windows have whole seconds: the one that is not over yet belongs to the next night.
+  // Windows have whole seconds: the current second belongs to the next night.
   const until = new Date(Math.floor(now.getTime() / 1000) * 1000)
-  // A window counts as covered as a whole, so the last one of the grid may be waiting for its end to be old enough.
+  // A window is covered as a whole, so the last one of the grid may not be old enough yet.
   const { settleDays, windowHours } = scenario.sync
   const settled = new Date(until.getTime() - (settleDays + windowHours / 24) * dayMs)
   const bounds = { from: new Date(begin), until, settled }
@@ -67,7 +67,7 @@ async function proves(scenario: Scenario): Promise<void> {
   expect(await unproved(fixture)).toEqual([])
 }
 
-/** What verify has to say of rows that nobody has touched but the product. */
+/** What verify reports about rows that only the product has written. */
 async function unproved({ context: { db, config } }: Fixture): Promise<unknown[]> {
   const rooftops = await findRooftops(db, config.rooftops)
   const found = rooftops.map((one) => verifyStream(db, evaluations, one, config.sync, new Date()))
@@ -87,7 +87,7 @@ interface Nights {
   readonly appraisal: AppraisalClient
 }
 
-/** Nights with faults and broken-off runs while things happen, then until the last of them has happened. */
+/** Nights with faults and interrupted runs while the source changes, until its last change. */
 async function busyTime(nights: Nights, last: Date): Promise<void> {
   const { fixture, scenario } = nights
   const { clock } = fixture.sandbox
@@ -103,9 +103,9 @@ async function busyTime(nights: Nights, last: Date): Promise<void> {
 const calm: NightPlan = { after: 1, fault: null, path: null, chance: 1, crash: null }
 
 /**
- * Enough nights, counted by the source's clock: within `deepRelistNights` every window has had its turn; a known record
- * whose list item carries no update time is read within 28 more (the longest step of reread.ts) at its window's next turn;
- * `settleDays` until the last window counts as covered. A night that is slept through changes nothing, so strides will do.
+ * Enough nights, by the source's clock. Within `deepRelistNights` every window is listed again. Within 28 more (the longest step
+ * of reread.ts) every known record without an update time is read when its window is next listed. After `settleDays` the last
+ * window is covered. A skipped night changes nothing, so several nights at a time are enough.
  */
 async function quietTime({ fixture, scenario, appraisal }: Nights): Promise<void> {
   const { sync, listCarriesUpdatedAt, sliceLimits } = scenario
@@ -154,7 +154,7 @@ function capRule(cap: NonNullable<Scenario['cap']>): FaultRule {
   return { fault: { kind: 'listCap', ...cap } }
 }
 
-/** Quarantine that is still open, and children of no evaluation. */
+/** Open quarantine entries, and child rows without an evaluation. */
 async function openEnds({ database }: Fixture): Promise<unknown[]> {
   const { rows } = await database.pool.query(
     `select stream, natural_key, issues::text from ops.quarantine where resolved_at is null

@@ -130,7 +130,7 @@ test('a rooftop that may read no evaluation fails as a whole, with its requests 
 
   expect(report.rooftops['north']!.error).toContain('403')
   expect(report.streams['evaluations']!.quarantined).toBe(0)
-  // Those under way when the slice was given up were sent, whether or not they arrived.
+  // Requests in flight when the slice ended were sent, whether or not they arrived.
   const arrived = fixture.sandbox.requests.count('/getevallist')
   expect(report.streams['evaluations']!.requests).toBeGreaterThan(arrived)
 })
@@ -161,8 +161,8 @@ test('a backfill of other years does not move back what status says is covered',
   })
 
   const rooftops = await findRooftops(fixture.context.db, fixture.config.rooftops)
-  const standing = await readStatus(fixture.context.db, allStreams, rooftops, fixture.config)
-  const covered = standing.rooftops['north']!.streams['evaluations']!.coveredTo!
+  const status = await readStatus(fixture.context.db, allStreams, rooftops, fixture.config)
+  const covered = status.rooftops['north']!.streams['evaluations']!.coveredTo!
   expect(now.getTime() - Date.parse(covered)).toBeLessThan(dayMs)
 })
 

@@ -15,10 +15,10 @@ const spread = 50
 const inOneSecond = 23
 const all = spread + inOneSecond
 
-/** Far less than the 50 of a day and the 23 of a second. */
+/** Far below the 50 records of a day and the 23 of a second. */
 const sliceLimits = { records: 4, recordsPerPart: 6, bodies: 1_000_000 }
 
-/** A rooftop that moved in: spread over two days, and then a second that holds 23 evaluations. */
+/** A rooftop with imported history: spread over two days, and then 23 evaluations in one second. */
 function movedIn(notes = ''): World {
   const second = moved + 2 * 86_400_000
   const times = [
@@ -41,7 +41,7 @@ async function denseFixture(world = movedIn(), listCarriesUpdatedAt = true): Pro
   return await openFixture({ sandbox: { world, now, listCarriesUpdatedAt }, sync: { start } })
 }
 
-/** What is wrong with the rows, the certificates and the coverage: nothing. */
+/** Faults in rows, certificates and coverage; must be empty. */
 async function faultsOf({ sandbox, database, context, config }: Fixture): Promise<unknown[]> {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
   const rows = differences(truth, await warehouseTruth(database.pool, 'rooftop'))
@@ -57,7 +57,7 @@ async function faultsOf({ sandbox, database, context, config }: Fixture): Promis
   return [...rows, ...windows, ...(isProved(found) ? [] : [found]), ...sums]
 }
 
-/** How many payloads each transaction has written. */
+/** How many payloads each transaction wrote. */
 async function payloadsBySlice({ database }: Fixture): Promise<number[]> {
   const { rows } = await database.pool.query<{ count: number }>(
     `select count(*)::int from raw.payload where endpoint = 'geteval' group by xmin::text order by 1 desc`,
@@ -109,7 +109,7 @@ test('a slice stops reading when large bodies reach its limit', async () => {
 
   const report = await fixture.night({ sliceLimits: ample })
 
-  // So many records may be under way when the last body comes in.
+  // This many reads may be in flight when the last body arrives.
   const underWay = 2 * fixture.config.http.concurrency
   expect(report.status).toBe('ok')
   expect(reads(fixture)).toBe(all)
@@ -186,7 +186,7 @@ test('work that is taken over in the middle of a second commits nothing more, an
   await using fixture = await denseFixture(movedIn(), false)
   const { pool } = fixture.database
   let read = 0
-  // As if another worker had claimed the work while this one was reading.
+  // Simulates another worker that claims the work while this one reads.
   const crashPoint = (name: string) => {
     if (name !== 'record-read' || ++read !== 15) return
     void pool.query(
@@ -223,7 +223,7 @@ test('a second that takes many slices is read again completely, although the bud
 
   expect(reads(fixture)).toBe(inOneSecond)
   const { rows } = await fixture.database.pool.query(
-    'select reread_at = listed_at as "isLookedAt" from ops.window_certificate where listed > 0',
+    'select reread_at = listed_at as "isReread" from ops.window_certificate where listed > 0',
   )
-  expect(rows).toEqual([{ isLookedAt: true }])
+  expect(rows).toEqual([{ isReread: true }])
 })

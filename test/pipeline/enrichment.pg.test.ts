@@ -116,7 +116,7 @@ test('a used-up quota parks the key until tomorrow; answers are loaded, other ke
   const first = await priced(fixture)
   await fixture.night()
   const asked = priceRequests(fixture)
-  // The two rooftops share the quota as their requests come in, re-pricing included: it takes three nights or a few more.
+  // The two rooftops share the quota in the order of their requests, including repricing: this takes three nights or a few more.
   for (let nights = 0; nights < 10 && (await priced(fixture)).length < 14; nights++)
     await fixture.nightAfter(1)
 
@@ -127,7 +127,7 @@ test('a used-up quota parks the key until tomorrow; answers are loaded, other ke
   expect(await rowsOf(fixture, 'select key_name, stream, until from ops.parked')).toMatchObject([
     { key_name: 'partner-au', stream: 'pricing' },
   ])
-  // 5 answers and 2 of the other key, one 429 for each rooftop that was at it; the second run of the day asks nothing.
+  // 5 answers and 2 of the other key, one 429 for each rooftop; the second run of the day sends nothing.
   expect(asked).toBeLessThanOrEqual(5 + 2 + 2)
   expect(await priced(fixture)).toHaveLength(14)
 })
@@ -338,7 +338,7 @@ test('prices move with an evaluation that the source moves to another rooftop of
   const move = async (table: string) =>
     await pool.query(`update ${table} set rooftop_id = 2 where rooftop_id = 1 and eval_id = 1`)
 
-  // As it stands when the other rooftop's list has not been seen to show it.
+  // The state before the other rooftop's list shows it.
   for (const table of [...evaluations.tables, ...evaluations.dependentTables]) await move(table)
   await pool.query('update core.evaluation set gone_at = now()')
   await fixture.nightAfter(1)
@@ -353,10 +353,10 @@ test('a job cannot call an operation that writes or bills', async () => {
   const { services } = fixture.context
   const rooftop = { uid: 'rooftop-1', dealerId: 101, keyName: 'partner-au' }
 
-  // @ts-expect-error a write is out of reach
+  // @ts-expect-error a job cannot write
   const write = services.call(enterVin, { rooftop, fields: { vin: 'SAMPLEAU000000001' } })
   await expect(write).rejects.toThrow('out of reach')
-  // @ts-expect-error a bill is out of reach
+  // @ts-expect-error a job cannot bill
   const bill = services.call(searchPpsr, { rooftop, fields: { evalid: 1 } })
   await expect(bill).rejects.toThrow('out of reach')
 })

@@ -11,7 +11,7 @@ import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-t
 const now = new Date('2026-03-10T02:00:00Z')
 const rooftops = ['north', 'south'].map((uid, index) => aRooftop({ uid, dealerId: 101 + index }))
 
-/** Twelve evaluations, in turn at two rooftops of one group, or all of them at one. */
+/** Twelve evaluations, alternating between two rooftops of one group, or all at one. */
 function groupWorld(owner?: string): World {
   const evaluations = Array.from({ length: 12 }, (_, index) =>
     anEvaluation({
@@ -47,7 +47,7 @@ test('without dealerIds every evaluation is still read once and stored once', as
 
   expect(report.status).toBe('ok')
   expect(fixture.sandbox.requests.count('/geteval')).toBe(12)
-  // Listed under both, written under one.
+  // Listed under both rooftops, written under one.
   expect(report.streams['evaluations']).toMatchObject({ listed: 24, inserted: 12, unchanged: 12 })
   expect(await held(fixture, 'group')).toEqual([])
 })

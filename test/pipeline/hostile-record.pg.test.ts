@@ -11,7 +11,7 @@ const ids = [1000, 1001, 1002, 1003, 1004]
 const hostile = 1003
 const createdAt = (id: number) => new Date(morning.getTime() - (id - 998) * 3_600_000)
 
-/** One rooftop with five evaluations, of which one is hostile. */
+/** One rooftop with five evaluations, one of them hostile. */
 async function openNorth(): Promise<Fixture> {
   const world = worldOf({
     rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
@@ -22,7 +22,7 @@ async function openNorth(): Promise<Fixture> {
   return await openFixture({ sandbox: { world, now: morning } })
 }
 
-/** The answer for the hostile evaluation, as text: no object of it could be written out. */
+/** The answer for the hostile evaluation as text, since no object could be serialised to it. */
 function bodyWith(fields: string): string {
   const at = createdAt(hostile).toISOString()
   return `[{"EvalID":${hostile},"CreatedAt":"${at}","CompletedAt":"${at}","UpdatedAt":"${at}",
@@ -37,17 +37,17 @@ const status = (code: number, more: object = {}): Fault => ({
 })
 const answer = (fields: string) => status(200, { body: bodyWith(fields) })
 
-async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
+async function faults({ sandbox, database }: Fixture, quarantined: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
-  const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
+  const expected = truth.filter(({ evalId }) => !quarantined.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
 }
 
-const aside = (fixture: Fixture) =>
-  rowsOf<{ key: string; path: string; message: string; kept: number; attempts: number }>(
+const quarantined = (fixture: Fixture) =>
+  rowsOf<{ key: string; path: string; message: string; stored: number; attempts: number }>(
     fixture,
     `select natural_key as key, issues -> 0 ->> 'path' as path, issues -> 0 ->> 'message' as message,
-       length(payload) as kept, attempts from ops.quarantine where resolved_at is null order by 1`,
+       length(payload) as stored, attempts from ops.quarantine where resolved_at is null order by 1`,
   )
 
 test.each([
@@ -84,7 +84,7 @@ test.each([
 
     expect(reports.map((report) => report.status)).toEqual(['partial', 'partial'])
     expect(await faults(fixture, [hostile])).toEqual([])
-    expect(await aside(fixture)).toMatchObject([
+    expect(await quarantined(fixture)).toMatchObject([
       { key: String(hostile), message: expect.stringContaining(message), attempts: 2 },
     ])
     handle.remove()
@@ -100,7 +100,7 @@ test('a list that redirects is a fault of the source, so its rooftop fails', asy
   const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
-  expect(await aside(fixture)).toEqual([])
+  expect(await quarantined(fixture)).toEqual([])
 })
 
 test('a source that redirects every record fails the rooftop, and quarantines no record', async () => {
@@ -110,7 +110,7 @@ test('a source that redirects every record fails the rooftop, and quarantines no
   const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('302') })
-  expect(await aside(fixture)).toEqual([])
+  expect(await quarantined(fixture)).toEqual([])
 })
 
 test('a record that Postgres refuses is found by halving and quarantined; the others are loaded with their window', async () => {
@@ -128,16 +128,16 @@ test('a record that Postgres refuses is found by halving and quarantined; the ot
     path: 'evaluation.no_odd',
     message: 'Postgres cannot store it: a check of its table fails (SQLSTATE 23514)',
   }
-  expect(await aside(fixture)).toMatchObject([
+  expect(await quarantined(fixture)).toMatchObject([
     { key: '1001', ...issue, attempts: 2 },
     { key: '1003', ...issue, attempts: 2 },
   ])
-  expect((await aside(fixture))[0]!.kept).toBeGreaterThan(100)
+  expect((await quarantined(fixture))[0]!.stored).toBeGreaterThan(100)
   const windows = 'select sum(quarantined)::int as quarantined from ops.window_certificate'
   expect(await rowsOf(fixture, windows)).toEqual([{ quarantined: 2 }])
   await rowsOf(fixture, 'alter table core.evaluation drop constraint no_odd')
   expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
-  expect(await aside(fixture)).toEqual([])
+  expect(await quarantined(fixture)).toEqual([])
 })
 
 test('a warehouse error that no record causes fails the rooftop, and quarantines no record', async () => {
@@ -147,7 +147,7 @@ test('a warehouse error that no record causes fails the rooftop, and quarantines
   const report = await fixture.night()
 
   expect(report.rooftops['north']).toMatchObject({ error: expect.stringContaining('never') })
-  expect(await aside(fixture)).toEqual([])
+  expect(await quarantined(fixture)).toEqual([])
 })
 
 test('of two records that fail together the later one is quarantined, after the slice was retried', async () => {
@@ -159,7 +159,7 @@ test('of two records that fail together the later one is quarantined, after the 
   const report = await fixture.night()
 
   expect(report.streams['evaluations']).toMatchObject({ inserted: 4, quarantined: 1 })
-  expect(await aside(fixture)).toMatchObject([{ message: expect.stringContaining('23505') }])
+  expect(await quarantined(fixture)).toMatchObject([{ message: expect.stringContaining('23505') }])
 })
 
 test('issues with a path that jsonb refuses are stored', async () => {
@@ -171,7 +171,7 @@ test('issues with a path that jsonb refuses are stored', async () => {
   const report = await fixture.night()
 
   expect(report.status).toBe('partial')
-  expect(await aside(fixture)).toMatchObject([{ key: '1001' }])
+  expect(await quarantined(fixture)).toMatchObject([{ key: '1001' }])
 })
 
 test('the drift report neither overflows nor grows with invented field names', () => {
@@ -217,7 +217,7 @@ test('a user that Postgres refuses is quarantined, and the others are loaded', a
   const report = await fixture.night()
 
   expect(report.streams['users']).toMatchObject({ listed: 2, inserted: 2, quarantined: 2 })
-  expect(await aside(fixture)).toMatchObject([
+  expect(await quarantined(fixture)).toMatchObject([
     { key: 'active[1]', path: 'app_user.no_odd' },
     { key: 'all[1]', path: 'app_user.no_odd' },
   ])
@@ -252,7 +252,7 @@ test.each([
 
     expect(report.streams['pricing']).toMatchObject({ inserted: 2, quarantined: 1 })
     expect(report.status).toBe('partial')
-    expect(await aside(fixture)).toMatchObject([{ key: '2' }])
+    expect(await quarantined(fixture)).toMatchObject([{ key: '2' }])
     handle.remove()
     fixture.sandbox.clock.advance(60_000)
     const again = await runNight(
@@ -261,6 +261,6 @@ test.each([
     )
     expect(again.streams['pricing']).toMatchObject({ inserted: 1, requests: 1 })
     expect(again.status).toBe('ok')
-    expect(await aside(fixture)).toEqual([])
+    expect(await quarantined(fixture)).toEqual([])
   },
 )

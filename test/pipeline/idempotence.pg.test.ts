@@ -28,7 +28,7 @@ test.each([
 
 test('a second night on which nothing has happened rewrites nothing', async () => {
   await using fixture = await openFixture({ sandbox: world })
-  // Far from the history, so that no edit or late completion falls between the nights.
+  // Long after the history, so that no edit or late completion occurs between the nights.
   await fixture.nightAfter(90)
   const before = await snapshot(fixture)
 
@@ -52,7 +52,7 @@ test('a second sync a minute later, of every stream, writes no row, in Australia
   expect(await snapshot(fixture)).toEqual(before)
 })
 
-/** Every row's place and writer, and the counters of its table: a row that was written again differs in all of them. */
+/** The position and writer of every row, and the counters of its table; rewriting a row changes all of them. */
 async function snapshot({ context, database }: Fixture): Promise<Record<string, unknown>> {
   const { pool } = database
   await flushSessions(context.pool)
@@ -87,7 +87,7 @@ async function counters(pool: pg.Pool): Promise<unknown> {
   }
 }
 
-/** Runs a night and measures what the whole server logged for it. */
+/** Runs a night and measures the WAL that the server wrote for it. */
 async function measured<T>(
   fixture: Fixture,
   work: () => Promise<T>,
@@ -106,7 +106,7 @@ async function measured<T>(
   return { wal: rows[0]!.bytes, report }
 }
 
-/** Has every session of the pool hand in what it has counted. */
+/** Makes every session of the pool report its counters. */
 async function flushSessions(pool: pg.Pool): Promise<void> {
   const clients = await Promise.all(Array.from({ length: 16 }, () => pool.connect()))
   for (const client of clients) await client.query('select pg_stat_force_next_flush()')

@@ -23,10 +23,10 @@ async function threeRooftops(): Promise<Fixture> {
   return await openFixture({ sandbox: { world: worldOf({ rooftops, evaluations }), now } })
 }
 
-/** What is not as at the source; `aside` are the ids that are known to be missing. */
-async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
+/** Differences from the source; `quarantined` are the ids that are expected to be missing. */
+async function faults({ sandbox, database }: Fixture, quarantined: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
-  const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
+  const expected = truth.filter(({ evalId }) => !quarantined.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
 }
 
@@ -72,12 +72,12 @@ test('an invalid record is quarantined with its payload and issue, and loaded on
     rooftops: { 'rooftop-1': { status: 'partial' } },
   })
   expect(await faults(fixture, [1003])).toEqual([])
-  const aside = { id: '1003', path: 'FinalPrice', kept: true, attempts: 2 }
-  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: false }])
+  const quarantined = { id: '1003', path: 'FinalPrice', kept: true, attempts: 2 }
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: false }])
   fixture.sandbox.world.removePoison(1003)
   expect(await fixture.night()).toMatchObject({ status: 'ok' })
   expect(await faults(fixture)).toEqual([])
-  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: true }])
 })
 
 test('a stored record that an edit makes invalid retains its last good content', async () => {
@@ -126,12 +126,12 @@ test.each([
 
   expect(report.rooftops['rooftop-2']).toMatchObject({ status: 'partial' })
   expect(await faults(fixture, [2002])).toEqual([])
-  const aside = { id: '2002', path: '$', kept: kept === 1, attempts: 2 }
-  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: false }])
+  const quarantined = { id: '2002', path: '$', kept: kept === 1, attempts: 2 }
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: false }])
   handle.remove()
   expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
   expect(await faults(fixture)).toEqual([])
-  expect(await quarantine(fixture.database.pool)).toEqual([{ ...aside, resolved: true }])
+  expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: true }])
 })
 
 test('a stored record that could not be reread leaves quarantine after an unchanged answer', async () => {

@@ -12,7 +12,7 @@ export const now = new Date('2026-03-10T02:00:00Z')
 const settleDays = 3
 const hour = 3600
 
-/** Two rooftops; a backfill of windows of six hours makes nine slices at each. */
+/** Two rooftops; a backfill with windows of six hours makes nine slices at each. */
 export async function lanesFixture(): Promise<Fixture> {
   return await openFixture({
     sandbox: { now, rooftops: 2, evaluations: 60, days: 20 },
@@ -23,7 +23,7 @@ export async function lanesFixture(): Promise<Fixture> {
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
-/** A process of its own on the same warehouse, which ends when it is disposed. */
+/** A separate context on the same warehouse; ends when it is disposed. */
 export async function another({ config }: Fixture, signal?: AbortSignal): Promise<Context> {
   return await openContext(config, silent, signal === undefined ? {} : { signal })
 }
@@ -35,7 +35,7 @@ export function history({ config }: Fixture, lane: Lane = 'background'): RunRequ
   return { plan: { ...plan, until: null }, streams: [evaluations], rooftops: config.rooftops }
 }
 
-/** Begins a backfill and comes back when it has committed some slices. */
+/** Starts a backfill and returns when it has committed some slices. */
 export async function backfillUnderWay(fixture: Fixture, context: Context, slices = 3) {
   const ended = runStreams(context, history(fixture)).then(
     (report) => ({ report, error: null }),
@@ -64,7 +64,7 @@ export async function runsOf({ database: { pool } }: Fixture) {
   return rows
 }
 
-/** What is wrong with the rows, the windows and the coverage: nothing. */
+/** Faults in rows, windows and coverage; must be empty. */
 export async function faultsOf({ sandbox, database }: Fixture, from = historyFrom) {
   const rows = differences(
     sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop'),

@@ -16,7 +16,7 @@ import {
   runsOf,
 } from './lanes-fixture.ts'
 
-// Every test is some runs with many slices: on a busy machine they take their time.
+// Every test has several runs with many slices, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 test('a sync during a backfill starts at once and ends first, and the backfill continues to its end', async () => {
@@ -112,7 +112,7 @@ test('a stopped sync leaves its work to the backfill beside it', async () => {
     fault: { kind: 'slow', ms: 20 },
   })
   const backfill = await backfillUnderWay(fixture, fixture.context)
-  // Before a slice of its own: the process of the backfill may do all of them.
+  // Before it gets a slice of its own, since the backfill's process may run all of them.
   const crashPoint = (name: string) => {
     if (name === 'run-started') stop.abort()
   }

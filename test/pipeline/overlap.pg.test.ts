@@ -22,7 +22,7 @@ async function runs(pool: pg.Pool) {
   return rows.map(({ status }) => status)
 }
 
-/** A run that has read its evaluations and cannot write them before the gate opens. */
+/** A run that has read its evaluations, but cannot write them before the gate opens. */
 async function heldRun(fixture: Fixture) {
   const { pool } = fixture.database
   const gate = await pool.connect()
@@ -48,7 +48,7 @@ async function waiting(pool: pg.Pool): Promise<number> {
   return rows[0]!.waiting
 }
 
-/** Ends the session that says that a run is alive, as the death of its process does. */
+/** Ends the session that holds a run's lock, as the death of its process does. */
 async function endHolder(pool: pg.Pool): Promise<void> {
   await pool.query(
     `select pg_terminate_backend(pid, 5000) from pg_locks
@@ -115,7 +115,7 @@ test('a worker whose work was dropped while it worked writes nothing', async () 
   const { pool } = fixture.database
   const controller = new AbortController()
   let dropped = 0
-  // Between the rows and the fence: the last moment at which the work can be taken away.
+  // Between the rows and the fence: the last moment at which the work can be taken over.
   const crashPoint = (name: string) => {
     if (name !== 'before-commit') return
     dropped++

@@ -15,7 +15,7 @@ interface Asked {
 const nothingKnown: ListLimit = { largest: 0, cap: null }
 const listedAt = new Date('2026-03-01T00:00:00Z')
 
-/** Proves a window against a list in memory that is cut at `cap` without a sign. */
+/** Proves a window against a list in memory that is silently cut off at `cap`. */
 async function prove(
   entries: readonly Entry[],
   window: Omit<Window, 'open'>,
@@ -25,7 +25,7 @@ async function prove(
     knowledge?: ListLimit
     vouched?: boolean
     maxItems?: number
-    /** What the source holds from the nth request on. */
+    /** The source's content from the nth request on. */
     later?: { nth: number; entries: readonly Entry[] }
   } = {},
 ): Promise<Asked> {

@@ -7,7 +7,7 @@ import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-t
 const now = new Date('2026-03-20T02:00:00Z')
 const nights = 5
 
-/** One rooftop whose windows are listed again every fifth night, from the day that they are settled on. */
+/** One rooftop whose windows are listed again every fifth night after they are settled. */
 async function slowFixture(
   drafts: readonly EvaluationDraft[],
   listCarriesUpdatedAt = true,

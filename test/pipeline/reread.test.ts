@@ -4,19 +4,19 @@ import { isRereadDue, isUnchanged } from '#src/pipeline/reread.ts'
 const day = 86_400
 const today = Date.parse('2026-06-01T02:15:00Z') / 1000
 
-/** On which of the nights to come a record is read again, when every night looks at it. */
+/** The nights on which a record is read again, if its window is listed every night. */
 function nightsRead(id: number, ageDays: number, nights: number, stride = 1): number[] {
   const bornAt = new Date((today - ageDays * day) * 1000)
-  let lookedAt = new Date((today - day) * 1000)
+  let rereadAt = new Date((today - day) * 1000)
   return Array.from({ length: nights / stride }, (_, index) => index * stride).filter((night) => {
-    // The age is kept as it is, so that a step of the schedule is seen by itself.
+    // The age stays constant, so that each step of the schedule is tested alone.
     const now = today + night * day
     const due = isRereadDue(
       { id, ageingSince: new Date(bornAt.getTime() + night * day * 1000) },
-      lookedAt,
+      rereadAt,
       now,
     )
-    lookedAt = new Date(now * 1000)
+    rereadAt = new Date(now * 1000)
     return due
   })
 }

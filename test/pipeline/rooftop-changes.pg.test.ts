@@ -70,7 +70,7 @@ test('a new time zone recalculates all local days and sums in one command, and m
   const warned: unknown[] = []
   const { context } = fixture
   const log = Object.assign(Object.create(context.log), {
-    warn: (...told: unknown[]) => warned.push(told),
+    warn: (...args: unknown[]) => warned.push(args),
   })
 
   await fixture.night({ ...changedConfig(fixture, { timezone: zone }), log })
@@ -88,7 +88,7 @@ test('a new time zone recalculates all local days and sums in one command, and m
   expect((await pool.query('select * from core.repeat_differences()')).rows).toEqual([])
   expect((await pool.query(versions)).rows).toEqual(versionsBefore)
 
-  // An evaluation that is read again has not changed for that.
+  // A later read of the evaluation counts as unchanged.
   await pool.query(
     "update core.evaluation set content_hash = '\\x00', source_updated_at = created_at - interval '1 day'",
   )
@@ -102,7 +102,7 @@ test('a new time zone recalculates all local days and sums in one command, and m
 test('a new time zone moves the days of price confirmations, also of evaluations whose own day does not change', async () => {
   await using fixture = await loaded()
   const { pool } = fixture.database
-  // Ten to midnight in UTC is another day in New Zealand, and not in Hawaii.
+  // Ten to midnight in UTC is another day in New Zealand, but not in Hawaii.
   await pool.query(
     `insert into core.price_observation (rooftop_id, eval_id, price_source, observed_at, last_confirmed_at, is_current, as_of_date,
        currency_code, confidence, value_hash, run_id)

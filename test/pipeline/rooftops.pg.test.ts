@@ -5,7 +5,7 @@ import { openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')
 
-/** Counts the statements of a connection that it is given to. */
+/** Counts the statements of a connection. */
 class Counter implements KyselyPlugin {
   count = 0
 
@@ -38,21 +38,21 @@ test('a rooftop that differs is written, and the others are not', async () => {
   const { db, pool } = fixture.context
   const { rooftops } = fixture.config
   const first = await registerRooftops(db, rooftops)
-  const stands = async () =>
+  const storedRows = async () =>
     (
       await pool.query<{ name: string; code: string; version: string }>(
         `select rooftop_name as name, group_code as code, core.rooftop.xmin::text as version
          from core.rooftop join core.rooftop_group using (group_id) order by rooftop_id`,
       )
     ).rows
-  const before = await stands()
+  const before = await storedRows()
   const changed = rooftops.map((rooftop, index) =>
     index === 1 ? { ...rooftop, name: 'Renamed', group: 'another-group' } : rooftop,
   )
 
   const moved = await registerRooftops(db, changed)
 
-  const after = await stands()
+  const after = await storedRows()
   expect(after[1]).toMatchObject({ name: 'Renamed', code: 'another-group' })
   expect([after[0], after[2]]).toEqual([before[0], before[2]])
   expect(moved.map(({ id }) => id)).toEqual(first.map(({ id }) => id))

@@ -10,7 +10,7 @@ import { history, lanesFixture, runsOf } from './lanes-fixture.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-/** Others have done all that was open, so long ago. */
+/** Marks all work of a run as done by others, this many seconds ago. */
 async function allDone(pool: pg.Pool, secondsAgo: number): Promise<void> {
   const then = `clock_timestamp() - interval '${secondsAgo} seconds'`
   await pool.query(`update ops.run_stream set status = 'ok', finished_at = ${then}`)
@@ -24,11 +24,11 @@ test('a run whose process died after others had done its work is ended; a live o
   const rooftops = await registerRooftops(db, config.rooftops)
   const { lock } = await startRun(fixture.context, history(fixture, 'foreground'), rooftops, 0)
   const status = async () => (await runsOf(fixture))[0]!.status
-  const endAndLook = async () => {
+  const endAndReadStatus = async () => {
     await endFinishedRuns(db)
     return await status()
   }
-  // Right after its start the server tells of no process that it is dead.
+  // Right after the server's start no process counts as dead.
   await until(async () => {
     const { rows } = await pool.query(
       "select clock_timestamp() > pg_postmaster_start_time() + interval '6 seconds' as up",
@@ -37,7 +37,7 @@ test('a run whose process died after others had done its work is ended; a live o
   })
 
   await allDone(pool, 120)
-  expect(await endAndLook()).toBe('running')
+  expect(await endAndReadStatus()).toBe('running')
   lock!.release()
   await until(async () => {
     const { rows } = await pool.query(
@@ -46,17 +46,17 @@ test('a run whose process died after others had done its work is ended; a live o
     return rows.length === 0
   })
   await allDone(pool, 30)
-  expect(await endAndLook()).toBe('running')
+  expect(await endAndReadStatus()).toBe('running')
   await pool.query("update ops.run_stream set status = 'waiting', finished_at = null")
   await pool.query("update ops.run set started_at = now() - interval '1 day'")
-  expect(await endAndLook()).toBe('running')
+  expect(await endAndReadStatus()).toBe('running')
   await allDone(pool, 120)
   await runNight(fixture.context)
 
   expect((await runsOf(fixture)).map((run) => run.status)).toEqual(['ok', 'ok'])
 })
 
-/** Holds the end of a run back when its work is done; only the session of the gate may set a status meanwhile. */
+/** Blocks the end of a run after its work is done; only the gate's session may set a status meanwhile. */
 async function gateAtTheEnd(pool: pg.Pool) {
   await pool.query(`
     create function public.gate() returns trigger language plpgsql as $$ begin

@@ -9,7 +9,7 @@ import { morning, rowsOf } from '../support/pricing-fixture.ts'
 
 const deepRelistNights = 7
 
-/** Six old evaluations and six new ones; the list carries their update times, which never change. */
+/** Six old and six new evaluations; the list shows their update times, which never change. */
 async function openNorth(sync: object = {}): Promise<Fixture> {
   const ages = [1, 2, 3, 4, 5, 6, 81, 82, 83, 84, 85, 86]
   const world = worldOf({
@@ -38,8 +38,8 @@ const gone = (fixture: Fixture) =>
 
 async function rereadsOf(fixture: Fixture): Promise<Rereads> {
   const rooftops = await findRooftops(fixture.context.db, fixture.config.rooftops)
-  const standing = await readStatus(fixture.context.db, [evaluations], rooftops, fixture.config)
-  return standing.rooftops['north']!.streams['evaluations']!.rereads!
+  const status = await readStatus(fixture.context.db, [evaluations], rooftops, fixture.config)
+  return status.rooftops['north']!.streams['evaluations']!.rereads!
 }
 
 test('evaluations that are gone, but listed as unchanged, are found within the stated nights', async () => {

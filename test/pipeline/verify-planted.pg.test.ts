@@ -13,7 +13,7 @@ import { openFixture, runNight } from '../support/fixture.ts'
 const now = new Date('2026-03-10T02:00:00Z')
 const dayMs = 86_400_000
 
-/** Rooftops by dealer group: a pair with filtered lists, a pair whose lists show the whole group, and rooftops that are alone. */
+/** Rooftops by dealer group: a pair with filtered lists, a pair whose lists show the whole group, and single rooftops. */
 const groups = {
   'au-filtered': { region: 'AU', uids: ['au-north', 'au-south'], isFiltered: true },
   'au-whole': { region: 'AU', uids: ['au-east', 'au-west'], isFiltered: false },
@@ -25,7 +25,7 @@ const groupOf = (uid: string) =>
   Object.entries(groups).find(([, { uids }]) => (uids as readonly string[]).includes(uid))!
 const allUids: readonly string[] = Object.values(groups).flatMap(({ uids }) => [...uids])
 
-/** Six evaluations a rooftop on two days of one week, the last of which cannot be read at first. */
+/** Six evaluations per rooftop on two days of one week. The last one cannot be read at first. */
 function plantedWorld(): World {
   const rooftops = Object.entries(groups).flatMap(([groupId, { region, uids }]) =>
     uids.map((uid) => aRooftop({ uid, groupId, region, dealerId: 101 + allUids.indexOf(uid) })),
@@ -48,7 +48,7 @@ function plantedWorld(): World {
 
 const quarantinedOf = (uid: string) => 1000 * (allUids.indexOf(uid) + 1) + 5
 
-/** The part of the migration that gives ids to the certificates that are there. */
+/** The part of the migration that adds ids to existing certificates. */
 function upgrade(): string {
   const file = new URL('../../sql/migrations/0210_certified_ids.sql', import.meta.url)
   const text = readFileSync(file, 'utf8')
@@ -78,7 +78,7 @@ const addRow: Plant = async ({ run, ids }) => {
     select ${columns.map((name) => (name === 'eval_id' ? `eval_id + ${offset}` : name))} from core.evaluation where eval_id = ${ids[1]}`)
 }
 
-/** What is done by hand behind the product's back, and what verify has to say of the rooftop. */
+/** A fault planted in the warehouse, and what verify must report for the rooftop. */
 const faults: Readonly<
   Record<string, { readonly plant: Plant; readonly says: (found: Verification) => boolean }>
 > = {
@@ -169,7 +169,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     rooftops,
   })
   expect(await complaints(), 'retried').toEqual([])
-  // As after an upgrade from certificates that had no ids.
+  // As after an upgrade from certificates without ids.
   await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
   expect(await complaints(), 'upgraded').toHaveLength(allUids.length)
   const reads = fixture.sandbox.requests.count('/geteval')
@@ -186,7 +186,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
   expect(truth).toHaveLength(6 * allUids.length)
 
   for (const [fault, { plant, says }] of Object.entries(faults)) {
-    // One rooftop of each group: where lists show the whole group, it is chance which of them owns the rows.
+    // One rooftop per group: where lists show the whole group, which of them owns the rows is random.
     const { rows: planted } = await pool.query<{ uid: string; ids: number[] }>(
       `select distinct on (group_id) rooftop_uid as uid, array_agg(eval_id::int order by eval_id) as ids
        from core.evaluation join core.rooftop using (rooftop_id, group_id)
@@ -206,7 +206,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     expect(await held(), `after ${fault}`).toEqual(truth)
   }
 
-  // What a backfill read before sync.start is the next sync's to mend; what no window holds is a backfill's.
+  // The next sync repairs what a backfill read before sync.start; only a backfill repairs records outside all windows.
   const old = { command: 'backfill', mode: 'backfill' } as const
   const [from, until] = ['2025-01-01', '2025-02-01'].map((day) => Date.parse(day) / 1000)
   const plan = { ...old, from: from!, until: until! }

@@ -7,7 +7,7 @@ import { KeyLimiter } from '#src/sources/limiter.ts'
 import { until } from '../support/child.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-/** A process that uses key `north`: its limiter and its part of the budget. */
+/** A process that uses key `north`: its limiter and its share of the budget. */
 function host(pool: pg.Pool, { perSecond = null, max = 8 }: HostOptions = {}) {
   const lines: string[] = []
   const write = (line: string) => lines.push(line)
@@ -38,7 +38,7 @@ async function rowOf(pool: pg.Pool): Promise<Row> {
   return rows[0]!
 }
 
-/** Puts the last throttle and its block so far into the past. */
+/** Moves the last throttle and its block into the past. */
 async function pass(pool: pg.Pool, seconds: number): Promise<void> {
   await pool.query(
     `update ops.rate_budget set throttled_at = clock_timestamp() - $1 * interval '1 second', blocked_until = null`,
@@ -46,14 +46,14 @@ async function pass(pool: pg.Pool, seconds: number): Promise<void> {
   )
 }
 
-/** What this process may send a second, once it has asked the warehouse again. */
+/** Requests per second of this process after it has refreshed from the warehouse. */
 async function allowed({ budgets, limiter }: ReturnType<typeof host>): Promise<number | null> {
   await limiter.run(async () => undefined)
   await budgets.refresh()
   return budgets.readings()[0]!.perSecond
 }
 
-/** The source refuses a key: so many calls in a row that it cannot be a stray answer. */
+/** The source throttles a key: enough calls in a row that it is not a random answer. */
 async function refuse({ limiter }: ReturnType<typeof host>, retryAfterMs?: number): Promise<void> {
   await Promise.all(
     [1, 2, 3].map(() =>
@@ -62,7 +62,7 @@ async function refuse({ limiter }: ReturnType<typeof host>, retryAfterMs?: numbe
   )
 }
 
-/** So many clean answers at once. */
+/** Records clean answers, all at once. */
 async function answer({ limiter }: ReturnType<typeof host>, calls: number): Promise<void> {
   const call = () => limiter.run(async (generation) => limiter.onSuccess(generation))
   await Promise.all(Array.from({ length: calls }, call))
@@ -82,7 +82,7 @@ test('a burst of throttles on two hosts lowers the rate once, and the next burst
 
   await burst()
   await until(async () => (await generation()) === 1)
-  // Nothing was answered: it is cut by as much as one cut may be.
+  // There were no clean answers, so the rate is lowered by the most that one throttle may.
   expect(await rowOf(pool)).toMatchObject({ rate: 66.5, generation: 1 })
 
   await Promise.all([allowed(one), allowed(two)])
@@ -106,15 +106,15 @@ test('a Retry-After of one host stops the other within a second, for calls that 
       }, stop.signal)
   })().catch(() => undefined)
   await refuse(one, 4000)
-  const toldAt = performance.now() - began
+  const throttledAt = performance.now() - began
 
   await sleep(3000)
-  await until(() => (sent.at(-1) ?? 0) > toldAt + 3900)
+  await until(() => (sent.at(-1) ?? 0) > throttledAt + 3900)
   stop.abort()
   await caller
 
-  const silence = sent.filter((at) => at > toldAt + 1000 && at < toldAt + 3900)
-  expect(sent.some((at) => at < toldAt + 1000)).toBe(true)
+  const silence = sent.filter((at) => at > throttledAt + 1000 && at < throttledAt + 3900)
+  expect(sent.some((at) => at < throttledAt + 1000)).toBe(true)
   expect(silence).toEqual([])
 })
 
@@ -169,7 +169,7 @@ test('a lowered rate recovers within seconds, and then grows up to the ceiling',
   )
   const { known } = rows[0]!
 
-  // It goes a little below what the source answers, or by three tenths where that is less.
+  // The rate is set a little below the rate of answers, but at most three tenths lower than before.
   expect(rate).toBeGreaterThanOrEqual(0.7 * 190)
   expect(known).toBeGreaterThanOrEqual(rate!)
   const flatAfter = Math.cbrt((known - rate!) / 0.4)

@@ -2,8 +2,8 @@ import { loadConfig } from '#src/config.ts'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 
-// A process that reads as much as its keys allow: <config file> <its name> <calls at once per key>. SIGTERM ends it; on
-// stdout stands a line when it begins.
+// A process that reads as much as its keys allow: <config file> <its name> <calls at once per key>. SIGTERM ends it. It prints
+// a line to stdout when it starts.
 const [file = '', name = '', atOnce = '8'] = process.argv.slice(2)
 const config = loadConfig(file, { variables: {}, cwd: '/' })
 const write = (line: string) => process.stderr.write(line)

@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('caller-process.ts', import.meta.url))
 
 /** A process of test/rate/caller-process.ts that has opened its context. */
 export interface Caller {
-  /** Ends it as a command is ended, and waits for that. */
+  /** Ends the process as a command is ended, and waits for it. */
   stop(): Promise<void>
   /** SIGKILL. */
   kill(): Promise<void>
@@ -59,8 +59,8 @@ export async function openCallers(
   }
 }
 
-/** Before the other programs of a busy machine, where that is allowed: a process that has to wait for its turn of the CPU sends
- *  in heaps, whatever it meant to. */
+/** Raises the priority of a process, where that is allowed. A process that waits for the CPU sends its requests in bursts, even
+ *  if it spaced them evenly. */
 export function favour(pid: number): void {
   try {
     setPriority(pid, -15)

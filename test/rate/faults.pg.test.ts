@@ -7,7 +7,7 @@ import { type Fixture, openFixture } from '../support/fixture.ts'
 const now = new Date('2026-03-10T02:00:00Z')
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
 
-/** Rooftops of one key, each with an evaluation of yesterday. */
+/** Rooftops of one key, each with one evaluation of yesterday. */
 async function fixture(count: number, maxRetries = 6): Promise<Fixture> {
   const rooftops = Array.from({ length: count }, (_, at) =>
     aRooftop({ uid: `rooftop-${at}`, name: `Rooftop ${at}`, dealerId: 100 + at }),
@@ -83,7 +83,7 @@ test('a withdrawn key is not tried with every rooftop, and works again after a r
 
   const report = await one.night()
 
-  // Ten of an operation, and those whose slices were under way by then.
+  // Ten of one operation, plus slices that were in progress by then.
   for (const path of ['/getuserlist', '/getevallist', '/geteval']) {
     const asked = one.sandbox.requests.entries(path).map(({ rooftopUid }) => rooftopUid)
     expect(new Set(asked).size, path).toBeLessThanOrEqual(10 + 4)

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as it arrived: performance.now(), the key's value, whether it was told that it was too many. */
+/** A request as it arrived: performance.now(), the key's value, and whether it was refused as too many. */
 export interface Arrival {
   readonly at: number
   readonly key: string
@@ -9,14 +9,14 @@ export interface Arrival {
   readonly isRefused: boolean
 }
 
-/** A real server that takes so many requests of a key in any second, and answers every read with an empty list. */
+/** A real server with a limit of requests per key and second, which answers every read with an empty list. */
 export interface LimitedSource extends AsyncDisposable {
   readonly baseUrl: string
   readonly arrivals: Arrival[]
-  /** Most requests of a process that were in its hands at once, since the last reset. */
+  /** The most concurrent requests of a process since the last reset. */
   mostInFlightOf(process: string): number
   resetInFlight(): void
-  /** Refuses everything for so long; `onFirst` is called with the first refusal. */
+  /** Refuses everything for this long; `onFirst` is called with the first refusal. */
   refuseFor(seconds: number, onFirst: () => void): void
   /** May be changed at any time. */
   readonly limits: SourceLimits
@@ -26,7 +26,7 @@ export interface SourceLimits {
   /** In every sliding second. */
   perSecond: number
   /** This share of the requests is refused whatever the rate. */
-  strayShare?: number
+  randomShare?: number
   retryAfterSeconds?: number
   /** How long an answer takes. */
   latencyMs?: number
@@ -38,7 +38,9 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
   const recent = new Map<string, number[]>()
   const inFlight = new Map<string, number>()
   const mostInFlight = new Map<string, number>()
-  let refusal: { readonly until: number; readonly onFirst: () => void; isTold: boolean } | undefined
+  let refusal:
+    | { readonly until: number; readonly onFirst: () => void; hasRefused: boolean }
+    | undefined
   const server = createServer((request, response) => {
     const at = performance.now()
     request.resume()
@@ -53,12 +55,12 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
     recent.set(key, times)
     const isOff = refusal !== undefined && at < refusal.until
     const isRefused =
-      isOff || times.length >= limits.perSecond || Math.random() < (limits.strayShare ?? 0)
+      isOff || times.length >= limits.perSecond || Math.random() < (limits.randomShare ?? 0)
     if (!isRefused) times.push(at)
     arrivals.push({ at, key, process, isRefused })
     if (isOff && refusal !== undefined) {
-      if (!refusal.isTold) refusal.onFirst()
-      refusal.isTold = true
+      if (!refusal.hasRefused) refusal.onFirst()
+      refusal.hasRefused = true
       const retryAfterSeconds = Math.ceil((refusal.until - at) / 1000)
       return answerTo(response, true, { ...limits, retryAfterSeconds })
     }
@@ -73,7 +75,7 @@ export async function startLimitedSource(limits: SourceLimits): Promise<LimitedS
     mostInFlightOf: (process) => mostInFlight.get(process) ?? 0,
     resetInFlight: () => mostInFlight.clear(),
     refuseFor: (seconds, onFirst) => {
-      refusal = { until: performance.now() + seconds * 1000, onFirst, isTold: false }
+      refusal = { until: performance.now() + seconds * 1000, onFirst, hasRefused: false }
     },
     limits,
     async [Symbol.asyncDispose]() {

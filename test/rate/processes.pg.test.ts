@@ -8,15 +8,15 @@ import { type Arrival, busiestSecond, startLimitedSource } from './limited-sourc
 const keys = ['north', 'south', 'west']
 const names = ['a', 'b', 'c', 'd']
 
-/** What arrived for a key in these ms of performance.now(). */
+/** Arrivals for a key between two values of performance.now(), in ms. */
 function between(arrivals: readonly Arrival[], key: string, from: number, until: number) {
   return arrivals.filter(
     (arrival) => arrival.key === `secret-${key}` && arrival.at >= from && arrival.at < until,
   )
 }
 
-// A machine that has no CPU left sends in heaps what was spaced evenly: then it is measured again. What arrives while the server
-// itself stands still is counted when it goes on, so so much more is allowed in one second.
+// Without a free CPU, evenly spaced requests are sent in bursts; then the test measures again. Requests that arrive while the
+// server itself is blocked are counted afterwards, so one second may have more of them.
 test('four processes use what each of three keys allows, and no more in any second', {
   retry: 3,
 }, async () => {
@@ -40,9 +40,11 @@ test('four processes use what each of three keys allows, and no more in any seco
   for (const key of keys) {
     const settled = between(source.arrivals, key, from, end)
     const perSecond = settled.length / ((end - from) / 1000)
-    const told = { key, busiest: busiestSecond(settled), perSecond, heapMs }
-    expect(told.busiest, JSON.stringify(told)).toBeLessThanOrEqual(52.5 + (50 * heapMs) / 1000)
-    expect(told.perSecond, JSON.stringify(told)).toBeGreaterThanOrEqual(45)
+    const measured = { key, busiest: busiestSecond(settled), perSecond, heapMs }
+    expect(measured.busiest, JSON.stringify(measured)).toBeLessThanOrEqual(
+      52.5 + (50 * heapMs) / 1000,
+    )
+    expect(measured.perSecond, JSON.stringify(measured)).toBeGreaterThanOrEqual(45)
     expect(new Set(settled.map((arrival) => arrival.process)).size).toBe(4)
   }
 })
@@ -53,14 +55,14 @@ test('a Retry-After of a key that is refused stops every process within a second
   await Promise.all(names.slice(0, 3).map((name) => callers.start(name, 2)))
   await until(() => new Set(source.arrivals.map((arrival) => arrival.process)).size === 3)
 
-  let toldAt = Infinity
+  let refusedAt = Infinity
   source.refuseFor(5, () => {
-    toldAt = performance.now()
+    refusedAt = performance.now()
   })
-  await until(() => performance.now() > toldAt + 4900)
+  await until(() => performance.now() > refusedAt + 4900)
 
-  expect(between(source.arrivals, 'north', toldAt + 1000, toldAt + 4900)).toEqual([])
-  await until(() => (source.arrivals.at(-1)?.at ?? 0) > toldAt + 5000)
+  expect(between(source.arrivals, 'north', refusedAt + 1000, refusedAt + 4900)).toEqual([])
+  await until(() => (source.arrivals.at(-1)?.at ?? 0) > refusedAt + 5000)
 })
 
 test('the calls in flight of a process that is killed go to the others', async () => {

@@ -15,7 +15,7 @@ const raised: AlertMessage = {
 }
 const resolved: AlertMessage = { ...raised, state: 'resolved', until: '2026-03-10T07:00:00.000Z' }
 
-/** What a receiver gets of a message, as JSON. */
+/** What a receiver gets for a message, as JSON. */
 async function posted(format: 'json' | 'slack' | 'teams', message: AlertMessage) {
   const got: unknown[] = []
   const server = createServer(async (request, response) => {

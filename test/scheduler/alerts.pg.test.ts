@@ -7,7 +7,7 @@ import { Alerts } from '#src/scheduler/alerts.ts'
 import { loadJobs } from '#src/scheduler/load-jobs.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
-/** Takes alerts; answers 500 while `broken`. */
+/** Receives alerts; answers 500 while `broken`. */
 async function openReceiver() {
   const got: AlertMessage[] = []
   const state = { broken: false, asked: 0 }
@@ -76,7 +76,7 @@ test('an undelivered alert is retried after a pause, and the address is shown no
   const first = await fixture.run(['run', 'hourly'])
   receiver.state.broken = false
   await fixture.run(['run', 'hourly'])
-  // A receiver that is away for a minute must not use up all tries.
+  // A receiver that is down for a minute must not use up all attempts.
   const atOnce = receiver.state.asked
   await age(fixture, 1)
   await fixture.run(['run', 'hourly'])
@@ -133,7 +133,7 @@ test('a refused key is one alert, for any number of streams and rooftops', async
   expect(await dirty(fixture)).toEqual([])
 })
 
-/** As the scheduler does it: one look after a job, and a look at every sweep. */
+/** As the scheduler does: one check after a job, and one at every sweep. */
 async function openAlerts(fixture: ScheduleFixture) {
   const context = await fixture.context()
   const alerts = new Alerts(context, await loadJobs(context.config))
@@ -222,7 +222,7 @@ test('a failing job is not resolved while its next run is in progress', async ()
   const { pool } = fixture.database
   await fixture.run(['run', 'nightly'])
   await using watch = await openAlerts(fixture)
-  const fire = async (status: string) =>
+  const record = async (status: string) =>
     await pool.query(
       `insert into ops.job_fire (job_name, cause, status, host, process_id, error)
        values ('retention', 'manual', $1::text, 'here', 1, case when $1 = 'failed' then 'the disk is full' end)`,
@@ -230,11 +230,11 @@ test('a failing job is not resolved while its next run is in progress', async ()
     )
 
   for (const status of ['failed', 'running', 'stopped']) {
-    await fire(status)
+    await record(status)
     await watch.alerts.reportJobs()
   }
   const meanwhile = receiver.got.map(({ state }) => state)
-  await fire('ok')
+  await record('ok')
   await watch.alerts.reportJobs()
 
   expect(meanwhile).toEqual(['raised'])

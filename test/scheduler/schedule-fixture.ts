@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A row of ops.job_fire. */
-export interface Fire {
+export interface JobRun {
   readonly job_name: string
   readonly cause: string
   readonly slot_at: Date | null
@@ -28,20 +28,20 @@ export interface Fire {
   readonly error: string | null
 }
 
-/** The small world, a warehouse, and a config in which only the named jobs are on. */
+/** The small world, a warehouse, and a config with only the named jobs switched on. */
 export interface ScheduleFixture extends AsyncDisposable {
   readonly sandbox: Sandbox
   readonly database: TestDatabase
   start(args: readonly string[], how?: Starting): Child
   /** Within this process. */
   run(args: readonly string[]): Promise<CliResult>
-  fires(jobName?: string): Promise<Fire[]>
+  jobRuns(jobName?: string): Promise<JobRun[]>
   /** A context of this process, closed by its owner. */
   context(changes?: Partial<Context>): Promise<Context>
 }
 
 export interface Starting {
-  /** Its wall clock is so many seconds ahead. */
+  /** How many seconds its wall clock is ahead. */
   readonly aheadSeconds?: number
 }
 
@@ -83,16 +83,16 @@ export async function openScheduleFixture(
     database,
     start,
     run: async (args) => await runInProcess(['--config', file, ...args], { cwd: folder.path }),
-    fires: async (jobName = 'hourly') => {
+    jobRuns: async (jobName = 'hourly') => {
       const text = 'select * from ops.job_fire where job_name = $1 order by fire_id'
-      return (await database.pool.query<Fire>(text, [jobName])).rows
+      return (await database.pool.query<JobRun>(text, [jobName])).rows
     },
     context: async (changes = {}) => {
       const loaded = loadConfig(file, { variables: {}, cwd: folder.path })
       return { ...(await openContext(loaded, silent)), ...changes }
     },
     [Symbol.asyncDispose]: async () => {
-      // A scheduler ends by nothing else, and a test that fails does not stop its own.
+      // Only a signal ends a scheduler, and a failing test does not stop its own.
       for (const child of children) child.kill('SIGKILL')
       await Promise.all(children.map(({ ended }) => ended))
       await sandbox.close()
@@ -103,13 +103,13 @@ export async function openScheduleFixture(
 }
 
 const silent = openLog({ level: 'silent', human: false, secrets: [], write: () => undefined })
-/** Where libfaketime is installed; undefined: nowhere. */
+/** The path of libfaketime; undefined: not installed. */
 export const clockLibrary = ['x86_64', 'aarch64']
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
   .find((path) => existsSync(path))
 const shiftedClock = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
 
-/** By libfaketime where it is installed, which shifts the clock below Node; else by shifting Node's Date. */
+/** Moves the clock with libfaketime, below Node, or otherwise by replacing Node's Date. */
 export function shifted({ aheadSeconds }: Starting): Pick<ChildOptions, 'node' | 'env'> {
   if (aheadSeconds === undefined) return {}
   const seconds = String(aheadSeconds)

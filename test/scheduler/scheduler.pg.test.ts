@@ -19,47 +19,51 @@ async function hourlyOf({ config }: Context): Promise<PlannedJob> {
   return (await loadJobs(config)).find(({ name }) => name === 'hourly')!
 }
 
-/** The job has been kept for days. */
-async function keptForDays(fixture: ScheduleFixture, job: PlannedJob, days: number): Promise<Date> {
+/** Registers a job as known for some days. */
+async function knownForDays(
+  fixture: ScheduleFixture,
+  job: PlannedJob,
+  days: number,
+): Promise<Date> {
   const { pool } = fixture.database
   await registerJobs(pool, [job])
   await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
   return lastSlot(job.slots, new Date())!
 }
 
-/** Keeps the schedule in this process until `stop`. */
+/** Runs the scheduler in this process until `stop`. */
 async function keep(fixture: ScheduleFixture, job: PlannedJob) {
   const ends = new AbortController()
   const context = await fixture.context({ signal: ends.signal })
-  const kept = runScheduler(context, [job])
+  const ended = runScheduler(context, [job])
   return {
-    kept,
+    ended,
     stop: async () => {
       ends.abort(new Error('stopped by the test'))
-      await kept
+      await ended
       await context[Symbol.asyncDispose]()
     },
   }
 }
 
-const shown = (fires: Awaited<ReturnType<ScheduleFixture['fires']>>) =>
-  fires.map(({ status, attempt, slot_at }) => ({ status, attempt, slot_at }))
+const shown = (jobRuns: Awaited<ReturnType<ScheduleFixture['jobRuns']>>) =>
+  jobRuns.map(({ status, attempt, slot_at }) => ({ status, attempt, slot_at }))
 
 test('of the missed nights only the newest is run, once, at start, by one of two schedulers', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(fixture, job, 3)
+  const slot = await knownForDays(fixture, job, 3)
 
   const [one, other] = [await keep(fixture, job), await keep(fixture, job)]
-  await until(async () => (await fixture.fires()).some(({ status }) => status === 'ok'))
+  await until(async () => (await fixture.jobRuns()).some(({ status }) => status === 'ok'))
   await Promise.all([one.stop(), other.stop()])
   const again = await keep(fixture, job)
   await again.stop()
 
-  const fires = await fixture.fires()
-  expect(shown(fires)).toEqual([{ status: 'ok', attempt: 1, slot_at: slot }])
-  expect(fires[0]!.made_up).toBe(true)
+  const jobRuns = await fixture.jobRuns()
+  expect(shown(jobRuns)).toEqual([{ status: 'ok', attempt: 1, slot_at: slot }])
+  expect(jobRuns[0]!.made_up).toBe(true)
 })
 
 test('a new job has missed no slot, nor has one whose schedule was changed', async () => {
@@ -76,18 +80,18 @@ test('a new job has missed no slot, nor has one whose schedule was changed', asy
   const changed = await claimSlot(pool, 'hourly', slot)
 
   expect([fresh.kind, changed.kind]).toEqual(['none', 'none'])
-  expect(await fixture.fires()).toEqual([])
+  expect(await fixture.jobRuns()).toEqual([])
 })
 
 test('a job run whose process ended is taken over; the earlier attempt can record nothing', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(fixture, job, 1)
+  const slot = await knownForDays(fixture, job, 1)
   const first = await claimSlot(context.pool, 'hourly', slot)
   if (first.kind !== 'claimed') throw new Error('not claimed')
   const whileAlive = await claimSlot(context.pool, 'hourly', slot)
-  // To the others its death: its session is gone, though it goes on.
+  // To the others this looks like its death: its session is gone, although it continues.
   const { rows } = await first.claim.holder.query('select pg_backend_pid() as pid')
   await fixture.database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
   await until(() =>
@@ -100,18 +104,18 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
   const second = await claimSlot(context.pool, 'hourly', slot)
   if (second.kind !== 'claimed') throw new Error('not taken over')
   await executeJobRun(context, job, first.claim)
-  const afterTheFirst = await fixture.fires()
+  const afterTheFirst = await fixture.jobRuns()
   await executeJobRun(context, job, second.claim)
 
   expect(whileAlive.kind).toBe('none')
   expect(shown(afterTheFirst)).toEqual([{ status: 'running', attempt: 2, slot_at: slot }])
-  expect(shown(await fixture.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+  expect(shown(await fixture.jobRuns())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
 })
 
 test('a job whose process ends repeatedly is recorded as failed', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
-  const slot = await keptForDays(fixture, await hourlyOf(context), 1)
+  const slot = await knownForDays(fixture, await hourlyOf(context), 1)
 
   const claims = []
   for (let left = 7; left > 0; left--) {
@@ -128,8 +132,8 @@ test('a job whose process ends repeatedly is recorded as failed', async () => {
   }
 
   expect(claims).toEqual([...Array(5).fill('claimed'), 'none', 'none'])
-  const [fire] = await fixture.fires()
-  expect([fire!.status, fire!.error]).toEqual([
+  const [jobRun] = await fixture.jobRuns()
+  expect([jobRun!.status, jobRun!.error]).toEqual([
     'failed',
     'its process ended 5 times before the job did',
   ])
@@ -139,21 +143,21 @@ test('a slot is skipped while the job is running, and a manual run is refused', 
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await keptForDays(fixture, job, 1)
+  await knownForDays(fixture, job, 1)
   const [earlier, later] = [new Date('2026-03-10T01:00:00Z'), new Date('2026-03-10T02:00:00Z')]
   await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
   const running = await claimSlot(context.pool, 'hourly', earlier)
   if (running.kind !== 'claimed') throw new Error('not claimed')
 
   const next = await claimSlot(context.pool, 'hourly', later)
-  const byHand = claimManually(context.pool, 'hourly')
+  const manual = claimManually(context.pool, 'hourly')
 
-  await expect(byHand).rejects.toThrow(
+  await expect(manual).rejects.toThrow(
     /^hourly is at work \(job run 1, slot 2026-03-10T01:00:00.000Z/,
   )
   expect(next).toMatchObject({ kind: 'skipped', reason: expect.stringContaining('still running') })
   await executeJobRun(context, job, running.claim)
-  expect(shown(await fixture.fires())).toEqual([
+  expect(shown(await fixture.jobRuns())).toEqual([
     { status: 'ok', attempt: 1, slot_at: earlier },
     { status: 'skipped', attempt: 1, slot_at: later },
   ])
@@ -163,13 +167,13 @@ test('a slot during a manual run waits for its end', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  await keptForDays(fixture, job, 1)
+  await knownForDays(fixture, job, 1)
   await fixture.database.pool.query("update ops.job set known_since = '2026-01-01'")
   const slot = new Date('2026-03-10T01:00:00Z')
-  const byHand = await claimManually(context.pool, 'hourly')
+  const manual = await claimManually(context.pool, 'hourly')
 
   const meanwhile = await claimSlot(context.pool, 'hourly', slot)
-  await executeJobRun(context, job, byHand)
+  await executeJobRun(context, job, manual)
   const afterwards = await claimSlot(context.pool, 'hourly', slot)
 
   expect(meanwhile).toEqual({ kind: 'none' })
@@ -183,19 +187,19 @@ test('a job that throws is recorded with its reason, and the scheduler continues
   await using context = await fixture.context()
 
   const { stop } = await keep(fixture, await hourlyOf(context))
-  await until(async () => (await fixture.fires()).length > 2)
+  await until(async () => (await fixture.jobRuns()).length > 2)
   await stop()
 
-  const fires = (await fixture.fires()).slice(0, 2)
-  expect(fires.map(({ status }) => status)).toEqual(['failed', 'failed'])
-  expect(fires[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
+  const jobRuns = (await fixture.jobRuns()).slice(0, 2)
+  expect(jobRuns.map(({ status }) => status)).toEqual(['failed', 'failed'])
+  expect(jobRuns[0]!.error).toMatch(/^The source at http:\/\/127\.0\.0\.1:9\/v1 cannot be reached/)
 })
 
 test('a scheduler continues after all its connections were cut', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
   await using context = await fixture.context()
   const { pool } = fixture.database
-  const good = async () => (await fixture.fires()).filter(({ status }) => status === 'ok').length
+  const good = async () => (await fixture.jobRuns()).filter(({ status }) => status === 'ok').length
   const { stop } = await keep(fixture, await hourlyOf(context))
   await until(async () => (await good()) > 0)
 
@@ -205,7 +209,7 @@ test('a scheduler continues after all its connections were cut', async () => {
   await until(async () => (await good()) > before)
   await stop()
 
-  const left = (await fixture.fires()).slice(0, -1).filter(({ status }) => status === 'running')
+  const left = (await fixture.jobRuns()).slice(0, -1).filter(({ status }) => status === 'running')
   expect(left).toEqual([])
 })
 
@@ -216,31 +220,31 @@ test('a failed job is recorded with the errors of its rooftops', async () => {
 
   await executeJobRun(context, await hourlyOf(context), await claimManually(context.pool, 'hourly'))
 
-  const [fire] = await fixture.fires()
-  expect(fire).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
-  expect(fire!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
-  expect(fire!.run_ids).toHaveLength(1)
+  const [jobRun] = await fixture.jobRuns()
+  expect(jobRun).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
+  expect(jobRun!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
+  expect(jobRun!.run_ids).toHaveLength(1)
 })
 
 test('the next scheduler continues a stopped job run', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
   await using context = await fixture.context()
   const job = await hourlyOf(context)
-  const slot = await keptForDays(fixture, job, 1)
+  const slot = await knownForDays(fixture, job, 1)
   const slow = fixture.sandbox.faults.add({ fault: { kind: 'slow', ms: 1500 } })
 
   const first = await keep(fixture, job)
-  // A request counts when it is answered: the evaluations are still to be read.
+  // A request counts when it is answered; the evaluations are not read yet.
   await until(() => fixture.sandbox.requests.count('/getevallist') > 0)
   await first.stop()
-  const stopped = await fixture.fires()
+  const stopped = await fixture.jobRuns()
   slow.remove()
   const second = await keep(fixture, job)
-  await until(async () => (await fixture.fires()).some(({ status }) => status === 'ok'))
+  await until(async () => (await fixture.jobRuns()).some(({ status }) => status === 'ok'))
   await second.stop()
 
   expect(shown(stopped)).toEqual([{ status: 'stopped', attempt: 1, slot_at: slot }])
-  expect(shown(await fixture.fires())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
+  expect(shown(await fixture.jobRuns())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
   const { rows } = await fixture.database.pool.query('select count(*)::int from core.evaluation')
   expect(rows[0].count).toBe(3)
 })
@@ -261,12 +265,12 @@ test('a job waits for another run that holds its work, as long as its setting al
     hourly,
     await claimManually(context.pool, 'impatient'),
   )
-  const patient = { ...hourly, waitMinutes: 1 }
-  const slot = await keptForDays(fixture, patient, 1)
+  const waitingJob = { ...hourly, waitMinutes: 1 }
+  const slot = await knownForDays(fixture, waitingJob, 1)
   const claimed = await claimSlot(context.pool, 'hourly', slot)
   if (claimed.kind !== 'claimed') throw new Error('not claimed')
   slow.remove()
-  const waited = await executeJobRun(context, patient, claimed.claim)
+  const waited = await executeJobRun(context, waitingJob, claimed.claim)
   await holder
 
   expect(impatient.report).toMatchObject({

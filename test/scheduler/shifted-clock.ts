@@ -1,4 +1,4 @@
-// Loaded into a child with --import where libfaketime is not installed: a Date that is ahead by TEST_CLOCK_AHEAD_SECONDS.
+// Loaded into a child with --import if libfaketime is not installed: a Date that is TEST_CLOCK_AHEAD_SECONDS ahead.
 const aheadMs = Number(process.env['TEST_CLOCK_AHEAD_SECONDS']) * 1000
 const RealDate = Date
 

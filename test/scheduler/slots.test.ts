@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { lastSlot, nextSlot, parseSchedule, type Schedule } from '#src/scheduler/slots.ts'
 import { parseCron } from '#src/values/cron.ts'
 
-/** Every slot in (from, until], walked forwards; walked backwards they must be the same. */
+/** Every slot in (from, until], found forwards; finding them backwards must give the same. */
 function slots(expression: string, timezone: string, from: string, until: string): string[] {
   const schedule = parseSchedule(expression, timezone)
   const [start, end] = [new Date(from), new Date(until)]

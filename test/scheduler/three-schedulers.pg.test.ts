@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { type Child, until } from '../support/child.ts'
-import { type Fire, openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
+import { type JobRun, openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 const slotMs = 2000
 const slotsWanted = 20
 const killAfter = 6
 
-const isEarly = ({ claimed_at, slot_at }: Fire) => claimed_at < slot_at!
-const isRunning = ({ status }: Fire) => status === 'running'
+const isEarly = ({ claimed_at, slot_at }: JobRun) => claimed_at < slot_at!
+const isRunning = ({ status }: JobRun) => status === 'running'
 
-/** Ends the first of the processes that is seen at work. */
+/** Kills the first process that is seen running a job. */
 async function killAtWork(fixture: ScheduleFixture, candidates: readonly Child[]): Promise<Child> {
   let victim: Child | undefined
   await until(async () => {
-    const running = (await fixture.fires()).filter(isRunning).map((fire) => fire.process_id)
+    const running = (await fixture.jobRuns()).filter(isRunning).map((run) => run.process_id)
     victim = candidates.find(({ pid }) => running.includes(pid))
     victim?.kill('SIGKILL')
     return victim !== undefined
@@ -33,12 +33,12 @@ test('three schedulers, one killed and one 90 s ahead: each of 20 slots is run o
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
   const ahead = fixture.start(['schedule'], { aheadSeconds: 90 })
   const others = [fixture.start(['schedule']), fixture.start(['schedule'])]
-  await until(async () => (await fixture.fires()).length >= killAfter)
-  expect((await fixture.fires()).filter(isEarly)).toEqual([])
+  await until(async () => (await fixture.jobRuns()).length >= killAfter)
+  expect((await fixture.jobRuns()).filter(isEarly)).toEqual([])
 
   const killed = await killAtWork(fixture, others)
-  await until(async () => (await fixture.fires()).length > slotsWanted)
-  const rows = await fixture.fires()
+  await until(async () => (await fixture.jobRuns()).length > slotsWanted)
+  const rows = await fixture.jobRuns()
   const living = [ahead, ...others.filter((child) => child !== killed)]
   for (const child of living) child.kill('SIGTERM')
   const ends = await Promise.all(living.map(({ ended }) => ended))
@@ -54,9 +54,9 @@ test('three schedulers, one killed and one 90 s ahead: each of 20 slots is run o
   expect(good.map(({ status, run_ids }) => [status, run_ids.length])).toEqual(
     good.map(() => ['ok', 1]),
   )
-  const recorded = (await fixture.fires()).flatMap(({ run_ids }) => run_ids.map(String))
+  const recorded = (await fixture.jobRuns()).flatMap(({ run_ids }) => run_ids.map(String))
   expect(new Set(recorded).size).toBe(recorded.length)
-  // Of the killed process one run may have begun that nobody could record.
+  // One run of the killed process may have started without being recorded.
   const unrecorded = (await runIds(fixture)).filter((id) => !recorded.includes(id))
   expect(unrecorded.length).toBeLessThanOrEqual(1)
   expect(ends.map(({ code, signal }) => [code, signal])).toEqual([

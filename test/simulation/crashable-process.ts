@@ -15,19 +15,19 @@ import type { Source } from './source.ts'
 /** Rooftops that had a bad night, and why. */
 export type FailedRooftops = ReadonlyMap<string, string>
 
-/** Sessions of the forecourt that is to die: all that it holds dies with them. */
+/** Ends the sessions of the process that crashes, with all their locks. */
 const endSessions = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'simulation'`
 
-/** As a process that froze looks to the others: it has not been heard of for long. */
+/** Makes a process look frozen: its last heartbeat is an hour ago. */
 const silence = `
   update pgboss.job set heartbeat_on = now() - interval '1 hour'
   where singleton_key = $1 and state = 'active'`
 
 /**
- * A forecourt that can die: it opens a context like a process of its own, and at a crash point all its sessions end and it
- * never writes again. What is tested is what is left behind; test/crash kills real processes.
+ * A simulated process that can crash: it opens its own context, and at a crash point all its sessions end and it never writes
+ * again. This tests what a crash leaves behind; test/crash kills real processes.
  */
 export class CrashableProcess {
   readonly config: Config
@@ -43,7 +43,7 @@ export class CrashableProcess {
     this.#pool = pool
   }
 
-  /** The nightly of all rooftops; when it dies, another process begins it again. */
+  /** Runs the nightly sync of all rooftops; after a crash another process starts it again. */
   async night(source: Source, crash: Crash | null): Promise<FailedRooftops> {
     const { rooftops } = this.config
     let bad: FailedRooftops | null = null
@@ -52,7 +52,7 @@ export class CrashableProcess {
     } catch (error) {
       if (!this.#isDead) throw error
     }
-    // Dead at the very last point, it may have ended well.
+    // After a crash at the last point, the run itself may have ended well.
     if (!this.#isDead) return bad!
     await this.#bury()
     return await this.#run(rooftops, null, source)
@@ -63,11 +63,11 @@ export class CrashableProcess {
     return await this.#run(rooftops, null, null)
   }
 
-  /** Takes in webhooks and loads what they tell of. */
+  /** Receives webhooks and loads their evaluations. */
   async post(letters: readonly WebhookDelivery[]): Promise<void> {
     this.#context ??= await openContext(this.config, this.#log())
     let report = await deliverWebhooks(this.#context, letters)
-    // A rooftop may hand what it was told to the one that holds it.
+    // A rooftop may pass a delivery to the rooftop that owns the evaluation.
     while (report !== null) {
       if (badOf(report).size > 0)
         throw new Error(`The webhooks of ${[...badOf(report)].join(', ')} could not be loaded.`)
@@ -111,7 +111,7 @@ export class CrashableProcess {
     }
   }
 
-  /** The process dies where it stands: its pool gives no session any more, and those that it has end. */
+  /** Crashes the process at a point: its pool opens no more sessions, and the open ones end. */
   #dyingAt(crash: Crash | null, context: Context, stop: AbortController) {
     let passed = 0
     return (name: string): void => {
@@ -128,16 +128,16 @@ export class CrashableProcess {
   }
 
   async #bury(): Promise<void> {
-    // On a busy machine it may come late, and must not end the sessions of the next process.
+    // On a busy machine this may be late; it must not end the sessions of the next process.
     await this.#ending
     await this.#pool.query(endSessions)
-    // Its pool was ended before: nothing else of it is left to close.
+    // Its pool was ended before, so there is nothing else to close.
     await Promise.resolve(this.#context?.[Symbol.asyncDispose]()).catch(() => undefined)
     this.#context = null
     this.#isDead = false
   }
 
-  /** Its worker waits for an answer, silent, until another has done its work; then the answer comes. */
+  /** Keeps a worker waiting without a heartbeat until another has done its work; then the answer arrives. */
   async #zombie(uid: string, over: AbortSignal): Promise<void> {
     await this.#pool.query(silence, [`evaluations/${uid}`])
     while (!over.aborted && !this.#isDead && !(await this.#isDone(uid))) await sleep(50)
@@ -160,7 +160,7 @@ export class CrashableProcess {
   }
 }
 
-/** The queue as a process sees it that says nothing of its frozen work. */
+/** The queue for a process that sends no heartbeat for its frozen work. */
 function freezable(queue: Queue, frozen: ReadonlySet<string>): Queue {
   const touch = (items: readonly WorkItem[]) =>
     queue.touch(items.filter(({ data }) => !frozen.has(data.rooftopUid)))

@@ -1,7 +1,7 @@
 import { begin, dayMs, nightAt, type Settings } from './settings.ts'
 import type { Hint, EvaluationPlan, World } from './world.ts'
 
-/** What an evaluation says of itself. */
+/** The content of an evaluation. */
 export interface Content {
   readonly vin: string | null
   readonly odometer: number | null
@@ -15,28 +15,28 @@ export interface Content {
   readonly userPrices: readonly { amount: number; currency: string }[]
 }
 
-/** From an instant on, until the next one: what the source says of an evaluation. */
+/** The state of an evaluation at the source from an instant until the next one. */
 export interface Moment {
   readonly at: number
   readonly visible: boolean
-  /** 0 or 1: whose it is. */
+  /** 0 or 1: the rooftop that owns it. */
   readonly rooftop: number
   readonly updatedAt: number
   readonly content: Content
 }
 
-/** An evaluation with its whole life. Instants are ms. */
+/** An evaluation with its whole history. Instants are in ms. */
 export interface Evaluation {
   readonly evalId: number
   readonly createdAt: number
   readonly completedAt: number
   /** In order of time, the first at completion. */
   readonly moments: readonly Moment[]
-  /** Instants at which a webhook about it arrives, and the one that it tells of. */
+  /** Instants at which a webhook about it arrives, and the instant of its event. */
   readonly hints: readonly { readonly of: number; readonly at: number }[]
 }
 
-/** What an evaluation is at an instant; null before its completion. */
+/** The state of an evaluation at an instant; null before its completion. */
 export function momentAt({ moments }: Evaluation, at: number): Moment | null {
   let found: Moment | null = null
   for (const moment of moments) {
@@ -46,10 +46,10 @@ export function momentAt({ moments }: Evaluation, at: number): Moment | null {
   return found
 }
 
-/** So long after the night began it is back. */
+/** How long after the start of the night it is back. */
 export const flickerMs = 5 * 60_000
 
-/** The completed evaluations of a world, by its lives; those at the places in `without` are left out. */
+/** The completed evaluations of a world, one per life; those at the indexes in `without` are left out. */
 export function evaluationsOf(
   world: World,
   nights: number,
@@ -67,7 +67,7 @@ export function evaluationsOf(
   return [...plain, ...flickering].filter((entry) => entry !== null)
 }
 
-/** Gone when the night begins and back a moment later: a worker that listed it first must not have the last word. */
+/** Gone when the night starts and back a moment later: the worker that listed it first must not decide. */
 function flicker(world: World, night: number): Evaluation | null {
   const createdAt = nightAt(night) - 1.9 * dayMs
   const completes = 0.01
@@ -169,7 +169,7 @@ function firstContent(evalId: number): Content {
   }
 }
 
-/** `size` children from now on, none of them quite as before: sets shrink, grow and change. */
+/** `size` children from now on, all changed: sets shrink, grow and change. */
 function edited(before: Content, patch: number, size: number, evalId: number): Content {
   const turn = (before.finalPrice ?? 0) % 5
   const changed: Partial<Content>[] = [

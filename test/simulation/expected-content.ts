@@ -1,27 +1,27 @@
 import type { Evaluation, Moment } from './evaluation.ts'
 import { dayMs, nightAt, type Settings } from './settings.ts'
 
-/** What may rightly be stored of an evaluation on a morning, by design.md section 2 alone: nothing here looks at the code. */
+/** What may correctly be stored of an evaluation on a morning, derived from the promised rules, not from the code. */
 export interface AllowedContent {
-  /** Not stored, or marked as gone. */
+  /** It may be missing or marked as gone. */
   readonly absent: boolean
-  /** Moments whose content, each under the rooftop that had it, may be the stored one. */
+  /** States that may be stored, each under the rooftop that owned it. */
   readonly moments: readonly Moment[]
 }
 
-/** What the promise depends on. */
+/** What the expectation depends on. */
 export interface Circumstances {
   readonly night: number
   /** The source's time of the morning, ms. */
   readonly now: number
   readonly settings: Settings
-  /** The list is cut off without a sign: what completes late may be hidden until its window's turn. */
+  /** The list is silently cut off: late completions may be hidden until their window is listed again. */
   readonly capped: boolean
-  /** A webhook of this evaluation made it be read at this instant, the latest of all; null: none did. */
+  /** When a webhook last caused a read of this evaluation; null: never. */
   readonly hintedAt: number | null
 }
 
-/** The latest night in which the second of its creation was listed for certain, -1 before the first. */
+/** The latest night that certainly listed the second of its creation; -1: none. */
 export function lastCertainListing(
   createdAt: number,
   night: number,
@@ -31,28 +31,31 @@ export function lastCertainListing(
   const second = Math.floor(createdAt / 1000) * 1000
   const inTurn = night - (sync.deepRelistNights - 1)
   const margin = Math.max(sync.recheckDays, sync.settleDays) * dayMs
-  for (let look = night; look >= 0; look--) {
-    const at = nightAt(look)
-    // Before its creation every night has seen all that there was of it.
-    if (second > at) return look
-    const firstSight = look === 0 || second >= nightAt(look - 1)
-    if (!capped && (firstSight || second >= at - margin)) return look
-    if (look <= inTurn) return look
+  for (let listing = night; listing >= 0; listing--) {
+    const at = nightAt(listing)
+    // A night before its creation has seen everything that existed of it.
+    if (second > at) return listing
+    const firstSight = listing === 0 || second >= nightAt(listing - 1)
+    if (!capped && (firstSight || second >= at - margin)) return listing
+    if (listing <= inTurn) return listing
   }
   return -1
 }
 
-/** The promise: what was so at the last sure look is stored; what has happened since may be. */
+/** The expectation: the state at the last certain listing is stored, or any later state. */
 export function allowedContent(
   evaluation: Evaluation,
   circumstances: Circumstances,
 ): AllowedContent {
   const { night, now, settings, capped, hintedAt } = circumstances
-  const look = lastCertainListing(evaluation.createdAt, night, settings, capped)
+  const listing = lastCertainListing(evaluation.createdAt, night, settings, capped)
   const hinted = hintedAt ?? Number.NEGATIVE_INFINITY
-  const seen = Math.max(timeOf(look, circumstances), hinted)
-  const read = Math.max(timeOf(look - daysUnread(evaluation, circumstances), circumstances), hinted)
-  const handedOver = handOver(evaluation, look, circumstances)
+  const seen = Math.max(timeOf(listing, circumstances), hinted)
+  const read = Math.max(
+    timeOf(listing - daysUnread(evaluation, circumstances), circumstances),
+    hinted,
+  )
+  const handedOver = handOver(evaluation, listing, circumstances)
   const presence = momentsBetween(evaluation, seen, now)
   const absent = handedOver !== null || presence.some((moment) => !moment?.visible)
   const isThere = handedOver !== null || presence.some((moment) => moment?.visible)
@@ -61,32 +64,32 @@ export function allowedContent(
   return { absent, moments: contents.filter((moment) => moment !== null) }
 }
 
-/** A world whose clock moved on while its night ran has seen what there was at its end. */
-function timeOf(look: number, { night, now }: Circumstances): number {
-  if (look < 0) return Number.NEGATIVE_INFINITY
-  return look === night ? now : nightAt(look)
+/** If a world's clock moved during its night, the night saw the state at its end. */
+function timeOf(listing: number, { night, now }: Circumstances): number {
+  if (listing < 0) return Number.NEGATIVE_INFINITY
+  return listing === night ? now : nightAt(listing)
 }
 
-/** Without an update time in the list a known record is read again at every look while it is young, else in 7 or 28 nights. */
+/** Without update times in the list, a known record is read at every listing while it is young, otherwise every 7 or 28 nights. */
 function daysUnread({ completedAt }: Evaluation, { now, settings }: Circumstances): number {
   const age = (now - completedAt) / dayMs
   if (settings.listCarriesUpdatedAt || age < 13.9) return 0
   return age < 59.9 ? 7 : 28
 }
 
-/** Its old rooftop has to give it up, and the new one to list it after that: a look each. Since when that may have gone on. */
+/** Since when a change of rooftop may be pending: the old rooftop must list it as gone first, then the new one must list it. */
 function handOver(
   evaluation: Evaluation,
-  look: number,
+  listing: number,
   { settings, capped, now }: Circumstances,
 ): number | null {
-  const before = lastCertainListing(evaluation.createdAt, look - 1, settings, capped)
+  const before = lastCertainListing(evaluation.createdAt, listing - 1, settings, capped)
   const since = before < 0 ? Number.NEGATIVE_INFINITY : nightAt(before)
   const between = momentsBetween(evaluation, since, now).filter((moment) => moment !== null)
   return new Set(between.map(({ rooftop }) => rooftop)).size > 1 ? since : null
 }
 
-/** What it was at `from`, and everything that it became until `until`; null: not complete yet. */
+/** The state at `from` and all states until `until`; null: not complete yet. */
 function momentsBetween(
   { moments }: Evaluation,
   from: number,

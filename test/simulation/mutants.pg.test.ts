@@ -7,8 +7,8 @@ import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
 
 const seed = 7
-const patienceMs = 600_000
-// Each is a process.
+const timeoutMs = 600_000
+// Each one is a process.
 vi.setConfig({ maxConcurrency: 2 })
 const plant = fileURLToPath(new URL('plant.ts', import.meta.url))
 
@@ -16,7 +16,7 @@ type Stage = Pick<SimulationPlan, 'settingsIndex' | 'worlds' | 'nights' | 'crash
 
 const range = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-/** Worlds of the first hundreds in which a worker freezes. */
+/** Worlds, of the first hundreds, in which a worker freezes. */
 function haunted(count: number, nights: number): number[] {
   return range(400)
     .filter((index) => {
@@ -26,7 +26,7 @@ function haunted(count: number, nights: number): number[] {
     .slice(0, count)
 }
 
-/** The world that most evaluations are begun in early on: alone in its warehouse, each night's one slice has something to lose. */
+/** The world with the most early evaluations. Alone in its warehouse, each night has one slice with data to lose. */
 function busiest(nights: number): number[] {
   const lives = (index: number) =>
     worldOf(seed, index, nights, false).lives.filter(({ completes }) => (completes ?? 1) < 0.1)
@@ -34,7 +34,7 @@ function busiest(nights: number): number[] {
   return [range(100).reduce((best, index) => (lives(index) > lives(best) ? index : best))]
 }
 
-/** The smallest simulation that each mutant has no excuse in; `settingsIndex` decides how its warehouse is set up (settings.ts). */
+/** The smallest simulation that must detect each mutant; `settingsIndex` chooses the settings of its warehouse (settings.ts). */
 const stages: Readonly<Record<Exclude<MutantName, 'nothing changed'>, Stage>> = {
   'no second of overlap': { settingsIndex: 2, worlds: range(8), nights: 10 },
   'checkpoint before rows': {
@@ -66,14 +66,14 @@ for (const name of planted)
       expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
       const [finding] = report!.findings
       expect(finding!.what).toMatch(
-        /is missing|ought not to be|instead of|does not come to an end|verify says/,
+        /is missing|must not be stored|instead of|does not end|verify reports/,
       )
       console.log(`${name}: night ${finding!.night}: ${finding!.what.slice(0, 200)}`)
     },
-    patienceMs,
+    timeoutMs,
   )
 
-/** Where a worker freezes and where every night dies, the guard itself is worth a look in every run of the tests. */
+/** Simulations in which a worker freezes, or every night crashes. These guards are tested in every run of the tests. */
 const isLong = Number(process.env['FORECOURT_SIM_WORLDS'] ?? 0) >= 100
 const guarded = isLong ? planted : (['checkpoint before rows', 'unfenced completion'] as const)
 
@@ -88,5 +88,5 @@ for (const name of guarded)
       if (name === 'unfenced completion') expect(report!.counts.fenced).toBeGreaterThan(0)
       if (name === 'checkpoint before rows') expect(report!.counts.deaths).toBe(stages[name].nights)
     },
-    patienceMs,
+    timeoutMs,
   )

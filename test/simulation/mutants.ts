@@ -1,11 +1,11 @@
-/** A fault in our own code, as a text that stands once in a file of src and what takes its place. */
+/** A fault in our own code: a text that occurs once in a file of src, and its replacement. */
 export interface Mutant {
   readonly file: string
   readonly text: string
   readonly instead: string
 }
 
-/** What the simulation must notice, and one that changes nothing. */
+/** Faults that the simulation must detect, and one that changes nothing. */
 export const mutants = {
   'no second of overlap': {
     file: 'sources/appraisal/evaluation-list.ts',

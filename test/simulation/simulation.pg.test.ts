@@ -6,11 +6,11 @@ import { allSettings } from './settings.ts'
 import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
 
-/** `npm run test:faults` sets the count; `npm test` takes a few worlds. */
+/** `npm run test:faults` sets the count; `npm test` uses a few worlds. */
 const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? 12)
 const isLong = worlds >= 100
 const given = process.env['FORECOURT_SIM_NIGHTS']
-/** Many worlds for two weeks, and a twentieth of them for two months: what two cores can play in seven minutes. */
+/** Many worlds for two weeks, and a twentieth of them for two months: seven minutes on two cores. */
 const passes =
   isLong && given === undefined
     ? [
@@ -19,12 +19,12 @@ const passes =
       ]
     : [{ worlds, nights: Number(given ?? 15) }]
 const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_000_000_000 : 1))
-/** Replays one world by itself, and leaves out of it what its failure does not need. */
+/** Replays one world alone, reduced to what its failure needs. */
 const only = process.env['FORECOURT_SIM_WORLD']
 
 type Plan = Omit<SimulationPlan, 'url'>
 
-/** A world's number decides how its warehouse is set up, and nothing else does: it can be replayed alone. */
+/** The number of a world decides its settings, so that it can be replayed alone. */
 const settingsOf = (world: number) => world % allSettings.length
 
 const replayOf = (world: number, nights: number) =>
@@ -35,7 +35,7 @@ async function play(plan: Plan): Promise<Outcome> {
   return await runInProcess({ ...plan, url: database.url })
 }
 
-/** Nothing when every morning was as promised; else each first difference with the way to replay it. */
+/** The first difference of each failed world, with the command to replay it; empty when all mornings were as expected. */
 function complaints({ code, report, stderr }: Outcome, nights: number): string[] {
   if (report === null) return [`a process ended with ${code}: ${stderr}`]
   return report.findings.map(
@@ -48,7 +48,7 @@ test.runIf(only === undefined).each(passes)(
   async ({ worlds, nights }) => {
     console.log(`the simulation has FORECOURT_SEED=${seed}`)
     const atOnce = pLimit(isLong ? 4 : 2)
-    const estates = allSettings.keys().map((settingsIndex) => ({
+    const plans = allSettings.keys().map((settingsIndex) => ({
       ...{ seed, settingsIndex, nights },
       worlds: Array.from({ length: worlds }, (_, world) => world).filter(
         (world) => settingsOf(world) === settingsIndex,
@@ -56,7 +56,7 @@ test.runIf(only === undefined).each(passes)(
     }))
 
     const outcomes = await Promise.all(
-      [...estates].map((plan) => atOnce(async () => await play(plan))),
+      [...plans].map((plan) => atOnce(async () => await play(plan))),
     )
 
     expect(outcomes.flatMap((outcome) => complaints(outcome, nights))).toEqual([])
@@ -83,7 +83,7 @@ test.runIf(only !== undefined)(
   3_600_000,
 )
 
-/** What is left of a failing world when lives are left out one by one, as long as it goes on failing. */
+/** Reduces a failing world: leaves lives out one by one, as long as it still fails. */
 async function smaller(plan: Plan, nights: number): Promise<string> {
   const { lives } = worldOf(seed, plan.worlds[0]!, nights, true)
   let without: number[] = []

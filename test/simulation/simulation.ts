@@ -16,21 +16,21 @@ import { dealerIdOf, type ServedWorld, Source, uidOf } from './source.ts'
 import { type StoredLine, storedLines, lineOf } from './truth.ts'
 import { sample, type World, worldOf } from './world.ts'
 
-/** Some worlds that share a warehouse; everything follows from it. */
+/** Some worlds that share a warehouse; the plan determines everything. */
 export interface SimulationPlan {
   readonly url: string
   readonly seed: number
   readonly settingsIndex: number
-  /** Numbers of its worlds. */
+  /** The numbers of its worlds. */
   readonly worlds: readonly number[]
   readonly nights: number
-  /** Lives that are left out, by their place: for making a failing world smaller. */
+  /** Indexes of lives that are left out, to reduce a failing world. */
   readonly without?: readonly number[]
-  /** It dies there every night; else where the seed says. */
+  /** Where it crashes every night; left out: where the seed says. */
   readonly crash?: Crash
 }
 
-/** A morning that is not as promised. */
+/** A morning that is not as expected. */
 export interface Finding {
   readonly world: number
   readonly night: number
@@ -39,43 +39,43 @@ export interface Finding {
 
 export interface SimulationReport {
   readonly findings: readonly Finding[]
-  /** Nights run, repeats after a bad one, deaths, commits of frozen workers that were refused, webhooks, evaluations at the end. */
+  /** Nights, repeats after a bad night, crashes, refused commits of frozen workers, webhooks, and evaluations at the end. */
   readonly counts: Readonly<
     Record<'nights' | 'repeats' | 'deaths' | 'fenced' | 'letters' | 'evaluations', number>
   >
 }
 
-/** Repeats of a night until all of it went well: no fault outlasts so many. */
+/** Repeats of a night until it succeeds; no fault lasts longer. */
 const repeatsAtMost = 8
-/** Webhooks come in once in so many days, those of all days together. */
+/** Webhooks arrive once in this many days, those of all days together. */
 const postEvery = 3
 
-/** Runs the nights of an estate and compares every morning, until one is not as promised. */
+/** Runs the nights of a simulation and compares every morning, until one is not as expected. */
 export async function runSimulation(plan: SimulationPlan): Promise<SimulationReport> {
   const settings = allSettings[plan.settingsIndex % allSettings.length]!
   const entries = plan.worlds.map((index) => servedWorld(plan, settings, index))
   const source = new Source(settings.listCarriesUpdatedAt, entries)
   const config = configOf(plan.url, await source.listen(), settings, entries)
   const pool = await openPool(plan.url, { applicationName: 'simulation', max: 2 })
-  const mortal = new CrashableProcess(config, pool)
-  const estate = new Estate(plan, settings, entries, source, mortal, pool)
+  const crashable = new CrashableProcess(config, pool)
+  const simulation = new Simulation(plan, settings, entries, source, crashable, pool)
   try {
-    return await estate.run()
+    return await simulation.run()
   } finally {
-    await mortal.close()
+    await crashable.close()
     await source.close()
     await pool.end()
   }
 }
 
 function servedWorld(plan: SimulationPlan, settings: Settings, index: number): ServedWorld {
-  // A cap that hides what completes late is found when the window has its turn: within reason, or the world proves nothing.
+  // A cap that hides late completions is found when the window is listed again; this must be soon, or the world proves nothing.
   const world = worldOf(plan.seed, index, plan.nights, settings.sync.deepRelistNights <= 28)
   const evaluations = evaluationsOf(world, plan.nights, settings, plan.without)
   return { world: { ...world, cap: roomy(world.cap, evaluations) }, evaluations }
 }
 
-/** A second that does not fit under the cap can rightly not be proved (prove.test.ts): whatever the dice gather, it fits. */
+/** Raises the cap so that every second fits under it: a second that does not fit cannot be proved (prove.test.ts). */
 function roomy(cap: World['cap'], evaluations: readonly Evaluation[]): World['cap'] {
   if (!cap) return null
   const seconds = Map.groupBy(evaluations, ({ createdAt }) => Math.floor(createdAt / 1000))
@@ -110,14 +110,14 @@ function configOf(
   )
 }
 
-class Estate {
+class Simulation {
   readonly #plan: SimulationPlan
   readonly #settings: Settings
   readonly #entries: readonly ServedWorld[]
   readonly #source: Source
-  readonly #mortal: CrashableProcess
+  readonly #crashable: CrashableProcess
   readonly #pool: pg.Pool
-  /** When a webhook made an evaluation be read, the last time. */
+  /** When a webhook last caused a read, by evaluation. */
   readonly #hinted = new Map<number, number>()
   #postedAt = begin
   #letters = 0
@@ -129,14 +129,14 @@ class Estate {
     settings: Settings,
     entries: readonly ServedWorld[],
     source: Source,
-    mortal: CrashableProcess,
+    crashable: CrashableProcess,
     pool: pg.Pool,
   ) {
     this.#plan = plan
     this.#settings = settings
     this.#entries = entries
     this.#source = source
-    this.#mortal = mortal
+    this.#crashable = crashable
     this.#pool = pool
   }
 
@@ -151,47 +151,47 @@ class Estate {
       await this.#post(night)
       findings = await this.#verified(night, 'after the webhooks')
     }
-    const { deaths, fenced } = this.#mortal
+    const { deaths, fenced } = this.#crashable
     const counts = { nights: night, repeats: this.#repeats, deaths, fenced, letters: this.#letters }
     return { findings, counts: { ...counts, evaluations: this.#evaluations } }
   }
 
-  /** The nightly, begun again where its process died, and repeated for the rooftops that had a bad night. */
+  /** The nightly sync, started again after a crash, and repeated for rooftops that had a bad night. */
   async #night(night: number): Promise<Finding[]> {
     this.#source.begin(night, nightAt(night))
-    let bad = await this.#mortal.night(this.#source, crashOf(this.#plan, night))
+    let bad = await this.#crashable.night(this.#source, crashOf(this.#plan, night))
     for (let repeat = 0; bad.size > 0 && repeat < repeatsAtMost; repeat++) {
       this.#repeats++
-      bad = await this.#mortal.repeat([...bad.keys()])
+      bad = await this.#crashable.repeat([...bad.keys()])
     }
     return [...bad].map(([uid, why]) => {
       const world = Number(/\d+/.exec(uid)![0])
-      return { world, night, what: `${uid} does not come to an end: ${why}` }
+      return { world, night, what: `${uid} does not end: ${why}` }
     })
   }
 
-  /** The webhooks of some days, by day. What they tell of is read at once; what is lost is the nightly's. */
+  /** The webhooks of some days, read at once. The nightly sync loads what they miss. */
   async #post(night: number): Promise<void> {
     const noon = nightAt(night) + dayMs / 2
     const letters = webhooksBetween(this.#entries, this.#postedAt, noon)
     this.#postedAt = noon
-    // No faults: those of a night are counted from its first request.
+    // Without faults: those of a night are counted from its first request.
     this.#source.begin(-1, noon)
-    await this.#mortal.post(letters)
+    await this.#crashable.post(letters)
     this.#letters += letters.length
     for (const { evaluation } of letters) this.#hinted.set(evaluation.evalId, noon)
   }
 
-  /** What verify has to say of rows and certificates, which nobody has touched but the product. */
+  /** What verify reports about rows and certificates that only the product has written. */
   async #verified(night: number, when: string): Promise<Finding[]> {
     const db = openDb(this.#pool)
     const findings: Finding[] = []
-    for (const rooftop of await findRooftops(db, this.#mortal.config.rooftops)) {
+    for (const rooftop of await findRooftops(db, this.#crashable.config.rooftops)) {
       const found = await verifyStream(
         db,
         evaluations,
         rooftop,
-        this.#mortal.config.sync,
+        this.#crashable.config.sync,
         new Date(),
       )
       const { overlaps, brokenSums, uncertified, notStored, orphans } = found
@@ -200,7 +200,7 @@ class Estate {
         orphans === 0
       )
         continue
-      const what = `${when} verify says of ${rooftop.uid}: ${JSON.stringify(found)}`
+      const what = `${when} verify reports for ${rooftop.uid}: ${JSON.stringify(found)}`
       findings.push({ world: Number(/\d+/.exec(rooftop.uid)![0]), night, what })
     }
     return findings
@@ -217,7 +217,7 @@ class Estate {
     })
   }
 
-  /** The first difference between what a world's part of the warehouse holds and what was promised; null: none. */
+  /** The first difference between a world's rows and what is expected; null: none. */
   #difference(entry: ServedWorld, night: number, rows: readonly StoredLine[]): string | null {
     const { world, evaluations } = entry
     const now = this.#source.nowOf(world.index)
@@ -229,8 +229,8 @@ class Estate {
       const what = this.#wrong(entry, evaluation, row, { night, now })
       if (what !== null) return `${evaluation.evalId} ${what}`
     }
-    const [stranger] = held.keys()
-    return stranger === undefined ? null : `${stranger} ought not to be there`
+    const [unexpected] = held.keys()
+    return unexpected === undefined ? null : `${unexpected} must not be stored`
   }
 
   #wrong(
@@ -246,7 +246,7 @@ class Estate {
       hintedAt: this.#hinted.get(evaluation.evalId) ?? null,
     })
     if (!row) return absent ? null : 'is missing'
-    if (moments.length === 0) return 'ought not to be there'
+    if (moments.length === 0) return 'must not be stored'
     const isFiltered = world.filtered || world.rooftops === 1
     const fits = moments.some(
       (moment) =>
@@ -260,16 +260,16 @@ class Estate {
   }
 }
 
-/** Where the process dies in a night; null: it lives. */
+/** Where the process crashes in a night; null: nowhere. */
 function crashOf(
-  { seed, settingsIndex: estate, worlds, ...plan }: SimulationPlan,
+  { seed, settingsIndex, worlds, ...plan }: SimulationPlan,
   night: number,
 ): Crash | null {
   if (plan.crash) return plan.crash
-  const { dies, point, nth } = sample(crash, seed, 'crash', estate, night)
-  // However the dice fall, one night dies: at the first of its points, which every night passes.
+  const { dies, point, nth } = sample(crash, seed, 'crash', settingsIndex, night)
+  // In any case one night crashes, at the first of its points, which every night passes.
   if (night === Math.ceil(plan.nights / 2)) return { point, nth: 1 }
-  // A world that is alone passes each point about once.
+  // A single world passes each point about once.
   return dies ? { point, nth: 1 + (nth % Math.max(1, worlds.length)) } : null
 }
 

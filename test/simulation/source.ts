@@ -10,7 +10,7 @@ export interface ServedWorld {
   readonly evaluations: readonly Evaluation[]
 }
 
-/** What a request of a rooftop is about. */
+/** What a request of a rooftop asks for. */
 interface Caller {
   readonly served: ServedWorld
   /** 0 or 1. */
@@ -20,7 +20,7 @@ interface Caller {
 export const uidOf = (world: number, rooftop: number) => `w${world}-${rooftop}`
 export const dealerIdOf = (world: number, rooftop: number) => world * 2 + rooftop + 1
 
-/** What a world has been asked in a night. */
+/** The requests for a world in one night. */
 interface Asked {
   list: number
   read: number
@@ -29,8 +29,8 @@ interface Asked {
 }
 
 /**
- * The two endpoints that a nightly needs [A §4], as light as they can be: the thousands of nights of a simulation are mostly
- * requests. Time is told by the Date header, and every world may have its own.
+ * The two endpoints that a nightly sync needs [A §4], as light as possible, since a simulation of thousands of nights is mostly
+ * requests. The Date header gives the time, and every world may have its own.
  */
 export class Source {
   readonly #server: Server
@@ -40,7 +40,7 @@ export class Source {
   readonly #listCarriesUpdatedAt: boolean
   #night = 0
   #now = 0
-  /** Called with the answer that is held back and what lets it go; null: nothing is held back. */
+  /** Called with the rooftop of a delayed answer and a function that releases it; null: nothing is delayed. */
   onHeld: ((uid: string, release: () => void) => void) | null = null
 
   constructor(listCarriesUpdatedAt: boolean, all: readonly ServedWorld[]) {
@@ -62,7 +62,7 @@ export class Source {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** A new night: the faults of its first requests are due again. */
+  /** Starts a new night: the faults of its first requests apply again. */
   begin(night: number, now: number): void {
     this.#night = night
     this.#now = now
@@ -75,7 +75,7 @@ export class Source {
     this.#now = now
   }
 
-  /** A world's own time: later than the others' once one of its answers was held back. */
+  /** A world's own time: later than that of others after one of its answers was delayed. */
   nowOf(world: number): number {
     return this.#now + (this.#ahead.get(world) ?? 0)
   }
@@ -88,7 +88,7 @@ export class Source {
     })
     request.on('end', () => {
       const caller = this.#callers.get(String(request.headers.authorization ?? ''))
-      // The source's clock is read from any answer.
+      // The client reads the source's clock from any answer.
       if (!caller) send(response, this.#now, 404, '{"error":"no such key"}')
       else this.#answer(caller, request.url === '/v1/getevallist' ? 'list' : 'read', text, response)
     })
@@ -113,7 +113,7 @@ export class Source {
     } else give()
   }
 
-  /** In its night the second listing of a window, by which a worker makes sure that a record is listed no more. */
+  /** Whether this is the second listing of a window, with which a worker confirms that a record is no longer listed. */
   #isHeld({ served: { world }, rooftop }: Caller, asked: Asked, bounds: string): boolean {
     if (this.onHeld === null || world.zombieNight !== this.#night || rooftop !== 0) return false
     const again = asked.bounds.has(bounds)
@@ -179,7 +179,7 @@ function send(response: ServerResponse, now: number, status: number, body: strin
   response.end(body)
 }
 
-/** What a bad night makes of an answer; null: none comes. */
+/** The faulty form of an answer; null: no answer. */
 const spoilt: Readonly<
   Record<FaultKind, (body: string) => { status: number; body: string } | null>
 > = {
@@ -196,6 +196,6 @@ const spoilt: Readonly<
 function spoil(kind: FaultKind, response: ServerResponse, now: number, whole: string): void {
   const answer = spoilt[kind](whole)
   if (answer) send(response, now, answer.status, answer.body)
-  // In a hang the client has to give up by itself.
+  // In a hang only the client's timeout ends the request.
   else if (kind === 'reset') response.destroy()
 }

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Content, Evaluation, Moment } from './evaluation.ts'
 import { costOf, emailOf } from './wire.ts'
 
-/** An evaluation and its children in one line, spelled alike by the source's truth and by the warehouse. */
+/** An evaluation and its children in one line, in the same form for the source and the warehouse. */
 export type Line = string
 
 const none = '-'
@@ -10,7 +10,7 @@ const text = (value: unknown): string =>
   value === null || value === undefined || value === '' ? none : String(value)
 const money = (value: number | null): string => (value === null ? none : value.toFixed(3))
 
-/** What the warehouse ought to hold of an evaluation that is as at this moment. */
+/** What the warehouse must store of an evaluation in this state. */
 export function lineOf(evaluation: Evaluation, moment: Moment, world: number): Line {
   const { content } = moment
   const { salesperson } = content
@@ -41,7 +41,7 @@ function childrenOf(content: Content): string[] {
   return sets.map((set) => (set.length === 0 ? none : set.join(';')))
 }
 
-/** A line of the warehouse. */
+/** A stored evaluation as a line. */
 export interface StoredLine {
   readonly evalId: number
   readonly rooftopUid: string
@@ -54,7 +54,7 @@ export async function storedLines(pool: pg.Pool): Promise<StoredLine[]> {
   return rows
 }
 
-// Each child table once, grouped: a look at every evaluation by itself takes longer than the night.
+// Each child table once, grouped: one query per evaluation would take longer than the night.
 const linesSql = `
   with recon as (
     select rooftop_id, eval_id, string_agg(concat_ws('/', recon_type, coalesce(source, '-'), cost,

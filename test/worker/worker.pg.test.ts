@@ -9,7 +9,7 @@ import { provedWindows } from '../support/proved-windows.ts'
 import { type Content, contentDifferences, readContent } from '../support/warehouse-content.ts'
 import { slowSyncWorld } from '../crash/slow-sync.ts'
 
-// Every test is some processes: on a busy machine they take their time.
+// Every test starts several processes, which are slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 const backfill = ['backfill', 'evaluations', '--from', '2026-03-12']
@@ -37,7 +37,7 @@ async function statuses({ database }: ChildWarehouse): Promise<string[]> {
   return rows.map(({ status }) => status as string)
 }
 
-/** Pieces of work by state in the queue, of those that are not over. */
+/** Unfinished work in the queue, by state. */
 async function queued({ database }: ChildWarehouse): Promise<Record<string, number>> {
   const { rows } = await database.pool.query(
     `select state::text, count(*)::int as pieces from pgboss.job where state <= 'active' group by 1 order by 1`,
@@ -45,7 +45,7 @@ async function queued({ database }: ChildWarehouse): Promise<Record<string, numb
   return Object.fromEntries(rows.map(({ state, pieces }) => [state, pieces]))
 }
 
-/** A worker in the middle of reading evaluations for a detached backfill, from a source that `hurry` makes quick. */
+/** A worker that is reading evaluations for a detached backfill from a slow source; `hurry` makes the source fast. */
 async function workerAtWork(warehouse: ChildWarehouse): Promise<{ worker: Child; hurry(): void }> {
   const { faults, requests } = fixture.sandbox
   expect((await warehouse.run([...backfill, '--detach'])).code).toBe(0)

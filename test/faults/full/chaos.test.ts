@@ -18,7 +18,7 @@ const now = new Date('2026-03-18T02:15:00Z')
 const roundsOfSeed = 10
 const hourMs = 3_600_000
 
-/** Values that no document allows, each in place of an answer. */
+/** Values that the documents do not allow, each in place of an answer. */
 const hostile: readonly unknown[] = [
   { error: 'Internal' },
   [{ EvalID: 1, UpdatedAt: '0000-01-01T00:00:00Z' }],
@@ -51,19 +51,19 @@ function anyFault(random: SeededRandom): FaultRule {
   }
 }
 
-interface Estate {
+interface Chaos {
   readonly sandbox: Sandbox
   readonly start: (args: readonly string[]) => Child
-  /** In a process of its own, to its end. */
+  /** Runs a command in its own process, to its end. */
   readonly run: (
     args: readonly string[],
     url?: string,
   ) => Promise<{ code: number | null; stderr: string; stdout: string }>
 }
 
-/** Four workers and a scheduler that orders a sync every few seconds, killed and started again while the source is at its worst. */
-async function misbehave(estate: Estate, random: SeededRandom, round: () => Promise<void>) {
-  const { sandbox, start } = estate
+/** Four workers and a scheduler with a sync every few seconds, killed and restarted while the source has all its faults. */
+async function misbehave(chaos: Chaos, random: SeededRandom, round: () => Promise<void>) {
+  const { sandbox, start } = chaos
   let struck = 0
   const commands = [['schedule'], ['worker'], ['worker'], ['worker'], ['worker']]
   const children = commands.map((args) => start(args))
@@ -86,7 +86,7 @@ async function misbehave(estate: Estate, random: SeededRandom, round: () => Prom
   return struck
 }
 
-/** What the warehouse holds of vehicle checks, whenever it learnt of them. */
+/** The vehicle checks in the warehouse, without the times at which they were found. */
 async function checksOf(url: string): Promise<unknown[]> {
   const pool = await openPool(url, { applicationName: 'tests', max: 1 })
   try {
@@ -158,7 +158,7 @@ test.each([11, 12, 13])(
     })
 
     expect(struck).toBeGreaterThan(10)
-    // Some of what was refused waits for a day, and a check is asked for once a day.
+    // Some refused requests wait for a day, and a check is read once a day.
     let code: number | null = null
     for (let night = 0; night < 4; night += 1) {
       clock.advance(26 * hourMs)

@@ -11,14 +11,14 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const count = 5_000
 const begin = Date.UTC(2026, 2, 1) / 1000
 
-/** What the source was asked for. */
+/** The requests that the source got. */
 interface Asked {
   readonly evalid: number
   readonly startdate: number
   readonly enddate: number
 }
 
-/** One evaluation a second, from `begin` on: all of them are listed at once where a window asks for all. */
+/** One evaluation per second from `begin` on; a window over all of them lists all at once. */
 function answer({ path, body }: Received): unknown {
   const asked = JSON.parse(body || '{}') as Asked
   if (path.endsWith('/geteval')) {
@@ -55,7 +55,7 @@ test('a list of 5,000 evaluations is read by a process with little memory', asyn
   await using source = await FakeSource.start((response, received) => {
     const sent = answer(received)
     longest = Math.max(longest, (sent as unknown[]).length)
-    // The log of so many requests would be memory too.
+    // The log of this many requests would use memory too.
     source.received.length = 0
     json(response, sent)
   })

@@ -8,15 +8,15 @@ import {
 } from '../../rate/limited-source.ts'
 
 const names = ['a', 'b', 'c', 'd']
-// So many calls want to be sent that those which wait for their retry leave enough of the others.
+// Enough calls that there are always others to send while some wait for their retry.
 const callsAtOnce = 32
 
-interface Estate extends AsyncDisposable {
+interface Processes extends AsyncDisposable {
   readonly source: LimitedSource
 }
 
 /** Four processes that read as fast as their key allows. */
-async function fourProcesses(limits: SourceLimits): Promise<Estate> {
+async function fourProcesses(limits: SourceLimits): Promise<Processes> {
   favour(process.pid)
   const source = await startLimitedSource(limits)
   const callers: Callers = await openCallers(source.baseUrl, ['north'], { concurrency: 8 })
@@ -30,7 +30,7 @@ async function fourProcesses(limits: SourceLimits): Promise<Estate> {
   }
 }
 
-/** Requests a second of the next seconds: all, and those that were answered. */
+/** Requests per second during the next seconds: all, and those that were answered. */
 async function measure({ arrivals }: LimitedSource, seconds: number) {
   const from = performance.now()
   await sleep(seconds * 1000)
@@ -42,42 +42,42 @@ async function measure({ arrivals }: LimitedSource, seconds: number) {
   }
 }
 
-// An answer takes long enough for the processes, not the machine, to be what limits the throughput.
+// Answers take long enough that the processes, not the machine, limit the throughput.
 test.each([
   [0.01, 0.8],
   [0.05, 0.6],
 ])(
   'a share of %d of random 429s leaves at least %d of the throughput',
-  async (strayShare, least) => {
-    await using estate = await fourProcesses({
+  async (randomShare, least) => {
+    await using processes = await fourProcesses({
       perSecond: Infinity,
       retryAfterSeconds: 1,
       latencyMs: 25,
     })
-    const { source } = estate
+    const { source } = processes
     await sleep(2000)
 
     const before = await measure(source, 5)
-    source.limits.strayShare = strayShare
+    source.limits.randomShare = randomShare
     await sleep(2000)
     const during = await measure(source, 10)
-    source.limits.strayShare = 0
+    source.limits.randomShare = 0
     const after = await measure(source, 5)
 
-    const told = JSON.stringify({ before, during, after })
-    expect(during.answered, told).toBeGreaterThanOrEqual(
+    const message = JSON.stringify({ before, during, after })
+    expect(during.answered, message).toBeGreaterThanOrEqual(
       least * Math.min(before.answered, after.answered),
     )
   },
 )
 
 test('a hard limit is found and used, and no longer applied once it is lifted', async () => {
-  await using estate = await fourProcesses({
+  await using processes = await fourProcesses({
     perSecond: Infinity,
     retryAfterSeconds: 1,
     latencyMs: 25,
   })
-  const { source } = estate
+  const { source } = processes
   await sleep(2000)
   const free = await measure(source, 5)
   source.limits.perSecond = 50
@@ -87,8 +87,8 @@ test('a hard limit is found and used, and no longer applied once it is lifted', 
   await sleep(25_000)
   const lifted = await measure(source, 5)
 
-  const told = JSON.stringify({ free, limited, lifted })
-  expect(limited.answered, told).toBeGreaterThanOrEqual(45)
-  expect(limited.sent, told).toBeLessThanOrEqual(52.5)
-  expect(lifted.answered, told).toBeGreaterThanOrEqual(0.9 * free.answered)
+  const message = JSON.stringify({ free, limited, lifted })
+  expect(limited.answered, message).toBeGreaterThanOrEqual(45)
+  expect(limited.sent, message).toBeLessThanOrEqual(52.5)
+  expect(lifted.answered, message).toBeGreaterThanOrEqual(0.9 * free.answered)
 })
