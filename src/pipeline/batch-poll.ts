@@ -14,7 +14,7 @@ import {
   type UnitOutcome,
   readBatchUnits,
 } from './batch-ledger.ts'
-import { isKeyRefused } from './batch-look-ups.ts'
+import { isKeyRefused } from './vin-lookups.ts'
 import { type Matched, matchResults } from './batch-match.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
 import type { Counts } from './run-ledger.ts'

@@ -9,7 +9,7 @@ import {
   openBatches,
   type RunBatches,
 } from './batch-ledger.ts'
-import { lookUpAll } from './batch-look-ups.ts'
+import { lookUpAll } from './vin-lookups.ts'
 import {
   pollItems,
   type PollItem,

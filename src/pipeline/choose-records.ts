@@ -16,7 +16,7 @@ export interface ReadPlan {
   /** Records to read. */
   readonly ids: readonly number[]
   readonly known: ReadonlyMap<number, StoredRecord>
-  /** StoredRecord records that changed since, according to the list. */
+  /** Known records that changed since, according to the list. */
   readonly changed: ReadonlySet<number>
   /** Records in quarantine now. */
   readonly quarantined: ReadonlySet<number>

@@ -151,7 +151,7 @@ class WorkLoop {
     } catch (error) {
       if (!(await this.#scope.retry.isOutage(error))) throw error
       await this.#scope.retry.run(async () => {
-        // Inside retryOnConnectionLoss, so that no slice gives up before Postgres is known to be down.
+        // Inside the retry, so that no slice gives up before Postgres is known to be down.
         await unlessFenced(context, () => returnWork(context, item))
       })
     }

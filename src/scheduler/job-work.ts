@@ -2,12 +2,13 @@ import type { Context } from '../context.ts'
 import type { RunPlan } from '../pipeline/run-ledger.ts'
 import type { RunReport } from '../pipeline/run-report.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
+import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
+import { isProved, verifyStream } from '../pipeline/verify.ts'
 import { applyRetention } from '../retention/apply-retention.ts'
 import { allStreams } from '../streams/all.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import type { PlannedJob } from './load-jobs.ts'
-import { findUnproved } from './reconcile.ts'
 
 /** The result of a job's work. */
 export interface JobWorkResult {
@@ -56,6 +57,40 @@ async function listEverything(
   if (context.signal.aborted || result.status === 'failed') return result
   const error = await findUnproved(context, streamsOf(names), result.runs[0]!)
   return error === undefined ? result : { ...result, status: 'partial', error }
+}
+
+/** Why the coverage is not proved after everything was listed again; undefined when it is. */
+async function findUnproved(
+  { db, config }: Context,
+  streams: RunRequest['streams'],
+  { runId }: RunReport,
+): Promise<string | undefined> {
+  const rooftops = await findRooftops(db, config.rooftops)
+  const left = await db
+    .selectFrom('ops.window_certificate')
+    .select(({ fn }) => fn.countAll<number>().as('windows'))
+    .where(
+      'rooftop_id',
+      'in',
+      rooftops.map(({ id }) => id),
+    )
+    .where(
+      'stream',
+      'in',
+      streams.map(({ name }) => name),
+    )
+    .where('settled', '=', true)
+    .where('run_id', '<', runId)
+    .executeTakeFirstOrThrow()
+  if (left.windows > 0) return `${left.windows} windows were not listed again`
+  for (const stream of streams)
+    for (const rooftop of rooftops) {
+      if (stream.kind !== 'windowed') continue
+      const verification = await verifyStream(db, stream, rooftop, config.sync, new Date())
+      if (!isProved(verification))
+        return `the coverage of ${stream.name} of ${rooftop.name} is not proved: see "forecourt verify"`
+    }
+  return undefined
 }
 
 async function run(

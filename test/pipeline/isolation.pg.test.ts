@@ -33,7 +33,7 @@ async function faults({ sandbox, database }: Fixture, quarantined: readonly numb
 async function quarantine(pool: pg.Pool) {
   const { rows } = await pool.query(
     `select natural_key as id, resolved_at is not null as resolved, attempts, issues->0->>'path' as path,
-       length(payload) > 0 as kept
+       length(payload) > 0 as stored
      from ops.quarantine order by quarantine_id`,
   )
   return rows
@@ -72,7 +72,7 @@ test('an invalid record is quarantined with its payload and issue, and loaded on
     rooftops: { 'rooftop-1': { status: 'partial' } },
   })
   expect(await faults(fixture, [1003])).toEqual([])
-  const quarantined = { id: '1003', path: 'FinalPrice', kept: true, attempts: 2 }
+  const quarantined = { id: '1003', path: 'FinalPrice', stored: true, attempts: 2 }
   expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: false }])
   fixture.sandbox.world.removePoison(1003)
   expect(await fixture.night()).toMatchObject({ status: 'ok' })
@@ -117,7 +117,7 @@ test('a list that is a web page fails its rooftop alone', async () => {
 test.each([
   ['answers 500', { kind: 'status', status: 500 } as const, 0],
   ['is cut off', { kind: 'truncate' } as const, 1],
-])('an evaluation that always %s never stops the others', async (_, fault, kept) => {
+])('an evaluation that always %s never stops the others', async (_, fault, bodies) => {
   await using fixture = await threeRooftops()
   const handle = fixture.sandbox.faults.add({ match: { path: '/geteval', evalId: 2002 }, fault })
 
@@ -126,7 +126,7 @@ test.each([
 
   expect(report.rooftops['rooftop-2']).toMatchObject({ status: 'partial' })
   expect(await faults(fixture, [2002])).toEqual([])
-  const quarantined = { id: '2002', path: '$', kept: kept === 1, attempts: 2 }
+  const quarantined = { id: '2002', path: '$', stored: bodies === 1, attempts: 2 }
   expect(await quarantine(fixture.database.pool)).toEqual([{ ...quarantined, resolved: false }])
   handle.remove()
   expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
