@@ -100,7 +100,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [lists, 'both bounds of the list are exclusive: from − 1 and until'],
       [lists, 'adjoining windows list every second once'],
-      ['test/pipeline/due.test.ts', 'halves meet, lose nothing, and end at the single second'],
+      ['test/values/window.test.ts', 'halves meet, lose nothing, and end at the single second'],
       [prove, 'a single second that does not fit under the cap is unprovable, and nothing else is'],
     ],
   },

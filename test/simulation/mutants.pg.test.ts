@@ -10,7 +10,7 @@ const seed = 7
 const timeoutMs = 600_000
 // Each one is a process.
 vi.setConfig({ maxConcurrency: 2 })
-const plant = fileURLToPath(new URL('plant.ts', import.meta.url))
+const plant = fileURLToPath(new URL('plant-mutant.ts', import.meta.url))
 
 type Stage = Pick<SimulationPlan, 'settingsIndex' | 'worlds' | 'nights' | 'crash'>
 
