@@ -267,7 +267,7 @@ test('without Postgres, calls continue at the last known rate, and this is logge
   await one.limiter.run(async () => undefined)
 
   expect(took).toBeGreaterThanOrEqual(150)
-  expect(one.lines.filter((line) => line.includes('cannot be asked'))).toHaveLength(1)
+  expect(one.lines.filter((line) => line.includes('rate budgets unavailable'))).toHaveLength(1)
 })
 
 test('closing ends every wait and every timer', async () => {
