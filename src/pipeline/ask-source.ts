@@ -35,6 +35,7 @@ export interface StopReason {
   readonly reason: string
 }
 
+/** All answers of a slice, and why it stopped asking before the end, if it did. */
 export interface AskResult {
   readonly answers: readonly Answer[]
   readonly stopReason: StopReason | null
@@ -100,6 +101,7 @@ function isUnreadable({ errorAction, status }: SyncError): boolean {
   return errorAction === 'skip' && status !== undefined && status >= 200 && status < 300
 }
 
+/** An unreadable answer as a rejected one, so that it goes to quarantine. */
 function unreadable(task: EnrichmentTask, { message }: SyncError): Answer {
   const now = new Date()
   const issues = [{ path: '$', message }]

@@ -35,6 +35,7 @@ export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<voi
   await client.query('select pg_advisory_xact_lock($1::int, $2::int)', [batchLocks, rooftop.id])
 }
 
+/** All batches of the rooftop that have not ended, also those of earlier runs. */
 export async function openBatches(db: Db, { rooftop }: Job): Promise<OpenBatch[]> {
   return await db
     .selectFrom('ops.price_batch')
@@ -62,6 +63,7 @@ export async function takeOverBatches(
   )
 }
 
+/** Counts the batches of the run. */
 export async function readRunBatches(db: Db, job: Job): Promise<RunBatches> {
   const { rows } = await sql<RunBatches>`
     select count(*) > 0 as any,
@@ -137,6 +139,7 @@ export async function recordProgress(
   return numAffectedRows === 1n
 }
 
+/** The units as they were sent, since the stock may have changed. */
 export async function readBatchUnits(db: Db, batchNo: number): Promise<BatchUnit[]> {
   return await db
     .selectFrom('ops.price_batch_unit')
@@ -146,8 +149,10 @@ export async function readBatchUnits(db: Db, batchNo: number): Promise<BatchUnit
     .execute()
 }
 
+/** priced and failed come from the service; missing and duplicate from matching its results. */
 export type UnitOutcome = 'priced' | 'failed' | 'missing' | 'duplicate'
 
+/** Records the outcome of units, by stock number. */
 export async function recordOutcomes(
   { db }: Tx,
   batchNo: number,
@@ -159,6 +164,7 @@ export async function recordOutcomes(
     where unit.batch_no = ${batchNo} and unit.stock_no = result.stock_no`.execute(db)
 }
 
+/** Ends a batch whose results are written. */
 export async function completeBatch({ db }: Tx, batchNo: number): Promise<void> {
   await sql`
     update ops.price_batch set state = 'complete', percent = 100, progressed_at = now(), finished_at = now(), detail = null

@@ -44,6 +44,7 @@ export async function reportUnknown(
       on conflict do nothing`.execute(db)
 }
 
+/** The warning text for an unknown reference. */
 function unknownDetail(key: string, batchNo: number): string {
   return key === ''
     ? `batch ${batchNo} has results without a reference`

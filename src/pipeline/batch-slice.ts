@@ -39,7 +39,7 @@ type Writes = (
   items: readonly PollItem[],
 ) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
 
-/** A step that writes single results, any of which may fail to be stored. */
+/** A step that writes single results; each of them may fail to be stored. */
 interface Step {
   readonly items: readonly PollItem[]
   readonly write: Writes
@@ -73,6 +73,7 @@ export async function batchSlice(job: Job, finish: FinishSlice): Promise<SliceRe
   return await commit(job, finish, await nextStep(job, open))
 }
 
+/** Chooses the step: end lost batches, look up VINs, send a batch, conclude, or poll. */
 async function nextStep(job: Job, open: readonly OpenBatch[]): Promise<Writes | Step> {
   const { context, stream, rooftop } = job
   const orphans = open.filter(({ batchId }) => batchId === null)
@@ -106,6 +107,7 @@ async function markLost(tx: Tx, orphans: readonly OpenBatch[]) {
   return { more: true, error: messages.join('; ') }
 }
 
+/** Sends a batch. An accepted one was recorded when it was sent; the others are recorded in the slice's transaction. */
 async function send(job: Job, batch: RecordedBatch): Promise<Writes> {
   const sent = await sendBatch(job, batch)
   const counts = { listed: batch.units.length }
@@ -169,6 +171,7 @@ async function nothingToAsk(tx: Tx, job: Job, refusal: string | null) {
   return { more: false }
 }
 
+/** Runs a step in one transaction with its counts and the end of the slice. */
 async function commit(job: Job, finish: FinishSlice, step: Writes | Step): Promise<SliceResult> {
   const { context, traffic } = job
   const { items, write } = typeof step === 'function' ? { items: [], write: step } : step

@@ -109,6 +109,7 @@ export async function certify(
   )
 }
 
+/** The row of a certificate. Malformed items count as listed and quarantined, so that the sum is complete. */
 function certificateRow(scope: DueScope, certificate: Certificate, settleDays: number) {
   const { window, items, malformed, listedAt, proof } = certificate.part
   const ids = new Set(items.map(({ evalId }) => evalId))
@@ -162,6 +163,7 @@ export async function addWanted(
     where not stored.wanted @> excluded.wanted`.execute(db)
 }
 
+/** What is known about the list size of the rooftop's source; a cap of null: none was seen. */
 export async function readListLimit(db: Db, scope: DueScope): Promise<ListLimit> {
   const row = await db
     .selectFrom('ops.stream_state')

@@ -12,6 +12,7 @@ import type { ListedWindows } from './list-windows.ts'
 import { isRereadDue, isUnchanged } from './reread.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
+/** Which listed records a slice reads, and what is known about them. */
 export interface ReadPlan {
   /** Records to read. */
   readonly ids: readonly number[]
@@ -164,6 +165,7 @@ function comparedToList(
   return isUnchanged(isUsable ? listed : null, entry.updatedAt)
 }
 
+/** Whether one of the parts covers the window that listed a quarantined record last. */
 function wasListedIn(parts: readonly ProvenPart[], { from, until }: QuarantinedRecord): boolean {
   if (!from || !until) return false
   return parts.some(
@@ -171,6 +173,7 @@ function wasListedIn(parts: readonly ProvenPart[], { from, until }: QuarantinedR
   )
 }
 
+/** The oldest reread time of the certificates that a part replaces; null: it was never certified. */
 function earliestReread(part: ProvenPart, earlier: readonly EarlierCertificate[]): Date | null {
   const covered = earlier.filter((old) => overlap(old, part.window))
   if (covered.length === 0) return null

@@ -10,4 +10,5 @@ export const crashPoints = [
   'committed',
   'run-finished',
 ] as const
+/** A point where a test may kill the process. */
 export type CrashPoint = (typeof crashPoints)[number]

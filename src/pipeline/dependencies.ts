@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { SliceJob } from './slice.ts'
 
+/** Whether work may run now, must wait, or is no longer needed. */
 export type Readiness =
   | { readonly kind: 'now' }
   /** The run has ended, so its work is dropped. */

@@ -8,10 +8,12 @@ import type { Run } from './run-ledger.ts'
 /** Why a window is listed. gap: not settled yet; recheck: recent, for late completions; deep: rotation through older windows. */
 export type DueReason = 'gap' | 'recheck' | 'deep'
 
+/** A window to list, with the reason. */
 export interface DueWindow extends Window {
   readonly reason: DueReason
 }
 
+/** The stream of a rooftop, and the run that lists it. */
 export interface DueScope {
   readonly rooftopId: number
   readonly stream: string
@@ -36,6 +38,7 @@ export async function dueWindows(
   return [...gaps, ...relisted].sort((a, b) => b.from - a.from)
 }
 
+/** Windows of `[from, until)` of the run that no settled certificate covers. */
 async function gapWindows(
   db: Db,
   scope: DueScope,
@@ -75,6 +78,7 @@ async function gapWindows(
   return windows.slice(0, limit).map((window) => ({ ...window, reason: 'gap' }))
 }
 
+/** Settled windows that are listed again, because they are recent or due by the rotation. */
 async function relistWindows(
   db: Db,
   scope: DueScope,
@@ -121,6 +125,7 @@ function isRelistDue(scope: DueScope, sync: Config['sync']): RawBuilder<boolean>
     )`
 }
 
+/** Numbers of due windows, by reason. */
 export interface DueCounts {
   readonly gap: number
   readonly recheck: number

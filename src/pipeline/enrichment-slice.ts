@@ -111,6 +111,7 @@ async function savedCalls({ db }: Tx, { context, run, stream, rooftop }: Job): P
   return await stream.savedCalls(db, rooftop, fromUnixSeconds(run.sourceStart), context.config)
 }
 
+/** Asks about the tasks, unless the key's quota is used up. */
 async function askUnlessParked(job: Job, tasks: readonly EnrichmentTask[]): Promise<AskResult> {
   if (tasks.length === 0) return { answers: [], stopReason: null }
   const parked = await parkedUntil(job.context.db, job, job.context.appraisal.clock.now())
@@ -191,6 +192,7 @@ async function writeAnswers(
   return countAnswers(job, answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
 }
 
+/** Stores payloads whose relevant content differs from the newest stored one. */
 async function saveChangedPayloads(tx: Tx, job: Job, answered: readonly Answered[]): Promise<void> {
   const { context, stream, rooftop, run } = job
   const { appraisal: wire } = context.config.wire

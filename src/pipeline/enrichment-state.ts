@@ -91,6 +91,7 @@ interface State {
   readonly detail: string | null
 }
 
+/** The new state of an evaluation after its answer, with its next due time. */
 function stateOf(job: SliceJob<EnrichmentStream>, answer: Answer, now: Date): State {
   const { stream, run } = job
   const { task, kind } = answer

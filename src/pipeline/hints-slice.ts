@@ -151,7 +151,7 @@ function withOwner(
 }
 
 /** For each evaluation that this rooftop's key did not find: the other rooftop of the group that owns it. Only the owner's key can
- *  tell whether it is gone. */
+ *  show whether it is gone. */
 function ownersOf(
   read: readonly Hydrated[],
   { rooftop, siblings }: SliceJob,

@@ -33,6 +33,7 @@ export type Hydrated =
       readonly text: string
     }
 
+/** The body of a record as received, without erased customers. */
 export interface Payload {
   readonly text: string
   readonly hash: Buffer
@@ -121,10 +122,12 @@ function bodyLength(read: Hydrated): number {
   return read.kind === 'rejected' ? read.text.length : 0
 }
 
+/** The queue for a slice's reads: one per key and lane. */
 function readQueueOf({ context: { config }, rooftop, run: { lane } }: SliceJob) {
   return { key: config.rooftops.find(({ uid }) => uid === rooftop.uid)?.key ?? '', lane }
 }
 
+/** Turns an answer into a result: parses and normalises it, unless its body is stored already. */
 function digest(
   job: SliceJob<WindowedStream>,
   id: number,

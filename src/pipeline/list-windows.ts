@@ -5,8 +5,10 @@ import { type ListLimit, type Listing, type ProvenPart, proveWindow } from './pr
 import { dayNumber, latestRotationStart } from '../values/window.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
+/** Windows that are read from the ledger at once. */
 export const windowsPerSlice = 64
 
+/** The listed and proved windows of a slice. */
 export interface ListedWindows {
   readonly parts: readonly ProvenPart[]
   /** The certificates that the due windows had before. */
@@ -46,6 +48,7 @@ export async function listWindows(
   return { parts, earlier, listLimit, more: next < due.length || due.length >= windowsPerSlice }
 }
 
+/** Lists and proves one window. A full answer is not proved again if its last certificate has the same ids. */
 async function listOne(
   job: SliceJob<WindowedStream>,
   window: DueWindow,

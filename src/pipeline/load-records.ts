@@ -7,12 +7,14 @@ import { prunedJson } from '../values/json-depth.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 
+/** A normalised record and where it comes from. */
 export interface Incoming {
   readonly id: number
   readonly record: unknown
   readonly origin: Origin
 }
 
+/** What loading a record changed. */
 export interface LoadResult {
   readonly id: number
   readonly outcome: MergeResult['outcome']
@@ -113,6 +115,7 @@ async function orphanedIds(
   return new Set(rows.map(({ id }) => Number(id)))
 }
 
+/** Deletes the records' rows of one table. */
 export async function deleteRows(
   tx: Tx,
   stream: WindowedStream,

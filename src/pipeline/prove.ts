@@ -2,6 +2,7 @@ import type { ListedEvaluation, MalformedItem } from '../sources/appraisal/evalu
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
 
+/** One answer of the list. */
 export interface Listing {
   readonly items: readonly ListedEvaluation[]
   readonly malformed: readonly MalformedItem[]
@@ -24,11 +25,13 @@ export interface ListLimit {
   readonly cap: number | null
 }
 
+/** The parts of a window, which cover it without a gap, and what the answers showed about the list limit. */
 export interface Proof {
   readonly parts: readonly ProvenPart[]
   readonly listLimit: ListLimit
 }
 
+/** How to list a window, and what is known before the proof. */
 export interface ProveOptions {
   list(window: Window): Promise<Listing>
   readonly listLimit: ListLimit
@@ -54,6 +57,7 @@ export async function proveWindow(window: Window, options: ProveOptions): Promis
   return await proveListing(closed(window, listing), listing, options)
 }
 
+/** Proves a listed window: accepts its answer, or halves it and proves the halves. */
 async function proveListing(
   window: Window,
   listing: Listing,
@@ -131,7 +135,7 @@ function isCapped(count: number, { cap }: ListLimit): boolean {
   return cap !== null ? count >= cap : isRound(count)
 }
 
-/** Whether a count looks like a configured limit. */
+/** Whether a count may be a configured limit. */
 function isRound(count: number): boolean {
   return count >= 100 && count % 50 === 0
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { Issue } from '../streams/record.ts'
 
+/** An open entry as `quarantine list` shows it. */
 export interface QuarantineEntry {
   readonly id: number
   readonly stream: string
@@ -13,6 +14,7 @@ export interface QuarantineEntry {
   readonly lastSeenAt: string
 }
 
+/** An entry as `quarantine show` shows it, with its payload. */
 export interface QuarantineDetail extends QuarantineEntry {
   readonly payload: string | null
   readonly windowFrom: string | null

@@ -11,6 +11,7 @@ import { storable } from '../values/text.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import type { Window } from '../values/window.ts'
 
+/** A record that cannot be loaded. */
 export interface RejectedRecord {
   readonly naturalKey: string
   readonly issues: readonly Issue[]
@@ -20,6 +21,7 @@ export interface RejectedRecord {
   readonly window: Omit<Window, 'open'> | null
 }
 
+/** The stream of a rooftop, and the run that writes. */
 export interface QuarantineScope {
   readonly stream: string
   readonly rooftopId: number

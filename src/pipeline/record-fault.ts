@@ -49,6 +49,7 @@ export function isDataFault(error: unknown): boolean {
 /** SQLSTATE classes: data exceptions, broken constraints, exceeded limits of Postgres. */
 const dataClasses = ['22', '23', '54']
 
+/** The SQLSTATE of an exception if the data can be its cause; otherwise null. */
 function dataCodeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown }
   const isState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)

@@ -115,6 +115,7 @@ async function rebuild(
   return { sets, rejected }
 }
 
+/** All stored payloads of the next records, with the source's time of each. */
 async function nextPayloads(
   db: Db,
   { stream, rooftop }: SliceJob<WindowedStream>,
@@ -148,6 +149,7 @@ async function restoreGone(
     await stream.markGone(tx.db, rooftop, [Number(id)], at)
 }
 
+/** The last record that this run has replayed; 0 at its start. */
 async function replayedUpTo(db: Db, { run, stream, rooftop }: SliceJob): Promise<number> {
   const row = await db
     .selectFrom('ops.stream_state')

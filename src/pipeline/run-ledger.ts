@@ -15,6 +15,7 @@ export type RunMode = 'sync' | 'backfill' | 'retry' | 'links' | 'reprice' | 'rep
 /** Decides which run goes first where several runs have work for the same rooftop and stream. */
 export type Lane = 'event' | 'foreground' | 'background'
 
+/** What a run does: its mode, its span and its options. */
 export interface RunPlan {
   readonly command: string
   readonly mode: RunMode
@@ -44,8 +45,10 @@ export interface Run extends RunPlan {
   readonly sourceStart: number
 }
 
+/** abandoned: its process died and another run took its work over. paused: no new slice starts until another run resumes it. */
 export type RunState = 'running' | 'ok' | 'partial' | 'failed' | 'stopped' | 'abandoned' | 'paused'
 
+/** parked: the key's quota is used up until tomorrow. */
 export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'
 
 /** What a slice did; added to ops.run_stream in the slice's own transaction. */
@@ -78,6 +81,7 @@ export const zeroCounts: Counts = {
   saved: 0,
 }
 
+/** Adds counts; a name that is left out counts as 0. */
 export function addCounts(left: Counts, right: Partial<Counts>): Counts {
   const sum = { ...left }
   for (const name of Object.keys(zeroCounts) as (keyof Counts)[])
@@ -85,6 +89,7 @@ export function addCounts(left: Counts, right: Partial<Counts>): Counts {
   return sum
 }
 
+/** Inserts the run's row. `details` are the names of its streams and rooftops. */
 export async function insertRun(
   db: Db,
   plan: RunPlan,
@@ -146,6 +151,7 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
   }
 }
 
+/** Marks a dead run as abandoned, so that the fence refuses its late commits. */
 export async function abandonRun(client: pg.ClientBase, runId: number): Promise<void> {
   await client.query(
     "update ops.run set status = 'abandoned', finished_at = now() where run_id = $1 and status = 'running'",
@@ -153,6 +159,7 @@ export async function abandonRun(client: pg.ClientBase, runId: number): Promise<
   )
 }
 
+/** Ends a run and returns the time. FencedError when another run has ended it. */
 export async function finishRun(
   db: Db,
   runId: number,
@@ -214,12 +221,14 @@ export async function readRunProgress(db: Db, runId: number): Promise<'open' | '
   )
 }
 
+/** A row of ops.run_stream. */
 export interface RunStreamKey {
   readonly runId: number
   readonly rooftopId: number
   readonly stream: string
 }
 
+/** Inserts the run's work: one row per stream and rooftop. */
 export async function insertRunStreams(db: Db, keys: readonly RunStreamKey[]): Promise<void> {
   await sql`
     insert into ops.run_stream (run_id, rooftop_id, stream)

@@ -2,6 +2,7 @@ import type { Db } from '../db/transaction.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 
+/** The outcome of a whole run. */
 export type RunStatus = 'ok' | 'partial' | 'failed'
 
 /** What `sync --json` and `backfill --json` print. */

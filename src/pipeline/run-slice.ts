@@ -91,6 +91,7 @@ async function runWithRetries(job: SliceJob, finish: FinishSlice): Promise<Slice
   }
 }
 
+/** Chooses the slice function by the kind of stream and the mode of the run. */
 async function runSliceOnce(job: SliceJob, finish: FinishSlice): Promise<SliceResult> {
   const { stream, run } = job
   if (stream.kind === 'snapshot') {
@@ -196,6 +197,7 @@ async function workKeyOfItem({ client }: Tx, { data: { stream, rooftopUid } }: W
   return { rooftop: { id: rows[0]?.id ?? 0, uid: rooftopUid }, stream }
 }
 
+/** The status of a stream that has nothing left to do: ok, partial or failed. */
 async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
   const key = keyOf(job)
   const unprovable = db

@@ -71,6 +71,7 @@ export async function startDetached(context: Context, request: RunRequest): Prom
   return started
 }
 
+/** Measures the source's clock and registers the rooftops, before the run's row exists. */
 async function prepareRun(context: Context, request: RunRequest) {
   if (request.plan.mode !== 'replay') {
     await measureClock(context)
@@ -84,6 +85,7 @@ async function prepareRun(context: Context, request: RunRequest) {
   return { known, rooftops: known.filter(({ uid }) => chosen.has(uid)), sourceStart }
 }
 
+/** Ends the run with the status of its streams, or as stopped or paused. */
 async function endRun(
   context: Context,
   { runId }: Run,

@@ -50,6 +50,7 @@ export async function runWorker(context: Context, working: WorkerOptions): Promi
   return await Promise.race([worked.then(() => true), drained(context.signal)])
 }
 
+/** Resolves some time after the stop signal, so that a slice that does not stop cannot block the exit. */
 async function drained(signal: AbortSignal): Promise<false> {
   if (!signal.aborted)
     await new Promise<void>((stop) => signal.addEventListener('abort', () => stop()))

@@ -14,6 +14,7 @@ type Job = Pick<SliceJob<WindowedStream>, 'context' | 'stream' | 'rooftop' | 'ru
 /** Results with a payload that will be written. */
 type Received = Extract<Hydrated, { kind: 'record' | 'rejected' }>
 
+/** Records without erased customers, and the suppressions that apply to them. */
 export interface ScrubbedRecords {
   readonly records: readonly Hydrated[]
   readonly suppressed: Suppressions

@@ -119,6 +119,7 @@ function outcomesOf(
   }
 }
 
+/** The ids of a part, grouped by owner and outcome. */
 function byOutcome({ items }: ProvenPart, outcomeOf: OutcomeOf): CertifiedIds[] {
   const groups = new Map<string, { ownerId: number; outcome: RecordOutcome; ids: number[] }>()
   const ids = [...new Set(items.map(({ evalId }) => evalId))].sort((a, b) => a - b)

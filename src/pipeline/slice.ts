@@ -39,6 +39,7 @@ export class Traffic {
   }
 }
 
+/** The API clients that streams use. */
 export function sourcesOf(context: Context): Sources {
   const { appraisal, services, config } = context
   return { appraisal, services, wire: config.wire.appraisal }

@@ -71,6 +71,7 @@ export async function startRun(
   }
 }
 
+/** Adds the run's span to what must be covered, for every windowed stream. */
 async function addWantedSpans(
   { db }: Tx,
   run: Run,

@@ -10,6 +10,7 @@ import type { RooftopRow } from '../values/rooftop.ts'
 /** Hours within which a stream must have had a good run: a night and some margin. */
 export const freshWithinHours = 26
 
+/** How a stream of a rooftop meets its objectives. */
 export interface StreamHealth {
   readonly status: 'ok' | 'partial' | 'failed' | 'late' | 'never'
   /** By the source's clock: until when everything was listed without a gap. Without windows: when the last good run began. */
@@ -46,6 +47,7 @@ export interface Rereads {
   readonly overdue: number
 }
 
+/** A run that has not ended. */
 export interface RunningRun {
   readonly runId: number
   readonly command: string
@@ -54,6 +56,7 @@ export interface RunningRun {
   readonly processId: number | null
 }
 
+/** What `status` shows of the streams. */
 export interface WarehouseStatus {
   readonly status: 'ok' | 'missed'
   readonly rooftops: Readonly<
@@ -167,6 +170,7 @@ function healthOf(last: LastRuns, reasons: readonly Reason[]): StreamHealth['sta
   return reasons.length > 0 ? 'partial' : 'ok'
 }
 
+/** Whether the last good run is too old; a stream that is being worked on is not late. */
 function isLate({ lastGoodAt, isAtWork }: LastRuns): boolean {
   if (isAtWork) return false
   return lastGoodAt === null || Date.now() - lastGoodAt.getTime() > freshWithinHours * 3_600_000
@@ -218,6 +222,7 @@ async function lastRuns(db: Db, { name, kind }: Stream, rooftopId: number): Prom
   return rows[0]!
 }
 
+/** Sums over the certificates how many records are known by the list alone, and how many are overdue. */
 async function rereadsOf(
   db: Db,
   stream: WindowedStream,
@@ -256,6 +261,7 @@ async function openQuarantine(db: Db, stream: string, rooftopId: number): Promis
   return Number(row.count)
 }
 
+/** The end of the listed span, and of the settled span, that contains the start of the sync. */
 async function coveredTo(
   db: Db,
   stream: string,

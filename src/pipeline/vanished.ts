@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
+/** Records that vanished for the same reason. */
 export interface VanishedGroup {
   readonly reason: 'not found' | 'not listed'
   readonly ids: readonly number[]

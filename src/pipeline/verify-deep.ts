@@ -8,6 +8,7 @@ import type { IsoSpan } from './verify.ts'
 import { readQuarantinedKeys } from './quarantine.ts'
 import { vanishedKeys } from './vanished.ts'
 
+/** The result of listing all certified windows again. */
 export interface DeepVerification {
   readonly rooftop: string
   readonly stream: string
@@ -81,6 +82,7 @@ function spanOf({ window }: { readonly window: Window }): IsoSpan {
   }
 }
 
+/** Lists a window whole and in halves, and finds records that the warehouse does not know. */
 async function checkWindow(
   { db }: Deep,
   stream: WindowedStream,

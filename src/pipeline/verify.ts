@@ -6,6 +6,7 @@ import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { mismatches, type Mismatch } from './verify-records.ts'
 
+/** A time span with ISO times, as `--json` shows it. */
 export interface IsoSpan {
   readonly from: string
   readonly until: string
@@ -117,6 +118,7 @@ export async function verifyStream(
   }
 }
 
+/** Whether the verification found nothing wrong. */
 export function isProved(verification: Verification): boolean {
   const { gaps, overlaps, brokenSums, uncertified, unprovable, notStored, orphans } = verification
   return (

@@ -7,7 +7,7 @@ import { type SliceJob, sourcesOf } from './slice.ts'
 const failuresAllowed = 8
 
 /**
- * Looks the VINs up concurrently. A VIN without an answer is tried again another night; its unit is priced without the lookup.
+ * Looks up the VINs concurrently. A VIN without an answer is tried again another night; its unit is priced without the lookup.
  * Rejects with SyncError when the key is refused.
  */
 export async function lookUpAll(

@@ -23,6 +23,7 @@ import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
 import type { SliceContent } from './slice-outcome.ts'
 import { writeSlice } from './write-slice.ts'
 
+/** What a slice did, and what follows it. */
 export interface SliceResult {
   readonly counts: Counts
   /** Whether more is due in this run. */

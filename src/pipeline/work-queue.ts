@@ -130,6 +130,7 @@ async function nextOfAll(db: Db, keys: readonly WorkKey[]): Promise<Map<string, 
   return new Map(entries.map((entry) => [queueKey(entry[0]), entry]))
 }
 
+/** Enqueues the next work of one key, also where other work holds it. */
 async function enqueueOne({ pool, db, queue }: Queueing, key: WorkKey): Promise<void> {
   // Retried: between two statements, queued work may be claimed and claimed work may end.
   for (;;) {

@@ -48,6 +48,7 @@ export async function writeIsolated<Item, Result>(
 type Store<Item> = IsolatedWrite<Item, unknown>['store']
 type Faults<Item> = readonly (readonly [Item, unknown])[]
 
+/** Whether another process may have inserted the same key first. */
 function isCollision(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }

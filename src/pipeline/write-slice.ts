@@ -43,7 +43,7 @@ export async function writeSlice(
   // A slice that writes no record need not wait for an erasure.
   if (!isIdle(read)) await holdErasureLock(tx)
   const { records, suppressed } = await scrubRecords(tx, job, read.records)
-  return await writeScreened(tx, job, { ...read, records }, suppressed)
+  return await writeScrubbed(tx, job, { ...read, records }, suppressed)
 }
 
 /** Whether the slice only certifies its windows again: nothing was received, and nothing is marked or moved. */
@@ -55,7 +55,8 @@ function isIdle({ records, parts, unlisted, moved, loadedByOther }: SliceContent
   )
 }
 
-async function writeScreened(
+/** Writes a slice whose records are already scrubbed. */
+async function writeScrubbed(
   tx: Tx,
   job: SliceJob<WindowedStream>,
   content: SliceContent,

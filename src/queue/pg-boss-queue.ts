@@ -17,6 +17,7 @@ const schema = 'pgboss'
 /** A worker without a heartbeat for this long loses its work; the minimum that pg-boss allows. */
 export const heartbeatSeconds = 10
 
+/** Makes pg-boss use the given connection, so that its statements join our transaction. */
 function bossDb(on: SqlRunner): BossDb {
   return { executeSql: async (text, values) => await on.query(text, values) }
 }

@@ -25,6 +25,7 @@ export interface Holder {
   readonly isActive: boolean
 }
 
+/** When, and how urgently, work is taken. */
 export interface OfferOptions {
   /** It can be taken only after this time. */
   readonly delaySeconds?: number

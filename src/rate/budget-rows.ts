@@ -27,6 +27,7 @@ export interface OtherUsage extends KeyUsage {
   readonly memberId: string
 }
 
+/** This process, as other members see it. */
 export interface Identity {
   readonly memberId: string
   readonly host: string

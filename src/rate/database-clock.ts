@@ -10,7 +10,7 @@ interface Sample {
   readonly error: number
 }
 
-/** The database's clock, estimated from the fastest answer of the last minute, so that a slow answer does not shift it. */
+/** The database's clock, estimated from the fastest answer of the last minute, so that a slow answer does not change it. */
 export class DatabaseClock {
   #best: Sample | undefined
 

@@ -86,6 +86,7 @@ export async function claimManually(pool: pg.Pool, jobName: string): Promise<Cla
   return claimed.claim
 }
 
+/** Runs a claim in a transaction, with a second session that holds the lock of the job run afterwards. */
 async function withHolder(
   pool: pg.Pool,
   claim: (client: pg.PoolClient, holder: pg.PoolClient) => Promise<ClaimResult>,
@@ -106,6 +107,7 @@ async function lockJob(client: pg.PoolClient, jobName: string): Promise<void> {
   await client.query('select pg_advisory_xact_lock($2, hashtext($1))', [jobName, lockClass.job])
 }
 
+/** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
 async function openRuns(client: pg.PoolClient, jobName: string): Promise<OpenRun[]> {
   const { rows } = await client.query<OpenRun>(
     `select fire_id as "fireId", attempt, cause, slot_at as slot, status,
@@ -126,6 +128,7 @@ export function jobRunLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'
   return [lockClass.jobRun, (fireId * 8 + attempt) % 2_147_483_647]
 }
 
+/** The first run whose process is alive: its lock is held, and its heartbeat is recent. */
 async function firstLive(
   client: pg.PoolClient,
   runs: readonly OpenRun[],
@@ -143,6 +146,7 @@ async function firstLive(
   return undefined
 }
 
+/** Whether a slot is newer than every claimed one and than the job's registration. */
 async function isNewSlot(client: pg.PoolClient, jobName: string, slot: Date): Promise<boolean> {
   const { rows } = await client.query<{ isNew: boolean }>(
     `select $2::timestamptz > known_since and not exists (
@@ -178,6 +182,7 @@ async function claimNew(
   return { kind: 'claimed', claim }
 }
 
+/** Takes over a job run, or ends it as failed after too many attempts. */
 async function resume(
   client: pg.PoolClient,
   holder: pg.PoolClient,

@@ -73,6 +73,7 @@ export async function executeJobRun(
   }
 }
 
+/** Runs the work until it ends, the budget is used up, or a signal comes. */
 async function attempt(context: Context, job: PlannedJob, claim: Claim): Promise<Outcome> {
   const hide = scrubber(secretsOf(context.config))
   const budget = AbortSignal.timeout(job.budgetMinutes * 60_000)
@@ -151,6 +152,7 @@ async function heartbeat(pool: pg.Pool, { fireId, attempt: number }: Claim): Pro
   )
 }
 
+/** Records the end of a job run, unless another process has taken it over. */
 async function record(
   { pool, log }: Context,
   job: PlannedJob,

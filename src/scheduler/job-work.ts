@@ -33,6 +33,7 @@ export async function runJobWork(context: Context, job: PlannedJob): Promise<Job
   return await listEverything(context, job, work.streams)
 }
 
+/** Deletes what has outlived its retention, including old job runs. */
 async function retain(context: Context): Promise<JobWorkResult> {
   const { files, ...deleted } = await applyRetention(context)
   // The newest run of each job stays, because it shows the job's status.
@@ -46,6 +47,7 @@ async function retain(context: Context): Promise<JobWorkResult> {
   return { status: 'partial', runs: [], counts, error }
 }
 
+/** Lists the whole history again and proves the coverage afterwards. */
 async function listEverything(
   context: Context,
   job: PlannedJob,

@@ -43,6 +43,7 @@ export function findJob(
   )
 }
 
+/** Loads one job file. Settings of the config override its schedule and time zone. */
 async function loadJob(file: string, config: Config): Promise<PlannedJob> {
   const { name } = parse(file)
   const { default: job } = (await import(pathToFileURL(join(jobsFolder, file)).href)) as {
