@@ -64,13 +64,13 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
       (select max(run_id) from ops.run as next where next.resumes = chosen.run_id) as "resumedBy",
       arguments -> 'streams' as streams, (arguments ->> 'from')::float8 as "from",
       coalesce((arguments ->> 'until')::float8, extract(epoch from source_started_at)::float8) as until,
-      line.*, pace.*, extract(epoch from now() - greatest(started_at, ${paceSince}))::float8 as "paceSeconds"
+      totals.*, pace.*, extract(epoch from now() - greatest(started_at, ${paceSince}))::float8 as "paceSeconds"
     from chosen
     cross join lateral (
       select count(distinct rooftop_id)::int as all,
-        count(distinct rooftop_id) filter (where line.status in ('waiting', 'running'))::int as open,
-        coalesce(sum(line.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
-      from ops.run_stream as line where line.run_id = chosen.run_id) as line
+        count(distinct rooftop_id) filter (where run_stream.status in ('waiting', 'running'))::int as open,
+        coalesce(sum(run_stream.windows), 0)::int as windows, coalesce(sum(inserted + updated), 0)::int as loaded
+      from ops.run_stream where run_stream.run_id = chosen.run_id) as totals
     cross join lateral (
       select coalesce(sum(pace.windows), 0)::int as "paceWindows", coalesce(sum(pace.loaded), 0)::int as "paceLoaded"
       from ops.run_pace as pace where pace.run_id = chosen.run_id and minute_at >= ${paceSince}) as pace
@@ -119,15 +119,15 @@ async function windowsLeft(
   const edge = new Date((until - settleDays * daySeconds - windowHours * 3600) * 1000)
   const { rows } = await sql<{ left: number }>`
     select coalesce(sum(ceil(extract(epoch from upper(gap) - lower(gap)) / ${windowHours * 3600}::float8)), 0)::int as left
-    from ops.run_stream as line
+    from ops.run_stream
     join ops.coverage using (rooftop_id, stream)
     cross join lateral unnest(
       tstzmultirange(tstzrange(${new Date(from * 1000)}, ${new Date(until * 1000)})) - coalesce(covered, '{}')
       - coalesce((
         select range_agg(tstzrange(window_from, window_until)) from ops.window_certificate as listed
-        where listed.rooftop_id = line.rooftop_id and listed.stream = line.stream and window_from >= ${edge}
-          and listed.run_id = line.run_id), '{}')) as gap
-    where line.run_id = ${runId} and line.status in ('waiting', 'running') and ${from}::float8 < ${until}::float8`.execute(
+        where listed.rooftop_id = run_stream.rooftop_id and listed.stream = run_stream.stream and window_from >= ${edge}
+          and listed.run_id = run_stream.run_id), '{}')) as gap
+    where run_stream.run_id = ${runId} and run_stream.status in ('waiting', 'running') and ${from}::float8 < ${until}::float8`.execute(
     db,
   )
   return rows[0]!.left

@@ -89,9 +89,9 @@ export function withPollItems(
 ): PollResult[] {
   return polls.map((poll) => {
     if (poll.kind !== 'complete') return poll
-    const own = items.filter(({ batchNo }) => batchNo === poll.batch.batchNo)
-    const good = new Set(own.flatMap(({ reference, issues }) => (issues ? [] : [reference])))
-    const refused = own.flatMap(({ reference, issues }) =>
+    const ofBatch = items.filter(({ batchNo }) => batchNo === poll.batch.batchNo)
+    const good = new Set(ofBatch.flatMap(({ reference, issues }) => (issues ? [] : [reference])))
+    const refused = ofBatch.flatMap(({ reference, issues }) =>
       issues ? [[reference, issues.map(({ message }) => message).join('; ')] as const] : [],
     )
     const results = poll.found.results.filter(({ reference }) => good.has(reference ?? ''))

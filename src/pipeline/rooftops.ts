@@ -118,8 +118,8 @@ async function idsWithRows(db: Db, ids: readonly number[]): Promise<ReadonlySet<
 /** Throws BusyError while a run works on the rooftop, because its process uses the zone that it started with. */
 async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): Promise<void> {
   const { rows } = await sql<{ runId: number }>`
-    select run_id as "runId" from ops.run join ops.run_stream as line using (run_id)
-    where run.status = 'running' and line.rooftop_id = ${rooftopId} and line.status in ('waiting', 'running')
+    select run_id as "runId" from ops.run join ops.run_stream using (run_id)
+    where run.status = 'running' and run_stream.rooftop_id = ${rooftopId} and run_stream.status in ('waiting', 'running')
       and (is_detached or not pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int))
     limit 1`.execute(db)
   if (rows[0] !== undefined)

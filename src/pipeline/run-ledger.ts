@@ -208,8 +208,8 @@ export async function touchRuns(
 export async function readRunProgress(db: Db, runId: number): Promise<'open' | 'done' | 'paused'> {
   const { rows } = await sql<{ status: string; isOpen: boolean }>`
     select status, exists (
-      select from ops.run_stream as line
-      where line.run_id = run.run_id and line.status in ('waiting', 'running')) as "isOpen"
+      select from ops.run_stream
+      where run_stream.run_id = run.run_id and run_stream.status in ('waiting', 'running')) as "isOpen"
     from ops.run as run where run_id = ${runId}`.execute(db)
   const { status, isOpen } = rows[0] ?? { status: 'gone', isOpen: true }
   if (status === 'paused') return 'paused'

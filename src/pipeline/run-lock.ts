@@ -57,19 +57,19 @@ export async function endFinishedRuns(db: Db): Promise<void> {
     with done as materialized (
       select run_id, is_detached from ops.run
       where status = 'running' and not exists (
-        select from ops.run_stream as line
-        where line.run_id = run.run_id and line.status in ('waiting', 'running'))
+        select from ops.run_stream
+        where run_stream.run_id = run.run_id and run_stream.status in ('waiting', 'running'))
       and (is_detached or clock_timestamp() > greatest(
         pg_postmaster_start_time() + make_interval(secs => ${lockGraceSeconds}),
         started_at + make_interval(secs => ${deadAfterSeconds}),
-        (select max(line.finished_at) from ops.run_stream as line where line.run_id = run.run_id)
+        (select max(run_stream.finished_at) from ops.run_stream where run_stream.run_id = run.run_id)
           + make_interval(secs => ${deadAfterSeconds})))
     ), dead as materialized (
       select run_id from done where is_detached or pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int)
     )
     update ops.run as ended set finished_at = now(), status = (
-      select case when bool_and(line.status = 'ok') then 'ok'
-        when bool_or(line.status in ('ok', 'partial')) then 'partial' else 'failed' end
-      from ops.run_stream as line where line.run_id = ended.run_id)
+      select case when bool_and(run_stream.status = 'ok') then 'ok'
+        when bool_or(run_stream.status in ('ok', 'partial')) then 'partial' else 'failed' end
+      from ops.run_stream where run_stream.run_id = ended.run_id)
     from dead where ended.run_id = dead.run_id and ended.status = 'running'`.execute(db)
 }

@@ -127,7 +127,7 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
     await unlessFenced(context, () => returnWork(context, item))
     throw error
   }
-  // Stopped by a signal: nothing of the slice is stored. The own run drops the work; work of another run returns to the queue.
+  // Stopped by a signal: nothing of the slice is stored. Its own run drops the work; work of another run returns to the queue.
   if (context.signal.aborted) {
     reportSlice(stream.name, 'stopped')
     return await unlessFenced(context, () =>

@@ -47,17 +47,17 @@ export interface WorkLoopOptions extends SliceOwner {
  * Takes work from the queue and runs it, slice by slice, until everything that this process waits for is done. Any process with
  * the same config may run work that another one enqueued.
  */
-export async function runWorkLoop(context: Context, scope: WorkLoopOptions): Promise<void> {
-  const loop = new WorkLoop(context, scope)
+export async function runWorkLoop(context: Context, options: WorkLoopOptions): Promise<void> {
+  const loop = new WorkLoop(context, options)
   const beat = setInterval(() => {
     const items = [...loop.active.keys()]
     const runIds = [
       ...items.map(({ data }) => data.runId),
-      ...(scope.runId === null ? [] : [scope.runId]),
+      ...(options.runId === null ? [] : [options.runId]),
     ]
     Promise.all([
       context.queue.touch(items),
-      touchRuns(context.db, runIds, scope.runId === null),
+      touchRuns(context.db, runIds, options.runId === null),
     ]).catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
   }, heartbeatMs)
   try {
@@ -71,21 +71,21 @@ export async function runWorkLoop(context: Context, scope: WorkLoopOptions): Pro
 class WorkLoop {
   readonly active = new Map<WorkItem, Promise<void>>()
   readonly #context: Context
-  readonly #scope: WorkLoopOptions
-  readonly #turns = new Map<string, LimitFunction>()
+  readonly #options: WorkLoopOptions
+  readonly #groupLimits = new Map<string, LimitFunction>()
   /** Rooftops in the queue that this config does not have; other processes work on them. */
   readonly #unknownRooftops = new Set<string>()
   #failure: unknown
   #checkedAt = 0
   #repairDueAt = performance.now() + repairEveryMs
 
-  constructor(context: Context, scope: WorkLoopOptions) {
+  constructor(context: Context, options: WorkLoopOptions) {
     this.#context = context
-    this.#scope = scope
+    this.#options = options
   }
 
   async run(): Promise<void> {
-    const { retry, concurrency = slicesAtOnce } = this.#scope
+    const { retry, concurrency = slicesAtOnce } = this.#options
     try {
       while (!this.#context.signal.aborted && this.#failure === undefined) {
         const free = concurrency - this.active.size
@@ -106,7 +106,7 @@ class WorkLoop {
 
   async #takeWork(free: number): Promise<WorkItem[] | 'done'> {
     const { queue } = this.#context
-    const { isDone, keepAlive, minLane } = this.#scope
+    const { isDone, keepAlive, minLane } = this.#options
     await keepAlive()
     const now = performance.now()
     if (now > this.#repairDueAt) await this.#repair()
@@ -128,7 +128,7 @@ class WorkLoop {
     const from = performance.now()
     this.#repairDueAt = from + repairEveryMs
     await assertSchemaKnown(this.#context.pool, this.#context.schemaVersion)
-    await requeueLost(this.#context, this.#scope.runId)
+    await requeueLost(this.#context, this.#options.runId)
     await endFinishedRuns(this.#context.db)
     const now = performance.now()
     const restMs = Math.max(repairEveryMs, (now - from) * repairShare)
@@ -150,8 +150,8 @@ class WorkLoop {
     try {
       await this.#claimed(item)
     } catch (error) {
-      if (!(await this.#scope.retry.isOutage(error))) throw error
-      await this.#scope.retry.run(async () => {
+      if (!(await this.#options.retry.isOutage(error))) throw error
+      await this.#options.retry.run(async () => {
         // Inside the retry, so that no slice gives up before Postgres is known to be down.
         await unlessFenced(context, () => returnWork(context, item))
       })
@@ -160,7 +160,7 @@ class WorkLoop {
 
   async #claimed(item: WorkItem): Promise<void> {
     const context = this.#context
-    const { streams, rooftops, runId, onRun } = this.#scope
+    const { streams, rooftops, runId, onRun } = this.#options
     const run = await readRun(context.db, item.data.runId)
     // A run that has ended needs no more work.
     if (run?.status !== 'running') return await unlessFenced(context, () => dropWork(context, item))
@@ -187,7 +187,7 @@ class WorkLoop {
    *  whose lists cover the whole group run one after the other, since they would read the same evaluations. */
   async #runWhenReady(job: SliceJob): Promise<void> {
     const { context, item, stream, rooftop } = job
-    const act = () => runSlice(job, this.#scope)
+    const act = () => runSlice(job, this.#options)
     if (stream.kind === 'enrichment' || stream.kind === 'batch') {
       const readiness = await checkDependencies(context.db, job)
       if (readiness.kind === 'now') return await act()
@@ -199,7 +199,7 @@ class WorkLoop {
     }
     if (rooftop.dealerId !== null) return await act()
     const name = `${stream.name}/${rooftop.groupId}`
-    if (!this.#turns.has(name)) this.#turns.set(name, pLimit(1))
-    await this.#turns.get(name)!(act)
+    if (!this.#groupLimits.has(name)) this.#groupLimits.set(name, pLimit(1))
+    await this.#groupLimits.get(name)!(act)
   }
 }

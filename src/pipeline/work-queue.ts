@@ -42,13 +42,13 @@ async function nextWork(
 ): Promise<Next | null> {
   const { rows } = await sql<Waiting>`
     select run.run_id as "runId", run.lane, run.arguments -> 'streams' as streams,
-      line.status = 'waiting' and line.not_before is null as "isFresh", delay as "delaySeconds"
+      run_stream.status = 'waiting' and run_stream.not_before is null as "isFresh", delay as "delaySeconds"
     from ops.run
-    join ops.run_stream as line using (run_id)
+    join ops.run_stream using (run_id)
     cross join lateral (
-      select greatest(0, coalesce(extract(epoch from line.not_before - clock_timestamp()), 0))::float8 as delay) as waits
-    where run.status = 'running' and line.status in ('waiting', 'running')
-      and line.rooftop_id = ${rooftop.id} and line.stream = ${stream} and run_id is distinct from ${exceptRun}
+      select greatest(0, coalesce(extract(epoch from run_stream.not_before - clock_timestamp()), 0))::float8 as delay) as waits
+    where run.status = 'running' and run_stream.status in ('waiting', 'running')
+      and run_stream.rooftop_id = ${rooftop.id} and run_stream.stream = ${stream} and run_id is distinct from ${exceptRun}
     order by delay, case run.lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id
     limit 1`.execute(db)
   const next = rows[0]
@@ -114,17 +114,17 @@ export async function enqueue(context: Queueing, keys: readonly WorkKey[]): Prom
 
 async function nextOfAll(db: Db, keys: readonly WorkKey[]): Promise<Map<string, Next>> {
   const { rows } = await sql<Waiting & { stream: string; uid: string }>`
-    select distinct on (line.rooftop_id, line.stream) line.stream, key.uid,
+    select distinct on (run_stream.rooftop_id, run_stream.stream) run_stream.stream, key.uid,
       run.run_id as "runId", run.lane, run.arguments -> 'streams' as streams,
-      line.status = 'waiting' and line.not_before is null as "isFresh", delay as "delaySeconds"
+      run_stream.status = 'waiting' and run_stream.not_before is null as "isFresh", delay as "delaySeconds"
     from unnest(${keys.map(({ rooftop }) => rooftop.id)}::int[], ${keys.map(({ rooftop }) => rooftop.uid)}::text[],
       ${keys.map(({ stream }) => stream)}::text[]) as key (rooftop_id, uid, stream)
-    join ops.run_stream as line using (rooftop_id, stream)
+    join ops.run_stream using (rooftop_id, stream)
     join ops.run using (run_id)
     cross join lateral (
-      select greatest(0, coalesce(extract(epoch from line.not_before - clock_timestamp()), 0))::float8 as delay) as waits
-    where run.status = 'running' and line.status in ('waiting', 'running')
-    order by line.rooftop_id, line.stream, delay,
+      select greatest(0, coalesce(extract(epoch from run_stream.not_before - clock_timestamp()), 0))::float8 as delay) as waits
+    where run.status = 'running' and run_stream.status in ('waiting', 'running')
+    order by run_stream.rooftop_id, run_stream.stream, delay,
       case run.lane when 'event' then 1 when 'foreground' then 2 else 3 end, run_id`.execute(db)
   const entries = rows.map((row) => queueEntry(row, row.stream, row.uid))
   return new Map(entries.map((entry) => [queueKey(entry[0]), entry]))
@@ -160,11 +160,11 @@ export async function requeueLost(context: Queueing, runId: number | null): Prom
     runId === null
       ? sql`(select pg_try_advisory_xact_lock(${lockClass.repair}::int, 0))`
       : sql`run_id = ${runId}::bigint`
-  const isHeld = sql.raw(context.queue.isHeld("line.stream || '/' || rooftop_uid"))
+  const isHeld = sql.raw(context.queue.isHeld("run_stream.stream || '/' || rooftop_uid"))
   const { rows } = await sql<{ id: number; uid: string; stream: string }>`
-    select distinct line.rooftop_id as id, rooftop_uid as uid, line.stream
-    from ops.run join ops.run_stream as line using (run_id) join core.rooftop using (rooftop_id)
-    where run.status = 'running' and line.status in ('waiting', 'running') and ${isOurs} and not ${isHeld}`.execute(
+    select distinct run_stream.rooftop_id as id, rooftop_uid as uid, run_stream.stream
+    from ops.run join ops.run_stream using (run_id) join core.rooftop using (rooftop_id)
+    where run.status = 'running' and run_stream.status in ('waiting', 'running') and ${isOurs} and not ${isHeld}`.execute(
     context.db,
   )
   const keys = rows.map(({ id, uid, stream }) => ({ rooftop: { id, uid }, stream }))

@@ -57,11 +57,11 @@ export class BudgetRows {
 
   /** Reports this process's use, and reads the budgets and the use of all other processes. */
   async exchange(
-    own: readonly KeyUsage[],
+    usages: readonly KeyUsage[],
   ): Promise<{ readonly budgets: readonly BudgetRow[]; readonly others: readonly OtherUsage[] }> {
     const { memberId, host, processId } = this.#self
-    const names = own.map(({ keyName }) => keyName)
-    const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => own.map((use) => use[field])
+    const names = usages.map(({ keyName }) => keyName)
+    const of = (field: 'demand' | 'inFlight' | 'cleanPerSecond') => usages.map((use) => use[field])
     const others = await this.#query<OtherUsage>(exchangeUse, [
       ...[memberId, host, processId, names],
       ...[of('demand'), of('inFlight'), of('cleanPerSecond'), silentSeconds],

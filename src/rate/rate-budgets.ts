@@ -89,15 +89,15 @@ export class RateBudgets implements RateBudgetStore, AsyncDisposable {
   async #exchange(): Promise<void> {
     clearTimeout(this.#timer)
     const active = this.#keys.filter((key) => key.isActive)
-    const own = active.map((key) => key.usage)
+    const usages = active.map((key) => key.usage)
     try {
-      const { budgets, others } = await this.rows.exchange(own)
+      const { budgets, others } = await this.rows.exchange(usages)
       if (this.#isDisconnected) this.#log.info('rate budgets available again')
       this.#isDisconnected = false
       for (const [at, key] of active.entries()) {
         const row = budgets.find(({ keyName }) => keyName === key.name)
         const othersOfKey = others.filter(({ keyName }) => keyName === key.name)
-        if (row) key.update(row, own[at]!, othersOfKey)
+        if (row) key.update(row, usages[at]!, othersOfKey)
       }
     } catch (error) {
       this.onConnectionLost(error)

@@ -137,8 +137,8 @@ export class SharedKey implements KeyBudget {
     this.#strikes += 1
   }
 
-  /** Applies the state from the warehouse; `own` is the use that this process reported. */
-  update(row: BudgetRow, own: KeyUsage, others: readonly OtherUsage[]): void {
+  /** Applies the state from the warehouse; `reported` is the use that this process reported. */
+  update(row: BudgetRow, reported: KeyUsage, others: readonly OtherUsage[]): void {
     this.#refreshedAt = performance.now()
     if (row.generation > this.#generation) this.#limiter.ignoreEarlierCalls()
     this.#generation = row.generation
@@ -147,7 +147,7 @@ export class SharedKey implements KeyBudget {
     this.#processes = others.length + 1
     this.#cleanOfOthers = others.reduce((sum, { cleanPerSecond }) => sum + cleanPerSecond, 0)
     const ids = others.map(({ memberId, demand }) => ({ id: memberId, demand }))
-    const self = { id: this.#store.rows.memberId, demand: own.demand }
+    const self = { id: this.#store.rows.memberId, demand: reported.demand }
     this.#share = sharesOf(this.#limiter.max, [self, ...ids])[0]!
     this.#limiter.setShare(this.#share)
     if (row.blockedMs > 0) this.#block(row.blockedMs)

@@ -35,7 +35,7 @@ interface OpenRun {
   readonly slot: Date | null
   readonly status: 'running' | 'stopped'
   readonly isSilent: boolean
-  readonly place: string
+  readonly process: string
 }
 
 /**
@@ -112,7 +112,7 @@ async function openRuns(client: pg.PoolClient, jobName: string): Promise<OpenRun
   const { rows } = await client.query<OpenRun>(
     `select fire_id as "fireId", attempt, cause, slot_at as slot, status,
        heartbeat_at < clock_timestamp() - make_interval(secs => $2) as "isSilent",
-       'process ' || process_id || ' on ' || host as place
+       'process ' || process_id || ' on ' || host as process
      from ops.job_fire as run
      where job_name = $1 and (status = 'running' or status = 'stopped' and cause = 'schedule' and not exists (
        select from ops.job_fire as newer where newer.job_name = run.job_name and newer.slot_at > run.slot_at
@@ -244,6 +244,6 @@ function host(): string {
   return hostname().slice(0, 120)
 }
 
-function named({ fireId, slot, place }: OpenRun): string {
-  return `job run ${fireId}, ${slot === null ? 'manual' : `slot ${slot.toISOString()}`}, ${place}`
+function named({ fireId, slot, process }: OpenRun): string {
+  return `job run ${fireId}, ${slot === null ? 'manual' : `slot ${slot.toISOString()}`}, ${process}`
 }
