@@ -133,7 +133,7 @@ async function windowsLeft(
   return rows[0]!.left
 }
 
-/** Pauses all running backfills, or one: no new slice starts, slices under way may commit. Returns the ids of the paused runs. */
+/** Pauses all running backfills, or one: no new slice starts, active slices may commit. Returns the ids of the paused runs. */
 export async function pauseBackfills(db: Db, runId: number | null): Promise<number[]> {
   const { rows } = await sql<{ runId: number }>`
     update ops.run set status = 'paused', finished_at = now()

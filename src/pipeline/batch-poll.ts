@@ -4,6 +4,7 @@ import { messageOf, SyncError } from '../errors.ts'
 import type { BatchLoaded, BatchProgress, BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import type { Issue } from '../streams/record.ts'
 import { bodyHash } from '../values/content-hash.ts'
+import { partition } from '../values/partition.ts'
 import {
   takeOverBatches,
   completeBatch,
@@ -137,7 +138,7 @@ async function writeComplete(
   const { batch, found, at, fetchedAt, refused = new Map<string, string>() } = poll
   const { batchNo } = batch
   const all = matchResults(await readBatchUnits(tx.db, batchNo), found.results)
-  const [unstored, missing] = divide(all.missing, ({ stockNo }) => refused.has(stockNo))
+  const [unstored, missing] = partition(all.missing, ({ stockNo }) => refused.has(stockNo))
   const matched = { ...all, missing }
   const unchanged = await sameVehicles(tx, job, matched)
   const answers = matched.answers
@@ -222,8 +223,4 @@ function warningsOf(
       return { naturalKey: unit.stockNo, check, detail: `batch ${batchNo} ${text}` }
     }),
   ]
-}
-
-function divide<T>(list: readonly T[], test: (one: T) => boolean): [T[], T[]] {
-  return [list.filter(test), list.filter((one) => !test(one))]
 }

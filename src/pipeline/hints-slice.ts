@@ -1,5 +1,6 @@
 import type { Tx } from '../db/transaction.ts'
 import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
+import { partition } from '../values/partition.ts'
 import { isOwnedByOther } from './record-owner.ts'
 import type { Hydrated } from './hydrate.ts'
 import type { ProvenPart } from './prove.ts'
@@ -173,7 +174,7 @@ async function moveToOwners(
   waiting: readonly Waiting[],
   owners: ReadonlyMap<number, number>,
 ): Promise<readonly Waiting[]> {
-  const [theirs, ours] = divide(waiting, ({ evalId }) => owners.has(evalId))
+  const [theirs, ours] = partition(waiting, ({ evalId }) => owners.has(evalId))
   if (theirs.length === 0) return ours
   await tx.client.query(
     `update ops.webhook_delivery set rooftop_id = owner.rooftop_id, attempts = 0, due_at = now()
@@ -200,8 +201,8 @@ async function markDeliveries(
     const now = stored.get(evalId)
     return updatedAt === null || now === undefined || now.gone || now.updatedAt >= updatedAt
   }
-  const [answered, unread] = divide(waiting, ({ evalId }) => read.results.has(evalId))
-  const [done, later] = divide(answered, (one) => isSeen(one) || one.attempts >= maxReads)
+  const [answered, unread] = partition(waiting, ({ evalId }) => read.results.has(evalId))
+  const [done, later] = partition(answered, (one) => isSeen(one) || one.attempts >= maxReads)
   await tx.client.query(
     `update ops.webhook_delivery set state = 'processed', outcome = result.outcome, run_id = $3, issue = null,
        processed_at = clock_timestamp()
@@ -217,8 +218,4 @@ async function markDeliveries(
   )
   const ids = unread.map(({ id }) => id)
   await postponeDeliveries(tx.client, ids, 'the evaluation could not be read')
-}
-
-function divide<T>(list: readonly T[], test: (one: T) => boolean): [T[], T[]] {
-  return [list.filter(test), list.filter((one) => !test(one))]
 }

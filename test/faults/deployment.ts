@@ -174,7 +174,7 @@ export async function secondsToRecover(
   held: ReadonlySet<string>,
   before: Progress,
 ): Promise<number> {
-  return await waitAtMost(15, 'the others take over what was under way, and go on', async () => {
+  return await waitAtMost(15, 'the others take over the active work, and continue', async () => {
     const now = await deployment.activeWork()
     const { done, open } = await deployment.progress()
     return held.isDisjointFrom(now) && (done > before.done || open === 0)

@@ -21,7 +21,7 @@ async function inTheMiddle(
   const match = { path: '/getevallist' }
   const slow = deployment.sandbox.faults.add({ match, fault: { kind: 'slow', ms } })
   const child = await deployment.worker()
-  await waitAtMost(50, 'slices are under way', async () => (await deployment.activeWork()).size > 1)
+  await waitAtMost(50, 'slices are active', async () => (await deployment.activeWork()).size > 1)
   return { child, hurry: () => slow.remove() }
 }
 
