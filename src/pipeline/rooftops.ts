@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 
-/** The rooftops of the config that a command names, or all. UsageError names an unknown one. */
+/** The rooftops of the config that a command is about; UsageError names one that is unknown. */
 export function chooseRooftops(config: Config, uids: readonly string[]): readonly RooftopConfig[] {
   if (config.rooftops.length === 0) {
     throw new UsageError(

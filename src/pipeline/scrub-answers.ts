@@ -21,13 +21,13 @@ export async function scrubAnswers(
   if (suppressed.size === 0) return answers
   return answers.map((answer) => {
     const erased = suppressed.get(answer.task.evalId)
-    return erased === undefined ? answer : scrubbed(job, answer, erased)
+    return erased === undefined ? answer : screened(job, answer, erased)
   })
 }
 
-function scrubbed(job: Job, answer: Answer, erased: Suppressed): Answer {
-  const terms = withoutWholeTerms(erased.needles)
-  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, terms) }
+function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
+  const needles = withoutWholeTerms(erased.needles)
+  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
   const { task, fetchedAt, at } = answer
   const wire = job.context.config.wire.appraisal
   const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)
