@@ -18,9 +18,9 @@ export class SyncError extends Error {
   readonly naturalKey: string | undefined
   readonly status: number | undefined
 
-  constructor(verdict: ErrorAction, message: string, details: ErrorDetails = {}) {
+  constructor(errorAction: ErrorAction, message: string, details: ErrorDetails = {}) {
     super(message, details)
-    this.errorAction = verdict
+    this.errorAction = errorAction
     this.stream = details.stream
     this.rooftopUid = details.rooftopUid
     this.naturalKey = details.naturalKey

@@ -53,7 +53,7 @@ export function openLog(options: LogOptions): Log {
  *  about (`detail`, `where`, `parameters` …), others carry answers of the source; none of that is written. */
 const loggedFields = [
   ...['code', 'severity', 'schema', 'table', 'column', 'constraint', 'dataType', 'routine'],
-  ...['syscall', 'errno', 'address', 'port', 'status', 'verdict', 'stream', 'rooftopUid'],
+  ...['syscall', 'errno', 'address', 'port', 'status', 'errorAction', 'stream', 'rooftopUid'],
   'naturalKey',
 ]
 const mostCauses = 5

@@ -137,7 +137,7 @@ export class PdfLinks {
     const checks = readPastChecks(body, config.wire.appraisal)
     const at = date ?? (await this.#time.lastKnown())
     await inTransaction(pool, async ({ db }) => {
-      const answer = { groupId, vin, kind, checks, at, isCertain: false }
+      const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: false }
       const [loaded] = await loadPastChecks(db, [answer], null)
       if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     })

@@ -31,9 +31,9 @@ export interface SnapshotStream {
   readonly name: string
   readonly endpoint: string
   read(sources: Sources, rooftop: RooftopRow, options: CallOptions): Promise<SnapshotPayload[]>
-  /** Every item of the payloads by its place, as it is named in quarantine. */
+  /** The keys of all items of the payloads, as quarantine names them. */
   keysOf(payloads: readonly SnapshotPayload[]): string[]
-  /** Brings the tables to what the payloads say; writes what differs and nothing else. Refused items are rejected for their issues. */
+  /** Updates the tables from the payloads; writes only what differs. Rejects the `refused` items with their issues. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,

@@ -38,7 +38,7 @@ export class Inbox {
 
   /** Keeps a delivery; resolves once it is committed. `duplicate`: all of it had arrived before, and is counted; `too many`:
    *  it names more evaluations than `evaluationLimit`, and nothing of it is kept. */
-  async keep(arrival: Arrival): Promise<'new' | 'duplicate' | 'too many'> {
+  async store(arrival: Arrival): Promise<'new' | 'duplicate' | 'too many'> {
     const { context } = this.#options
     const hints = readHints(arrival.body, arrival.event, context.config.wire.appraisal)
     if (hints.length > evaluationLimit) return 'too many'

@@ -14,7 +14,7 @@ const comeBackSeconds = 30
 
 /** What the receiver is made of. */
 export interface ReceiverOptions {
-  readonly inbox: Pick<Inbox, 'keep'>
+  readonly inbox: Pick<Inbox, 'store'>
   readonly headerName: string
   /** Whether the value of that header is a valid one. */
   readonly isAuthorised: (given: unknown) => boolean
@@ -93,7 +93,7 @@ async function receive(
   const { event, rooftop: rooftopUid } = params
   const arrival = { event: eventOf(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
   try {
-    const kept = await withinPatience(inbox.keep(arrival))
+    const kept = await withinPatience(inbox.store(arrival))
     if (kept === 'too many') return reply.code(413).send({ error: tooMany })
     return reply.send({ status: kept === 'new' ? 'accepted' : 'duplicate' })
   } catch (error) {

@@ -90,7 +90,7 @@ test('a key that is withdrawn is not tried with every rooftop, and works again a
   }
   expect(report.status).toBe('failed')
   expect(report.rooftops['rooftop-23']).toMatchObject({ status: 'failed' })
-  expect(report.rooftops['rooftop-23']!.error).toMatch(/rests for \d+ min\. Check the value of key/)
+  expect(report.rooftops['rooftop-23']!.error).toMatch(/not used for \d+ min\. Check the value of key/)
 
   fault.remove()
   await using restarted = await openContext(one.config, silent)

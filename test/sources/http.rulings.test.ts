@@ -139,9 +139,9 @@ test('an endpoint may rule on a status, accept it, and look at the body before t
   await withSource(
     (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
     async (http, source) => {
-      const rulings = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
+      const statusActions = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
 
-      const parked = await faultOf(http.request({ ...post(), rulings }))
+      const parked = await faultOf(http.request({ ...post(), statusActions }))
       const accepted = await http.request({ ...post(), accept: [400] })
       const final = new SyncError('skip', 'not this one')
       const validate = () => {

@@ -30,7 +30,7 @@ test('a key that is refused for every rooftop rests after ten of them, at that o
   expect(await refuseMany(refusals, 200)).toBe(refusedRooftopLimit)
   expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(refusedRooftopLimit)
   await expect(refusals.run(use('last'), async () => 'sent')).rejects.toThrow(
-    /getevallist of rooftop rooftop-last was not sent: key north was refused.*10 rooftops in a row.*rests for 10 min/,
+    /getevallist for rooftop rooftop-last was not sent: the source refused key north.*10 rooftops in a row.*not used for 10 min/,
   )
   expect(await refusals.run(use('last', 'geteval'), async () => 'sent')).toBe('sent')
 })

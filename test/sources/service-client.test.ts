@@ -66,11 +66,11 @@ test('a client that reads takes no operation that writes or bills, at compile ti
   const { client, source } = await start((response) => json(response, []), ['read'])
   const asked = { rooftop: north, fields: { vin: 'SAMPLEAU000000001' } }
 
-  // @ts-expect-error a write is out of reach
-  await expect(client.call(enterVin, asked)).rejects.toThrow('entervin is a write: out of reach')
-  // @ts-expect-error a bill is out of reach
+  // @ts-expect-error a client that reads may not call a write
+  await expect(client.call(enterVin, asked)).rejects.toThrow('entervin is a write: this client may not call it')
+  // @ts-expect-error a client that reads may not call a bill
   const bill = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 } })
-  await expect(bill).rejects.toThrow('ppsrsearch is a bill: out of reach')
+  await expect(bill).rejects.toThrow('ppsrsearch is a bill: this client may not call it')
   expect((await client.call(listUsers, { rooftop: north, fields: {} })).answer()).toEqual([])
   expect(source.received.map(({ path }) => path)).toEqual(['/v1/getuserlist'])
 })
@@ -237,7 +237,7 @@ test('what writes or bills is sent once, whatever happens; a read is sent again'
   const { client, source } = await start((response) => void response.destroy(), everything)
 
   const bill = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 } })
-  await expect(bill).rejects.toThrow('was not repeated, since it may have taken effect')
+  await expect(bill).rejects.toThrow('was not repeated because it may have taken effect')
   const batch = client.call(submitPriceBatch, { fields: { vehicles: [{ reference: 'a' }] } })
   await expect(batch).rejects.toThrow('was not repeated')
   expect(source.received).toHaveLength(2)

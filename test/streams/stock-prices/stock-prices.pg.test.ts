@@ -173,7 +173,7 @@ test('prices in another currency are kept as told, and reported until they agree
     {
       natural_key: 'S-2',
       check_name: 'currency-disagrees',
-      detail: `"A$" is no currency code: the prices are kept as AUD, the rooftop's`,
+      detail: `"A$" is not a currency code: the prices are stored as AUD, the rooftop's`,
     },
   ])
   strange.remove()

@@ -146,7 +146,7 @@ test('an older list takes no newer check away', async () => {
     kind: 'ppsr',
     checks: [],
     at: at(-0.1),
-    isCertain: true,
+    isOfThisVehicle: true,
   } as const
 
   await loadPastChecks(fixture.context.db, [older], null)

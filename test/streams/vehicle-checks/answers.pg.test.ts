@@ -301,7 +301,7 @@ test('an older answer moves no status and replaces no link', async () => {
 
   await loadPastChecks(
     fixture.context.db,
-    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isCertain: true }],
+    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isOfThisVehicle: true }],
     null,
   )
 
@@ -377,7 +377,7 @@ test('a check that was put under a VIN that its evaluation no longer has moves t
     certificateNumber: null,
   }
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [told], at: at(0.25) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: true }], null)
+  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: true }], null)
 
   await fixture.nightAfter(1)
 
@@ -404,7 +404,7 @@ test('an answer that may be of another vehicle brings in nothing new, and takes 
   }
 
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [other], at: at(0.5) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: false }], null)
+  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: false }], null)
 
   expect(await checkRows(fixture)).toEqual(before)
 })
