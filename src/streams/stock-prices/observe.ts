@@ -5,7 +5,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { type ObservationTable, observeAll } from '../observation.ts'
 import type { BatchAnswer, BatchLoaded } from '../batch-stream.ts'
 import type { RecordWarning } from '../record.ts'
-import { decoderOf } from './look-ups.ts'
+import { decoderOf } from './vin-lookups.ts'
 import type { StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {

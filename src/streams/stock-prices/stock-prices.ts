@@ -3,7 +3,7 @@ import { pollPriceBatch, submitPriceBatch } from '../../contract/vehicle-data/pr
 import { storable } from '../../values/text.ts'
 import { type BatchUnit, defineBatchStream } from '../batch-stream.ts'
 import { countOnHand, dueUnits, skippedUnits } from './due.ts'
-import { decodeVin, storeLookUps, vinsToDecode } from './look-ups.ts'
+import { decodeVin, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 import { marketField, skipReasonOf } from './market.ts'
 import { normaliseStockPrice, type StockPriceRecord } from './normalise.ts'
 import { observeStockPrices } from './observe.ts'
