@@ -94,7 +94,7 @@ const later: StatusAction = {
 export function noAnswerAction(setting: string): StatusAction {
   return {
     errorAction: 'retry',
-    advice: `${later.advice} If it does not stop, check ${setting} and the network.`,
+    advice: `${later.advice} If this continues, check ${setting} and the network.`,
   }
 }
 
