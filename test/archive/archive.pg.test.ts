@@ -51,7 +51,7 @@ test('a PDF is stored under its digest, and read back by the check that it belon
   expect(await readdir(unfinishedFolder(archive))).toEqual([])
 })
 
-test('a check is one in its dealer group, and is not seen from another', async () => {
+test('a check is shared in its dealer group, and not visible from another', async () => {
   await using fixture = await archiveFixture({})
   const { db, archive, ids } = fixture
   const fetched = await written(archive)
@@ -76,7 +76,7 @@ test('a check is one in its dealer group, and is not seen from another', async (
   })
 })
 
-test('a file that is there stays as it is; one that is damaged does not count, and is replaced', async () => {
+test('an existing file stays as it is; a damaged one does not count, and is replaced', async () => {
   await using fixture = await archiveFixture({})
   const { db, archive, ids } = fixture
   const key = keyOf(ids['north']!)

@@ -74,7 +74,7 @@ test.for([
   expect(server.requests).toEqual([])
 })
 
-test('localhost is taken when it is this machine, and only then', async () => {
+test('localhost is accepted when it is this machine, and only then', async () => {
   await using folder = await temporaryFolder()
   await using server = await startPdfServer(servesPdf)
   const origin = `http://localhost:${server.port}`

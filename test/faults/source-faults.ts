@@ -31,9 +31,9 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [rate, 'a 429 without Retry-After is waited out by every host, and the night lands'],
       [
         'test/sources/http.rulings.test.ts',
-        'Retry-After as %s is waited for, by every call of a key that is refused',
+        'every refused call of a key waits for a Retry-After given as %s',
       ],
-      ['test/sources/http.rulings.test.ts', 'a stray 429 holds up its own call alone'],
+      ['test/sources/http.rulings.test.ts', 'a single 429 delays only its own call'],
       [
         'test/faults/full/rate-law.test.ts',
         'a share of %d of stray 429s leaves at least %d of the throughput',
@@ -48,7 +48,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'bursts of 500, 502, 503, 504; 408',
     holds: 'full jitter, bounded repeats, then it goes on',
     tests: [
-      [retries, 'status %i is given up with errorAction retry after the retries'],
+      [retries, 'status %i ends with the action retry after the retries'],
       ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
       [
         isolation,
@@ -69,8 +69,8 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     holds: 'a typed error, a cap, nothing stored',
     tests: [
       [transport, 'a page, an empty body and a plain text with status 200 are repeated like a 5xx'],
-      [transport, 'an answer beyond the cap is cut off, whether its length is told or not'],
-      [transport, 'the cap counts decoded bytes: a compression bomb does not unfold'],
+      [transport, 'an answer beyond the cap is cut off, whether it names its length or not'],
+      [transport, 'the cap counts decoded bytes: a compression bomb is not decompressed'],
       [transport, 'compressed answers are read, and the byte order mark is stripped'],
       [isolation, 'a list that is a web page fails its rooftop alone'],
     ],
@@ -83,7 +83,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [deceptive, 'a body with \\\\u0000 and lone surrogates can be read through raw.payload_json'],
       [
         'test/sources/appraisal/client.evaluation.test.ts',
-        'a body that stays cut off (%s) is skipped, and its text kept for quarantine',
+        'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
       ],
     ],
   },
@@ -141,7 +141,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/sources/refusals.test.ts',
-        'a key that is refused for every rooftop rests after ten of them, at that operation alone',
+        'a key that is refused for ten rooftops is not used for a while, for that operation alone',
       ],
       [
         'test/scheduler/alerts.pg.test.ts',
@@ -182,7 +182,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/streams/vehicle-checks/answers.pg.test.ts',
-        'a status that the document does not name is kept, flagged, and stops nothing',
+        'a status that the document does not name is stored with a warning, and stops nothing',
       ],
     ],
   },
@@ -209,7 +209,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'a link that expired, another host, a redirect, a page instead of a PDF',
     holds: 'signed anew, then one more try; a page is never stored',
     tests: [
-      [pdf, 'what the store of links answers instead of a PDF is refused'],
+      [pdf, 'an answer that is not a PDF is refused'],
       [
         'test/archive/fetch-pdf-hosts.test.ts',
         'a redirect to a private address, by number or by name, is refused and not followed',
@@ -220,7 +220,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/links/pdf-links.pg.test.ts',
-        'a %s link that expired while nobody looked opens on the first click, and the warehouse keeps the new one',
+        'a %s link that has expired opens on the first click, and the warehouse stores the new one',
       ],
     ],
   },
@@ -258,7 +258,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'a late completion is in the warehouse before any sync, and what is certified stays proved',
       ],
       [receiver, 'a forged call is refused before its body is read'],
-      [receiver, 'a flood of forged calls is cut off, and a true one among them is taken'],
+      [receiver, 'a flood of forged calls is cut off, and a genuine one among them is accepted'],
       [receiver, 'a sender that is too slow is cut off and leaves nothing behind'],
     ],
   },

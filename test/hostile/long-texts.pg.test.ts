@@ -46,7 +46,7 @@ test('evaluations with a megabyte of hostile text in all are synced, erased and 
   expect(receipt.evaluations).toHaveLength(1)
 })
 
-test('a webhook body with long hostile text is kept, after an erasure too', {
+test('a webhook body with long hostile text is stored, after an erasure too', {
   timeout: 120_000,
 }, async () => {
   await using receiver = await openWebhookFixture({

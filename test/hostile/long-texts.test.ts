@@ -27,7 +27,7 @@ test.each(hostileTexts)('a megabyte of %s is searched for a customer', (_, text)
   expect(redactText(`${text} Jane Citizen`, needles)).toContain('[erased]')
 })
 
-test.each(hostileTexts)('a customer called by a megabyte of %s is few needles', (_, text) => {
+test.each(hostileTexts)('a customer named by a megabyte of %s makes few search terms', (_, text) => {
   const person = { name: text, phone: text, email: text, address: text, suburb: text, plate: text }
   const needles = termsForOwnEvaluation(person)
 

@@ -10,7 +10,7 @@ import { addCheck, checkedFixture, permalink, serveFixture } from './served.ts'
 
 const copy = Buffer.from('%PDF-1.4 the copy %%EOF')
 
-test('what the source has no more is given out of the archive, and a copy that is lost is a page', async () => {
+test('a document that the source no longer has comes from the archive, and a lost copy gives a page', async () => {
   await using folder = await temporaryFolder()
   await using fixture = await checkedFixture([{ vanishedAt: '2026-03-11T00:00:00Z' }], {
     links: { archive: { folder: folder.path, hosts: ['files.example'] } },

@@ -23,7 +23,7 @@ test('without a link the objective is met', async () => {
   })
 })
 
-test('a link counts as alive to the second on which it has 48 hours left', async () => {
+test('a link counts as alive up to the second at which it has 48 hours left', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture)
   await fixture.night()
@@ -60,7 +60,7 @@ test('one dead link of a hundred meets the objective, one of ninety-nine does no
   expect(fewer).toMatchObject({ status: 'missed', inScope: 99, alive: 98 })
 })
 
-test('what nobody can keep alive, or is not to, is out of scope', async () => {
+test('links that cannot or need not stay alive are out of scope', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture)
   await fixture.night()

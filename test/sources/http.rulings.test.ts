@@ -17,7 +17,7 @@ test.each([
     },
   ],
 ])(
-  'Retry-After as %s is waited for, by every call of a key that is refused',
+  'every refused call of a key waits for a Retry-After given as %s',
   async (_form, headers) => {
     await withSource(
       (response, _request, n) =>
@@ -42,7 +42,7 @@ test.each([
   },
 )
 
-test('a stray 429 holds up its own call alone', async () => {
+test('a single 429 delays only its own call', async () => {
   await withSource(
     (response, _request, n) =>
       n === 2 ? json(response, {}, 429, { 'retry-after': '1' }) : json(response, { n }),
@@ -135,7 +135,7 @@ test('closing ends what is in flight', async () => {
   )
 })
 
-test('an endpoint may rule on a status, accept it, and look at the body before the retries end', async () => {
+test('an endpoint may set the action of a status, accept it, and check the body before the retries end', async () => {
   await withSource(
     (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
     async (http, source) => {
@@ -158,7 +158,7 @@ test('an endpoint may rule on a status, accept it, and look at the body before t
   )
 })
 
-test('a bug in the endpoint is not taken for a fault of the network', async () => {
+test('a bug in the endpoint does not count as a fault of the network', async () => {
   await withSource(
     (response) => json(response, {}),
     async (http, source) => {

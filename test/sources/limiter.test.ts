@@ -62,7 +62,7 @@ test('a burst of throttles in one generation halves once, the next generation ha
   expect(limiter.concurrency).toBe(1)
 })
 
-test('faults halve as throttles do, and clean answers of before do not count', async () => {
+test('faults halve the limit as throttles do, and earlier clean answers do not count', async () => {
   const limiter = new KeyLimiter({ max: 8 })
   const old = await limiter.run(async (generation) => generation)
 
@@ -86,7 +86,7 @@ test('no call starts before the block of the key has passed', async () => {
   expect(limiter.blockedUntil).toBeNull()
 })
 
-test('a stray throttle among clean answers cuts nothing and blocks nothing', () => {
+test('a single throttle among clean answers cuts nothing and blocks nothing', () => {
   const limiter = new KeyLimiter({ max: 8, initial: 8 })
 
   for (let answer = 0; answer < 400; answer += 1)
@@ -97,7 +97,7 @@ test('a stray throttle among clean answers cuts nothing and blocks nothing', () 
   expect(limiter.blockedUntil).toBeNull()
 })
 
-test('more throttles than stray ones slow the key down, and do not block it while it is answered', () => {
+test('several throttles slow the key down, and do not block it while it is answered', () => {
   const told: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
   const budget = () => ({
     sendSlot: () => null,
@@ -123,7 +123,7 @@ test('a longer block wins over a later, shorter one', () => {
   expect(limiter.blockedUntil!.getTime() - Date.now()).toBeGreaterThan(55_000)
 })
 
-test('a block that is too long to wait for is told at once', async () => {
+test('a block that is too long to wait for is reported at once', async () => {
   const limiter = new KeyLimiter({ max: 4 })
   limiter.onThrottle(86_400_000)
 
@@ -152,7 +152,7 @@ test('an abort frees a call that waits for the block, and one that waits in the 
   expect(timers()).toBeLessThanOrEqual(before)
 })
 
-test('a cancelled call in the queue gives its turn to the next', async () => {
+test('a cancelled call in the queue gives its slot to the next', async () => {
   const limiter = new KeyLimiter({ max: 1 })
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const controller = new AbortController()

@@ -197,7 +197,7 @@ test('a price batch is submitted and polled as the wire settings say', async () 
   ])
 })
 
-test('a 2xx body with an error is an error, and one of another shape says where', async () => {
+test('a 2xx body with an error is an error, and one of another shape names the paths', async () => {
   let body: unknown = { error: 'VIN cannot be decoded' }
   const { client } = await start((response) => json(response, body), everything)
   const call = () => client.call(enterVin, { rooftop: north, fields: { vin: 'X' } })
@@ -216,7 +216,7 @@ test.each([
   [404, 'skip'],
   [403, 'abort'],
   [429, 'park'],
-])('a documented %i is not asked again and is a %s', async (status, errorAction) => {
+])('a documented %i is not repeated, and its action is %s', async (status, errorAction) => {
   const { client, source } = await start(
     (response) => json(response, { message: 'No luck today' }, status),
     everything,
@@ -259,7 +259,7 @@ test('a read that was cut off is asked for again; a write is not, since it took 
   expect(cut.source.received).toHaveLength(1)
 })
 
-test('a rate limit that says when to come back is waited for, whatever else a 429 means', async () => {
+test('a call waits for a rate limit that names a time, whatever else a 429 means', async () => {
   const { client, source } = await start((response, _request, n) => {
     if (n === 1) json(response, {}, 429, { 'retry-after': '1' })
     else json(response, { message: 'quota' }, 429)

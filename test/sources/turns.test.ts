@@ -4,7 +4,7 @@ import { SendSlots } from '#src/sources/send-slots.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
-test('calls go at their send times, first come, first served', async () => {
+test('calls are sent at their send times, first come, first served', async () => {
   const began = performance.now()
   let next = began
   const turns = new SendSlots((count) => Array.from({ length: count }, () => (next += 30)))
@@ -17,7 +17,7 @@ test('calls go at their send times, first come, first served', async () => {
   expect(sent).toEqual([...sent].sort((a, b) => a! - b!))
 })
 
-test('of the send times that a stall has passed over, one is used', async () => {
+test('after a stall, one of the missed send times is used', async () => {
   const passed = performance.now() - 1000
   const later = performance.now() + 200
   const times = [[passed, passed + 1, passed + 2], [later], [later + 1]]
@@ -30,7 +30,7 @@ test('of the send times that a stall has passed over, one is used', async () => 
   expect(order.filter((at) => at - began < 190)).toHaveLength(1)
 })
 
-test('a cancelled call leaves its send time to the next, and clearing sends everybody to look again', async () => {
+test('a cancelled call leaves its send time to the next, and clearing makes every call check again', async () => {
   const before = timers()
   let at = performance.now() + 40
   const turns = new SendSlots((count) => Array.from({ length: count }, () => at))
@@ -49,7 +49,7 @@ test('a cancelled call leaves its send time to the next, and clearing sends ever
   await expect.poll(timers).toBeLessThanOrEqual(before)
 })
 
-test('without a warehouse a ceiling paces the process alone', async () => {
+test('without a warehouse a rate limit paces the process alone', async () => {
   const budget = localBudgets(100)!
   const limiter = new KeyLimiter({ max: 8, budget: (key) => budget('north', key) })
   const began = performance.now()

@@ -99,7 +99,7 @@ test('the same prices on another day move last_confirmed_at, and nothing else', 
   expect(kept).toHaveLength(1)
 })
 
-test('other prices are a second observation, and price_as_of tells what was known when', async () => {
+test('other prices are a second observation, and price_as_of shows what was known when', async () => {
   await using fixture = await pricedFixture([{}])
   const first = answerWith(fixture, golden)
   await fixture.night()
@@ -122,7 +122,7 @@ test('other prices are a second observation, and price_as_of tells what was know
   expect(await asOf(400 * dayMs)).toEqual([{ retail: '24000.000' }])
 })
 
-test('a price that goes there and back is three observations', async () => {
+test('a price that changes and changes back makes three observations', async () => {
   await using fixture = await pricedFixture([{}])
   for (const retail of [25_000, 24_000, 25_000]) {
     const answer = answerWith(fixture, { ...golden, prices: { ...golden.prices, retail } })
@@ -135,7 +135,7 @@ test('a price that goes there and back is three observations', async () => {
   expect(found.map(({ is_current }) => is_current)).toEqual([false, false, true])
 })
 
-test('prices of the sandbox move with the months: observations add up, one of each evaluation is current', async () => {
+test('sandbox prices change each month: observations add up, and one of each evaluation is current', async () => {
   await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2, odometer: 90_000 }])
   await fixture.night()
   for (let month = 0; month < 3; month++) await fixture.nightAfter(30)
@@ -152,7 +152,7 @@ test('prices of the sandbox move with the months: observations add up, one of ea
   for (const { rows } of counts) expect(rows).toBeGreaterThan(1)
 })
 
-test('a symbol that is none of the rooftop’s currency is a warning, and the prices land', async () => {
+test('a symbol of another currency than the rooftop’s is a warning, and the prices are loaded', async () => {
   await using fixture = await pricedFixture([{}])
   answerWith(fixture, { ...golden, currency_symbol: '€' })
 
@@ -221,7 +221,7 @@ test('an evaluation in progress, without mileage or gone is never asked about', 
   ])
 })
 
-test('reasoning is asked for until it is there, and its bullets hang on the observation', async () => {
+test('reasoning is polled until it is complete, and its insights are stored with the observation', async () => {
   await using fixture = await pricedFixture([{ vin: samples.auSingle.vin }], {
     pricing: { reasoning: true },
   })

@@ -24,7 +24,7 @@ test('what is nested too deeply is left out, and nothing else', () => {
   expect(JSON.stringify(pruned)).toContain('[nested too deeply]')
 })
 
-test('a value that is fit stays the very value', () => {
+test('a value that fits stays the same object', () => {
   const value = nested(maxJsonDepth)
 
   expect(prunedJson(value)).toBe(value)

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { onAbort } from '#src/values/on-abort.ts'
 
-test('everyone who waits is told the reason, and a signal has one listener for all', () => {
+test('every callback gets the reason, and a signal has one listener for all', () => {
   const stop = new AbortController()
   const told: unknown[] = []
   onAbort([stop.signal], (reason) => told.push(['first', reason]))
@@ -17,7 +17,7 @@ test('everyone who waits is told the reason, and a signal has one listener for a
   ])
 })
 
-test('who has left is not told, and the last one takes the listener along', () => {
+test('a removed callback is not called, and the listener goes with the last one', () => {
   const stop = new AbortController()
   const told: string[] = []
   const leaveFirst = onAbort([stop.signal], () => told.push('first'))
@@ -33,7 +33,7 @@ test('who has left is not told, and the last one takes the listener along', () =
   expect(told).toEqual([])
 })
 
-test('of several signals each one tells, and leaving leaves them all', () => {
+test('each of several signals calls the callback, and removing it removes it from all', () => {
   const [one, other] = [new AbortController(), new AbortController()]
   const told: unknown[] = []
   const leave = onAbort([one.signal, other.signal], (reason) => told.push(reason))
@@ -47,7 +47,7 @@ test('of several signals each one tells, and leaving leaves them all', () => {
   expect(getEventListeners(one.signal, 'abort')).toHaveLength(0)
 })
 
-test('one that leaves while the others are told disturbs nobody', () => {
+test('a callback that is removed during the calls does not affect the others', () => {
   const stop = new AbortController()
   const told: string[] = []
   const leave = onAbort([stop.signal], () => {

@@ -151,7 +151,7 @@ test('an evaluation from before sync.start is loaded too, and certifies nothing'
   expect(await proved(receiver)).toEqual([true, true])
 })
 
-test('an event that the reads do not show yet is asked for again, and one of no evaluation ends as vanished', async () => {
+test('an event that the reads do not show yet is read again, and one without an evaluation ends as vanished', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { fixture } = receiver
   receiver.consume()
@@ -177,7 +177,7 @@ test('an event that the reads do not show yet is asked for again, and one of no 
   expect(await receiver.rows('select natural_key from ops.vanished')).toEqual([])
 })
 
-test('what another rooftop of the group holds, and the told one does not find, is asked of its holder', async () => {
+test('an evaluation that the named rooftop does not find is read at the rooftop of the group that has it', async () => {
   const gone = {
     evalId: 1001,
     createdAt: day('08T00:00:00'),
@@ -220,7 +220,7 @@ test('while the source is down deliveries wait, and they are loaded once it is b
   expect(await receiver.rows('select quarantine_id from ops.quarantine')).toEqual([])
 })
 
-test('an evaluation that could not be read is never called quarantined: its delivery waits on', async () => {
+test('an evaluation that could not be read is not quarantined: its delivery waits', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const rule = fixture.sandbox.faults.add({
@@ -251,7 +251,7 @@ test('an evaluation that could not be read is never called quarantined: its deli
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
 })
 
-test('a run for a webhook takes on nothing of a backfill that is queued', async () => {
+test('a run for a webhook does none of the work of a queued backfill', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background', from: 0 } as const
@@ -274,7 +274,7 @@ test('a run for a webhook takes on nothing of a backfill that is queued', async 
   expect(report.status).toBe('ok')
 })
 
-test('what a run has put off itself does not count as its failure too', async () => {
+test('a delivery that a run has postponed does not also count as failed', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { pool } = receiver.fixture.database
   for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
@@ -294,7 +294,7 @@ test('what a run has put off itself does not count as its failure too', async ()
   ])
 })
 
-test('of the rooftops with deliveries that are due the longest waiting comes first, but for those named', async () => {
+test('rooftops with due deliveries come longest waiting first, without the excluded ones', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { pool } = receiver.fixture.database
   for (const [evalId, DealerID] of [

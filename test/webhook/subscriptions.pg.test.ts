@@ -75,7 +75,7 @@ test('apply subscribes every rooftop with the secret, and a second time finds no
   expect(one).toMatchObject({ authHeaderName: 'X-Forecourt-Token', authHeaderValue: secret })
 })
 
-test('a changed secret, a changed address, doubles and obsolete ones are put right, and others are left alone', async () => {
+test('a changed secret or address, duplicates and obsolete subscriptions are corrected, and others are left alone', async () => {
   await using office = await openOffice()
   const { sandbox, set, run, at } = office
   const foreign = {
@@ -139,7 +139,7 @@ test('a create whose answer is lost is found in the list and not sent again', as
   expect((await run('plan', '--rooftop', 'rooftop-1')).document['drift']).toBe(false)
 })
 
-test('delete ends one of ours by its id, and another only when told so', async () => {
+test('delete ends one of ours by its id, and another one only with --foreign', async () => {
   await using office = await openOffice()
   const { sandbox, run, at } = office
   await run('apply')
@@ -175,7 +175,7 @@ test('an address without TLS, and a missing setting, are exit 2 and send nothing
   expect(sandbox.requests.count('/partner/webhooks')).toBe(0)
 })
 
-test('a list that does not stand where the wire settings say changes nothing', async () => {
+test('a list that is not at the path of the wire settings changes nothing', async () => {
   await using office = await openOffice()
   const { sandbox, run } = office
   const fault = { kind: 'status', status: 200, body: { data: [] } } as const

@@ -177,7 +177,7 @@ function valuesOf(body: unknown, names: Readonly<Record<string, string | string[
   )
 }
 
-test('every operation says the same when everything has another name, with only wire edited', async () => {
+test('every operation gives the same answer when every name differs, with only wire edited', async () => {
   await using folder = await temporaryFolder()
   const image = join(folder.path, `${samples.gccSingle.vin}.png`)
   const picture = { width: 8, height: 8, channels: 3, background: 'red' } as const
@@ -194,7 +194,7 @@ test('every operation says the same when everything has another name, with only 
   expect(plain(renamed)).toBe(plain(usual))
 })
 
-test('the text of an error stands where the wire says, and where the document shows it', async () => {
+test('the text of an error is read at its wire path, and where the document shows it', async () => {
   const wire = renamedWire()
   await using sandbox = await startSandbox({ world: smallWorld(), wire })
   const config = makeConfig({ ...sandbox.clientConfig(), wire }, '/nowhere')

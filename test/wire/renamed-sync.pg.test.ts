@@ -14,7 +14,7 @@ function withoutBodies(content: Content): Content {
   return Object.fromEntries(tables.map(([name, lines]) => [name, lines.map(bare)]))
 }
 
-test('a service that calls everything by another name loads the same rows, with only wire edited', async () => {
+test('a service with other names for everything loads the same rows, with only wire edited', async () => {
   const wire = renamedWire()
   await using usual = await openFixture({ sandbox: size })
   await using renamed = await openFixture({ sandbox: { ...size, wire }, wire })

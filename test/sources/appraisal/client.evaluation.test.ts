@@ -3,7 +3,7 @@ import { UnreadableBody } from '#src/sources/appraisal/client.ts'
 import { json } from '../fake-source.ts'
 import { alone, faultOf, north, start } from './client-support.ts'
 
-test('an evaluation is handed on as received', async () => {
+test('an evaluation is returned as received', async () => {
   const text = ' [ {"EvalID": 7, "a": 1e2, "a": 2} ]\n'
   const { client } = await start((response) => void response.writeHead(200).end(`\ufeff${text}`))
 
@@ -52,7 +52,7 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
 })
 
 test.each(['[{"EvalID":7,"cName":"Jane"', '{"EvalID":7,"cName":"Ja'])(
-  'a body that stays cut off (%s) is skipped, and its text kept for quarantine',
+  'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
   async (text) => {
     const { client, source } = await start((response) => void response.end(text))
 

@@ -19,7 +19,7 @@ test.for([
   expect(skipReasonOf({ region, currency }, settings())).toBeNull()
 })
 
-test('prices.market goes before what the rooftop tells', () => {
+test('prices.market wins over the currency of the rooftop', () => {
   expect(marketOf({ region: 'GCC', currency: 'AED' }, settings(' sa '))).toBe('SA')
 })
 

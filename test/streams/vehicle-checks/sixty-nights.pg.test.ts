@@ -172,7 +172,7 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
 }
 
 test(
-  'sixty nights with a look every night: each morning holds every check, with the status that it has',
+  'sixty nights with a nightly check: every morning all checks are there, with their status',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
 
@@ -182,7 +182,7 @@ test(
 )
 
 test(
-  'sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted',
+  'sixty nights with the default config: no link expires, no ended watch is polled, no call is wasted',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
 

@@ -26,7 +26,7 @@ const shapes: [string, unknown][] = [
 ]
 
 test.each(shapes)(
-  'a listing that answers %s does not count as read: the next run asks again, whatever its age',
+  'a listing that answers %s does not count as read: the next run asks again, however old the evaluation is',
   async (_, body) => {
     await using fixture = await checkedFixture([{}], { checks: { lookForNewDays: 1 } })
     addCheck(fixture, -1)
@@ -43,7 +43,7 @@ test.each(shapes)(
   },
 )
 
-test('a listing that is due with an unreadable watch tells it too, and both are read again in the next run', async () => {
+test('a due listing covers an unreadable watch too, and both are read again in the next run', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -1)
   await fixture.night()
@@ -61,7 +61,7 @@ test('a listing that is due with an unreadable watch tells it too, and both are 
   expect(await aside(fixture)).toEqual([])
 })
 
-test('what stays unreadable keeps every run partial, and is seen in the status', async () => {
+test('an answer that stays unreadable makes every run partial, and shows in the status', async () => {
   await using fixture = await checkedFixture([{}])
   fixture.sandbox.faults.add({
     match: { path: paths.history },
