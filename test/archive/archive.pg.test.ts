@@ -86,12 +86,12 @@ test('an existing file stays as it is; a damaged one does not count, and is repl
   const { ino } = await stat(path)
 
   await storePdf(archive, await written(archive))
-  const kept = await stat(path)
+  const unchanged = await stat(path)
   await truncate(path, 5)
   const damaged = await readArchived(db, archive, key)
   await storePdf(archive, await written(archive))
 
-  expect(kept.ino).toBe(ino)
+  expect(unchanged.ino).toBe(ino)
   expect(damaged).toBe(null)
   expect(await readFile(path)).toEqual(aPdf())
   expect(await readArchived(db, archive, key)).not.toBe(null)

@@ -81,10 +81,10 @@ test('localhost is accepted when it is this machine, and only then', async () =>
   const rules = (address: string) =>
     rulesFor(folder.path, [origin], { resolve: async () => [address] })
 
-  const elsewhere = await refusalOf(`${origin}/a`, rules('10.0.0.7'))
+  const other = await refusalOf(`${origin}/a`, rules('10.0.0.7'))
   const here = await fetchPdf(`${origin}/a`, rules('127.0.0.1'), neverAborted)
 
-  expect(elsewhere).toBe('address')
+  expect(other).toBe('address')
   expect(here.kind).toBe('pdf')
 })
 

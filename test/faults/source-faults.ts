@@ -30,10 +30,10 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [rate, 'a 429 without Retry-After is waited out by every host, and the night lands'],
       [
-        'test/sources/http.rulings.test.ts',
+        'test/sources/http.status-actions.test.ts',
         'every refused call of a key waits for a Retry-After given as %s',
       ],
-      ['test/sources/http.rulings.test.ts', 'a single 429 delays only its own call'],
+      ['test/sources/http.status-actions.test.ts', 'a single 429 delays only its own call'],
       [
         'test/faults/full/rate-law.test.ts',
         'a share of %d of stray 429s leaves at least %d of the throughput',
@@ -140,7 +140,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'a key that is withdrawn is not tried with every rooftop, and works again after a restart',
       ],
       [
-        'test/sources/refusals.test.ts',
+        'test/sources/circuit-breaker.test.ts',
         'a key that is refused for ten rooftops is not used for a while, for that operation alone',
       ],
       [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { dayMs, type Fixture } from '../support/fixture.ts'
 import { addCheck, checkedFixture, paths, permalink, serveFixture, token } from './served.ts'
 
-/** Status, headers but for the time of day, and body, byte for byte. */
+/** Status, headers except the time, and body, byte for byte. */
 async function bytesOf(answer: Response) {
   const { date: _date, ...headers } = Object.fromEntries(answer.headers)
   return { status: answer.status, headers, body: await answer.text() }
@@ -62,7 +62,7 @@ test('a wrong token causes no query and no call', async () => {
   const { fixture: opened, id } = await openOne()
   await using fixture = opened
   await using server = await serveFixture(fixture)
-  await fixture.database.pool.query('alter table core.vehicle_check rename to elsewhere')
+  await fixture.database.pool.query('alter table core.vehicle_check rename to moved')
   const before = fixture.sandbox.requests.count()
 
   const wrong = await server.click(`/links/ppsr_pdf/${id}?token=wrong`)

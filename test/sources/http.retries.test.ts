@@ -54,12 +54,12 @@ test.each([
   [501, 'retry'],
 ])('status %i is not repeated, errorAction %s', async (status, errorAction) => {
   await withSource(
-    (response) => json(response, {}, status, { location: 'http://elsewhere.test/?token=t0ken' }),
+    (response) => json(response, {}, status, { location: 'http://other.test/?token=t0ken' }),
     async (http, source) => {
       const error = await faultOf(http.request(post()))
 
       expect(error).toMatchObject({ errorAction, status })
-      expect(error.message).not.toContain('elsewhere')
+      expect(error.message).not.toContain('other.test')
       expect(source.received).toHaveLength(1)
     },
   )

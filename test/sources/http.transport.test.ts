@@ -189,7 +189,7 @@ test('an answer that is not HTTP is a fault without its bytes', async () => {
   expect(JSON.stringify([error.message, error.cause, String(error.cause)])).not.toContain('jane')
 })
 
-test('connections are kept alive between calls', async () => {
+test('connections stay open between calls', async () => {
   const ports = new Set<number | undefined>()
   await withSource(
     (response) => {
@@ -199,7 +199,7 @@ test('connections are kept alive between calls', async () => {
     async (http) => {
       for (let calls = 0; calls < 20; calls += 1) await http.request(post())
 
-      // An answer ends a tick before its connection is free again: two take turns.
+      // An answer ends a tick before its connection is free again: two connections alternate.
       expect(ports.size).toBeLessThanOrEqual(2)
     },
   )

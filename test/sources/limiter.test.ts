@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KeyBlocked, KeyLimiter, type Throttle } from '#src/sources/limiter.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const tick = () => new Promise((resolve) => setImmediate(resolve))
 
 test('it starts at four, or at the maximum when that is less', () => {
   expect(new KeyLimiter({ max: 8 }).concurrency).toBe(4)
@@ -32,7 +32,7 @@ test('it never runs more than `concurrency` at once', async () => {
     Array.from({ length: 20 }, () =>
       limiter.run(async () => {
         most = Math.max(most, limiter.inFlight)
-        await turn()
+        await tick()
       }),
     ),
   )
@@ -47,7 +47,7 @@ test('a burst of throttles in one generation halves once, the next generation ha
     Promise.all(
       Array.from({ length: limiter.concurrency }, () =>
         limiter.run(async (generation) => {
-          await turn()
+          await tick()
           limiter.onThrottle(undefined, generation)
         }),
       ),
@@ -98,10 +98,11 @@ test('a single throttle among clean answers cuts nothing and blocks nothing', ()
 })
 
 test('several throttles slow the key down, and do not block it while it is answered', () => {
-  const told: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
+  const reports: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
   const budget = () => ({
     sendSlot: () => null,
-    reportThrottle: (isNew: boolean, throttle: Throttle) => void told.push({ isNew, ...throttle }),
+    reportThrottle: (isNew: boolean, throttle: Throttle) =>
+      void reports.push({ isNew, ...throttle }),
   })
   const limiter = new KeyLimiter({ max: 8, initial: 8, budget })
 
@@ -109,7 +110,7 @@ test('several throttles slow the key down, and do not block it while it is answe
     if (answer % 10 === 0) limiter.onThrottle(1000)
     else limiter.onSuccess()
 
-  expect(told).toEqual([{ isNew: true, blockMs: 0, cleanPerSecond: 27 }])
+  expect(reports).toEqual([{ isNew: true, blockMs: 0, cleanPerSecond: 27 }])
   expect(limiter.concurrency).toBe(4)
   expect(limiter.blockedUntil).toBeNull()
 })
@@ -141,13 +142,13 @@ test('an abort frees a call that waits for the block, and one that waits in the 
       ran += 1
     }, controller.signal),
   )
-  await turn()
+  await tick()
 
   controller.abort(new Error('stop'))
 
   for (const outcome of await Promise.allSettled(waiting))
     expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'stop' } })
-  await turn()
+  await tick()
   expect({ ran, inFlight: limiter.inFlight }).toEqual({ ran: 0, inFlight: 0 })
   expect(timers()).toBeLessThanOrEqual(before)
 })

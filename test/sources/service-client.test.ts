@@ -67,7 +67,9 @@ test('a client that reads takes no operation that writes or bills, at compile ti
   const asked = { rooftop: north, fields: { vin: 'SAMPLEAU000000001' } }
 
   // @ts-expect-error a client that reads may not call a write
-  await expect(client.call(enterVin, asked)).rejects.toThrow('entervin is a write: this client may not call it')
+  await expect(client.call(enterVin, asked)).rejects.toThrow(
+    'entervin is a write: this client may not call it',
+  )
   // @ts-expect-error a client that reads may not call a bill
   const bill = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 } })
   await expect(bill).rejects.toThrow('ppsrsearch is a bill: this client may not call it')
@@ -224,7 +226,7 @@ test.each([
 
   const call = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 }, naturalKey: '1' })
 
-  // The text of the error stands where wire.appraisal.error says.
+  // The text of the error is at the path of wire.appraisal.error.
   await expect(call).rejects.toMatchObject({
     errorAction,
     status,

@@ -26,7 +26,7 @@ const golden = {
   evalId: 1001,
 }
 
-/** From now on the pricing AI answers so; undo by the handle. */
+/** Makes the pricing AI answer this from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, body: unknown) {
   return sandbox.faults.add({
     match: { path: pricingPath },
@@ -73,8 +73,11 @@ test('a payload becomes an observation: 0 is 0, null is null, the currency is th
     value_hash: expect.any(Buffer),
     run_id: 1,
   })
-  const kept = await rowsOf(fixture, "select body from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toEqual([{ body: golden }])
+  const payloads = await rowsOf(
+    fixture,
+    "select body from raw.payload where endpoint = 'pricingAi'",
+  )
+  expect(payloads).toEqual([{ body: golden }])
 })
 
 test('the same prices on another day move last_confirmed_at, and nothing else', async () => {
@@ -95,8 +98,8 @@ test('the same prices on another day move last_confirmed_at, and nothing else', 
       is_current: true,
     },
   ])
-  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toHaveLength(1)
+  const payloads = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
+  expect(payloads).toHaveLength(1)
 })
 
 test('other prices are a second observation, and price_as_of shows what was known when', async () => {
@@ -182,14 +185,14 @@ test.for([
 
   expect(report.status).toBe('partial')
   expect(report.streams['pricing']).toMatchObject({ inserted: 1, quarantined: 1 })
-  const aside = await rowsOf(
+  const quarantined = await rowsOf(
     fixture,
     'select stream, natural_key, issues, payload, resolved_at from ops.quarantine',
   )
-  expect(aside).toMatchObject([
+  expect(quarantined).toMatchObject([
     { stream: 'pricing', natural_key: '1001', issues: [{ path }], resolved_at: null },
   ])
-  expect(JSON.parse(String(aside[0]!['payload']))).toEqual(body)
+  expect(JSON.parse(String(quarantined[0]!['payload']))).toEqual(body)
 
   broken.remove()
   expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
@@ -273,6 +276,6 @@ test('reasoning that never ends is given up after three minutes, and the prices 
   expect(priceRequests(fixture)).toBeGreaterThanOrEqual(15)
   expect(priceRequests(fixture)).toBeLessThanOrEqual(17)
   expect(await observations(fixture)).toMatchObject([{ reasoning_status: 'processing' }])
-  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toHaveLength(1)
+  const payloads = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
+  expect(payloads).toHaveLength(1)
 })

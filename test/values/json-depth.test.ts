@@ -15,11 +15,11 @@ test.each([
 })
 
 test('what is nested too deeply is left out, and nothing else', () => {
-  const value = { kept: [1, { b: null }], deep: nested(200_000) }
+  const value = { shallow: [1, { b: null }], deep: nested(200_000) }
 
   const pruned = prunedJson(value) as typeof value
 
-  expect(pruned.kept).toEqual(value.kept)
+  expect(pruned.shallow).toEqual(value.shallow)
   expect(isTooDeep(pruned)).toBe(false)
   expect(JSON.stringify(pruned)).toContain('[nested too deeply]')
 })

@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { now, secret } from './webhook-fixture.ts'
 
-/** Starts `forecourt serve` in a process of its own, and gives where it listens. */
+/** Starts `forecourt serve` in its own process, and returns the address it listens on. */
 async function startServe(cwd: string): Promise<{ child: Child; url: string }> {
   const child = startForecourt(['serve', '--port', '0', '--log-level', 'debug'], { cwd })
   const listening = () => /listening on (http:[^"]+)"/.exec(child.stderr())?.[1]

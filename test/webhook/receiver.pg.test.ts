@@ -23,7 +23,7 @@ const inbox = ({ rows }: WebhookFixture) =>
   rows(`select event, rooftop_uid as rooftop, eval_id, state, duplicates, body is null as "isBare", issue
     from ops.webhook_delivery left join core.rooftop using (rooftop_id) order by delivery_id`)
 
-/** Sends bytes as they are, and gives all that comes back. */
+/** Sends bytes as they are, and returns all that comes back. */
 function sendRaw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -81,15 +81,15 @@ test('a delivery that the sender cannot correct is stored with a reason, and ans
       { rooftop: null, eval_id: 1001, state: 'unusable', issue: /DealerID 999/, isBare: false },
       { rooftop: 'rooftop-1', eval_id: null, state: 'unusable', issue: /names no evaluation/ },
       { rooftop: 'rooftop-2', eval_id: null, state: 'unusable', isBare: false },
-      // The dealership of the body goes before the address.
+      // The dealership in the body wins over the address.
       { rooftop: 'rooftop-2', eval_id: 1001, state: 'waiting', issue: null, isBare: true },
       { rooftop: 'rooftop-1', eval_id: 1001, state: 'kept', issue: null, isBare: false },
     ].map((row) =>
       row.issue instanceof RegExp ? { ...row, issue: expect.stringMatching(row.issue) } : row,
     ),
   )
-  const [kept] = await receiver.rows("select body from ops.webhook_delivery where state = 'kept'")
-  expect(kept!['body']).toEqual(drive)
+  const [stored] = await receiver.rows("select body from ops.webhook_delivery where state = 'kept'")
+  expect(stored!['body']).toEqual(drive)
 })
 
 test('the secret and the previous one are accepted, and nothing else', async () => {

@@ -41,11 +41,11 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
   const bodies = [{ error: 'Locked by jane@x.test' }, { EvalID: 7, cName: 'Jane' }]
   const { client, source } = await start((response, _request, n) => json(response, bodies[n - 1]))
 
-  const said = await faultOf(client.getEvaluation(north, 7))
+  const quoted = await faultOf(client.getEvaluation(north, 7))
   const object = await faultOf(client.getEvaluation(north, 7))
 
-  expect(said).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
-  expect(said.message).toContain('"Locked by [email]"')
+  expect(quoted).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
+  expect(quoted.message).toContain('"Locked by [email]"')
   expect(object.errorAction).toBe('skip')
   expect(object.message).toContain('is no array of evaluations')
   expect(source.received).toHaveLength(2)

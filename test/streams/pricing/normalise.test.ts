@@ -69,12 +69,12 @@ test('insights may be a list of texts, one text, or of an undocumented shape', (
 
 test('a payload is stored again when it has changed, not when a day has passed or reasoning begins', () => {
   const hash = (changes: object) => contentHash(pricingContent({ ...body, ...changes }))
-  const kept = hash({})
+  const stored = hash({})
 
-  expect(hash({ prediction_date: '2026-03-11' }).equals(kept)).toBe(true)
-  expect(hash({ reasoning: { status: 'processing' } }).equals(kept)).toBe(true)
-  expect(hash({ reasoning: { status: 'completed', dealer: ['a'] } }).equals(kept)).toBe(false)
-  expect(hash({ extra: 1 }).equals(kept)).toBe(false)
+  expect(hash({ prediction_date: '2026-03-11' }).equals(stored)).toBe(true)
+  expect(hash({ reasoning: { status: 'processing' } }).equals(stored)).toBe(true)
+  expect(hash({ reasoning: { status: 'completed', dealer: ['a'] } }).equals(stored)).toBe(false)
+  expect(hash({ extra: 1 }).equals(stored)).toBe(false)
 })
 
 test('an older appraisal is priced less often, and after a year not at all', () => {

@@ -19,7 +19,7 @@ import {
   vinOf,
 } from './stocked.ts'
 
-/** From now on every batch is complete with these results; undo by the handle. */
+/** Makes every batch complete with these results from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, results: readonly object[]) {
   const body = { percentComplete: 100, results }
   return sandbox.faults.add({
@@ -97,7 +97,7 @@ test('another vehicle under the same stock number is a new observation, even at 
   await fixture.night(impatient(fixture))
   await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
 
-  // The same night: what was said of the other vehicle holds nothing back.
+  // The same night: the answer about the other vehicle does not hold this one back.
   const report = await fixture.night(impatient(fixture))
 
   expect(report.streams['stock-prices']).toMatchObject({ listed: 1, inserted: 1, updated: 0 })
@@ -112,7 +112,7 @@ test('a result is not stored for another vehicle that got the stock number meanw
   let isSold = false
   const { queue } = impatient(fixture)
   const offer: NonNullable<typeof queue>['offer'] = async (on, data, options) => {
-    // While the first batch is at work.
+    // While the first batch is open.
     if (options?.delaySeconds === 3 && !isSold) {
       isSold = true
       await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
@@ -193,11 +193,11 @@ test('a VIN is decoded once, the unknown one too, and its code goes into the bat
   await fixture.nightAfter(1, impatient(fixture))
 
   expect(calls(fixture, '/vindatabasic')).toBe(2)
-  const kept = await rowsOf(
+  const stored = await rowsOf(
     fixture,
     'select vin, operation, outcome, adcode from core.vehicle_decode',
   )
-  expect(kept).toEqual([
+  expect(stored).toEqual([
     { vin: samples.auSingle.vin, operation: 'vindatabasic', outcome: 'decoded', adcode },
     { vin: samples.undecodable.vin, operation: 'vindatabasic', outcome: 'unknown', adcode: null },
   ])
@@ -388,12 +388,12 @@ test('the results are stored as received, under the number of their batch', asyn
 
   await fixture.night(impatient(fixture))
 
-  const kept = await rowsOf<{ body: string }>(
+  const stored = await rowsOf<{ body: string }>(
     fixture,
     "select natural_key, body::text from raw.payload where endpoint = 'price-batch'",
   )
-  expect(kept).toMatchObject([{ natural_key: '1' }])
-  expect(JSON.parse(kept[0]!.body)).toEqual({
+  expect(stored).toMatchObject([{ natural_key: '1' }])
+  expect(JSON.parse(stored[0]!.body)).toEqual({
     percentComplete: 100,
     results: [{ reference: 'S-1', ...prices, more: 'unheard of' }],
   })

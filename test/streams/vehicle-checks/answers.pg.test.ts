@@ -19,7 +19,7 @@ import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
 
-/** From now on the path answers so; undo by the handle. */
+/** Makes the path answer this from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, path: string, body: unknown, status = 200) {
   return sandbox.faults.add({ match: { path }, fault: { kind: 'status', status, body } })
 }
@@ -239,7 +239,7 @@ test('an answer of another shape goes to quarantine, the others are loaded, and 
 
   const run = await fixture.night()
   broken.remove()
-  const aside = await rowsOf(fixture, 'select natural_key, issues from ops.quarantine')
+  const quarantined = await rowsOf(fixture, 'select natural_key, issues from ops.quarantine')
   const retry = await runStreams(fixture.context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: null },
     streams: [vehicleChecks],
@@ -247,7 +247,7 @@ test('an answer of another shape goes to quarantine, the others are loaded, and 
   })
 
   expect(run).toMatchObject({ status: 'partial' })
-  expect(aside).toEqual([
+  expect(quarantined).toEqual([
     {
       natural_key: '1001/getpastppsrsearch',
       issues: [{ path: '0.WatchStatus', message: expect.any(String) }],
@@ -367,7 +367,7 @@ test('a check that was stored under an old VIN of its evaluation moves to the ri
     fixture,
     'select group_id as "groupId" from core.rooftop',
   )
-  const told = {
+  const listed = {
     ref: String(id),
     isOfVehicle: false,
     searchedAt: at(-0.5),
@@ -376,7 +376,7 @@ test('a check that was stored under an old VIN of its evaluation moves to the ri
     searchNumber: null,
     certificateNumber: null,
   }
-  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [told], at: at(0.25) } as const
+  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [listed], at: at(0.25) } as const
   await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: true }], null)
 
   await fixture.nightAfter(1)

@@ -16,31 +16,28 @@ test.each([
       }
     },
   ],
-])(
-  'every refused call of a key waits for a Retry-After given as %s',
-  async (_form, headers) => {
-    await withSource(
-      (response, _request, n) =>
-        n <= 3 ? json(response, {}, 429, headers()) : json(response, { n }),
-      async (http) => {
-        const limiter = new KeyLimiter({ max: 4 })
-        const began = performance.now()
-        const elapsed = () => performance.now() - began
+])('every refused call of a key waits for a Retry-After given as %s', async (_form, headers) => {
+  await withSource(
+    (response, _request, n) =>
+      n <= 3 ? json(response, {}, 429, headers()) : json(response, { n }),
+    async (http) => {
+      const limiter = new KeyLimiter({ max: 4 })
+      const began = performance.now()
+      const elapsed = () => performance.now() - began
 
-        const refused = [1, 2, 3].map(() => http.request(post(limiter)).then(elapsed))
-        while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
-        const halved = limiter.concurrency
-        const later = http.request(post(limiter)).then(elapsed)
+      const refused = [1, 2, 3].map(() => http.request(post(limiter)).then(elapsed))
+      while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
+      const halved = limiter.concurrency
+      const later = http.request(post(limiter)).then(elapsed)
 
-        for (const waited of await Promise.all([...refused, later])) {
-          expect(waited).toBeGreaterThanOrEqual(990)
-          expect(waited).toBeLessThan(2500)
-        }
-        expect(halved).toBe(2)
-      },
-    )
-  },
-)
+      for (const waited of await Promise.all([...refused, later])) {
+        expect(waited).toBeGreaterThanOrEqual(990)
+        expect(waited).toBeLessThan(2500)
+      }
+      expect(halved).toBe(2)
+    },
+  )
+})
 
 test('a single 429 delays only its own call', async () => {
   await withSource(
@@ -51,14 +48,14 @@ test('a single 429 delays only its own call', async () => {
       const ends: string[] = []
       await http.request(post(limiter))
 
-      const stray = http.request(post(limiter)).then(() => ends.push('stray'))
+      const single = http.request(post(limiter)).then(() => ends.push('single'))
       await http.request(post(limiter))
       for (let call = 0; call < 5; call += 1) await http.request(post(limiter))
       ends.push('others')
 
       expect(limiter.concurrency).toBe(4)
-      await stray
-      expect(ends).toEqual(['others', 'stray'])
+      await single
+      expect(ends).toEqual(['others', 'single'])
     },
   )
 })
@@ -79,11 +76,11 @@ test('a header that HTTP does not allow is refused at once, without its value', 
 })
 
 test('an error string is quoted without the key, emails, phone numbers and queries', async () => {
-  const said =
+  const text =
     'No access for Bearer sekret-key-1, ask jane.doe@example.com or +61 412 345 678 via https://x.test/a?sig=abc&u=1 ' +
     'z'.repeat(500)
   await withSource(
-    (response) => json(response, { error: said, customer: 'Jane' }, 400),
+    (response) => json(response, { error: text, customer: 'Jane' }, 400),
     async (http) => {
       const { message } = await faultOf(http.request(post()))
 

@@ -11,7 +11,7 @@ const refuse = async () => {
   throw new SyncError('abort', 'refused', { status: 403 })
 }
 
-/** Refuses so many rooftops; how many were asked. */
+/** Refuses `count` rooftops; returns how many calls were sent. */
 async function refuseMany(refusals: CircuitBreaker, rooftops: number, operation?: string) {
   let asked = 0
   for (let at = 0; at < rooftops; at += 1)
