@@ -2,6 +2,7 @@
  *  tomorrow; `abort`: end the stream. */
 export type ErrorAction = 'retry' | 'skip' | 'park' | 'abort'
 
+/** What an error is about: the message says it too, the fields are for the log and for code. */
 export interface ErrorDetails extends ErrorOptions {
   readonly stream?: string
   readonly rooftopUid?: string

@@ -92,10 +92,10 @@ async function archiveOne(
 }
 
 /** Fetches the PDF. A link that is dead before its expiry is renewed and tried once more. */
-async function fetchLive({ rules, signal, renewUrl: renew }: ArchiveWork, link: SignedLink) {
+async function fetchLive({ rules, signal, renewUrl }: ArchiveWork, link: SignedLink) {
   const fetched = await fetchPdf(link.url, rules, signal)
   if (fetched.kind === 'pdf' || fetched.code !== 'expired') return fetched
-  const url = await renew(link)
+  const url = await renewUrl(link)
   return url === null || url === link.url ? fetched : await fetchPdf(url, rules, signal)
 }
 

@@ -84,7 +84,7 @@ export async function recordArchived(
     .execute()
 }
 
-/** Moves a fetched file to where its digest says: `<aa>/<sha256>.pdf` below the folder. A file that is there stays, and
+/** Moves a fetched file to the path of its digest: `<aa>/<sha256>.pdf` below the folder. A file that is there stays, and
  *  is replaced only when it is damaged. */
 export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promise<string> {
   const target = fileOf(folder, sha256)

@@ -13,7 +13,7 @@ export interface PdfRules {
   readonly maxBytes: number
   /** For the whole download: from resolving the name to the last byte, redirects included. */
   readonly timeoutMs: number
-  /** Every address of a name, by the system's resolver unless a test says otherwise. */
+  /** Every address of a name, by the system's resolver unless a test replaces it. */
   readonly resolve: (name: string) => Promise<readonly string[]>
 }
 

@@ -73,7 +73,7 @@ export interface Operation<
   readonly transport: (wire: WireSettings) => Transport
   /** Whether a call without an answer may simply be sent again. */
   readonly repeatable: boolean
-  /** How long an answer may take at least; null = the defaults timeout. */
+  /** How long an answer may take at least; null = the default timeout. */
   readonly timeoutSeconds: number | null
   readonly summary: string
   /** Document and section, e.g. `[A §4]`. */

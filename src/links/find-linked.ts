@@ -47,7 +47,7 @@ export async function findPdfs(db: Db, config: Config, ask: LinkRequest): Promis
 
 /** Photos of the config's rooftops with the id, one of each rooftop at most. */
 export async function findPhotos(db: Db, config: Config, ask: LinkRequest): Promise<FoundPhoto[]> {
-  // The source has no longer numbers.
+  // No id of the source has more digits.
   if (!/^\d{1,15}$/.test(ask.id)) return []
   const { rows } = await sql<FoundPhoto>`
     select distinct on (rooftop_uid) rooftop_id as "rooftopId", rooftop_uid as "rooftopUid",

@@ -50,6 +50,7 @@ export const notFoundPage: Page = {
   lines: ['Check the address: a part of it may be missing.'],
 }
 
+/** The page for a fault of ours; the error itself is in the log alone. */
 export const brokenPage: Page = {
   status: 503,
   name: 'unavailable',

@@ -25,7 +25,7 @@ interface Click {
  *  tokens are counted in an occasional line, and answered 429 beyond their limits. The right token always opens: otherwise
  *  anyone behind the same proxy could lock out everyone else. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
-  const isRight = tokenCheck(token)
+  const isValid = tokenCheck(token)
   const refusals = new RefusalLimiter()
   // An id may hold a slash, which some proxies decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
@@ -35,11 +35,11 @@ export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRout
     const kind = linkKinds.find((one) => one === params.kind) ?? null
     const logClick = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
-    if (!isRight(tokenOf(headers.authorization, query.token))) {
-      const isAnswered = refusals.shouldAnswer(ip)
+    if (!isValid(tokenOf(headers.authorization, query.token))) {
+      const getsAnswer = refusals.shouldAnswer(ip)
       const count = refusals.takeLogCount()
       if (count > 0) log.warn({ count }, 'links refused: no valid token')
-      if (isAnswered) return await sendPage(request, reply, refusedPage)
+      if (getsAnswer) return await sendPage(request, reply, refusedPage)
       reply.header('connection', 'close')
       return await sendPage(request, reply, tooManyPage)
     }

@@ -165,7 +165,7 @@ export interface Failure {
   readonly action: StatusAction
 }
 
-/** What messages say of a call. */
+/** The parts of a call that messages name. */
 export interface NamedCall {
   readonly method: string
   readonly path: string

@@ -33,7 +33,7 @@ import { KeyBlocked, maxBlockMs } from './limiter.ts'
 
 export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest, WhileWaiting }
 
-/** What a source needs: its address, and how far its calls may go. */
+/** What a source needs: its address, and the limits of its calls. */
 export interface HttpSourceOptions {
   /** Origin and path prefix, e.g. `https://host/v1`. */
   readonly baseUrl: string
@@ -70,7 +70,8 @@ const invalidHeader: StatusAction = {
 const briefWaitMs = 60_000
 const retryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
-/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads.
+/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads. The action for a status comes from the
+ *  request's `statusActions` (status-actions.ts), else from `defaultActionOf`; `#classify` reports every answer to the key's limiter.
  *  Rejects with SyncError (its action by status, or as the request says), or with the reason of an aborted signal. */
 export class HttpSource {
   readonly #pool: Pool

@@ -22,7 +22,7 @@ export class KeyBlocked extends Error {
   }
 }
 
-/** How a limiter begins. */
+/** The options of a limiter. */
 export interface LimiterOptions {
   readonly max: number
   readonly initial?: number
@@ -170,7 +170,7 @@ export class KeyLimiter implements LimitedKey {
   }
 
   /** Records a 429; the call itself waits for `retryAfterMs`. The key waits too when the source refuses everything or asks for a
-   *  long wait. It slows down when the source refuses more than single calls. */
+   *  long wait. It slows down when the source refuses more than a few calls. */
   onThrottle(retryAfterMs?: number, generation: number = this.#generation): void {
     const now = performance.now()
     const isNew = generation === this.#generation

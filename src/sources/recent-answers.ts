@@ -36,7 +36,7 @@ export class RecentAnswers {
     return this.#refusedInARow >= refusalLimit
   }
 
-  /** The source refuses more than single calls: the key is used too fast. */
+  /** The source refuses more than a few calls: the key is used too fast. */
   isTooFast(now: number): boolean {
     this.#bucket(now)
     const sum = (of: keyof Bucket) => this.#buckets.reduce((total, one) => total + one[of], 0)

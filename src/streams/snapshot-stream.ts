@@ -6,12 +6,14 @@ import type { AppraisalWire } from '../values/wire.ts'
 import type { Sources } from './stream-sources.ts'
 import type { Issue } from './record.ts'
 
+/** A list as received. */
 export interface SnapshotPayload {
   readonly naturalKey: string
   readonly text: string
   readonly fetchedAt: Date
 }
 
+/** Items of the lists, by what the load did to them. */
 export interface LoadCounts {
   readonly listed: number
   readonly inserted: number
@@ -19,6 +21,7 @@ export interface LoadCounts {
   readonly unchanged: number
 }
 
+/** An item that goes to quarantine. */
 export interface Rejected {
   readonly naturalKey: string
   readonly issues: readonly Issue[]

@@ -42,6 +42,7 @@ export interface PersonRedaction {
   readonly blank: ((path: string, value: unknown) => unknown) | null
 }
 
+/** What a merge makes of a record. */
 export interface MergeResult {
   /** stale: older than what is stored, which stays. */
   readonly outcome: 'inserted' | 'updated' | 'unchanged' | 'stale'
@@ -82,12 +83,14 @@ export interface WindowedStream<R = unknown> {
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
 
+  /** Lists the records that were created in the range, in Unix seconds of the source; `until: null` includes the most recent. */
   list(
     sources: ListSources,
     rooftop: RooftopRow,
     range: { from: number; until: number | null },
     options: CallOptions,
   ): Promise<EvaluationList>
+  /** Reads one record. */
   hydrate(
     sources: ListSources,
     rooftop: RooftopRow,

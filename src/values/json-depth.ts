@@ -1,7 +1,7 @@
 /** No answer of the services is nested so deeply. Recursion, `JSON.stringify` and Postgres fail only at a greater depth. */
 export const maxJsonDepth = 100
 
-/** Whether a JSON value is nested more than `deepestJson` deep. Its own recursion ends there. */
+/** Whether a JSON value is nested more than `maxJsonDepth` deep. Its own recursion ends there. */
 export function isTooDeep(value: unknown, left = maxJsonDepth): boolean {
   if (value === null || typeof value !== 'object') return false
   if (left === 0) return true

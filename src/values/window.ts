@@ -62,7 +62,7 @@ export function dayNumber(seconds: number): number {
 
 /**
  * The start (Unix seconds) of the latest day, up to today, that belongs to `slot` in a rotation of `nights`.
- * What was last done before it is due; a missed night is made up for.
+ * What was last done before it is due, so the work of a missed night is done later.
  */
 export function latestRotationStart(slot: number, nights: number, now: number): number {
   const today = dayNumber(now)

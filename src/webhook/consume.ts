@@ -30,7 +30,7 @@ const rooftopsAtOnce = 4
 
 /**
  * Loads the deliveries in the inbox until the context's signal, with a run for each rooftop and burst. Resolves once the runs in
- * progress have ended. Any number of processes may do this at once: one of them loads a rooftop. OutdatedError when the warehouse
+ * progress have ended. Several processes may do this at once: a lock gives each rooftop to one of them. OutdatedError when the warehouse
  * has been migrated beyond this version.
  */
 export async function consumeHints(context: Context): Promise<void> {

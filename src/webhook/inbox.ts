@@ -25,7 +25,7 @@ export interface InboxOptions {
   readonly debounceMs: number
 }
 
-/** A body is what `/geteval` answers [A §6]: an evaluation, or those of one vehicle. Each is a statement of one transaction. */
+/** A body is what `/geteval` answers [A §6]: an evaluation, or those of one vehicle. Each takes a statement in one transaction. */
 export const evaluationLimit = 100
 
 /** Stores deliveries until they are loaded. A body is not trusted: it only says which evaluation to read again. */

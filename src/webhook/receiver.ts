@@ -55,7 +55,7 @@ const tooMany = `a body names at most ${evaluationLimit} evaluations`
 async function check(
   { method, headers, ip }: FastifyRequest,
   reply: FastifyReply,
-  { headerName, isAuthorised: isRight, log }: ReceiverOptions,
+  { headerName, isAuthorised, log }: ReceiverOptions,
   refusals: RefusalLimiter,
 ): Promise<FastifyReply | undefined> {
   const length = Number(headers['content-length'])
@@ -63,13 +63,13 @@ async function check(
     return reply.code(405).header('allow', 'POST').send({ error: 'webhooks come by POST' })
   if (!isPlainJson(headers['content-type'], headers['content-encoding']))
     return reply.code(415).send({ error: 'webhooks are application/json, not compressed' })
-  if (!isRight(headers[headerName.toLowerCase()])) {
-    const isAnswered = refusals.shouldAnswer(ip)
+  if (!isAuthorised(headers[headerName.toLowerCase()])) {
+    const getsAnswer = refusals.shouldAnswer(ip)
     const count = refusals.takeLogCount()
     if (count > 0) log.warn({ count }, `webhooks refused: no valid ${headerName}`)
     // Does not wait for the rest of the body.
     reply.header('connection', 'close')
-    if (isAnswered) return reply.code(401).send({ error: `no valid ${headerName}` })
+    if (getsAnswer) return reply.code(401).send({ error: `no valid ${headerName}` })
     reply.hijack()
     reply.raw.destroy()
     return reply

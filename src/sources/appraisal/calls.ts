@@ -35,7 +35,7 @@ export interface RooftopCall<Reach extends Effect>
   readonly statusActions?: (refused: string) => Readonly<Record<number, StatusAction>>
 }
 
-/** How far the calls of each key may go. */
+/** The limits of the calls of each key. */
 export interface CallLimits {
   /** Requests at once. */
   readonly concurrency: number

@@ -126,7 +126,7 @@ function changed(
   const last = versions.find((version) => version['valid_to'] === null)
   // When UpdatedAt is ahead, the edit gets the time of its reading.
   const editedAt = record.isUpdateAhead ? (origin.readAt ?? record.updatedAt) : record.updatedAt
-  // An edit that did not move UpdatedAt must not end a version before it began.
+  // An edit that did not change UpdatedAt must not end a version before it began.
   const from =
     last && (last['valid_from'] as Date) > editedAt ? (last['valid_from'] as Date) : editedAt
   const recon = nextRecon(stored['core.reconditioning_item'] ?? [], record, rooftop, versionNo)

@@ -29,6 +29,7 @@ export interface EvaluationRecord {
   readonly warnings: readonly { readonly check: string; readonly detail: string }[]
 }
 
+/** The rows that a record makes, by kind. */
 export interface EvaluationContent {
   /** Columns of core.evaluation that come from the record. */
   readonly evaluation: Row

@@ -100,7 +100,7 @@ function bulletsOf(insights: unknown): string[] {
 
 const knownSigns = new Map<string, ReadonlySet<string>>()
 
-/** How a currency may be written: its code, and its symbols at home and abroad. "$" is a sign of many. */
+/** How a currency may be written: its code, and its symbols at home and abroad. Many have the symbol "$". */
 function signsOf(currency: string): ReadonlySet<string> {
   const known = knownSigns.get(currency)
   if (known) return known

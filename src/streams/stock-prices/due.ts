@@ -17,6 +17,7 @@ function stockOf(rooftop: RooftopRow) {
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null`
 }
 
+/** Counts the units in stock, also those that cannot be priced. */
 export async function countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number> {
   const row = await db
     .selectFrom('core.stock_unit')

@@ -24,6 +24,7 @@ export interface Watch {
   readonly items: number
 }
 
+/** An answer of `/ppsrwatch` about a vehicle of the dealer group. */
 export interface WatchAnswer {
   readonly groupId: number
   readonly vin: string
@@ -31,6 +32,7 @@ export interface WatchAnswer {
   readonly at: Date
 }
 
+/** What a watch answer changed in the warehouse. */
 export interface WatchLoaded {
   readonly statusChanged: boolean
   readonly warnings: readonly RecordWarning[]
