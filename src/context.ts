@@ -183,7 +183,7 @@ export async function openContext(
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
   const appraisal = new AppraisalClient({
     ...appraisalOptions(config, log, rates.open),
-    restsWhenRefused: true,
+    useCircuitBreaker: true,
   })
   const vehicleData = openVehicleData<'read'>(config, log, rates.open)
   const services = new ServiceClient<'read'>({

@@ -1,6 +1,8 @@
-/** What the pipeline does about a fault: try the slice later, leave the record out, leave the stream until tomorrow, end the stream. */
+/** What the pipeline does about a fault. `retry`: try the slice later; `skip`: leave the record out; `park`: leave the stream until
+ *  tomorrow; `abort`: end the stream. */
 export type ErrorAction = 'retry' | 'skip' | 'park' | 'abort'
 
+/** What an error is about: the message says it too, the fields are for the log and for code. */
 export interface ErrorDetails extends ErrorOptions {
   readonly stream?: string
   readonly rooftopUid?: string
@@ -9,7 +11,7 @@ export interface ErrorDetails extends ErrorOptions {
   readonly status?: number
 }
 
-/** A fault of the source or of a record. Whoever knows the protocol makes it; only `pipeline/` acts on its verdict. */
+/** A fault of the source or of a record. The code that knows the protocol makes it; the pipeline acts on its `errorAction`. */
 export class SyncError extends Error {
   override readonly name = 'SyncError'
   readonly errorAction: ErrorAction
@@ -18,9 +20,9 @@ export class SyncError extends Error {
   readonly naturalKey: string | undefined
   readonly status: number | undefined
 
-  constructor(verdict: ErrorAction, message: string, details: ErrorDetails = {}) {
+  constructor(errorAction: ErrorAction, message: string, details: ErrorDetails = {}) {
     super(message, details)
-    this.errorAction = verdict
+    this.errorAction = errorAction
     this.stream = details.stream
     this.rooftopUid = details.rooftopUid
     this.naturalKey = details.naturalKey
@@ -33,7 +35,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Postgres does not answer yet: exit 2, or waited for. `mayBeConfig`: the name of its host or database may be wrong as well. */
+/** Postgres does not answer: exit 2, or the process waits. `mayBeConfig`: the name of its host or database may be wrong. */
 export class UnreachableError extends UsageError {
   readonly mayBeConfig: boolean
 
@@ -70,12 +72,13 @@ export function messageOf(error: unknown): string {
   return lines.filter((line) => line !== '').join(' ')
 }
 
-/** JSON.parse quotes what it read, Postgres the value that it could not read (SQLSTATE class 22): either may be a customer's. */
+/** Removes quoted values: JSON.parse quotes what it read, Postgres a value that it could not read (SQLSTATE class 22). Either may be
+ *  a customer's. */
 function withoutQuotation(error: unknown, text: string): string {
   if (error instanceof SyntaxError && text.endsWith(' is not valid JSON')) return 'unexpected token'
   if (!isPostgresError(error) || !error.code.startsWith('22')) return text
-  const said = text.split('"', 1)[0]!.trim()
-  return `${said.endsWith(':') ? said.slice(0, -1) : said} (SQLSTATE ${error.code})`
+  const start = text.split('"', 1)[0]!.trim()
+  return `${start.endsWith(':') ? start.slice(0, -1) : start} (SQLSTATE ${error.code})`
 }
 
 /** Whether Postgres sent the error: it has a severity and an SQLSTATE. */

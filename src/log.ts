@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly write: (line: string) => void
 }
 
-/** Logs go to stderr: stdout is for results. Customers and keys are redacted by field, secrets by value, links by their query. */
+/** Opens the log on stderr; stdout is for results. Customers and keys are redacted by field, secrets by value, links by their query. */
 export function openLog(options: LogOptions): Log {
   const hide = scrubber(options.secrets)
   const sink = { write: (line: string) => options.write(hide(line)) }
@@ -36,7 +36,7 @@ export function openLog(options: LogOptions): Log {
       redact: { paths: redacted, censor: '[hidden]' },
       serializers: { err: (error: unknown) => loggedError(error) },
       hooks: {
-        // Without a message of ours pino takes that of the error as it is.
+        // Without a message of ours pino would log the error's own, with what it quotes.
         logMethod([first, ...rest]: unknown[], method) {
           const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
           const fields = first instanceof Error ? { err: first } : first
@@ -49,14 +49,14 @@ export function openLog(options: LogOptions): Log {
   )
 }
 
-/** What the log says of an error: codes, names of the schema and our own ids. An error of Postgres also carries the row that it is
- *  about (`detail`, `where`, `parameters` …), others carry answers of the source; none of that is written. */
+/** The fields of an error that are logged: codes, names of the schema and our own ids. An error of Postgres also carries the row that
+ *  it is about (`detail`, `where`, `parameters` …), others carry answers of the source: none of that is logged. */
 const loggedFields = [
   ...['code', 'severity', 'schema', 'table', 'column', 'constraint', 'dataType', 'routine'],
-  ...['syscall', 'errno', 'address', 'port', 'status', 'verdict', 'stream', 'rooftopUid'],
+  ...['syscall', 'errno', 'address', 'port', 'status', 'errorAction', 'stream', 'rooftopUid'],
   'naturalKey',
 ]
-const mostCauses = 5
+const maxCauses = 5
 
 function loggedError(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { message: messageOf(error) }
@@ -65,7 +65,7 @@ function loggedError(error: unknown, depth = 0): object {
     const value = fields[name]
     return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : []
   })
-  const inner = depth < mostCauses
+  const inner = depth < maxCauses
   const { cause } = error
   return {
     type: error.name,

@@ -32,7 +32,7 @@ const loopback = { ipv4: listOf('ipv4', ['127.0.0.0/8']), ipv6: listOf('ipv6', [
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !special.ipv4.check(address, 'ipv4')
-  // A zone (`%eth0`) is of a link or a site.
+  // A zone (`%eth0`) belongs to a link or a site.
   if (family !== 6 || address.includes('%')) return false
   return global.check(address, 'ipv6') && !special.ipv6.check(address, 'ipv6')
 }

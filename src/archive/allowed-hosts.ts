@@ -7,11 +7,11 @@ export interface AllowedHost {
   readonly hostname: string
   readonly port: string
   readonly isWildcard: boolean
-  /** Where its address may lie: an address that is spelt out is meant, `localhost` is this machine, all else is public. */
+  /** The address it may have: the one that is spelt out, one of this machine for `localhost`, else a public one. */
   readonly addressKind: 'public' | 'loopback' | 'literal'
 }
 
-/** Parses `host`, `host:port` or `*.example.com`, all of them https unless `http://` stands before; null for anything else. */
+/** Parses `host`, `host:port` or `*.example.com`, https unless it begins with `http://`; null for anything else. */
 export function parseAllowedHost(entry: string): AllowedHost | null {
   const parts = /^(https?:\/\/)?(\*\.)?([^\s/?#@*\\]+)\/?$/i.exec(entry)
   if (parts === null) return null
@@ -21,7 +21,7 @@ export function parseAllowedHost(entry: string): AllowedHost | null {
   const { protocol, hostname, port } = new URL(address)
   const isWildcard = asterisk !== undefined
   const reach = reachOf(hostname)
-  // An asterisk stands for names, never for numbers of an address, and not for all those of a top-level domain.
+  // An asterisk matches names, but no numbers of an address and not a whole top-level domain.
   if (isWildcard && (reach !== 'public' || !hostname.includes('.'))) return null
   return {
     protocol: protocol as AllowedHost['protocol'],

@@ -5,7 +5,7 @@ import { type ArchivedPdf, recordArchived, readAllArchived, storePdf } from './a
 import { fetchPdf, type PdfRules, type Refusal } from './fetch-pdf.ts'
 import { type SignedLink, signedLinks } from './links-to-archive.ts'
 
-/** What a run of the archive came to. */
+/** The result of an archive run. */
 export interface ArchiveReport {
   readonly archived: number
   readonly alreadyThere: number
@@ -23,7 +23,7 @@ export interface ArchiveFailure {
   readonly reason: string
 }
 
-/** What the archive works with. */
+/** What an archive run needs. */
 export interface ArchiveWork {
   readonly db: Db
   readonly log: Log
@@ -54,7 +54,7 @@ export async function archiveLinks(
   return report
 }
 
-/** What ends one of them ends the others too, and nothing goes on behind the caller's back. */
+/** Archives a batch. A failure that ends one download ends the others too, and none continues after the promise is settled. */
 async function archiveBatch(work: ArchiveWork, batch: readonly SignedLink[]): Promise<Outcome[]> {
   const limit = pLimit(work.concurrency)
   const broken = new AbortController()
@@ -91,11 +91,11 @@ async function archiveOne(
   return { kind: 'archived', bytes: fetched.byteCount }
 }
 
-/** A link that is dead before its time is renewed, and asked once more. */
-async function fetchLive({ rules, signal, renewUrl: renew }: ArchiveWork, link: SignedLink) {
+/** Fetches the PDF. A link that is dead before its expiry is renewed and tried once more. */
+async function fetchLive({ rules, signal, renewUrl }: ArchiveWork, link: SignedLink) {
   const fetched = await fetchPdf(link.url, rules, signal)
   if (fetched.kind === 'pdf' || fetched.code !== 'expired') return fetched
-  const url = await renew(link)
+  const url = await renewUrl(link)
   return url === null || url === link.url ? fetched : await fetchPdf(url, rules, signal)
 }
 

@@ -58,7 +58,7 @@ export async function readAllArchived(
   return found
 }
 
-/** Says which file is the PDF of the check. The file must be in the store by then, so that no row is without one. */
+/** Records which file is the PDF of a check. The file must be in the store already, so that no row is without its file. */
 export async function recordArchived(
   db: Db,
   { rooftopId, evalId, linkKind, linkRef }: LinkKey,
@@ -84,7 +84,7 @@ export async function recordArchived(
     .execute()
 }
 
-/** Moves a fetched file to where its digest says: `<aa>/<sha256>.pdf` below the folder. A file that is there stays, and
+/** Moves a fetched file to the path of its digest: `<aa>/<sha256>.pdf` below the folder. A file that is there stays, and
  *  is replaced only when it is damaged. */
 export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promise<string> {
   const target = fileOf(folder, sha256)
@@ -96,7 +96,7 @@ export async function storePdf(folder: string, { file, sha256 }: PdfFile): Promi
   }
 }
 
-/** Removes a file from the store; one that is not there is removed already. */
+/** Removes a file from the store; it may be missing. */
 export async function removePdf(folder: string, sha256: Buffer): Promise<void> {
   const file = fileOf(folder, sha256)
   if ((await sizeOf(file)) === null) return
@@ -105,10 +105,10 @@ export async function removePdf(folder: string, sha256: Buffer): Promise<void> {
 }
 
 async function moveTo(target: string, file: string): Promise<void> {
-  const shelf = path.dirname(target)
-  await mkdir(shelf, { recursive: true, mode: 0o700 })
+  const targetFolder = path.dirname(target)
+  await mkdir(targetFolder, { recursive: true, mode: 0o700 })
   await rename(file, target)
-  await syncFolder(shelf)
+  await syncFolder(targetFolder)
 }
 
 /** Makes the folder, and removes what crashed runs left unfinished in it more than a day ago. */
@@ -123,7 +123,7 @@ export async function openArchive(folder: string): Promise<void> {
   }
 }
 
-/** What is known of each key, by its index; the newest first. */
+/** The archived PDFs of each key, by its index; the newest first. */
 async function rowsOf(
   db: Db,
   keys: readonly LinkKey[],
@@ -142,7 +142,7 @@ async function rowsOf(
   return rows
 }
 
-/** Made of nothing but the digest, so that no name from outside can lead elsewhere. */
+/** The path of a file. It is made from the digest alone, so that no name from outside can lead out of the folder. */
 function fileOf(folder: string, sha256: Buffer): string {
   const name = sha256.toString('hex')
   return path.join(folder, name.slice(0, 2), `${name}.pdf`)
@@ -165,7 +165,7 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-// The name of a file lives in its folder: without this a crash of the machine can lose it. Windows cannot, and need not.
+// The name of a file is stored in its folder: without this a crash of the machine can lose it. Windows cannot do it, and need not.
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   await using handle = await open(folder, 'r')

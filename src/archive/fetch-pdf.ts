@@ -11,16 +11,16 @@ export interface PdfRules {
   /** The archive's folder; the file is written below it. */
   readonly folder: string
   readonly maxBytes: number
-  /** For everything from the name to the last byte, redirects included. */
+  /** For the whole download: from resolving the name to the last byte, redirects included. */
   readonly timeoutMs: number
-  /** Every address of a name, by the system's resolver unless a test says otherwise. */
+  /** Every address of a name, by the system's resolver unless a test replaces it. */
   readonly resolve: (name: string) => Promise<readonly string[]>
 }
 
 /** A fetched file, or why there is none. */
 export type Fetched = ({ readonly kind: 'pdf' } & PdfFile) | Refusal
 
-/** `reason` is fit to be shown: it names a host at most. */
+/** `reason` may be shown: it names a host at most. */
 export interface Refusal {
   readonly kind: 'refused'
   readonly code: PdfRefused['code']
@@ -38,7 +38,7 @@ export function defaultRules(hosts: readonly AllowedHost[], folder: string): Pdf
   return { hosts, folder, maxBytes: 25 * 1024 * 1024, timeoutMs: 60_000, resolve }
 }
 
-/** Fetches the PDF behind a link into a file. Rejects for what is not the link's fault alone: the disk, or the signal. */
+/** Fetches the PDF behind a link into a file. Rejects when the fault is not the link's: the disk, or the signal. */
 export async function fetchPdf(
   link: string,
   rules: PdfRules,
@@ -61,7 +61,7 @@ export async function fetchPdf(
   }
 }
 
-/** Asks for the link and for what it redirects to; every address on the way is checked anew. */
+/** Requests the link and what it redirects to; every address on the way is checked. */
 async function follow(link: string, rules: PdfRules, signal: AbortSignal): Promise<PdfFile> {
   let url = parseLink(link)
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
@@ -118,7 +118,7 @@ function redirectTarget(location: string | string[] | undefined, from: URL): URL
   throw new PdfRefused('redirects', 'the answer is a redirect to nowhere')
 }
 
-/** The bytes of a body; a connection that breaks off is a refusal, so that it is not taken for a fault of the disk. */
+/** The bytes of a body. A connection that breaks off is a refusal, so that it does not count as a fault of the disk. */
 async function* received(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body

@@ -26,7 +26,7 @@ export async function* signedLinks(
   }
 }
 
-/** The link's url as it stands in the warehouse now: it may have been signed anew meanwhile. null: it is not there. */
+/** The link's url in the warehouse now: it may have been signed again meanwhile. null: there is none. */
 export async function currentUrl(db: Db, link: LinkKey): Promise<string | null> {
   const row = await db
     .selectFrom('pii.signed_link')
@@ -39,7 +39,7 @@ export async function currentUrl(db: Db, link: LinkKey): Promise<string | null> 
   return row?.url ?? null
 }
 
-/** What `links.archive.hosts` would have to name for the links that are in the warehouse: `host` or `http://host:port`. */
+/** The entries that `links.archive.hosts` needs for the links in the warehouse: `host` or `http://host:port`. */
 export async function hostsOfLinks(db: Db): Promise<string[]> {
   const { rows } = await sql<{ origin: string }>`
     select distinct substring(url from '^(https?://[^/?#]+)') as origin

@@ -3,7 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { PdfRefused } from './pdf-refused.ts'
 
-/** A whole PDF in a file of its own that is on disk to stay, not yet in the store. */
+/** A whole PDF in its own file, flushed to the disk, not yet in the store. */
 export interface PdfFile {
   readonly file: string
   readonly sha256: Buffer
@@ -41,10 +41,10 @@ export async function writePdf(
 
 const magic = '%PDF-'
 const endMark = '%%EOF'
-/** How far from the end the mark may stand. */
+/** How far from the end the mark may be. */
 const tailBytes = 2048
 
-/** Looks at bytes as they pass. */
+/** Checks the bytes as they arrive. */
 class PdfScan {
   readonly #maxBytes: number
   readonly #hash = createHash('sha256')
@@ -77,7 +77,7 @@ class PdfScan {
   }
 }
 
-/** The refusal of an answer that says, or proves, to be larger. */
+/** The refusal of an answer that is too large, by its header or by its bytes. */
 export function tooLarge(maxBytes: number): PdfRefused {
   return new PdfRefused('too-large', `the answer is larger than ${maxBytes} bytes`)
 }
@@ -89,7 +89,7 @@ export function webPage(): PdfRefused {
 
 function requireMagic(head: Buffer): void {
   if (head.toString('latin1').startsWith(magic)) return
-  // A byte order mark is white space to trim.
+  // `trimStart` removes a byte order mark too.
   if (head.toString('utf8').trimStart().startsWith('<')) throw webPage()
   throw new PdfRefused('not-a-pdf', `the answer is not a PDF: it does not begin with ${magic}`)
 }

@@ -12,7 +12,7 @@ export type RefusalCode =
   | 'truncated'
   | 'web-page'
 
-/** What was offered is not taken into the archive. The message names a host at most, never the link: that is a secret. */
+/** The answer is not accepted into the archive. The message names a host at most, never the link: that is a secret. */
 export class PdfRefused extends Error {
   override readonly name = 'PdfRefused'
   readonly code: RefusalCode

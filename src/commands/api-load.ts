@@ -95,8 +95,8 @@ export async function loadPast(
   if ((await vinAtSource(desk, past)) !== vin)
     throw new Error(`the VIN of evaluation ${evalId} is another one at the source by now`)
   const warnings = await inTransaction(desk.pool, async ({ db }) => {
-    const isWhole = checks.length === (past.body as readonly unknown[]).length
-    const answer = { groupId, vin, kind, checks, at, isCertain: true, isWhole }
+    const isComplete = checks.length === (past.body as readonly unknown[]).length
+    const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete }
     const [loaded] = await loadPastChecks(db, [answer], runId)
     if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, desk.session.config.wire.appraisal)
     if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])

@@ -11,7 +11,7 @@ const kinds: Readonly<Record<string, string>> = {
   date: 'a date',
 }
 
-/** What is wrong with a field, in plain words that follow its name. A message of our own is kept as it is. */
+/** What is wrong with a field, in plain words that follow its name. Our own messages stay as they are. */
 export function issueText(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -6,12 +6,12 @@ import { fromText } from './text-fields.ts'
 export type Effect = 'read' | 'write' | 'bill'
 export type ServiceName = 'appraisal' | 'vehicleData'
 export type Region = 'AU' | 'US' | 'GCC'
-/** How the fields that are not part of the path travel; a form is multipart. */
+/** How the fields that are not part of the path are sent; a form is multipart. */
 export type Encoding = 'query' | 'json' | 'form'
 /** The daily allowance of the config that a billable call is taken from. */
 export type Budget = 'ppsrSearch' | 'carHistory' | 'historyCheck' | 'prediction'
 
-/** How a call travels. `{field}` in the path, which is below the base URL and may hold a query, stands for a field. */
+/** How a call is sent. The path is below the base URL and may hold a query; a field replaces `{field}` in it. */
 export interface Transport {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
@@ -30,34 +30,36 @@ export interface FileField {
   readonly description: string
 }
 
-/** An answer that does not hold what waiting needs, where this setting says it stands. */
+/** An answer does not hold a field that polling needs, at the path of this setting. */
 export class MissingField extends Error {
-  override readonly name = 'MissingAnswer'
+  override readonly name = 'MissingField'
 
   constructor(setting: string) {
-    super(`holds nothing where wire.${setting} says: set it to where the answer has it`)
+    super(
+      `holds nothing at the path of wire.${setting}: set it to the path of the field in the answer`,
+    )
   }
 }
 
-/** How an asynchronous operation is asked again. */
+/** How an asynchronous operation is polled. */
 export interface Polling {
   /** Name of the operation that is polled. */
   readonly operation: string
-  /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. Throws MissingAnswer. */
+  /** Fields of the poll, read out of the first answer; null = there is nothing to wait for. Throws MissingField. */
   readonly fields: (body: unknown, sent: FieldValues, wire: WireSettings) => FieldValues | null
-  /** `percent` from 0 to 100; null where only "not yet" and "done" are known. Throws MissingAnswer. */
+  /** `percent` from 0 to 100; null where only "not yet" and "done" are known. Throws MissingField. */
   readonly progress: (
     body: unknown,
     wire: WireSettings,
   ) => { readonly done: boolean; readonly percent: number | null }
   /** Between two polls, in seconds. */
   readonly everySeconds: number
-  /** How long it is worth waiting at all, in seconds. */
+  /** The longest wait, in seconds. */
   readonly maxWaitSeconds: number
 }
 
-/** One documented operation as data: the client calls by it, the sandbox serves by it, `forecourt api` and the
- *  OpenAPI document are made from it. `S` is the shape of its fields, `A` what the documented answer says. */
+/** One documented operation as data: the client calls and the sandbox answers by it, `forecourt api` and the OpenAPI document are
+ *  made from it. `S` is the shape of its fields, `A` the documented answer. */
 export interface Operation<
   E extends Effect = Effect,
   S extends z.ZodRawShape = z.ZodRawShape,
@@ -71,7 +73,7 @@ export interface Operation<
   readonly transport: (wire: WireSettings) => Transport
   /** Whether a call without an answer may simply be sent again. */
   readonly repeatable: boolean
-  /** How long an answer may take at least; null = as any other. */
+  /** How long an answer may take at least; null = the default timeout. */
   readonly timeoutSeconds: number | null
   readonly summary: string
   /** Document and section, e.g. `[A §4]`. */
@@ -86,9 +88,9 @@ export interface Operation<
   readonly status: 200 | 201
   /** Every other documented status and when it is given. */
   readonly statuses: Readonly<Record<number, string>>
-  /** Those that are about the record, though they are about the key elsewhere. */
+  /** Those that are about the record here, though in other operations they are about the key. */
   readonly recordStatuses: readonly number[]
-  /** Those of them whose body is shown as `{ error }` [A §7]; in the others the text stands where `wire` says. */
+  /** Those of them whose body is shown as `{ error }` [A §7]; in the others the text is at the path in `wire`. */
   readonly shownErrors: readonly number[]
   /** Keys of other regions get 403; null = every region. */
   readonly region: Region | null
@@ -99,23 +101,23 @@ export interface Operation<
   readonly example: FieldValues
   /** The fields by their names on the wire. */
   readonly toWire: (fields: FieldValues, wire: WireSettings) => Record<string, unknown>
-  /** The fields by our names out of what arrived. */
+  /** The received fields by our names. */
   readonly fromWire: (sent: FieldValues, wire: WireSettings) => Record<string, unknown>
-  /** What the documented answer says, by our names. Throws ZodError when it is of another shape. */
+  /** The documented answer, by our names. Throws ZodError when it has another shape. */
   readonly read: (body: unknown, wire: WireSettings) => A
 }
 
-type Told = 'name' | 'effect' | 'summary' | 'source' | 'example' | 'read'
-type Made = 'transport' | 'fields'
+type Stated = 'name' | 'effect' | 'summary' | 'source' | 'example' | 'read'
+type Derived = 'transport' | 'fields'
 
-/** What a declaration has to say; the rest has defaults. */
+/** What a declaration states; the rest has defaults. */
 export interface OperationDraft<E extends Effect, S extends z.ZodRawShape, A>
-  extends Pick<Operation<E, S, A>, Told>,
-    Partial<Omit<Operation<E, S, A>, Told | Made>> {
+  extends Pick<Operation<E, S, A>, Stated>,
+    Partial<Omit<Operation<E, S, A>, Stated | Derived>> {
   readonly fields: S
   /** Default: POST of JSON to `/<name>`. A function where the documents leave it open. */
   readonly transport?: Partial<Transport> | ((wire: WireSettings) => Partial<Transport>)
-  /** Wire names of fields that go by another name there. */
+  /** Wire names of the fields that have another name there. */
   readonly names?: (wire: WireSettings) => Names
 }
 
@@ -124,7 +126,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
   draft: OperationDraft<E, S, A>,
 ): Operation<E, S, A> {
   const { names = () => ({}), transport = {}, ...given } = draft
-  const usual = { method: 'POST', path: `/${draft.name}`, encoding: 'json' } as const
+  const defaults = { method: 'POST', path: `/${draft.name}`, encoding: 'json' } as const
   return {
     aliases: [],
     service: 'appraisal',
@@ -145,13 +147,13 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     ...given,
     fields: z.strictObject(draft.fields),
     transport: (wire) => ({
-      ...usual,
+      ...defaults,
       ...(typeof transport === 'function' ? transport(wire) : transport),
     }),
   }
 }
 
-/** The fields of a request by our names, out of what arrived: text becomes what the fields hold, where text is all that travels. */
+/** The fields of a received request, by our names. Text becomes the type of its field where only text can be sent. */
 export function receivedFields(
   { fields, fromWire, transport }: Operation,
   sent: { readonly path: FieldValues; readonly query: FieldValues; readonly rest: FieldValues },
@@ -177,21 +179,21 @@ export function needsOneOf(...names: readonly string[]): Operation['problem'] {
     names.some((name) => fields[name] !== undefined) ? null : `needs ${flags.join(' or ')}`
 }
 
-/** The answer as it came, where nothing of its shape is documented. */
+/** The answer as it came, for operations without a documented shape. */
 export const asReceived = (body: unknown): unknown => body
 
-/** A reader that can tell the documented shape it holds answers against. */
+/** A reader that checks answers against a documented shape, and shows that shape. */
 export interface SchemaReader<T> {
   (body: unknown): T
   readonly shape: z.ZodType<T>
 }
 
-/** A reader that holds the answer against its documented shape. */
+/** Makes a reader that checks the answer against its documented shape. */
 export function readAs<T>(shape: z.ZodType<T>): SchemaReader<T> {
   return Object.assign((body: unknown) => shape.parse(body), { shape })
 }
 
-/** Names of the fields that stand in a path, in order. */
+/** Names of the fields in a path, in order. */
 export function pathFields(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 }
@@ -201,7 +203,7 @@ export function barePath(path: string): string {
   return path.split('?', 1)[0]!
 }
 
-/** The query that a path holds: by name a text, or the `{field}` that it stands for. */
+/** The query of a path: by name, a text or a `{field}`. */
 export function pathQuery(path: string): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(path.slice(barePath(path).length)))
 }
@@ -212,7 +214,7 @@ export function withQuery(path: string, query: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
-/** Back to our names; one of ours that goes by another name on the wire means nothing there. */
+/** Renames received fields to our names. One of our names that has another name on the wire means nothing there. */
 export function fromWireNames(sent: FieldValues, names: Names): Record<string, unknown> {
   const ours = new Map(Object.entries(names).map(([name, theirs]) => [theirs, name]))
   return Object.fromEntries(

@@ -73,12 +73,12 @@ function readText(kind: TextKind, text: string): unknown {
 }
 
 function readSwitch(text: string): unknown {
-  const said = text.trim().toLowerCase()
-  if (said === '1' || said === 'true') return true
-  return said === '0' || said === 'false' ? false : text
+  const value = text.trim().toLowerCase()
+  if (value === '1' || value === 'true') return true
+  return value === '0' || value === 'false' ? false : text
 }
 
-/** `1,2,3`; items that look like numbers become numbers. */
+/** Reads `1,2,3`; whole numbers become numbers if all items are. */
 function readList(text: string): unknown[] {
   const items = text.split(',').map((item) => item.trim())
   return items.every((item) => /^-?\d+$/.test(item)) ? items.map(Number) : items

@@ -5,7 +5,7 @@ import type { RooftopAccess } from '../sources/appraisal/client.ts'
 import type { CheckKind } from '../streams/vehicle-checks/past-checks.ts'
 import type { LinkRequest, LinkOutcome } from './link.ts'
 
-/** Whose a linked thing is. */
+/** The owner of what a permalink names. */
 interface Found {
   readonly rooftopId: number
   readonly rooftopUid: string
@@ -47,7 +47,7 @@ export async function findPdfs(db: Db, config: Config, ask: LinkRequest): Promis
 
 /** Photos of the config's rooftops with the id, one of each rooftop at most. */
 export async function findPhotos(db: Db, config: Config, ask: LinkRequest): Promise<FoundPhoto[]> {
-  // Beyond that it is no number of theirs.
+  // No id of the source has more digits.
   if (!/^\d{1,15}$/.test(ask.id)) return []
   const { rows } = await sql<FoundPhoto>`
     select distinct on (rooftop_uid) rooftop_id as "rooftopId", rooftop_uid as "rooftopUid",
@@ -60,7 +60,7 @@ export async function findPhotos(db: Db, config: Config, ask: LinkRequest): Prom
   return rows
 }
 
-/** The one that is meant, or why there is none. A rooftop also stands for the others of its dealer group. */
+/** Chooses the one that is meant, or says why there is none. A rooftop also matches the others of its dealer group. */
 export function chooseOne<F extends Found>(
   found: readonly F[],
   { rooftopUid }: LinkRequest,
@@ -75,7 +75,7 @@ export function chooseOne<F extends Found>(
   return { outcome: { is: 'ambiguous', rooftops } }
 }
 
-/** Evaluations of the vehicle in the dealer group that are there, the newest first. */
+/** Evaluations of the vehicle in the dealer group that are not gone, the newest first. */
 export async function findEvaluations(
   db: Db,
   { groupId, vin }: Pick<FoundPdf, 'groupId' | 'vin'>,
@@ -88,7 +88,7 @@ export async function findEvaluations(
   return rows
 }
 
-/** How the source is asked for a rooftop; null when it is not in the config. */
+/** The access to the source for a rooftop; null when it is not in the config. */
 export function accessOf(config: Config, uid: string): RooftopAccess | null {
   const rooftop = config.rooftops.find((one) => one.uid === uid)
   return rooftop ? { uid, dealerId: rooftop.dealerId, keyName: rooftop.key } : null

@@ -18,7 +18,7 @@ export class LinkOpener {
   /** Rejects only with faults of ours: a source that fails is an outcome. */
   async open(ask: LinkRequest): Promise<LinkOutcome> {
     const isText = [ask.id, ask.rooftopUid ?? ''].every((text) => storable(text) === text)
-    // Postgres holds no such text, so it is the id of nothing.
+    // Postgres cannot hold such a text, so no id is equal to it.
     if (!isText) return { is: 'unknown' }
     return ask.kind === 'photo' ? await this.#photos.open(ask) : await this.#pdfs.open(ask)
   }

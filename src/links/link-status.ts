@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 
-/** The share of links in scope that must have so many hours to live. */
+/** The share of links in scope that must be valid for `hoursToLive` more hours. */
 const objective = 0.99
 const hoursToLive = 48
 
-/** How the links stand against the objective. */
+/** The links compared with the objective. */
 export interface LinkStatus {
   readonly status: 'ok' | 'missed'
   readonly inScope: number
@@ -18,8 +18,8 @@ export interface LinkStatus {
   readonly soonestExpiry: string | null
 }
 
-/** Of the config's rooftops: links of checks that the source lists, on vehicles with an evaluation that is there, within
- *  links.keepAliveDays. `now` is the source's time. */
+/** Reads the status of the links in scope: of the config's rooftops, of checks that the source lists, on vehicles with an evaluation
+ *  that is not gone, and within links.keepAliveDays. `now` is the source's time. */
 export async function readLinkStatus(
   db: Db,
   config: Pick<Config, 'rooftops' | 'links'>,

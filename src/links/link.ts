@@ -5,7 +5,7 @@ export const linkKinds = ['ppsr_pdf', 'car_history_pdf', 'photo'] as const
 export type LinkKind = (typeof linkKinds)[number]
 export type PdfKind = Exclude<LinkKind, 'photo'>
 
-/** A click. `rooftopUid` chooses where two rooftops know the same id; null: there is nothing to choose. */
+/** A click on a permalink. `rooftopUid` chooses between two rooftops with the same id; null: it names none. */
 export interface LinkRequest {
   readonly kind: LinkKind
   readonly id: string
@@ -22,7 +22,7 @@ export interface ArchivedFile {
  *  listed without a link. */
 export type VanishedReason = 'gone' | 'unlisted' | 'bare'
 
-/** What became of a click. `url` is a bearer secret. */
+/** The outcome of a click. `url` is a bearer secret. */
 export type LinkOutcome =
   | { readonly is: 'live'; readonly url: string; readonly expiresAt: Date | null }
   | {

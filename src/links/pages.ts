@@ -9,7 +9,7 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Told = Exclude<LinkOutcome, { readonly is: 'live' }>
+type PageOutcome = Exclude<LinkOutcome, { readonly is: 'live' }>
 
 const things: Readonly<Record<LinkKind, string>> = {
   ppsr_pdf: 'PPSR certificate',
@@ -23,14 +23,14 @@ const whyGone: Readonly<Record<VanishedReason, string>> = {
   bare: 'it is listed, but without a document to open',
 }
 
-/** The same whatever was asked for: it tells nobody what exists. */
+/** The same for every request, so that it does not show what exists. */
 export const refusedPage: Page = {
   status: 401,
   name: 'unauthorised',
   title: 'This link needs its access token',
   lines: [
     'The access token is missing or wrong, so nothing can be shown.',
-    'Open the link from your dashboard again, or ask whoever looks after it for the current address.',
+    'Open the link from your dashboard again, or ask the person who manages the dashboard for the current address.',
   ],
   headers: { 'www-authenticate': 'Bearer' },
 }
@@ -50,19 +50,20 @@ export const notFoundPage: Page = {
   lines: ['Check the address: a part of it may be missing.'],
 }
 
+/** The page for a fault of ours; the error itself is in the log alone. */
 export const brokenPage: Page = {
   status: 503,
   name: 'unavailable',
   title: 'This cannot be opened just now',
   lines: [
     'Something went wrong on our side, and it has been noted.',
-    'Try again in a minute. If it lasts, tell whoever looks after your dashboards.',
+    'Try again in a minute. If that does not help, ask the person who manages your dashboards.',
   ],
   headers: { 'retry-after': '60' },
 }
 
-/** What a dealer's employee reads where there is no live link. `kind` null: no kind of link goes by that name. */
-export function outcomePage(kind: LinkKind | null, outcome: Told): Page {
+/** The page for a dealer's employee when there is no live link. `kind` null: there is no such kind of link. */
+export function outcomePage(kind: LinkKind | null, outcome: PageOutcome): Page {
   const thing = kind === null ? 'document' : things[kind]
   if (outcome.is === 'vanished') return vanishedPage(thing, outcome.reason)
   if (outcome.is === 'unknown') return unknownPage(thing)
@@ -71,7 +72,7 @@ export function outcomePage(kind: LinkKind | null, outcome: Told): Page {
     ...brokenPage,
     lines: [
       `The appraisal service, which keeps the ${thing}, did not answer as it should. Nothing is lost.`,
-      `Try again in ${waitOf(outcome.retryAfterSeconds)}. If it lasts, tell whoever looks after your dashboards.`,
+      `Try again in ${waitOf(outcome.retryAfterSeconds)}. If that does not help, ask the person who manages your dashboards.`,
     ],
     headers: { 'retry-after': String(outcome.retryAfterSeconds) },
   }

@@ -17,26 +17,26 @@ import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
 import { clickTimeoutMs, withClickTimeout, unavailable } from './unavailable.ts'
 
-/** A link with less to live is signed anew: whoever opens it may do so in a moment. */
-const leastLifeMs = 5 * 60_000
+/** A link that expires sooner is signed again, so that there is time to open it. */
+const minLifeMs = 5 * 60_000
 /** Vehicles at once; each takes up to two of the pool's connections. */
-const resignsAtOnce = 4
+const signingsAtOnce = 4
 
-/** What a call to the source has brought; the links themselves stand in the warehouse. */
-type Resigned = { readonly is: 'signed' } | { readonly is: 'gone' } | Unavailable
+/** The result of a call to the source; the links themselves are in the warehouse. */
+type SignResult = { readonly is: 'signed' } | { readonly is: 'gone' } | Unavailable
 
 const none = { is: 'gone' } as const
-/** How long it is taken for granted that a check is not at the source. */
+/** How long a check that the source does not have is not asked for again. */
 const missingMs = 60_000
-const mostMissing = 10_000
+const maxMissing = 10_000
 
-/** The PDFs of PPSR and Car History checks: the stored link while it lives, else one that is signed on demand. */
+/** Opens the PDFs of PPSR and Car History checks: with the stored link while it is valid, else with one that is signed on demand. */
 export class PdfLinks {
   readonly #context: LinkContext
   readonly #time: SourceTime
-  readonly #flights = new SingleFlight<Resigned>()
-  readonly #slots = pLimit(resignsAtOnce)
-  /** When the source last said that it has a check no more, by check; `performance.now()`. */
+  readonly #flights = new SingleFlight<SignResult>()
+  readonly #slots = pLimit(signingsAtOnce)
+  /** By check: when the source last answered that it no longer has it; `performance.now()`. */
   readonly #missing = new Map<string, number>()
 
   constructor(context: LinkContext, time: SourceTime) {
@@ -50,14 +50,14 @@ export class PdfLinks {
     if ('outcome' in chosen) return chosen.outcome
     const { one } = chosen
     const now = await this.#time.now()
-    if (livesFor(one, now) > leastLifeMs) return liveLink(one)
-    const resigned = this.#isMissing(one) ? none : await this.#resign(one, ask)
+    if (remainingMs(one, now) > minLifeMs) return liveLink(one)
+    const signed = this.#isMissing(one) ? none : await this.#sign(one, ask)
     const after = chooseOne(await findPdfs(db, config, ask), ask)
     if ('outcome' in after) return after.outcome
-    if (livesFor(after.one, await this.#time.lastKnown()) > leastLifeMs) return liveLink(after.one)
-    if (resigned.is !== 'unavailable') return await this.#vanished(after.one, resigned)
-    // The source is silent: a link that is about to die is better than none.
-    return livesFor(after.one, now) > 0 ? liveLink(after.one) : resigned
+    if (remainingMs(after.one, await this.#time.lastKnown()) > minLifeMs) return liveLink(after.one)
+    if (signed.is !== 'unavailable') return await this.#vanished(after.one, signed)
+    // The source does not answer: a link that is about to expire is better than none.
+    return remainingMs(after.one, now) > 0 ? liveLink(after.one) : signed
   }
 
   #isMissing(one: FoundPdf): boolean {
@@ -67,13 +67,13 @@ export class PdfLinks {
 
   /** The next clicks need not ask again; a check that is gone rarely comes back. */
   #remember(one: FoundPdf): typeof none {
-    if (this.#missing.size >= mostMissing) this.#missing.clear()
+    if (this.#missing.size >= maxMissing) this.#missing.clear()
     this.#missing.set(refOf(one), performance.now())
     return none
   }
 
   /** One call for the vehicle, however many clicks there are, here and in other processes. */
-  async #resign(one: FoundPdf, ask: LinkRequest): Promise<Resigned> {
+  async #sign(one: FoundPdf, ask: LinkRequest): Promise<SignResult> {
     const key = `${one.groupId} ${one.vin} ${one.kind}`
     const { pool, signal, db, config } = this.#context
     return await this.#flights.join(key, async () => {
@@ -85,7 +85,7 @@ export class PdfLinks {
               const again = (await findPdfs(db, config, ask)).find(
                 ({ groupId }) => groupId === one.groupId,
               )
-              const isLive = again && livesFor(again, await this.#time.lastKnown()) > leastLifeMs
+              const isLive = again && remainingMs(again, await this.#time.lastKnown()) > minLifeMs
               return isLive ? { is: 'signed' } : await this.#askAny(one, until)
             }),
         )
@@ -95,8 +95,8 @@ export class PdfLinks {
     })
   }
 
-  /** Asks under one evaluation of the vehicle after the other until one answers. */
-  async #askAny(one: FoundPdf, signal: AbortSignal): Promise<Resigned> {
+  /** Asks with one evaluation of the vehicle after the other until one answers. */
+  async #askAny(one: FoundPdf, signal: AbortSignal): Promise<SignResult> {
     const { db, config } = this.#context
     let refused: SyncError | null = null
     let unlistedAt: Date | null = null
@@ -118,7 +118,7 @@ export class PdfLinks {
     return this.#remember(one)
   }
 
-  /** null: the answer lists the check. Else its time: an evaluation may have got another VIN at the source meanwhile. */
+  /** null: the answer lists the check. Else the time of the answer: the evaluation may have another VIN at the source by now. */
   async #ask(
     { groupId, vin, kind, ref }: FoundPdf,
     rooftop: RooftopAccess,
@@ -137,14 +137,14 @@ export class PdfLinks {
     const checks = readPastChecks(body, config.wire.appraisal)
     const at = date ?? (await this.#time.lastKnown())
     await inTransaction(pool, async ({ db }) => {
-      const answer = { groupId, vin, kind, checks, at, isCertain: false }
+      const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: false }
       const [loaded] = await loadPastChecks(db, [answer], null)
       if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     })
     return checks.some((check) => checkRefOf(check, vin) === ref) ? null : at
   }
 
-  /** None of the vehicle's evaluations shows it any more. */
+  /** Marks a check that none of the vehicle's evaluations lists any more. */
   async #markUnlisted({ groupId, kind, ref }: FoundPdf, at: Date): Promise<void> {
     await this.#context.db
       .updateTable('core.vehicle_check')
@@ -156,20 +156,20 @@ export class PdfLinks {
       .execute()
   }
 
-  /** An archive that this process may not read is one that has nothing. */
+  /** An archive that this process cannot read counts as empty. */
   readonly #unreadable = (error: unknown): null => {
     this.#context.log.warn(`the archive cannot be read: ${messageOf(error)}`)
     return null
   }
 
-  async #vanished(one: FoundPdf, resigned: Resigned): Promise<LinkOutcome> {
+  async #vanished(one: FoundPdf, signed: SignResult): Promise<LinkOutcome> {
     const { db, config } = this.#context
     const { rooftopId, evalId, kind, ref: linkRef } = one
     const folder = archiveFolder(config)
     const key = { rooftopId, evalId, linkKind: `${kind}_pdf`, linkRef }
     const read =
       folder === null ? null : await readArchived(db, folder, key).catch(this.#unreadable)
-    return { is: 'vanished', reason: reasonOf(one, resigned), archived: read }
+    return { is: 'vanished', reason: reasonOf(one, signed), archived: read }
   }
 }
 
@@ -177,13 +177,13 @@ function refOf({ groupId, kind, ref }: FoundPdf): string {
   return `${groupId} ${kind} ${ref}`
 }
 
-function reasonOf({ isGone }: FoundPdf, { is }: Resigned): VanishedReason {
+function reasonOf({ isGone }: FoundPdf, { is }: SignResult): VanishedReason {
   if (isGone) return 'unlisted'
   return is === 'gone' ? 'gone' : 'bare'
 }
 
 /** In ms, by the source's clock. */
-function livesFor({ url, expiresAt }: FoundPdf, now: Date): number {
+function remainingMs({ url, expiresAt }: FoundPdf, now: Date): number {
   return url === null || expiresAt === null ? 0 : expiresAt.getTime() - now.getTime()
 }
 

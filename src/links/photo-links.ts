@@ -6,10 +6,10 @@ import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
 import { withClickTimeout, unavailable } from './unavailable.ts'
 
-/** How long an answer stands for the evaluation's other photos. How long a photo's link lives is not shown. */
-const keptMs = 5 * 60_000
-/** Evaluations whose links are kept in memory, at most. */
-const keptEvaluations = 1000
+/** How long an answer serves the evaluation's other photos. How long a photo's link is valid is not shown. */
+const cacheMs = 5 * 60_000
+/** The most evaluations whose links are in memory. */
+const maxCached = 1000
 
 /** The photos of an evaluation as `/imagelist` showed them; null: the source does not know the evaluation. */
 interface Album {
@@ -18,7 +18,7 @@ interface Album {
   readonly urls: ReadonlyMap<number, string | null> | null
 }
 
-/** Photos, whose links are never stored: signed on demand, one call for an evaluation in five minutes. */
+/** Opens photos. Their links are never stored: they are signed on demand, with one call for an evaluation in five minutes. */
 export class PhotoLinks {
   readonly #context: LinkContext
   readonly #time: SourceTime
@@ -50,22 +50,22 @@ export class PhotoLinks {
   async #album(one: FoundPhoto, signal: AbortSignal): Promise<Album> {
     const key = `${one.rooftopId} ${one.evalId}`
     const now = await this.#time.now()
-    const kept = this.#albums.get(key)
+    const cached = this.#albums.get(key)
     // A photo that is not in it may have been added since.
-    if (kept?.urls?.has(one.photoId) && Math.abs(now.getTime() - kept.at.getTime()) < keptMs)
-      return kept
+    if (cached?.urls?.has(one.photoId) && Math.abs(now.getTime() - cached.at.getTime()) < cacheMs)
+      return cached
     return await this.#flights.join(key, async () => {
       const album = await this.#ask(one, signal)
-      this.#keep(key, album)
+      this.#store(key, album)
       return album
     })
   }
 
-  #keep(key: string, album: Album): void {
+  #store(key: string, album: Album): void {
     this.#albums.delete(key)
     this.#albums.set(key, album)
     const [oldest] = this.#albums.keys()
-    if (this.#albums.size > keptEvaluations) this.#albums.delete(oldest!)
+    if (this.#albums.size > maxCached) this.#albums.delete(oldest!)
   }
 
   async #ask({ rooftopUid, evalId, isGone }: FoundPhoto, signal: AbortSignal): Promise<Album> {
@@ -80,7 +80,7 @@ export class PhotoLinks {
       return { at: answer.date ?? (await this.#time.lastKnown()), urls: new Map(urls) }
     } catch (error) {
       if (!(error instanceof SyncError) || error.status !== 403) throw error
-      // "No access" and "does not exist" are one status here; /geteval tells them apart [A §4].
+      // "No access" and "does not exist" are one status here; /geteval distinguishes them [A §4].
       const isThere =
         !isGone && (await appraisal.getEvaluation(rooftop, evalId, { signal })).kind === 'found'
       if (isThere) throw error

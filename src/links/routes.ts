@@ -11,7 +11,7 @@ import { tokenCheck, tokenOf } from './token.ts'
 /** What the routes are made of. */
 export interface LinkRoutes {
   readonly links: LinkOpener
-  /** Without it nothing is told, not even what exists. */
+  /** Without it nothing is shown, not even what exists. */
   readonly token: string
   readonly log: Log
 }
@@ -21,32 +21,32 @@ interface Click {
   Querystring: { token?: unknown; rooftop?: unknown }
 }
 
-/** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. One log line a click, without a secret; wrong
- *  tokens are counted in one line now and then, and answered 429 beyond their limits. The right token always opens: else a
- *  stranger behind the same proxy could shut everyone out. */
+/** `GET /links/<kind>/<id>`: 302 to the live URL, else a page that says why not. Logs one line per click, without a secret. Wrong
+ *  tokens are counted in an occasional line, and answered 429 beyond their limits. The right token always opens: otherwise
+ *  anyone behind the same proxy could lock out everyone else. */
 export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRoutes): void {
-  const isRight = tokenCheck(token)
+  const isValid = tokenCheck(token)
   const refusals = new RefusalLimiter()
-  // An id may hold a slash, which proxies like to decode.
+  // An id may hold a slash, which some proxies decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
     const begun = performance.now()
     const { params, query, headers, ip } = request
     const id = params['*']
     const kind = linkKinds.find((one) => one === params.kind) ?? null
-    const tell = (outcome: string, more: object = {}) =>
+    const logClick = (outcome: string, more: object = {}) =>
       log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
-    if (!isRight(tokenOf(headers.authorization, query.token))) {
-      const isAnswered = refusals.shouldAnswer(ip)
+    if (!isValid(tokenOf(headers.authorization, query.token))) {
+      const getsAnswer = refusals.shouldAnswer(ip)
       const count = refusals.takeLogCount()
       if (count > 0) log.warn({ count }, 'links refused: no valid token')
-      if (isAnswered) return await sendPage(request, reply, refusedPage)
+      if (getsAnswer) return await sendPage(request, reply, refusedPage)
       reply.header('connection', 'close')
       return await sendPage(request, reply, tooManyPage)
     }
     const outcome = await open(links, kind, id, query.rooftop)
     const reason = 'reason' in outcome ? { reason: outcome.reason } : {}
-    // Of an unknown id nobody knows what it is.
-    tell(outcome.is, outcome.is === 'unknown' ? {} : { id, ...reason })
+    // An unknown id may be anything, even a secret: it is not logged.
+    logClick(outcome.is, outcome.is === 'unknown' ? {} : { id, ...reason })
     return await answer(request, reply, kind, outcome)
   })
 }
@@ -75,7 +75,7 @@ async function answer(
   else await sendPage(request, reply, outcomePage(kind, outcome))
 }
 
-/** The copy that was kept, where the source has none any more. */
+/** Sends the archived copy, when the source no longer has the document. */
 async function sendArchived(
   reply: FastifyReply,
   name: string,
@@ -83,7 +83,7 @@ async function sendArchived(
 ): Promise<void> {
   reply.type('application/pdf').header('content-length', byteCount)
   reply.header('content-disposition', `inline; filename="${name}"`)
-  // What keeps pages from loading anything keeps some browsers from showing a PDF.
+  // The policy that keeps pages from loading anything also keeps some browsers from showing a PDF.
   reply.removeHeader('content-security-policy')
   await reply.send(createReadStream(path))
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { htmlOf, jsonOf, type Page } from './pages.ts'
 
-/** Sends a page: HTML, or JSON to whom `Accept` says that it is preferred. */
+/** Sends a page as HTML, or as JSON where `Accept` prefers it. */
 export async function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,

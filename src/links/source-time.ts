@@ -4,25 +4,25 @@ import type { LinkContext } from './link.ts'
 import { SingleFlight } from './single-flight.ts'
 
 /** How long a click waits for the source's clock. */
-const patienceMs = 2000
-/** How long a source that did not tell is taken at what it told last. */
-const restMs = 30_000
-/** A measurement that took longer is too coarse to go by. */
+const timeoutMs = 2000
+/** After the source did not answer, the last measurement is used for this long. */
+const pauseMs = 30_000
+/** A measurement that took longer is too coarse to use. */
 const coarseMs = 5000
 
-/** The source's time as a click needs it: asked for anew, since a link that is taken for alive leads somebody to an error.
- *  Clicks at once share one request; while the source is silent the last measurement counts. */
+/** The source's time for a click. Each click asks for it, since a link that wrongly counts as valid leads the user to an error.
+ *  Simultaneous clicks share one request; while the source does not answer, the last measurement is used. */
 export class SourceTime {
   readonly #context: LinkContext
   readonly #asking = new SingleFlight<void>()
-  #restUntil = 0
+  #pauseUntil = 0
 
   constructor(context: LinkContext) {
     this.#context = context
   }
 
   async now(): Promise<Date> {
-    if (performance.now() >= this.#restUntil) await this.#asking.join('clock', () => this.#ask())
+    if (performance.now() >= this.#pauseUntil) await this.#asking.join('clock', () => this.#ask())
     return await this.lastKnown()
   }
 
@@ -32,7 +32,7 @@ export class SourceTime {
     return appraisal.clock.measured ? appraisal.clock.now() : await readSourceNow(db)
   }
 
-  /** Takes the time from an answer that came anyway. */
+  /** Measures the clock by the answer of another call. */
   update(date: Date | null, requestedAt: Date): void {
     const receivedAt = new Date()
     if (date === null || receivedAt.getTime() - requestedAt.getTime() > coarseMs) return
@@ -43,11 +43,11 @@ export class SourceTime {
     const { appraisal, signal, log } = this.#context
     try {
       await appraisal.measureClock({
-        signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       })
     } catch {
-      this.#restUntil = performance.now() + restMs
-      log.warn("the source's clock could not be read; its last known time is gone by")
+      this.#pauseUntil = performance.now() + pauseMs
+      log.warn("the source's clock could not be read; using its last known time")
     }
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Tells whether a given token is the right one, in a time that says nothing about it. */
+/** Makes a check whether a given token is the right one, in a time that shows nothing about it. */
 export function tokenCheck(right: string): (given: string | null) => boolean {
   const wanted = digestOf(right)
   return (given) => timingSafeEqual(digestOf(given ?? ''), wanted) && given !== null

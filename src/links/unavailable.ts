@@ -3,10 +3,10 @@ import { RecordIssues } from '../streams/record.ts'
 import type { Unavailable } from './link.ts'
 import { LockTimeout } from './sign-lock.ts'
 
-/** How long a click waits for the source in all. */
+/** How long a click waits for the source in total. */
 export const clickTimeoutMs = 15_000
 
-/** When a click may help again: a fault passes, a key must be mended, a quota lasts until tomorrow. */
+/** Seconds until another click may help: a fault passes, a key must be corrected, a quota lasts until tomorrow. */
 const retryAfter: Readonly<Record<ErrorAction, number>> = {
   retry: 60,
   skip: 600,
@@ -19,15 +19,15 @@ export function withClickTimeout(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(clickTimeoutMs)])
 }
 
-/** What a fault of the source means to a click. Anything else is thrown on: it is a fault of ours. */
+/** The outcome of a click after a fault of the source. Any other error is thrown again: it is a fault of ours. */
 export function unavailable(error: unknown, signal: AbortSignal): Unavailable {
-  const told = (retryAfterSeconds: number): Unavailable => ({
+  const after = (retryAfterSeconds: number): Unavailable => ({
     is: 'unavailable',
     retryAfterSeconds,
     reason: messageOf(error),
   })
-  if (error instanceof SyncError) return told(retryAfter[error.errorAction])
-  if (error instanceof RecordIssues) return told(retryAfter.skip)
-  if (error instanceof LockTimeout || signal.aborted) return told(30)
+  if (error instanceof SyncError) return after(retryAfter[error.errorAction])
+  if (error instanceof RecordIssues) return after(retryAfter.skip)
+  if (error instanceof LockTimeout || signal.aborted) return after(30)
   throw error
 }

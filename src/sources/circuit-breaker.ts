@@ -1,65 +1,65 @@
 import { SyncError } from '../errors.ts'
 
-/** So many rooftops of a key, each refused and none answered between them, tell of the key rather than of the rooftops. */
+/** When this many rooftops of a key are refused in a row, the key is at fault and not the rooftops. */
 export const refusedRooftopLimit = 10
-const restMs = 10 * 60_000
+const openMs = 10 * 60_000
 
-/** Who asks for what. */
+/** What a call uses: a key, for an operation, for a rooftop. */
 export interface KeyUse {
   readonly keyName: string
   readonly operation: string
   readonly rooftopUid: string
 }
 
-/** Keeps a key that the source refuses from being tried with every rooftop: a withdrawn key of hundreds of rooftops would
- *  otherwise be sent as often. Per key and operation, since a key may be forbidden a single one [A §5, §7]. */
+/** Stops using a key that the source refuses: a withdrawn key would otherwise be sent once for each of its rooftops.
+ *  Works per key and operation, since a key may be refused for a single operation [A §5, §7]. */
 export class CircuitBreaker {
   readonly #now: () => number
-  readonly #refused = new Map<string, Set<string>>()
-  readonly #restsUntil = new Map<string, number>()
+  readonly #refusedRooftops = new Map<string, Set<string>>()
+  readonly #openUntil = new Map<string, number>()
 
   /** `now`: monotonic ms. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Sends a call, unless the key rests at this operation: then SyncError `abort`, and nothing was sent. */
+  /** Sends a call, unless the circuit of its key and operation is open: then SyncError `abort`, and nothing is sent. */
   async run<T>(use: KeyUse, send: () => Promise<T>): Promise<T> {
     const name = `${use.keyName} ${use.operation}`
-    this.#assertUsable(name, use)
+    this.#assertClosed(name, use)
     try {
       const answer = await send()
-      this.#forget(name)
+      this.#reset(name)
       return answer
     } catch (error) {
       const { status } = error as { status?: unknown }
-      if (status === 401 || status === 403) this.#note(name, use)
+      if (status === 401 || status === 403) this.#recordRefusal(name, use)
       throw error
     }
   }
 
-  #assertUsable(name: string, { keyName, operation, rooftopUid }: KeyUse): void {
-    const leftMs = (this.#restsUntil.get(name) ?? -Infinity) - this.#now()
-    if (leftMs <= 0 && this.#restsUntil.has(name)) this.#forget(name)
+  #assertClosed(name: string, { keyName, operation, rooftopUid }: KeyUse): void {
+    const leftMs = (this.#openUntil.get(name) ?? -Infinity) - this.#now()
+    if (leftMs <= 0 && this.#openUntil.has(name)) this.#reset(name)
     if (leftMs <= 0) return
     throw new SyncError(
       'abort',
-      `${operation} of rooftop ${rooftopUid} was not sent: key ${keyName} was refused there for ${refusedRooftopLimit} rooftops in a row ` +
-        `and rests for ${Math.ceil(leftMs / 60_000)} min. Check the value of key ${keyName}; if it is good, take the rooftops ` +
-        'that it may no longer read out of the config.',
+      `${operation} for rooftop ${rooftopUid} was not sent: the source refused key ${keyName} for ${refusedRooftopLimit} rooftops ` +
+        `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check the value of key ${keyName}; if it is right, ` +
+        'remove the rooftops that it may no longer read from the config.',
       { rooftopUid },
     )
   }
 
-  #note(name: string, { rooftopUid }: KeyUse): void {
-    const uids = (this.#refused.get(name) ?? new Set()).add(rooftopUid)
-    this.#refused.set(name, uids)
-    if (uids.size >= refusedRooftopLimit && !this.#restsUntil.has(name))
-      this.#restsUntil.set(name, this.#now() + restMs)
+  #recordRefusal(name: string, { rooftopUid }: KeyUse): void {
+    const uids = (this.#refusedRooftops.get(name) ?? new Set()).add(rooftopUid)
+    this.#refusedRooftops.set(name, uids)
+    if (uids.size >= refusedRooftopLimit && !this.#openUntil.has(name))
+      this.#openUntil.set(name, this.#now() + openMs)
   }
 
-  #forget(name: string): void {
-    this.#refused.delete(name)
-    this.#restsUntil.delete(name)
+  #reset(name: string): void {
+    this.#refusedRooftops.delete(name)
+    this.#openUntil.delete(name)
   }
 }

@@ -1,14 +1,13 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { WhileWaiting } from './http-request.ts'
 
-/** So many records of a slice are read before the slices that came after it have their turn: one of a single huge window must
- *  not keep them waiting. */
-const turnLength = 1000
+/** Records of a slice that are read before other slices may read: a single huge window must not make them wait. */
+const batchSize = 1000
 
 /**
- * In which order a process reads the records of its slices. Those of one key and lane are read one slice after the other, not all
- * at once: while one is written the next is read, and one at most lies half read in memory. The limiter of the key decides how
- * many calls are under way; this bounds how many wait for it with a slot.
+ * Decides in which order a process reads the records of its slices. Slices of one key and lane are read one after the other:
+ * while one is written the next is read, and at most one is half read in memory. The key's limiter decides how many calls are
+ * in flight; this queue bounds how many wait for the limiter.
  */
 export class FairReadQueue {
   readonly #concurrency: number
@@ -18,7 +17,7 @@ export class FairReadQueue {
     this.#concurrency = concurrency
   }
 
-  /** What became of each item, in the order of `items`; never rejects. */
+  /** Reads all items and returns their results in the order of `items`. Never rejects. */
   async readAll<Item, Result>(
     { key, lane }: { readonly key: string; readonly lane: string },
     items: readonly Item[],
@@ -27,10 +26,10 @@ export class FairReadQueue {
     const limit = this.#limitOf(`${lane}/${key}`)
     const whileWaiting = freeSlotWhileWaiting(limit)
     const results: PromiseSettledResult<Result>[] = []
-    for (let at = 0; at < items.length; at += turnLength) {
-      const turn = items.slice(at, at + turnLength)
+    for (let at = 0; at < items.length; at += batchSize) {
+      const batch = items.slice(at, at + batchSize)
       results.push(
-        ...(await Promise.allSettled(turn.map((item) => limit(() => read(item, whileWaiting))))),
+        ...(await Promise.allSettled(batch.map((item) => limit(() => read(item, whileWaiting))))),
       )
     }
     return results
@@ -45,7 +44,7 @@ export class FairReadQueue {
   }
 }
 
-/** A call that waits for its retry lends its slot, so that a few refused calls do not hold up all others. */
+/** Frees a call's slot while it waits for its retry, so that a few refused calls do not hold up all others. */
 export function freeSlotWhileWaiting(limit: LimitFunction): WhileWaiting {
   return async (wait) => {
     limit.concurrency += 1

@@ -1,10 +1,10 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 
-/** A 2xx answer that is no JSON: a proxy's page, nothing, or something cut off. It is asked for again like a 5xx. */
+/** A 2xx answer that is not JSON: a proxy's page, nothing, or something cut off. The call is repeated, as after a 5xx. */
 export class BodyFault extends Error {
   override readonly name: string = 'BodyFault'
-  /** Whether it tells of the source, so that the key slows down; else of this record alone. */
+  /** Whether the source is at fault, so that the key slows down; else only this record is. */
   readonly isSystemic: boolean = true
 }
 
@@ -20,7 +20,7 @@ export class BodyTooLarge extends Error {
 /** Header names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Throws BodyFault when a 2xx body is HTML, empty, or begins as no JSON value does. Looks at the first character only. */
+/** Throws BodyFault when a 2xx body is HTML, empty, or does not begin as JSON. Checks the first character only. */
 export function requireJson(text: string, headers: AnswerHeaders): void {
   const start = /\S/.exec(text)?.[0]
   if (start === undefined) throw new BodyFault('the body is empty')

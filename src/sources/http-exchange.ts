@@ -52,17 +52,17 @@ export async function exchange(
     () => collector.end(new DeadlineExceeded(limits.timeoutMs)),
     limits.timeoutMs,
   )
-  const leave = onAbort(limits.signals, (reason) => collector.end(reason))
+  const stopListening = onAbort(limits.signals, (reason) => collector.end(reason))
   try {
     pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, collector)
     return await promise
   } finally {
     clearTimeout(timer)
-    leave()
+    stopListening()
   }
 }
 
-/** Gathers one answer. `end` settles the caller at once and destroys the socket, also when it is still being connected. */
+/** Collects one answer. `end` rejects it at once and destroys the socket, even while it is connecting. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number
   readonly #resolve: (answer: RawAnswer) => void
@@ -92,7 +92,7 @@ class Collector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Ended while it waited for a connection: undici could not be told before now.
+    // Ended while it waited for a connection: undici can abort it only now.
     if (this.#ended) controller.abort(this.#ended)
   }
 

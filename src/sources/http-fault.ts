@@ -1,11 +1,11 @@
 import { type ErrorDetails, SyncError, type ErrorAction } from '../errors.ts'
 import { type JsonPath, valueAt } from '../values/json-path.ts'
 
-/** What an endpoint says about a status: errors are local to it. `advice` is a sentence that says what to do. */
+/** What to do about a status or a fault; it depends on the endpoint. `advice` is a sentence for the user. */
 export interface StatusAction {
   readonly errorAction: ErrorAction
   readonly advice: string
-  /** Whether asking again within the call may help. Default: 408, 429 and the 5xx of a busy server. */
+  /** Whether a repeat within the call may help. Default: 408, 429 and the 5xx of a busy server. */
   readonly mayRetry?: boolean
 }
 
@@ -18,14 +18,14 @@ export interface AnswerContext {
 
 /** An error about a 2xx body: quotes its `error` string where it has one, else says `otherwise`. The record itself is never quoted. */
 export function bodyError(
-  verdict: ErrorAction,
+  errorAction: ErrorAction,
   body: unknown,
   otherwise: string,
   { where, details, secrets }: AnswerContext,
 ): SyncError {
-  const said = errorText(body, secrets)
-  const fault = said === null ? otherwise : `is an error: "${said}".`
-  return new SyncError(verdict, `The answer of ${where} ${fault}`, { ...details, status: 200 })
+  const text = errorText(body, secrets)
+  const fault = text === null ? otherwise : `is an error: "${text}".`
+  return new SyncError(errorAction, `The answer of ${where} ${fault}`, { ...details, status: 200 })
 }
 
 /** The text of an error body at `path` (default: `error`), fit for a log; null when there is none. */
@@ -55,8 +55,8 @@ function errorText(
 }
 
 /** At most 200 characters on one line, without the secrets, emails, phone numbers and URL queries. */
-function withoutPersons(said: string, secrets: readonly string[]): string {
-  let text = said.slice(0, 2000)
+function withoutPersons(error: string, secrets: readonly string[]): string {
+  let text = error.slice(0, 2000)
   for (const secret of secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[secret]')
   return text
     .replaceAll(/[\p{Cc}\s"]+/gu, ' ')
@@ -67,7 +67,7 @@ function withoutPersons(said: string, secrets: readonly string[]): string {
     .slice(0, 200)
 }
 
-/** The ruling for a status where the endpoint has none of its own. `setting` is the config's name of the base URL. */
+/** The action for a status that the endpoint does not define. `setting` is the config's name of the base URL. */
 export function defaultActionOf(status: number, setting: string): StatusAction {
   if (status === 401 || status === 403)
     return { errorAction: 'abort', advice: 'Check the API key.' }
@@ -87,21 +87,21 @@ export function defaultActionOf(status: number, setting: string): StatusAction {
 
 const later: StatusAction = {
   errorAction: 'retry',
-  advice: 'Nothing is lost: it can be asked again later, and a sync does so by itself.',
+  advice: 'Nothing is lost: try again later. A sync does so automatically.',
 }
 
-/** The ruling when no answer came, or one that is no JSON. */
+/** The action when no answer came, or one that is not JSON. */
 export function noAnswerAction(setting: string): StatusAction {
   return {
     errorAction: 'retry',
-    advice: `${later.advice} If it lasts, check ${setting} and the network.`,
+    advice: `${later.advice} If this continues, check ${setting} and the network.`,
   }
 }
 
-/** The ruling for a write whose outcome is unknown: repeating it could do it twice. */
+/** The action for a write whose outcome is unknown: a repeat could take effect twice. */
 export const unknownOutcome: StatusAction = {
   errorAction: 'abort',
-  advice: 'It was not repeated, since it may have taken effect: check at the source.',
+  advice: 'It was not repeated because it may have taken effect: check at the source.',
 }
 
 const phrases: Readonly<Record<string, string>> = {
@@ -124,7 +124,7 @@ const phrases: Readonly<Record<string, string>> = {
 export class TransportFault extends Error {
   override readonly name = 'TransportFault'
   readonly code: string
-  /** What the socket was about, e.g. `connect`, `getaddrinfo`, `read`; null where that is not told. */
+  /** What the socket was doing, e.g. `connect`, `getaddrinfo`, `read`; null when unknown. */
   readonly syscall: string | null
 
   constructor(error: unknown) {
@@ -147,7 +147,7 @@ function syscallOf(error: unknown): string | null {
   const { syscall, cause, errors } = (error ?? {}) as Record<string, unknown>
   if (typeof syscall === 'string') return syscall
   if (cause instanceof Error) return syscallOf(cause)
-  // A name with several addresses: one fault for each that was tried.
+  // A name with several addresses has one fault for each address that was tried.
   const tried = new Set(Array.isArray(errors) ? errors.map(syscallOf) : [])
   const [only = null] = tried
   return tried.size === 1 ? only : null
@@ -165,7 +165,7 @@ export interface Failure {
   readonly action: StatusAction
 }
 
-/** What messages say of a call. */
+/** The parts of a call that messages name. */
 export interface NamedCall {
   readonly method: string
   readonly path: string
@@ -173,16 +173,16 @@ export interface NamedCall {
   readonly details?: ErrorDetails
 }
 
-/** The error of a call that is given up: method, path, status, attempts, a short cause, and what to do. */
+/** The error of a failed call: method, path, status, attempts, a short cause, and what to do. */
 export function errorOf(call: NamedCall, failure: Failure, attempts: number): SyncError {
   const { method, path, subject, details } = call
-  const { what, action: ruling, status, cause, retryAfterMs } = failure
+  const { what, action, status, cause, retryAfterMs } = failure
   // A query may hold what a message must not.
   const name = [method, path.split('?')[0] || '/', subject].filter(Boolean).join(' ')
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
   const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
-  const message = `${name} ${what} (${tries}${asked}). ${ruling.advice}`
-  return new SyncError(ruling.errorAction, message, {
+  const message = `${name} ${what} (${tries}${asked}). ${action.advice}`
+  return new SyncError(action.errorAction, message, {
     ...details,
     ...(status === null ? {} : { status }),
     ...(cause === undefined ? {} : { cause }),

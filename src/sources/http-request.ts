@@ -4,7 +4,7 @@ import type { StatusAction } from './http-fault.ts'
 import type { KeyLimiter } from './limiter.ts'
 import type { FormData } from 'undici'
 
-/** Told of every request that was sent, when it has ended: `status` null when no whole answer came; `retry` when it repeated an earlier one. */
+/** A request that has ended. `status` is null when no whole answer came; `retry` when it repeated an earlier one. */
 export interface AttemptReport {
   readonly path: string
   readonly status: number | null
@@ -23,7 +23,7 @@ export interface SentRequest {
   readonly details: ErrorDetails
 }
 
-/** Is given the wait before a retry, so that the caller can lend the call's place to another meanwhile. */
+/** Receives the wait before a retry, so that the caller can give the call's slot to another call meanwhile. */
 export type WhileWaiting = <T>(wait: Promise<T>) => Promise<T>
 
 /** One call of a source; `path` may hold a query, which no message repeats. */
@@ -35,24 +35,24 @@ export interface HttpRequest {
   /** A form sets its own content-type; its files are streamed. */
   readonly body?: string | Uint8Array | FormData
   readonly limiter: KeyLimiter
-  /** Only a read is: a write or a billable call is sent once. */
+  /** True for reads alone: a write or a billable call is sent once. */
   readonly retryable: boolean
   readonly signal?: AbortSignal | undefined
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
   readonly whileWaiting?: WhileWaiting | undefined
   /** Statuses beside 2xx that are an answer, not an error. */
   readonly accept?: readonly number[] | 'any'
-  /** Looks at a 2xx body before the retries end: BodyFault asks again, any other error is final. Default: requireJson. */
+  /** Checks a 2xx body: BodyFault repeats the call, any other error ends it. Default: requireJson. */
   readonly validate?: (text: string, headers: AnswerHeaders) => void
-  /** The endpoint's own rulings by status. */
-  readonly rulings?: Readonly<Record<number, StatusAction>>
-  /** The verdict when no answer comes at all. Default: `retry`. */
+  /** The endpoint's own actions by status. */
+  readonly statusActions?: Readonly<Record<number, StatusAction>>
+  /** The error action when no answer comes at all. Default: `retry`. */
   readonly unreachableAction?: ErrorAction
-  /** More than the source's own, for a call that is known to take long. */
+  /** A longer timeout than the source's own, for a call that is known to take long. */
   readonly timeoutSeconds?: number
   /** Fewer retries than the source has. */
   readonly maxRetries?: number
-  /** Stands behind the path in messages, e.g. `for rooftop x (key y)`. */
+  /** Follows the path in messages, e.g. `for rooftop x (key y)`. */
   readonly subject?: string
   readonly details?: ErrorDetails
 }

@@ -33,7 +33,7 @@ import { KeyBlocked, maxBlockMs } from './limiter.ts'
 
 export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest, WhileWaiting }
 
-/** What a source needs: its address, and how far its calls may go. */
+/** What a source needs: its address, and the limits of its calls. */
 export interface HttpSourceOptions {
   /** Origin and path prefix, e.g. `https://host/v1`. */
   readonly baseUrl: string
@@ -44,7 +44,7 @@ export interface HttpSourceOptions {
   /** For the whole of one attempt: connect, headers and body. */
   readonly timeoutSeconds: number
   readonly maxRetries: number
-  /** Where the text of an error body stands. Default: `error`. */
+  /** The path of the text in an error body. Default: `error`. */
   readonly errorPath?: JsonPath
   /** The largest answer, decoded. Default: 64 MB. */
   readonly maxBytes?: number
@@ -52,26 +52,27 @@ export interface HttpSourceOptions {
   readonly now: () => Date
   /** In [0, 1). Default: Math.random. */
   readonly random?: () => number
-  /** Told of every request that was sent, when it has ended: for the log. */
+  /** Called after every request, for the log. */
   readonly log?: ((sent: SentRequest) => void) | undefined
 }
 
-const usualHeaders = {
+const defaultHeaders = {
   accept: 'application/json',
   'accept-encoding': 'gzip',
   'user-agent': 'forecourt',
 }
 const tooLarge: StatusAction = { errorAction: 'abort', advice: 'Ask for less at once.' }
-const oddHeader: StatusAction = {
+const invalidHeader: StatusAction = {
   errorAction: 'abort',
-  advice: 'Check the key and the rooftop uid for line ends and odd characters.',
+  advice: 'Check the key and the rooftop uid for line ends and invalid characters.',
 }
-/** Longer waits are left to the ruling of the endpoint, where it has one. */
+/** Longer waits are left to the endpoint's own action, where it has one. */
 const briefWaitMs = 60_000
 const retryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
-/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads.
- *  Rejects with SyncError (verdict by status, or by the request's rulings), or with the reason of an aborted signal. */
+/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads. The action for a status comes from the
+ *  request's `statusActions` (status-actions.ts), else from `defaultActionOf`; `#classify` reports every answer to the key's limiter.
+ *  Rejects with SyncError (its action by status, or as the request says), or with the reason of an aborted signal. */
 export class HttpSource {
   readonly #pool: Pool
   readonly #prefix: string
@@ -107,25 +108,25 @@ export class HttpSource {
   async request(request: HttpRequest): Promise<HttpAnswer> {
     const signals = [request.signal, this.#closing.signal]
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#inTurn(request, attempt, signals)
+      const outcome = await this.#sendWhenAllowed(request, attempt, signals)
       if ('text' in outcome) return outcome
       const waitMs = this.#waitMs(request, outcome, attempt)
       const sent = outcome.cause instanceof KeyBlocked ? attempt - 1 : attempt
       if (waitMs === null) throw errorOf(request, outcome, sent)
       const wait = sleep(waitMs, signals)
-      // A source that is down gets no more calls for that.
-      const lends = outcome.status === 429 ? request.whileWaiting : undefined
-      await (lends?.(wait) ?? wait)
+      // Only a throttled call gives up its slot: a source that is down must not get more calls.
+      const whileWaiting = outcome.status === 429 ? request.whileWaiting : undefined
+      await (whileWaiting?.(wait) ?? wait)
     }
   }
 
-  /** Ends what is in flight or waiting, and closes the connections. */
+  /** Ends all calls in flight or waiting, and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The client of the source was closed.'))
     await this.#pool.destroy()
   }
 
-  async #inTurn(
+  async #sendWhenAllowed(
     request: HttpRequest,
     attempt: number,
     signals: readonly (AbortSignal | undefined)[],
@@ -138,15 +139,8 @@ export class HttpSource {
     } catch (error) {
       if (!(error instanceof KeyBlocked)) throw error
       const what = `was not sent: ${error.message}`
-      const ruling = defaultActionOf(429, this.#options.setting)
-      return {
-        status: null,
-        what,
-        cause: error,
-        mayRetry: false,
-        retryAfterMs: null,
-        action: ruling,
-      }
+      const action = defaultActionOf(429, this.#options.setting)
+      return { status: null, what, cause: error, mayRetry: false, retryAfterMs: null, action }
     }
   }
 
@@ -168,10 +162,10 @@ export class HttpSource {
       const path = this.#prefix + request.path || '/'
       const seconds = Math.max(timeoutSeconds, request.timeoutSeconds ?? 0)
       const limits = { timeoutMs: seconds * 1000, maxBytes, signals }
-      const sent = { method, path, headers: { ...usualHeaders, ...headers }, body }
+      const sent = { method, path, headers: { ...defaultHeaders, ...headers }, body }
       const raw = await exchange(this.#pool, sent, limits)
       status = raw.status
-      const answer = await this.#judge(request, raw, generation, maxBytes)
+      const answer = await this.#classify(request, raw, generation, maxBytes)
       if ('what' in answer) return answer
       const durationMs = performance.now() - startedMs
       const date = httpDateOf(raw.headers)
@@ -182,19 +176,19 @@ export class HttpSource {
       return this.#failure(request, error, status, generation)
     } finally {
       request.onAttempt?.({ path: request.path, status, retry })
-      this.#tell(request, status, attempt, performance.now() - startedMs)
+      this.#logAttempt(request, status, attempt, performance.now() - startedMs)
     }
   }
 
-  #tell(request: HttpRequest, status: number | null, attempt: number, ms: number): void {
+  #logAttempt(request: HttpRequest, status: number | null, attempt: number, ms: number): void {
     const { method, path, details = {} } = request
     // A query may hold what a log must not.
     const shown = path.split('?')[0] || '/'
     this.#options.log?.({ method, path: shown, status, ms: Math.round(ms), attempt, details })
   }
 
-  /** Tells an answer from a failure, and the limiter of either. */
-  async #judge(
+  /** Decides whether an answer is usable or a failure, and reports it to the limiter. */
+  async #classify(
     { accept = [], validate = requireJson, limiter, ...request }: HttpRequest,
     { status, headers, bytes }: RawAnswer,
     generation: number,
@@ -210,25 +204,25 @@ export class HttpSource {
     }
     const retryAfter = headers['retry-after']
     const retryAfterMs = parseRetryAfter(one(retryAfter), one(headers.date), now())
-    const own = request.rulings?.[status]
-    // A quota of the endpoint is not about the key's other calls.
+    const own = request.statusActions?.[status]
+    // An endpoint's own quota does not concern the key's other calls.
     if (status === 429 && own?.errorAction === 'park' && !isBrief(retryAfterMs))
       limiter.onSuccess(generation)
     else if (status === 429 || (status === 503 && retryAfterMs !== null))
       limiter.onThrottle(retryAfterMs ?? undefined, generation)
     else if (status === 408 || status >= 500) limiter.onFault(generation)
     else limiter.onSuccess(generation)
-    const said = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
-    const what = `answered ${status}${said === null ? '' : `: "${said}"`}`
-    const lost = !request.retryable && (status >= 500 || status === 408)
-    const ruling = own ?? (lost ? unknownOutcome : defaultActionOf(status, setting))
-    // A rate limit says when to come back; a quota of the day does not, or not soon.
-    const again =
-      (status === 429 && isBrief(retryAfterMs)) || (ruling.mayRetry ?? retryStatuses.has(status))
-    return { status, what, mayRetry: again, retryAfterMs, action: ruling }
+    const text = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
+    const what = `answered ${status}${text === null ? '' : `: "${text}"`}`
+    const isUnknown = !request.retryable && (status >= 500 || status === 408)
+    const action = own ?? (isUnknown ? unknownOutcome : defaultActionOf(status, setting))
+    // A rate limit names a short wait; a daily quota names none, or a long one.
+    const mayRetry =
+      (status === 429 && isBrief(retryAfterMs)) || (action.mayRetry ?? retryStatuses.has(status))
+    return { status, what, mayRetry, retryAfterMs, action }
   }
 
-  /** What it means that no answer came, or none that can be used. */
+  /** The failure of an attempt without a usable answer. */
   #failure(request: HttpRequest, cause: Fault, status: number | null, generation: number): Failure {
     const { setting } = this.#options
     const answered = status === null ? 'failed' : `answered ${status}, but`
@@ -236,11 +230,11 @@ export class HttpSource {
     if (cause instanceof BodyTooLarge)
       return { ...failure, mayRetry: false, action: request.retryable ? tooLarge : unknownOutcome }
     if (cause instanceof TransportFault && cause.code === 'UND_ERR_INVALID_ARG')
-      return { ...failure, mayRetry: false, action: oddHeader }
+      return { ...failure, mayRetry: false, action: invalidHeader }
     if (!(cause instanceof BodyFault) || cause.isSystemic) request.limiter.onFault(generation)
     const usual = request.retryable ? noAnswerAction(setting) : unknownOutcome
-    const ruling = { ...usual, errorAction: request.unreachableAction ?? usual.errorAction }
-    return { ...failure, mayRetry: true, action: ruling }
+    const action = { ...usual, errorAction: request.unreachableAction ?? usual.errorAction }
+    return { ...failure, mayRetry: true, action }
   }
 
   /** The wait before the next attempt, in ms; null to give up. */
@@ -248,13 +242,13 @@ export class HttpSource {
     const { maxRetries, random = Math.random } = this.#options
     const allowed = Math.min(maxRetries, request.maxRetries ?? maxRetries)
     if (!request.retryable || !failure.mayRetry || attempt > allowed) return null
-    // Retry-After is authoritative when present; 0 names no wait, and a storm of retries helps nobody.
+    // Retry-After decides when it is present. 0 names no wait: the backoff keeps retries from coming all at once.
     if (!failure.retryAfterMs) return backoffMs(attempt, backoffOf(failure), random)
     return failure.retryAfterMs > maxBlockMs ? null : failure.retryAfterMs
   }
 }
 
-/** A source that has too much to do, and does not say until when, is left alone for longer. */
+/** A throttle without Retry-After gets the longer backoff. */
 function backoffOf({ status, retryAfterMs }: Failure): Backoff {
   const isThrottled = (status === 429 || status === 503) && retryAfterMs === null
   return isThrottled ? throttleBackoff : faultBackoff

@@ -8,7 +8,7 @@ import { SendSlots } from './send-slots.ts'
 /** The longest that a call waits for a blocked key. Beyond it the work goes back to the pipeline instead of holding a slot. */
 export const maxBlockMs = 15 * 60_000
 
-/** A wait of at least this is no stray answer: the source means the key, and says so once. */
+/** A wait of at least this concerns the whole key, even if only one call was refused. */
 const longWaitMs = 60_000
 
 /** The key is blocked for longer than a call may wait. `until` is our clock. */
@@ -22,14 +22,14 @@ export class KeyBlocked extends Error {
   }
 }
 
-/** How a limiter begins. */
+/** The options of a limiter. */
 export interface LimiterOptions {
   readonly max: number
   readonly initial?: number
   readonly budget?: ((limiter: LimitedKey) => KeyBudget) | undefined
 }
 
-/** What a limiter tells its budget, and lets it set. */
+/** The part of a limiter that its budget reads and sets. */
 export interface LimitedKey {
   readonly max: number
   readonly inFlight: number
@@ -39,26 +39,26 @@ export interface LimitedKey {
   readonly waiting: number
   /** Clean answers of the last second. */
   readonly cleanPerSecond: number
-  /** At most so many calls in flight from now on, whatever this process has learnt: its share of the key. */
+  /** Sets this process's share of the key: the greatest number of calls in flight. */
   setShare(share: number): void
-  /** No new call starts before so many ms have passed. */
+  /** Starts no new call for `ms`. */
   block(ms: number): void
-  /** What calls have to tell that were sent before now is known already. */
+  /** Ignores the outcomes of calls that were sent before now: they are known already. */
   ignoreEarlierCalls(): void
 }
 
-/** How fast a key may be used, beyond the calls in flight; shared with other processes or not. */
+/** How fast a key may be used, beyond the calls in flight; it may be shared with other processes. */
 export interface KeyBudget {
-  /** Null: a call may go now. Else true at its send time, false when the key's blocks have to be looked at again first.
+  /** Null: a call may be sent now. Else true at its send time, false when the caller must check the key's blocks again.
    *  Never rejects. */
   sendSlot(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> | null
-  /** The key is used too fast. `isNew`: a call says so that was sent since the last cut. */
+  /** Reports that the key is used too fast. `isNew`: the refused call was sent after the last cut. */
   reportThrottle(isNew: boolean, throttle: Throttle): void
 }
 
-/** What a limiter knows of a throttle. */
+/** What a limiter knows about a throttle. */
 export interface Throttle {
-  /** Until when the key waits; 0: it goes on, slower; undefined: it waits, and the source did not say how long. */
+  /** How long the key waits; 0: it continues more slowly; undefined: it waits, and the source did not say how long. */
   readonly blockMs: number | undefined
   /** Clean answers of the last second in this process. */
   readonly cleanPerSecond: number
@@ -73,8 +73,8 @@ export function localBudgets(requestsPerSecond: number | null): OpenBudget | und
   return () => {
     const pace = new Pace()
     const perSecond = requestsPerSecond * usedShare
-    const turns = new SendSlots(() => [pace.reserve(performance.now(), perSecond)])
-    return { sendSlot: (signals) => turns.wait(signals), reportThrottle: () => {} }
+    const slots = new SendSlots(() => [pace.reserve(performance.now(), perSecond)])
+    return { sendSlot: (signals) => slots.wait(signals), reportThrottle: () => {} }
   }
 }
 
@@ -84,7 +84,7 @@ export class KeyLimiter implements LimitedKey {
   readonly max: number
   readonly #limit: LimitFunction
   readonly #budget: KeyBudget | undefined
-  /** What this process has learnt; its share of the key may be less. */
+  /** The concurrency that this process has reached; its share of the key may be less. */
   #level: number
   #share: number
   #inFlight = 0
@@ -141,7 +141,7 @@ export class KeyLimiter implements LimitedKey {
     return left > 0 ? new Date(Date.now() + left) : null
   }
 
-  /** Runs `fn` when a slot is free and the key is not blocked. `fn` is told its generation, to hand back with the outcome.
+  /** Runs `fn` when a slot is free and the key is not blocked. `fn` gets its generation, to give back with the outcome.
    *  Rejects at once with the reason of an aborted signal, and with KeyBlocked when the block is too long to wait for. */
   async run<T>(
     fn: (generation: number) => Promise<T>,
@@ -149,18 +149,18 @@ export class KeyLimiter implements LimitedKey {
   ): Promise<T> {
     for (const signal of signals) signal?.throwIfAborted()
     const cancelled = Promise.withResolvers<never>()
-    const leave = onAbort(signals, cancelled.reject)
+    const stopListening = onAbort(signals, cancelled.reject)
     try {
       return await Promise.race([this.#limit(() => this.#start(fn, signals)), cancelled.promise])
     } finally {
-      leave()
+      stopListening()
     }
   }
 
-  /** A clean answer of a call. */
+  /** Records a clean answer. */
   onSuccess(generation: number = this.#generation): void {
     this.#answers.recordClean(performance.now())
-    // Clean answers to a small share say nothing of what more calls would meet.
+    // Clean answers at a small share do not show that more calls would be answered.
     if (generation !== this.#generation || this.#level >= this.#share) return
     this.#clean += 1
     if (this.#clean < this.concurrency) return
@@ -169,8 +169,8 @@ export class KeyLimiter implements LimitedKey {
     this.#fit()
   }
 
-  /** The source said "too many" to a call, which waits for `retryAfterMs` by itself. The key waits too where the source refuses
-   *  everything or asks for a long wait, and slows down where it refuses more than stray calls. */
+  /** Records a 429; the call itself waits for `retryAfterMs`. The key waits too when the source refuses everything or asks for a
+   *  long wait. It slows down when the source refuses more than a few calls. */
   onThrottle(retryAfterMs?: number, generation: number = this.#generation): void {
     const now = performance.now()
     const isNew = generation === this.#generation
@@ -184,12 +184,12 @@ export class KeyLimiter implements LimitedKey {
     this.#budget?.reportThrottle(isNew, { blockMs, cleanPerSecond })
   }
 
-  /** A timeout, a reset or a 5xx: halves. */
+  /** Records a timeout, a reset or a 5xx: halves the concurrency. */
   onFault(generation: number = this.#generation): void {
     this.#halve(generation)
   }
 
-  /** Calls that started before the last halving tell what was already learnt from it: one burst halves once. */
+  /** Halves once a burst: calls that started before the last halving report nothing new. */
   #halve(generation: number): void {
     if (generation !== this.#generation) return
     this.ignoreEarlierCalls()
@@ -206,19 +206,19 @@ export class KeyLimiter implements LimitedKey {
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<T> {
     for (;;) {
-      // A call that was cancelled while it queued gives its slot on.
+      // A call that was cancelled in the queue frees its slot.
       for (const signal of signals) signal?.throwIfAborted()
       const left = this.#blockedUntil - performance.now()
       if (left > maxBlockMs) throw new KeyBlocked(new Date(Date.now() + left))
       if (left > 0) {
-        // Woken a moment early, a timer would let a call through before the block ends.
+        // Rounded up: a timer that wakes a moment early would let a call through before the block ends.
         await sleep(Math.ceil(left), signals)
         continue
       }
-      const turn = this.#budget?.sendSlot(signals) ?? null
-      if (turn === null) break
-      // A throttle may have come while it waited for its turn.
-      if ((await turn) && this.#blockedUntil <= performance.now()) break
+      const slot = this.#budget?.sendSlot(signals) ?? null
+      if (slot === null) break
+      // The key may have been blocked while the call waited for its send time.
+      if ((await slot) && this.#blockedUntil <= performance.now()) break
     }
     this.#inFlight += 1
     try {

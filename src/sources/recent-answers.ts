@@ -1,10 +1,10 @@
 const bucketMs = 100
-/** The share of refused calls is read over so many buckets, the rate of clean answers over the newer half of them. */
+/** The share of refused calls is taken over all buckets, the rate of clean answers over the newer half of them. */
 const buckets = 20
-/** So many refusals with no clean answer between them: the source takes nothing from the key at present. */
-const refusedInARow = 3
-/** A share of refusals up to this has nothing to do with how fast we send. */
-const straySharePercent = 6
+/** After this many refusals with no clean answer between them, the source is refusing every call of the key. */
+const refusalLimit = 3
+/** Refusals up to this share do not depend on how fast we send. */
+const toleratedPercent = 6
 
 interface Bucket {
   clean: number
@@ -12,9 +12,9 @@ interface Bucket {
 }
 
 /**
- * What a source answered to a key in the last two seconds: tells a stray "too many" from a source that is asked too fast.
- * A stray one concerns its own call alone: a key that slowed down for each would lose almost all of its throughput to one
- * stray answer in a hundred. Times are performance.now().
+ * Counts what a source answered to a key in the last two seconds: it shows whether a 429 is a single one or the source is called too fast.
+ * A single 429 concerns its own call alone: a key that slowed down for each would lose almost all of its throughput to one
+ * 429 in a hundred answers. Times are performance.now().
  */
 export class RecentAnswers {
   readonly #buckets: Bucket[] = Array.from({ length: buckets }, () => ({ clean: 0, refused: 0 }))
@@ -31,19 +31,19 @@ export class RecentAnswers {
     this.#refusedInARow += 1
   }
 
-  /** Nothing but refusals lately. */
+  /** The last answers were all refusals. */
   get isRefusingAll(): boolean {
-    return this.#refusedInARow >= refusedInARow
+    return this.#refusedInARow >= refusalLimit
   }
 
-  /** The source refuses more than stray calls: the key is used too fast. */
+  /** The source refuses more than a few calls: the key is used too fast. */
   isTooFast(now: number): boolean {
     this.#bucket(now)
     const sum = (of: keyof Bucket) => this.#buckets.reduce((total, one) => total + one[of], 0)
     const refused = sum('refused')
     return (
       this.isRefusingAll ||
-      (refused >= refusedInARow && refused * 100 > straySharePercent * (refused + sum('clean')))
+      (refused >= refusalLimit && refused * 100 > toleratedPercent * (refused + sum('clean')))
     )
   }
 
@@ -54,7 +54,7 @@ export class RecentAnswers {
     return newer.reduce((total, { clean }) => total + clean, 0)
   }
 
-  /** Answers to what was sent before a cut tell nothing of the rate after it; how much was answered remains known. */
+  /** Forgets the refusals: those of calls sent before a cut say nothing about the rate after it. Keeps the clean answers. */
   forgetRefusals(): void {
     this.#refusedInARow = 0
     for (const bucket of this.#buckets) bucket.refused = 0

@@ -5,13 +5,13 @@ import { type FieldValues, type Operation, pathFields, withQuery } from '../cont
 import type { WireSettings } from '../values/wire.ts'
 import type { HttpRequest } from './http-request.ts'
 
-/** What is to be sent: fields by our names that fit the operation, and files by their place on the disk. */
+/** The content of a call: fields by our names, and the paths of files. */
 export interface CallContent {
   readonly fields: FieldValues
   readonly files?: readonly string[]
 }
 
-/** The request of an operation by the wire names in force. Files are streamed from the disk when it is sent.
+/** Makes the request of an operation with the configured wire names. Files are streamed from the disk when it is sent.
  *  Rejects with the file's error when one cannot be opened. */
 export async function requestOf(
   operation: Operation,
@@ -29,12 +29,12 @@ export async function requestOf(
     case 'json':
       return { method, path, body: JSON.stringify(sent), contentType: 'application/json' }
     case 'form':
-      // The form brings its own content type, boundary included.
+      // The form sets its own content type, with the boundary.
       return { method, path, body: await formOf(operation, sent, content, wire), contentType: null }
   }
 }
 
-/** Puts the fields that the path names into it, and keeps the rest. */
+/** Fills in the fields that the path names, and returns the rest. */
 function splitPath(
   template: string,
   fields: FieldValues,

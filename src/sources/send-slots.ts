@@ -5,23 +5,23 @@ interface Waiter {
   readonly resolve: (isSent: boolean) => void
 }
 
-/** Gives so many send times, ms of performance.now() in order; an empty list: ask again about everything. */
+/** Returns `count` send times in order, in ms of performance.now(). An empty list: all waiting calls must check again. */
 export type Reserve = (count: number) => Promise<readonly number[]> | readonly number[]
 
-/** New send times are asked for when the last one that is held is so near, in ms; sooner where asking takes long. */
-const leastAheadMs = 100
-const mostAheadMs = 1000
+/** How long before the last reserved send time new ones are requested, in ms; longer when a request takes long. */
+const minAheadMs = 100
+const maxAheadMs = 1000
 
-/** Calls that wait for their send times, first come, first served. Holds no more times than calls wait for. */
+/** Makes calls wait for their send times, first come, first served. Reserves no more times than there are calls. */
 export class SendSlots {
   readonly #reserve: Reserve
   #waiters: Waiter[] = []
   #times: number[] = []
   #timer: NodeJS.Timeout | undefined
-  #isAsking = false
-  #aheadMs = leastAheadMs
+  #isRequesting = false
+  #aheadMs = minAheadMs
 
-  /** `reserve` rejects never. */
+  /** `reserve` never rejects. */
   constructor(reserve: Reserve) {
     this.#reserve = reserve
   }
@@ -31,7 +31,7 @@ export class SendSlots {
     return this.#waiters.length
   }
 
-  /** Resolves to true at the call's send time, to false when the caller must look again first. Never rejects. */
+  /** Resolves to true at the call's send time, to false when the caller must check the key's blocks again. Never rejects. */
   wait(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#waiters.push({ signals, resolve })
@@ -39,7 +39,7 @@ export class SendSlots {
     return promise
   }
 
-  /** Lets the times go that are held, and sends every call to look again. */
+  /** Drops the reserved times, and makes every waiting call check again. */
   clear(): void {
     clearTimeout(this.#timer)
     this.#times = []
@@ -49,9 +49,12 @@ export class SendSlots {
   #pump(): void {
     clearTimeout(this.#timer)
     this.#dispatch(performance.now())
-    this.#ask()
+    this.#request()
     if (this.#waiters.length === 0) return
-    const wakes = [this.#times[0], this.#isAsking || !this.#lacks() ? undefined : this.#askAt()]
+    const wakes = [
+      this.#times[0],
+      this.#isRequesting || !this.#needsTimes() ? undefined : this.#requestAt(),
+    ]
     const at = Math.min(...wakes.filter((time) => time !== undefined))
     if (!Number.isFinite(at)) return
     clearTimeout(this.#timer)
@@ -68,37 +71,37 @@ export class SendSlots {
     const due = this.#times.filter((time) => time <= now + 1)
     this.#times = this.#times.slice(due.length)
     const late = due.filter((time) => now - time > maxLateMs)
-    // After a stall one goes: a process that is always late would send nothing else.
+    // After a stall one late call is sent: a process that is always late would otherwise send nothing.
     const usable = due.length - Math.max(0, late.length - 1)
     for (const { resolve } of this.#waiters.splice(0, usable)) resolve(true)
   }
 
-  #lacks(): boolean {
+  #needsTimes(): boolean {
     return this.#waiters.length > this.#times.length
   }
 
-  #askAt(): number {
+  #requestAt(): number {
     return (this.#times.at(-1) ?? -Infinity) - this.#aheadMs
   }
 
-  #ask(): void {
-    if (this.#isAsking || !this.#lacks() || this.#askAt() > performance.now()) return
-    this.#isAsking = true
-    const askedAt = performance.now()
+  #request(): void {
+    if (this.#isRequesting || !this.#needsTimes() || this.#requestAt() > performance.now()) return
+    this.#isRequesting = true
+    const requestedAt = performance.now()
     const given = this.#reserve(this.#waiters.length - this.#times.length)
     if (!('then' in given)) {
-      this.#take(given)
+      this.#add(given)
       return
     }
     void given.then((times) => {
-      const tookMs = performance.now() - askedAt
-      this.#aheadMs = Math.min(mostAheadMs, Math.max(leastAheadMs, 3 * tookMs))
-      this.#take(times)
+      const tookMs = performance.now() - requestedAt
+      this.#aheadMs = Math.min(maxAheadMs, Math.max(minAheadMs, 3 * tookMs))
+      this.#add(times)
     })
   }
 
-  #take(times: readonly number[]): void {
-    this.#isAsking = false
+  #add(times: readonly number[]): void {
+    this.#isRequesting = false
     this.#times = [...this.#times, ...times].sort((a, b) => a - b)
     if (times.length === 0) this.clear()
     else this.#pump()

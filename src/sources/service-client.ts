@@ -10,7 +10,7 @@ import { type AnswerContext, bodyError } from './http-fault.ts'
 import { statusActionsOf } from './status-actions.ts'
 import type { VehicleDataCalls } from './vehicle-data/calls.ts'
 
-/** What a caller says. `rooftop` is needed by the appraisal service alone; `files` are paths on the disk. */
+/** A call of one operation. Only the appraisal service needs `rooftop`; `files` are paths on the disk. */
 export interface ServiceCall<F> extends CallOptions {
   readonly fields: F
   readonly rooftop?: RooftopAccess
@@ -25,9 +25,9 @@ export interface ServiceAnswer<A> {
   /** The parsed JSON; null when a body that is not documented is empty. */
   readonly body: unknown
   readonly text: string
-  /** The source's time of the answer, where it told. */
+  /** The source's time of the answer, where it sent one. */
   readonly date: Date | null
-  /** What the documented answer says. SyncError `skip` when the body is of another shape. */
+  /** The answer as documented. SyncError `skip` when the body has another shape. */
   answer(): A
 }
 
@@ -56,7 +56,9 @@ export class ServiceClient<Reach extends Effect> {
   ): Promise<ServiceAnswer<A>> {
     const { wire, reach } = this.#parts
     if (!reach.includes(operation.effect))
-      throw new TypeError(`${operation.name} is a ${operation.effect}: out of reach here.`)
+      throw new TypeError(
+        `${operation.name} is a ${operation.effect}: this client may not call it.`,
+      )
     const fields = operation.fields.parse(call.fields)
     const { answer, context } = await this.#send(operation as Operation<Reach>, { ...call, fields })
     const body = bodyOf(answer, context)
@@ -77,24 +79,24 @@ export class ServiceClient<Reach extends Effect> {
   ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
     const { appraisal, vehicleData } = this.#parts
     const subject = naturalKey === undefined ? {} : { naturalKey }
-    // A read that was cut off is sent again; a write has taken effect, however its answer looks.
-    const look = operation.repeatable ? jsonBody : requireJson
+    // A read that was cut off is sent again; a write has taken effect, whatever its answer.
+    const check = operation.repeatable ? jsonBody : requireJson
     const validate: typeof requireJson = (text, headers) => {
-      if (text.trim() !== '' || !operation.mayBeEmpty) look(text, headers)
+      if (text.trim() !== '' || !operation.mayBeEmpty) check(text, headers)
     }
     if (operation.service === 'vehicleData') {
       const answer = await vehicleData.send({ ...call, ...subject, operation, validate })
       return { answer, context: vehicleData.context(operation, naturalKey) }
     }
     if (rooftop === undefined) throw new TypeError(`${operation.name} needs a rooftop.`)
-    const rulings = (refused: string) => statusActionsOf(operation, refused)
-    const request = { ...call, ...subject, operation, rooftop, rulings, validate }
+    const statusActions = (refused: string) => statusActionsOf(operation, refused)
+    const request = { ...call, ...subject, operation, rooftop, statusActions, validate }
     const answer = await appraisal.send(request)
     return { answer, context: appraisal.context(operation, rooftop, naturalKey) }
   }
 }
 
-/** SyncError `skip` when a 2xx body cannot be read: the call took effect, and must not be sent again for that. */
+/** The parsed body. SyncError `skip` when a 2xx body cannot be read: the call took effect, so it must not be sent again. */
 function bodyOf({ text, headers, status }: HttpAnswer, context: AnswerContext): unknown {
   if (text.trim() === '') return null
   try {

@@ -14,7 +14,7 @@ export class SourceClock {
     return this.#offsetMs !== null
   }
 
-  /** Theirs minus ours, in ms; 0 until it is measured. */
+  /** The source's time minus ours, in ms; 0 until it is measured. */
   get offsetMs(): number {
     return this.#offsetMs ?? 0
   }
@@ -32,7 +32,7 @@ export class SourceClock {
     // The header has whole seconds and was written somewhere between sending and receiving: this is all that is known.
     const least = date - receivedAt.getTime()
     const greatest = date + 999 - requestedAt.getTime()
-    // Clocks that may be equal are equal, else every run would see another small offset.
+    // Clocks that may be equal count as equal, else every run would see another small offset.
     this.#offsetMs = least <= 0 && greatest >= 0 ? 0 : Math.round((least + greatest) / 2)
     return true
   }

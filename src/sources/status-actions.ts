@@ -1,25 +1,25 @@
 import type { Operation } from '../contract/operation.ts'
 import type { StatusAction } from './http-fault.ts'
 
-/** What each documented status of an operation means: the record is left out on 400 and 404, the stream is parked on a
- *  daily throttle or quota, a running report is asked for again. `refused` is about the key: 401 and 403 [A §5.1, §7; V §7]. */
+/** What to do about each documented status of an operation: skip the record on 400 and 404, park the stream on a daily throttle
+ *  or quota. `refused` is the advice on 401 and 403, which are about the key [A §5.1, §7; V §7]. */
 export function statusActionsOf(
   { statuses, recordStatuses }: Operation,
   refused: string,
 ): Readonly<Record<number, StatusAction>> {
-  const stated = Object.entries(statuses).map(([text, condition]): [number, StatusAction] => {
+  const documented = Object.entries(statuses).map(([text, condition]): [number, StatusAction] => {
     const status = Number(text)
     const ofRecord = recordStatuses.includes(status)
-    return [status, ofRecord ? recordRuling(condition) : rulingFor(status, condition, refused)]
+    return [status, ofRecord ? recordAction(condition) : actionFor(status, condition, refused)]
   })
   const keyErrors = [401, 403].map((status): [number, StatusAction] => [
     status,
     { errorAction: 'abort', advice: refused },
   ])
-  return Object.fromEntries([...keyErrors, ...stated])
+  return Object.fromEntries([...keyErrors, ...documented])
 }
 
-function recordRuling(condition: string): StatusAction {
+function recordAction(condition: string): StatusAction {
   return { errorAction: 'skip', advice: `Documented as: ${condition}.`, mayRetry: false }
 }
 
@@ -27,7 +27,7 @@ function lowerFirst(text: string): string {
   return `${text[0]!.toLowerCase()}${text.slice(1)}`
 }
 
-function rulingFor(status: number, condition: string, refused: string): StatusAction {
+function actionFor(status: number, condition: string, refused: string): StatusAction {
   const advice = `Documented as: ${condition}.`
   if (status === 401 || status === 403)
     return {
@@ -35,7 +35,7 @@ function rulingFor(status: number, condition: string, refused: string): StatusAc
       advice: `${advice} If it is the key: ${lowerFirst(refused)}`,
       mayRetry: false,
     }
-  if (status !== 429) return recordRuling(condition)
+  if (status !== 429) return recordAction(condition)
   // A throttle that lasts until tomorrow is not waited for within the call.
   return { errorAction: 'park', advice, mayRetry: false }
 }

@@ -5,13 +5,13 @@ import type { RooftopRow } from '../values/rooftop.ts'
 import type { Sources } from './stream-sources.ts'
 import type { Loaded, RecordWarning } from './record.ts'
 
-/** The settings of the config that batch streams go by. */
+/** The config settings that batch streams use. */
 export interface BatchSettings {
   readonly vehicleData: { readonly apiKey: string | null }
   readonly prices: { readonly batchSize: number; readonly market: string | null }
 }
 
-/** A unit on hand as a batch asks about it. Its stock number is the reference that its result comes back under. */
+/** A unit on hand that a batch asks about. Its stock number is the reference of its result. */
 export interface BatchUnit {
   readonly stockNo: string
   readonly vin: string | null
@@ -19,17 +19,17 @@ export interface BatchUnit {
   readonly odometerKm: number | null
 }
 
-/** What is due in a run. */
+/** Which units to find for a run. */
 export interface DueUnitsQuery {
   readonly runId: number
   /** The source's clock when the run began. */
   readonly sourceStart: Date
   readonly limit: number
-  /** Also what was answered lately, because somebody asks for it now. */
+  /** Also units that were answered lately, because a user asks for them now. */
   readonly again: boolean
 }
 
-/** What the service knows of a VIN. */
+/** What the service knows about a VIN. */
 export interface LookUp {
   readonly vin: string
   readonly outcome: 'decoded' | 'unknown'
@@ -37,7 +37,7 @@ export interface LookUp {
   /** What the vehicle is, as far as the service says. */
   readonly make: string | null
   readonly model: string | null
-  /** The source's time of the answer, where it told. */
+  /** The source's time of the answer, where it sent one. */
   readonly at: Date | null
 }
 
@@ -47,18 +47,18 @@ export interface BatchResult<R = unknown> {
   readonly record: R
 }
 
-/** A batch as a poll finds it. */
+/** The state of a batch, from a poll. */
 export interface BatchProgress<R = unknown> {
   /** From 0 to 100. */
   readonly percent: number
   /** In any order; null until it is complete. */
   readonly results: readonly BatchResult<R>[] | null
   readonly text: string
-  /** The source's time of the answer, where it told. */
+  /** The source's time of the answer, where it sent one. */
   readonly at: Date | null
 }
 
-/** A result that has found its unit. */
+/** A result with its unit. */
 export interface BatchAnswer<R = unknown> {
   readonly unit: BatchUnit
   readonly record: R
@@ -66,12 +66,12 @@ export interface BatchAnswer<R = unknown> {
   readonly at: Date
 }
 
-/** What a result did to the warehouse; `failed`: it says why there are no prices. */
+/** What a result changed in the warehouse; `failed`: it says why there are no prices. */
 export interface BatchLoaded extends Loaded {
   readonly priced: 'priced' | 'failed'
 }
 
-/** A unit, or the rooftop itself, that is not asked about. */
+/** A unit that is not asked about, or the rooftop itself. */
 export interface SkippedUnit extends RecordWarning {
   /** The stock number; the rooftop's uid where it is about all of them. */
   readonly naturalKey: string
@@ -79,19 +79,20 @@ export interface SkippedUnit extends RecordWarning {
 
 /**
  * A stream that asks about all units on hand at once, in batches that the source works through while it is polled.
- * `R` is a result as the stream has normalised it. The ledger of batches, their sizes, payloads and reports are the pipeline's.
+ * `R` is a normalised result. The pipeline handles the ledger of batches, their sizes, payloads and reports.
  */
 export interface BatchStream<R = unknown> {
   readonly kind: 'batch'
   readonly name: string
   /** Key of the results in `raw.payload`. */
   readonly endpoint: string
-  /** Between two polls, and how long a batch may stand still. */
+  /** Seconds between two polls, and how long a batch may make no progress. */
   readonly polling: { readonly everySeconds: number; readonly maxStallSeconds: number }
-  /** Why nothing is asked for the rooftop, and what to do; null: it is. */
+  /** Why the rooftop is not asked about, and what to do; null: it is. */
   skipReason(rooftop: RooftopRow, settings: BatchSettings): string | null
   countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number>
-  /** VINs to look up before the units are asked about: each once, one in vain again after a while by the clock of `keepLookUps`. */
+  /** VINs to look up before the units are asked about: each once. One without a result is due again later, by the clock of
+   *  `storeLookUps`. */
   lookUpsDue(db: Kysely<Tables>, rooftop: RooftopRow, limit: number, now: Date): Promise<string[]>
   lookUp(sources: Sources, rooftop: RooftopRow, vin: string, options: CallOptions): Promise<LookUp>
   storeLookUps(
@@ -100,11 +101,11 @@ export interface BatchStream<R = unknown> {
     lookUps: readonly LookUp[],
     now: Date,
   ): Promise<void>
-  /** By stock number; nothing that is in an open batch, and nothing twice in a run. */
+  /** Units to ask about, by stock number: none of an open batch, and none twice in a run. */
   due(db: Kysely<Tables>, rooftop: RooftopRow, ask: DueUnitsQuery): Promise<BatchUnit[]>
   /** Units on hand that cannot be asked about, each with its reason. */
   skippedUnits(db: Kysely<Tables>, rooftop: RooftopRow): Promise<SkippedUnit[]>
-  /** Gives the id that the batch is polled by. MissingAnswer when the answer holds none. */
+  /** Returns the id for polling. MissingField when the answer holds none. */
   submit(
     sources: Sources,
     rooftop: RooftopRow,
@@ -112,13 +113,13 @@ export interface BatchStream<R = unknown> {
     settings: BatchSettings,
     options: CallOptions,
   ): Promise<string>
-  /** MissingAnswer when the answer does not hold what the wire settings say. */
+  /** MissingField when the answer does not hold what the wire settings name. */
   poll(
     sources: Sources,
     batch: { readonly batchNo: number; readonly batchId: string },
     options: CallOptions,
   ): Promise<BatchProgress<R>>
-  /** Writes what differs and tells of each answer what that was, in order. */
+  /** Writes what differs; returns what each answer changed, in order. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,

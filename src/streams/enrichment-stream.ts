@@ -6,7 +6,7 @@ import type { AppraisalWire } from '../values/wire.ts'
 import type { Sources } from './stream-sources.ts'
 import type { Loaded } from './record.ts'
 
-/** The settings of the config that enrichment streams go by. */
+/** The config settings that enrichment streams use. */
 export interface EnrichmentSettings {
   readonly pricing: { readonly reasoning: boolean; readonly budget: number }
   readonly checks: {
@@ -18,20 +18,20 @@ export interface EnrichmentSettings {
   readonly links: { readonly refreshBeforeHours: number; readonly keepAliveDays: number | null }
 }
 
-/** An evaluation to ask about, and what to ask. */
+/** A call to make: an evaluation, and what to ask about it. */
 export interface EnrichmentTask {
   readonly evalId: number
   /** One of the stream's asks. */
   readonly ask: string
   readonly completedAt: Date
-  /** Its answer is being waited for: asking again takes nothing of the budget. */
+  /** It polls for an answer that is not complete, which costs nothing of the budget. */
   readonly again: boolean
   readonly pollingSince: Date | null
-  /** Askings without an answer, in a row. */
+  /** Failed attempts in a row. */
   readonly failures: number
 }
 
-/** What is due: by the source's clock now, for schedules by its clock when the run began. */
+/** Which tasks to find. `now` is the source's clock, `runStart` its time when the run began, which schedules use. */
 export interface DueQuery {
   readonly now: Date
   readonly runStart: Date
@@ -40,15 +40,15 @@ export interface DueQuery {
   readonly budget: number
   /** Only these natural keys, whether due or not; null: whatever is due. */
   readonly only: readonly string[] | null
-  /** links: nothing but signed links that are about to expire. */
+  /** links: only signed links that are about to expire. */
   readonly scope: 'all' | 'links'
-  /** Instead: evaluations completed in the span that no schedule asks for any more, and that were never asked about. */
+  /** Instead of what is due: evaluations completed in the span that are too old for the schedule and were never asked about. */
   readonly history: { readonly from: Date; readonly until: Date } | null
   /** The rooftops of the config that share the dealer group, by id; the rooftop itself among them. */
   readonly siblings: readonly number[]
 }
 
-/** An answer as normalised. */
+/** A normalised answer. */
 export interface EnrichmentAnswer<R> {
   readonly evalId: number
   readonly ask: string
@@ -58,37 +58,37 @@ export interface EnrichmentAnswer<R> {
 }
 
 /**
- * A stream that asks about evaluations which are in the warehouse already, each on a schedule of its own and under a budget.
- * `R` is an answer as the stream has normalised it. State, payloads, quarantine and parking are the pipeline's.
+ * A stream that asks about evaluations that are in the warehouse, each on its own schedule and within a budget.
+ * `R` is a normalised answer. The pipeline handles state, payloads, quarantine and parking.
  */
 export interface EnrichmentStream<R = unknown> {
   readonly kind: 'enrichment'
   readonly name: string
-  /** What is asked of an evaluation, each with a state of its own: keys of the answers in `raw.payload`. */
+  /** What the stream asks about an evaluation, each with its own state: keys of the answers in `raw.payload`. */
   readonly asks: readonly string[]
-  /** An ask whose answer another one's brings as well. */
+  /** By ask: another ask that its answer covers too. */
   readonly alsoAnswers?: Readonly<Record<string, string>>
-  /** How an answer that is not complete yet is asked for again. */
+  /** How an answer that is not complete yet is polled. */
   readonly polling: { readonly everySeconds: number; readonly maxWaitSeconds: number }
-  /** 403: `abort` is about the key or the evaluation; `skip`: the key's region has no such thing, which is no error. */
+  /** What a 403 means. `abort`: the key or the evaluation is refused; `skip`: the key's region does not have it, which is no error. */
   readonly forbidden: 'abort' | 'skip'
-  /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. Where an answer is
-   *  about a vehicle of the group, who asks for it, and whose it is, depend on what all of its rooftops bring in. */
+  /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. An answer may be about a
+   *  vehicle of the group: which evaluation asks, and which one owns it, then depends on those of all its rooftops. */
   readonly followsInGroup: readonly string[]
-  /** Whether the source answers for the rooftop at all; where it does not, there is nothing to do. */
+  /** Whether the source answers for the rooftop at all. */
   serves(rooftop: RooftopRow): boolean
-  /** Asked for one rooftop in one run, at most. */
+  /** The most calls for one rooftop in one run. */
   budget(settings: EnrichmentSettings): number
-  /** Asked of history for one rooftop in one backfill, at most; left out: the stream has no history to ask for. */
+  /** The most calls for one rooftop in one backfill; left out: the stream has no history. */
   historyBudget?(settings: EnrichmentSettings): number
-  /** Most urgent first. */
+  /** The tasks that are due, most urgent first. */
   due(
     db: Kysely<Tables>,
     rooftop: Pick<RooftopRow, 'id' | 'groupId'>,
     ask: DueQuery,
     settings: EnrichmentSettings,
   ): Promise<EnrichmentTask[]>
-  /** `at` is the source's time of the answer, where it told. */
+  /** `at` is the source's time of the answer, where it sent one. */
   read(
     sources: Sources,
     rooftop: RooftopRow,
@@ -96,15 +96,15 @@ export interface EnrichmentStream<R = unknown> {
     settings: EnrichmentSettings,
     options: CallOptions,
   ): Promise<{ readonly body: unknown; readonly text: string; readonly at: Date | null }>
-  /** Pure. What of a payload decides whether it is kept again. */
+  /** Pure. The part of a payload that decides whether it is stored again. */
   contentOf(body: unknown, ask: string, wire: AppraisalWire): unknown
   /** Pure. RecordIssues when it does not fit. */
   normalise(body: unknown, task: EnrichmentTask, rooftop: RooftopRow, wire: AppraisalWire): R
-  /** Not complete yet: it is asked for again in a moment. */
+  /** Whether the answer is not complete yet, so that it is polled. */
   isPending(record: R): boolean
-  /** Days until an evaluation that was completed so many days ago is due again; null: never. */
+  /** Days until an evaluation that was completed `ageDays` ago is due again; null: never. */
   daysUntilDue(ageDays: number, ask: string, settings: EnrichmentSettings): number | null
-  /** Writes what differs and tells of each answer what that was, in order. */
+  /** Writes what differs; returns what each answer changed, in order. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
@@ -112,7 +112,7 @@ export interface EnrichmentStream<R = unknown> {
     runId: number,
     wire: AppraisalWire,
   ): Promise<Loaded[]>
-  /** Calls that the rooftop's run did not need: what asking everything about every evaluation would have taken beyond them. */
+  /** Calls that the run saved for the rooftop, compared with asking everything about every evaluation. */
   savedCalls(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
@@ -121,7 +121,7 @@ export interface EnrichmentStream<R = unknown> {
   ): Promise<number>
 }
 
-/** An asking in quarantine and among the warnings: the EvalID, and where a stream asks several things, what was asked. */
+/** The key of a task in quarantine and warnings: the EvalID, with the ask where the stream has several. */
 export function naturalKeyOf(
   { asks }: Pick<EnrichmentStream, 'asks'>,
   { evalId, ask }: Pick<EnrichmentTask, 'evalId' | 'ask'>,

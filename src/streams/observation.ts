@@ -3,33 +3,33 @@ import type { Tables } from '../db/tables.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { LoadOutcome } from './record.ts'
 
-/** A table of prices that are never overwritten: of each key and price source one row is current. */
+/** A table of prices that are never overwritten: one row of each key and price source is current. */
 export interface ObservationTable {
   readonly table: 'core.price_observation' | 'core.stock_price_observation'
-  /** What a price is of. */
+  /** What a price belongs to. */
   readonly key: 'eval_id' | 'stock_no'
   readonly keyType: 'bigint' | 'text'
   readonly source: string
 }
 
-/** An answer about one key, which no other answer of the same call is about. */
+/** An answer about one key; a call has one answer for each key at most. */
 export interface Observation {
   readonly key: number | string
   /** The source's time of the answer. */
   readonly at: Date
-  /** Of all that makes it say something else than another. */
+  /** Hash of the values: a different one makes a new observation. */
   readonly valueHash: Buffer
-  /** The columns of its own. */
+  /** The columns that only this table has. */
   readonly columns: Readonly<Record<string, unknown>>
 }
 
-/** What became of an answer, and the time of the observation that it makes or confirms. */
+/** What an answer did, and the time of the observation that it made or confirmed. */
 export interface Observed {
   readonly outcome: LoadOutcome
   readonly observedAt: Date
 }
 
-interface Standing {
+interface CurrentPrice {
   readonly observedAt: Date
   readonly confirmedAt: Date
   readonly valueHash: Buffer
@@ -37,12 +37,12 @@ interface Standing {
 
 type Seen<A> = A & Observed
 
-/** Rows to an insert: Postgres takes 65,535 parameters. */
+/** Rows per insert: Postgres takes 65,535 parameters. */
 const rowsAtOnce = 1000
 
 /**
- * Appends what says something new, and confirms the rest, in order: exactly one observation of a key stays current.
- * `inserted`: the first of its key; `updated`: it takes the place of another one.
+ * Appends new values and confirms unchanged ones: exactly one observation of a key stays current.
+ * `inserted`: the first of its key; `updated`: it replaces another one.
  */
 export async function observeAll<A extends Observation>(
   db: Kysely<Tables>,
@@ -52,10 +52,10 @@ export async function observeAll<A extends Observation>(
   runId: number,
 ): Promise<readonly Seen<A>[]> {
   if (answers.length === 0) return []
-  const standing = await currentOf(db, rooftop, on, answers)
+  const current = await currentOf(db, rooftop, on, answers)
   const seen = answers.map((answer) => ({
     ...answer,
-    ...held(answer, standing.get(String(answer.key))),
+    ...compare(answer, current.get(String(answer.key))),
   }))
   const of = (...outcomes: LoadOutcome[]) =>
     seen.filter(({ outcome }) => outcomes.includes(outcome))
@@ -65,12 +65,12 @@ export async function observeAll<A extends Observation>(
   return seen
 }
 
-/** Pure. An answer held against the current observation of its key. */
-function held({ at, valueHash }: Observation, current: Standing | undefined): Observed {
+/** Pure. Compares an answer with the current observation of its key. */
+function compare({ at, valueHash }: Observation, current: CurrentPrice | undefined): Observed {
   if (current === undefined) return { outcome: 'inserted', observedAt: at }
   if (current.valueHash.equals(valueHash))
     return { outcome: 'unchanged', observedAt: current.observedAt }
-  // Later than all that it follows, also when the source's clock was put back or told the same second.
+  // Always later than the one before it, also when the source's clock was set back or shows the same second.
   const observedAt = new Date(Math.max(at.getTime(), current.confirmedAt.getTime() + 1))
   return { outcome: 'updated', observedAt }
 }
@@ -88,8 +88,8 @@ async function currentOf(
   rooftop: RooftopRow,
   on: ObservationTable,
   answers: readonly Observation[],
-): Promise<ReadonlyMap<string, Standing>> {
-  const { rows } = await sql<Standing & { key: string }>`
+): Promise<ReadonlyMap<string, CurrentPrice>> {
+  const { rows } = await sql<CurrentPrice & { key: string }>`
     select price.${sql.ref(on.key)}::text as key, observed_at as "observedAt", last_confirmed_at as "confirmedAt", value_hash as "valueHash"
     from ${sql.table(on.table)} as price
     where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = any(${keysOf(on, answers)})`.execute(
@@ -141,11 +141,11 @@ async function confirm(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   on: ObservationTable,
-  same: readonly Observation[],
+  unchanged: readonly Observation[],
 ): Promise<void> {
-  if (same.length === 0) return
+  if (unchanged.length === 0) return
   await sql`
     update ${sql.table(on.table)} as price set last_confirmed_at = greatest(price.last_confirmed_at, answer.at)
-    from unnest(${keysOf(on, same)}, ${same.map(({ at }) => at)}::timestamptz[]) as answer (key, at)
+    from unnest(${keysOf(on, unchanged)}, ${unchanged.map(({ at }) => at)}::timestamptz[]) as answer (key, at)
     where ${currentRow(rooftop, on)} and price.${sql.ref(on.key)} = answer.key`.execute(db)
 }

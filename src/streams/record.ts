@@ -3,13 +3,13 @@ export type Row = Readonly<Record<string, unknown>>
 /** Rows of one record by table, e.g. `core.photo`. */
 export type RowSet = Readonly<Record<string, readonly Row[]>>
 
-/** A place in a record that does not fit, and why. Never the value: it may be a customer's. */
+/** Where a record does not fit, and why. Never the value: it may be a customer's. */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** A record that does not fit: goes to quarantine with every issue; the others land. */
+/** A record does not fit: it goes to quarantine with every issue, and the others are loaded. */
 export class RecordIssues extends Error {
   override readonly name = 'RecordIssues'
   readonly issues: readonly Issue[]
@@ -19,7 +19,7 @@ export class RecordIssues extends Error {
   }
 }
 
-/** What of a record contradicts itself or the document, though it fits. Facts, never a customer's data. */
+/** A contradiction in a record that fits: with itself or with the document. Facts, never a customer's data. */
 export interface RecordWarning {
   /** Name of the check, e.g. `entry-date-disagrees`. */
   readonly check: string
@@ -28,7 +28,7 @@ export interface RecordWarning {
 
 export type LoadOutcome = 'inserted' | 'updated' | 'unchanged'
 
-/** What an answer did to the warehouse. */
+/** What an answer changed in the warehouse. */
 export interface Loaded {
   readonly outcome: LoadOutcome
   readonly warnings: readonly RecordWarning[]

@@ -6,12 +6,14 @@ import type { AppraisalWire } from '../values/wire.ts'
 import type { Sources } from './stream-sources.ts'
 import type { Issue } from './record.ts'
 
+/** A list as received. */
 export interface SnapshotPayload {
   readonly naturalKey: string
   readonly text: string
   readonly fetchedAt: Date
 }
 
+/** Items of the lists, by what the load did to them. */
 export interface LoadCounts {
   readonly listed: number
   readonly inserted: number
@@ -19,6 +21,7 @@ export interface LoadCounts {
   readonly unchanged: number
 }
 
+/** An item that goes to quarantine. */
 export interface Rejected {
   readonly naturalKey: string
   readonly issues: readonly Issue[]
@@ -31,9 +34,9 @@ export interface SnapshotStream {
   readonly name: string
   readonly endpoint: string
   read(sources: Sources, rooftop: RooftopRow, options: CallOptions): Promise<SnapshotPayload[]>
-  /** Every item of the payloads by its place, as it is named in quarantine. */
+  /** The keys of all items of the payloads, as quarantine names them. */
   keysOf(payloads: readonly SnapshotPayload[]): string[]
-  /** Brings the tables to what the payloads say; writes what differs and nothing else. Refused items are rejected for their issues. */
+  /** Updates the tables from the payloads; writes only what differs. Rejects the `refused` items with their issues. */
   load(
     db: Kysely<Tables>,
     rooftop: RooftopRow,

@@ -2,7 +2,7 @@ import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import type { ServiceClient } from '../sources/service-client.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 
-/** What a stream may reach of the sources: reads only. */
+/** The part of the sources that a stream may use: reads only. */
 export interface Sources {
   readonly appraisal: Pick<AppraisalClient, 'listEvaluations' | 'getEvaluation' | 'listUsers'>
   /** Any other read of either service; what writes or bills does not compile here. */
@@ -10,5 +10,5 @@ export interface Sources {
   readonly wire: AppraisalWire
 }
 
-/** What the evaluations' own calls take. */
+/** The part that the calls of the evaluations stream use. */
 export type ListSources = Pick<Sources, 'appraisal' | 'wire'>

@@ -162,7 +162,7 @@ async function rename(db: Kysely<Tables>, userId: number, name: string | null): 
     .execute()
 }
 
-/** Brings the rooftop's memberships to what its list shows; gives the users whose standing in the group changed. */
+/** Updates the rooftop's memberships from its list; returns the users whose state in the group changed. */
 async function listMembers(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
@@ -191,15 +191,15 @@ async function listMembers(
   if (values.length > 0) await db.insertInto('core.app_user_rooftop').values(values).execute()
   const { rows: moved } = await sql<{ user_id: number }>`
     update core.app_user as person
-    set in_user_list = standing.listed, is_active = standing.active, last_changed_at = now()
+    set in_user_list = membership.listed, is_active = membership.active, last_changed_at = now()
     from (
       select affected.user_id, count(member.user_id) > 0 as listed, coalesce(bool_or(member.is_active), false) as active
       from unnest(${affected}::bigint[]) as affected (user_id)
       left join core.app_user_rooftop as member on member.user_id = affected.user_id
       group by affected.user_id
-    ) as standing
-    where standing.user_id = person.user_id
-      and (person.in_user_list, person.is_active) is distinct from (standing.listed, standing.active)
+    ) as membership
+    where membership.user_id = person.user_id
+      and (person.in_user_list, person.is_active) is distinct from (membership.listed, membership.active)
     returning person.user_id`.execute(db)
   return moved.map((row) => row.user_id)
 }

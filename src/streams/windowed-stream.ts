@@ -11,16 +11,16 @@ import type { RecordWarning, Row, RowSet } from './record.ts'
 /** Where and when a payload was read. */
 export interface Origin {
   readonly fetchedAt: Date
-  /** The source's clock then; left out: its times are not held against it. */
+  /** The source's clock at the reading; left out: the record's times are not compared with it. */
   readonly readAt?: Date
   readonly runId: number
-  /** The window whose list named the record; null: it came by itself. */
+  /** The window whose list named the record; null: no list did. */
   readonly listedIn: Window | null
-  /** When its customer was erased; left out or null: they were not. */
+  /** When its customer was erased; left out or null: not erased. */
   readonly erasedAt?: Date | null
 }
 
-/** Whom a record names: personal data. */
+/** The person that a record names: personal data. */
 export interface Person {
   readonly name: string | null
   readonly phone: string | null
@@ -30,31 +30,32 @@ export interface Person {
   readonly plate: string | null
 }
 
-/** How a person is taken out of a payload. */
+/** How to remove a person from a payload. */
 export interface PersonRedaction {
   /** A text, or a number that may be one, without the person. */
   readonly redact: {
     (text: string): string
     (value: string | number): string | number
   }
-  /** What stands in a field of the customer's from now on, by its place; undefined leaves it out. null: the fields stay, since
-   *  the customer is another one. */
-  readonly blank: ((place: string, value: unknown) => unknown) | null
+  /** The new value of a customer's field, by its path; undefined leaves the field out. null: the fields stay, since they are
+   *  another customer's. */
+  readonly blank: ((path: string, value: unknown) => unknown) | null
 }
 
+/** What a merge makes of a record. */
 export interface MergeResult {
   /** stale: older than what is stored, which stays. */
   readonly outcome: 'inserted' | 'updated' | 'unchanged' | 'stale'
-  /** Of every table named here, all rows of the record from now on; only with `inserted` and `updated`. */
+  /** The new rows of the record, complete for each table that is named; only with `inserted` and `updated`. */
   readonly rows?: RowSet
 }
 
-/** What the warehouse knows of a listed record, enough to decide whether to read it again. */
+/** What the warehouse knows about a listed record: enough to decide whether to read it again. */
 export interface StoredRecord {
   readonly id: number
   readonly rooftopId: number
   readonly updatedAt: Date
-  /** Where it stands among the windows. */
+  /** The time that places it in a window. */
   readonly entryAt: Date
   readonly createdAt: Date
   /** The instant that ageing counts from. */
@@ -66,28 +67,30 @@ export interface StoredRecord {
 
 /**
  * A stream whose source lists what was created in a window and answers for one record at a time.
- * `R` is a record as the stream has normalised it. Nothing here writes; the pipeline does.
+ * `R` is a normalised record. The pipeline loads what the stream reads.
  */
 export interface WindowedStream<R = unknown> {
   readonly kind: 'windowed'
   readonly name: string
   /** Key of the record's payloads in `raw.payload`. */
   readonly endpoint: string
-  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own has `group_id`, `entry_at` (its
-   *  place among the windows) and `gone_at`, for `verify`. */
+  /** Tables of a record, its own first; all are keyed by `rooftop_id` and `idColumn`. Its own has `group_id`, `entry_at` (the
+   *  time that places it in a window) and `gone_at`, for `verify`. */
   readonly tables: readonly (keyof Tables & string)[]
-  /** Tables of other streams with the same key: their rows follow the record to another rooftop, and nothing else. */
+  /** Tables of other streams with the same key: their rows only move with the record to another rooftop. */
   readonly dependentTables: readonly (keyof Tables & string)[]
   readonly idColumn: string
   /** JSON paths that the document names, and those it says are always there: for the drift report. */
   readonly documented: { readonly paths: ReadonlySet<string>; readonly required: readonly string[] }
 
+  /** Lists the records that were created in the range, in Unix seconds of the source; `until: null` includes the most recent. */
   list(
     sources: ListSources,
     rooftop: RooftopRow,
     range: { from: number; until: number | null },
     options: CallOptions,
   ): Promise<EvaluationList>
+  /** Reads one record. */
   hydrate(
     sources: ListSources,
     rooftop: RooftopRow,
@@ -98,24 +101,24 @@ export interface WindowedStream<R = unknown> {
   normalise(body: unknown, id: number, rooftop: RooftopRow, wire: AppraisalWire, readAt: Date): R
   /** The numeric dealership that the payload names, where it names one. */
   dealerOf(body: unknown, id: number, wire: AppraisalWire): number | null
-  /** Whom the payload names as its customer. */
+  /** The customer that the payload names. */
   personOf(body: unknown, id: number, wire: AppraisalWire): Person
   /** Pure. The parsed payload without the person, so that it makes the same facts. */
-  withoutPerson(body: unknown, id: number, wire: AppraisalWire, scrub: PersonRedaction): unknown
-  /** What of a record contradicts itself or the document, though it fits. */
+  withoutPerson(body: unknown, id: number, wire: AppraisalWire, redaction: PersonRedaction): unknown
+  /** The contradictions in a record that fits. */
   warnings(record: R): readonly RecordWarning[]
   /** The part of the parsed payload that the drift report walks. */
   recordOf(body: unknown, id: number): unknown
   /** When the record was created as the list sees it. */
   entryAt(record: R): Date
-  /** Finds or makes what the records point at (salespeople), in the load's transaction. */
+  /** Finds or adds what the records refer to (salespeople), in the load's transaction. */
   resolve(
     db: Kysely<Tables>,
     rooftop: RooftopRow,
     records: readonly R[],
     wire: AppraisalWire,
   ): Promise<(record: R) => Row>
-  /** Pure. What the stored rows and a record make together. */
+  /** Pure. Merges a record into the stored rows. */
   merge(
     stored: RowSet | null,
     record: R,
@@ -123,8 +126,8 @@ export interface WindowedStream<R = unknown> {
     rooftop: RooftopRow,
     origin: Origin,
   ): MergeResult
-  /** Pure. A replayed history on top of stored versions whose payloads are no longer kept. */
-  rebase(stored: RowSet | null, folded: RowSet): RowSet
+  /** Pure. Puts a replayed history on top of stored versions whose payloads were deleted. */
+  rebase(stored: RowSet | null, rebuilt: RowSet): RowSet
 
   storedRecords(
     db: Kysely<Tables>,

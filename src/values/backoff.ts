@@ -7,7 +7,7 @@ export interface Backoff {
 
 /** After a reset or an error of the server. */
 export const faultBackoff: Backoff = { baseMs: 250, capMs: 30_000 }
-/** After "too many" or "unavailable" without a time to come back: 6 retries span a minute in expectation. */
+/** After a 429 or 503 without Retry-After: 6 retries span a minute in expectation. */
 export const throttleBackoff: Backoff = { baseMs: 2000, capMs: 60_000 }
 
 /** The wait before retry `retry` (1 is the first), in whole ms: uniform in [0, min(cap, base · 2^(retry−1))].

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Query strings of links: they are signed anew at every read and expire [A §2]. A link without one matches too, so that no
+/** Query strings of links: they are signed at every read and expire [A §2]. A link without one matches too, so that no
  *  part of it is searched again: the time is linear. */
 const signedPart = /(https?:\\?\/\\?\/[^"?\s]+)(?:\?[^"\s]*)?/g
 

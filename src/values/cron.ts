@@ -12,7 +12,7 @@ export interface CronFields {
   readonly daysOfWeek: readonly number[]
 }
 
-/** Five fields, or six with seconds first. null for what is none, never comes, or uses L, W or #. */
+/** Parses five fields, or six with seconds first. null: it is no expression, is never due, or uses L, W or #. */
 export function parseCron(expression: string): CronFields | null {
   const { fields } = validateDetailed(expression)
   if (fields === undefined) return null

@@ -1,6 +1,6 @@
 const codes = new Set(Intl.supportedValuesOf('currency'))
 
-/** Is it a code of ISO 4217, in upper case? */
+/** Whether it is a code of ISO 4217, in upper case. */
 export function isCurrencyCode(text: string): boolean {
   return codes.has(text)
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** For a loop over foreign text: a function that, called in every round, lets heartbeats and sockets run once the loop has held the
- *  process for `holdMs`. */
+/** Makes a function to call in every round of a long loop. It lets heartbeats and sockets run once the loop has held the process for
+ *  `holdMs`. */
 export function eventLoopYielder(holdMs = 50): () => Promise<void> {
   let since = performance.now()
   return async () => {

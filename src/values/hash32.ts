@@ -1,4 +1,4 @@
-/** FNV-1a with a final avalanche: 32 bits that look unrelated to the input's order. */
+/** FNV-1a with a final avalanche: 32 bits that do not follow the order of the inputs. */
 export function hash32(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed
   for (let at = 0; at < text.length; at++) {

@@ -5,7 +5,7 @@ const zoneless = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?
 /** A date (midnight UTC) or an ISO instant with a zone designator; null when it is neither or does not exist (31 February). */
 export function parseInstant(text: string): Date | null {
   if (text.length === 24) {
-    // As JavaScript writes it, which is how most services do: half the cost of the long way.
+    // The form that JavaScript and most services write: half the cost of the general case.
     const date = new Date(text)
     if (!Number.isNaN(date.getTime()) && date.toISOString() === text) return date
   }
@@ -40,10 +40,10 @@ function valid(date: Date): Date | null {
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
-/** Days by zone and quarter of an hour; null where one begins, or the clocks change, within it. */
+/** Days by zone and quarter of an hour; null where a day begins, or the clocks change, within the quarter. */
 const days = new Map<string, Map<number, string | null>>()
 const quarterMs = 15 * 60_000
-const mostQuarters = 50_000
+const maxQuarters = 50_000
 
 /** The calendar day of an instant in a zone, as `YYYY-MM-DD`. */
 export function localDay(at: Date, timeZone: string): string {
@@ -55,10 +55,10 @@ export function localDay(at: Date, timeZone: string): string {
   return formatOf(timeZone).format(at)
 }
 
-/** Formatting takes longer than all else that is done with a moment; a load has many of the same hour. */
+/** A cache: formatting takes longer than everything else that is done with a time, and a load has many of the same hour. */
 function quartersOf(timeZone: string): Map<number, string | null> {
   let known = days.get(timeZone)
-  if (!known || known.size >= mostQuarters) {
+  if (!known || known.size >= maxQuarters) {
     known = new Map()
     days.set(timeZone, known)
   }
@@ -85,9 +85,9 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** The years that the times of a record may lie in: others are mistakes, and year 0 Postgres refuses. */
+/** The years that the times of a record may have: others are mistakes, and Postgres refuses year 0. */
 const [firstYear, lastYear] = [1970, 2200]
-/** What is wrong with any other time. */
+/** The issue with any other time. */
 export const yearsMessage = `is not in the years ${firstYear} to ${lastYear}`
 
 /** Whether a record may have the time. */
@@ -96,10 +96,10 @@ export function isRecordTime(at: Date): boolean {
   return year >= firstYear && year <= lastYear
 }
 
-/** What the clocks of a service may differ by among themselves. */
+/** How far the clocks of one service may differ. */
 const clockMarginMs = 3_600_000
 
-/** Whether a time that a record tells lies beyond the source's clock when it was read. */
+/** Whether a time of a record is ahead of the source's clock at the reading. */
 export function isAhead(at: Date, sourceNow: Date): boolean {
   return at.getTime() > sourceNow.getTime() + clockMarginMs
 }

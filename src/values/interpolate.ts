@@ -1,10 +1,10 @@
 // `${NAME}` is not plain YAML inside `{ … }`, so it is masked before the parser sees it and filled in afterwards,
-// in values only: a comment may name a variable that is not set. `$${` stands for a plain `${`.
+// in values only: a comment may name a variable that is not set. `$${` gives a plain `${`.
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}\n]*))?\}/g
 const maskable = new RegExp(`\\$\\$\\{[^}\\n]*\\}?|${reference.source}`, 'g')
 
-/** A reference that cannot be filled in, and where it stands. */
+/** A reference that cannot be filled in, and where it is. */
 export interface ReferenceFault {
   readonly path: readonly PropertyKey[]
   /** The variable that is not set; null: `${` begins no reference. */

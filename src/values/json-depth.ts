@@ -1,18 +1,18 @@
-/** No answer of the services is nested so deeply: recursion, `JSON.stringify` and Postgres would all give up some way below. */
+/** No answer of the services is nested so deeply. Recursion, `JSON.stringify` and Postgres fail only at a greater depth. */
 export const maxJsonDepth = 100
 
-/** Whether a JSON value is nested more than `deepestJson` deep. Its own recursion ends there. */
+/** Whether a JSON value is nested more than `maxJsonDepth` deep. Its own recursion ends there. */
 export function isTooDeep(value: unknown, left = maxJsonDepth): boolean {
   if (value === null || typeof value !== 'object') return false
   if (left === 0) return true
   const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  // Every record passes here: nothing is called for a text or a number.
+  // Every record is checked: a text or a number costs no call.
   for (const item of items)
     if (item !== null && typeof item === 'object' && isTooDeep(item, left - 1)) return true
   return false
 }
 
-/** The value with a remark in place of what is nested too deeply; the very value when nothing is. */
+/** The value with a remark in place of what is nested too deeply; the same object when nothing is. */
 export function prunedJson(value: unknown, left = maxJsonDepth): unknown {
   if (left === maxJsonDepth && !isTooDeep(value)) return value
   if (value === null || typeof value !== 'object') return value

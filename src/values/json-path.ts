@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A dotted path into a JSON answer (`""` is the body itself), or candidates of which the first present wins. */
+/** A dotted path into a JSON answer (`""` is the body itself), or a list of candidates: the first that is present wins. */
 export const jsonPath = z.union([z.string(), z.array(z.string()).min(1)])
 export type JsonPath = z.infer<typeof jsonPath>
 
@@ -28,7 +28,7 @@ function ownValue(value: unknown, key: string): unknown {
   return (value as Record<string, unknown>)[key]
 }
 
-/** The first candidate: the name that a writer of such a body uses. */
+/** The first candidate: the path to use when such a body is written. */
 export function firstCandidate(path: JsonPath): string {
   return typeof path === 'string' ? path : (path[0] ?? '')
 }

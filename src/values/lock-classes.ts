@@ -1,17 +1,17 @@
 /**
- * First keys of our advisory locks, so that locks over different things never meet; the second key says which one. sql/migrations
+ * First keys of our advisory locks, so that locks on different things never collide; the second key says which one. sql/migrations
  * locks the days of a rooftop's aggregates with 7381, the vehicles of a dealer group's with 7382, and the statistics with 7383.
  */
 export const lockClass = {
   /** A run, by its process. */
   run: 7300,
-  /** Signing the links of a vehicle anew. */
+  /** Signing the links of a vehicle again. */
   signLinks: 7301,
   /** A budget of billable calls, by hash of its name. */
   budget: 7302,
   /** The owner of a billable call. */
   call: 7303,
-  /** Putting a price batch of a rooftop together. */
+  /** Assembling a price batch of a rooftop. */
   batch: 7304,
   /** Salespeople of a dealer group. */
   salespeople: 7305,
@@ -19,13 +19,13 @@ export const lockClass = {
   import: 7306,
   /** Loads (shared) against an erasure (exclusive); the second key is 0. */
   erasure: 7307,
-  /** Looking at a job, by hash of its name. */
+  /** Checking whether a job is due, by hash of its name. */
   job: 7308,
-  /** An attempt at a fire, by its process. */
+  /** An attempt of a job run, by its process. */
   jobRun: 7309,
   /** Sending alerts; the second key is 0. */
   alert: 7310,
-  /** Looking for work that the queue has lost; the second key is 0. */
+  /** Searching for work that the queue has lost; the second key is 0. */
   repair: 7311,
   /** Deliveries of a rooftop that are being loaded. */
   hints: 7330,

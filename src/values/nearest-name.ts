@@ -8,7 +8,7 @@ export function nearestName(wanted: string, known: readonly string[]): string | 
   return best && best.away <= Math.max(1, Math.floor(typed.length / 3)) ? best.name : undefined
 }
 
-/** Edits between two words: a letter more, less or other, or two neighbours swapped. */
+/** The edit distance of two words: a letter added, removed or replaced, or two neighbours swapped. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, index) => index)

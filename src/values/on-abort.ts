@@ -1,41 +1,44 @@
-type Tell = (reason: unknown) => void
+type Callback = (reason: unknown) => void
 
-/** Who waits for a signal, and its one listener. */
+/** The callbacks for a signal, and its one listener. */
 interface Watch {
-  readonly tells: Set<Tell>
+  readonly callbacks: Set<Callback>
   readonly listener: () => void
 }
 
 const watches = new WeakMap<AbortSignal, Watch>()
 
-/** Tells of the first of the signals to be aborted, with its reason, until the answer is called. However many wait for a signal,
- *  it has one listener: a thousand calls a second that add and remove their own cost more than their requests. */
-export function onAbort(signals: readonly (AbortSignal | undefined)[], tell: Tell): () => void {
-  for (const signal of signals) if (signal) watchOf(signal).tells.add(tell)
+/** Calls `callback` with the reason when one of the signals is aborted, until the returned function is called. A signal has one
+ *  listener for all callbacks: a thousand calls a second that add and remove their own cost more than their requests. */
+export function onAbort(
+  signals: readonly (AbortSignal | undefined)[],
+  callback: Callback,
+): () => void {
+  for (const signal of signals) if (signal) watchOf(signal).callbacks.add(callback)
   return () => {
-    for (const signal of signals) if (signal) leave(signal, tell)
+    for (const signal of signals) if (signal) removeCallback(signal, callback)
   }
 }
 
 function watchOf(signal: AbortSignal): Watch {
   const found = watches.get(signal)
   if (found) return found
-  const tells = new Set<Tell>()
+  const callbacks = new Set<Callback>()
   const listener = () => {
-    for (const tell of [...tells]) tell(signal.reason)
+    for (const callback of [...callbacks]) callback(signal.reason)
   }
-  const watch = { tells, listener }
+  const watch = { callbacks, listener }
   signal.addEventListener('abort', listener)
   watches.set(signal, watch)
   return watch
 }
 
-/** A listener keeps its signal in memory: the last one to leave takes it along. */
-function leave(signal: AbortSignal, tell: Tell): void {
+/** Removes a callback, and the listener with the last one: it would keep the signal in memory. */
+function removeCallback(signal: AbortSignal, callback: Callback): void {
   const watch = watches.get(signal)
   if (!watch) return
-  watch.tells.delete(tell)
-  if (watch.tells.size > 0) return
+  watch.callbacks.delete(callback)
+  if (watch.callbacks.size > 0) return
   signal.removeEventListener('abort', watch.listener)
   watches.delete(signal)
 }

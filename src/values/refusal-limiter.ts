@@ -1,11 +1,11 @@
-/** Refusals that are answered in full: in one second in all, and in one minute to one client address. */
+/** Refusals that get a full answer: in one second in total, and in one minute for one client address. */
 const answeredPerSecond = 20
 const answeredPerMinute = 30
-/** Client addresses that are counted apart in one minute; one beyond them counts as over its limit. */
+/** Client addresses that are counted in one minute; any further one counts as over its limit. */
 const addressLimit = 10_000
 const logEveryMs = 10_000
 
-/** Keeps calls with a wrong secret cheap, in work and in lines of the log. */
+/** Limits the answers and log lines for calls with a wrong secret, so that they stay cheap. */
 export class RefusalLimiter {
   readonly #now: () => number
   #second = -1
@@ -19,7 +19,7 @@ export class RefusalLimiter {
     this.#now = now
   }
 
-  /** Counts a refusal; whether it is worth a full answer. */
+  /** Counts a refusal; returns whether it gets a full answer. */
   shouldAnswer(address: string): boolean {
     const now = this.#now()
     const [second, minute] = [Math.floor(now / 1000), Math.floor(now / 60_000)]
@@ -37,7 +37,7 @@ export class RefusalLimiter {
     return this.#answered <= answeredPerSecond
   }
 
-  /** How many refusals the next line of the log counts; 0: no line now. */
+  /** The number of refusals for the next log line; 0: no line now. */
   takeLogCount(): number {
     const now = this.#now()
     if (this.#unlogged === 0 || now - this.#loggedAt < logEveryMs) return 0

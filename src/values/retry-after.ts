@@ -1,7 +1,8 @@
 import { parseHttpDate } from './http-date.ts'
 
 /** The wait that a Retry-After header asks for, in ms (0 when the moment has passed); null when it is absent or unreadable.
- *  A date is theirs, so it is measured from their own Date header; from `now` (ours) only where that is missing. RFC 9110 §10.2.3. */
+ *  A date is by the source's clock, so the wait is measured from its Date header, and from `now` (ours) only where that is missing.
+ *  RFC 9110 §10.2.3. */
 export function parseRetryAfter(
   header: string | undefined,
   dateHeader: string | undefined,

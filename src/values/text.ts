@@ -4,12 +4,12 @@ export function storable(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
-/** A string of its own: one that was cut out of a long text keeps all of it in memory. */
+/** A copy: a string that was cut out of a long text keeps all of that text in memory. */
 export function copied(text: string): string {
   return Buffer.from(text).toString()
 }
 
-/** The same for every string of a JSON value, keys included. */
+/** `storable` for every string of a JSON value, keys included. */
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value)
   if (Array.isArray(value)) return value.map(storableJson)

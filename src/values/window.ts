@@ -34,12 +34,12 @@ export function cutIntoWindows(
   return windows
 }
 
-/** Whether they have a moment in common. */
+/** Whether two spans overlap. */
 export function overlap(one: Span, other: Span): boolean {
   return one.from < other.until && one.until > other.from
 }
 
-/** Does an instant lie in the window? The second in which the newest window was listed was not over: it counts as inside. */
+/** Whether an instant lies in the window. An open window includes the second in which it was listed, which was not over. */
 export function isWithin(window: Window, at: Date): boolean {
   const seconds = Math.floor(at.getTime() / 1000)
   return seconds >= window.from && seconds < window.until + (window.open ? 1 : 0)
@@ -61,8 +61,8 @@ export function dayNumber(seconds: number): number {
 }
 
 /**
- * The start (Unix seconds) of the latest day, up to today, on which `slot` has its turn in a rotation of `nights`.
- * Something last done before that instant is due; a missed night changes nothing.
+ * The start (Unix seconds) of the latest day, up to today, that belongs to `slot` in a rotation of `nights`.
+ * What was last done before it is due, so the work of a missed night is done later.
  */
 export function latestRotationStart(slot: number, nights: number, now: number): number {
   const today = dayNumber(now)

@@ -1,27 +1,27 @@
 import { z } from 'zod'
 import { jsonPath } from './json-path.ts'
 
-// What the two documents leave 'not shown', with the defaults that the sandbox speaks. One place, every name overridable.
+// The names that the two documents leave 'not shown', with the defaults that the sandbox uses. The config can change every one.
 
 const headerName = (fallback: string) =>
   z
     .string()
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
     .default(fallback)
-/** A path below the base URL, with a query where it needs one; `{name}` stands for a field. */
+/** A path below the base URL, with a query where it needs one; a field replaces `{name}`. */
 const urlPath = (fallback: string) =>
   z
     .string()
     .regex(/^\/[^\s#]*$/, `is not a path: it begins with /, e.g. ${fallback}`)
     .refine(
       (path) => [...path.matchAll(/\{[^}]*\}/g)].every(([part]) => fallback.includes(part)),
-      `names a field that is not there: only that of ${fallback}`,
+      `names an unknown field: only the fields of ${fallback} exist`,
     )
     .default(fallback)
 /** A name of a request field. */
 const name = (fallback: string) => z.string().min(1).default(fallback)
 const text = (fallback: string) => z.string().default(fallback)
-/** Where a value stands in an answer. */
+/** The path of a value in an answer. */
 const path = (fallback: string | string[]) => jsonPath.default(fallback)
 const group = <S extends z.ZodRawShape>(shape: S) => z.strictObject(shape).prefault({} as never)
 
@@ -228,15 +228,15 @@ const vehicleData = group({
   }).describe('/v1/prediction [V §4]'),
 })
 
-/** The `wire` section of the config (contract section 3). */
+/** The `wire` section of the config. */
 export const wireSettings = group({ appraisal, vehicleData })
 export type WireSettings = z.infer<typeof wireSettings>
 export type AppraisalWire = WireSettings['appraisal']
 
-/** The names that the sandbox speaks when nothing is overridden. */
+/** The names that the sandbox uses when the config changes none. */
 export const defaultWire: WireSettings = wireSettings.parse({})
 
-/** A setting that was changed: its dotted name, what it is and what it would be. */
+/** A setting that was changed: its dotted name, its value and its default. */
 export interface ChangedSetting {
   readonly path: string
   readonly value: unknown
@@ -246,10 +246,10 @@ export interface ChangedSetting {
 /** The settings that differ from the defaults, in the order of the schema. */
 export function changedSettings(
   now: Readonly<Record<string, unknown>>,
-  usual: Readonly<Record<string, unknown>>,
+  defaults: Readonly<Record<string, unknown>>,
   prefix = '',
 ): ChangedSetting[] {
-  return Object.entries(usual).flatMap(([name, fallback]) => {
+  return Object.entries(defaults).flatMap(([name, fallback]) => {
     const [path, value] = [prefix + name, now[name]]
     if (isGroup(fallback) && isGroup(value)) return changedSettings(value, fallback, `${path}.`)
     return JSON.stringify(value) === JSON.stringify(fallback)

@@ -21,29 +21,29 @@ import {
 } from './due-deliveries.ts'
 import { HintLocks } from './hint-locks.ts'
 
-const lookEveryMs = 500
-/** Nothing was due when it looked last. */
+const pollMs = 500
+/** The pause when nothing was due at the last poll. */
 const idleMs = 1_000
-/** The warehouse is away: nobody needs to be told of it twice a second. */
-const restMs = 5_000
+/** The pause after an error: it is not logged twice a second. */
+const retryMs = 5_000
 const rooftopsAtOnce = 4
 
 /**
- * Loads what the inbox holds, a run for each rooftop and burst, until the context's signal; resolves once what was under way
- * has ended. Any number of processes may do this at once: one of them is at work on a rooftop. OutdatedError when the warehouse
+ * Loads the deliveries in the inbox until the context's signal, with a run for each rooftop and burst. Resolves once the runs in
+ * progress have ended. Several processes may do this at once: a lock gives each rooftop to one of them. OutdatedError when the warehouse
  * has been migrated beyond this version.
  */
 export async function consumeHints(context: Context): Promise<void> {
   await using consumer = new Consumer(context)
-  await consumer.last()
+  await consumer.run()
 }
 
 class Consumer implements AsyncDisposable {
   readonly #context: Context
   readonly #locks: HintLocks
   readonly #active = new Map<string, Promise<void>>()
-  /** Rooftops with deliveries that are no more in the config: they wait for it to come back. */
-  readonly #strangers = new Set<string>()
+  /** Rooftops with deliveries that are no longer in the config: the deliveries wait until they are. */
+  readonly #unknownRooftops = new Set<string>()
   #outdated: OutdatedError | null = null
 
   constructor(context: Context) {
@@ -51,18 +51,18 @@ class Consumer implements AsyncDisposable {
     this.#locks = new HintLocks(context.pool)
   }
 
-  async last(): Promise<void> {
+  async run(): Promise<void> {
     const { signal, log } = this.#context
     while (!signal.aborted && this.#outdated === null) {
-      let pauseMs = restMs
+      let pauseMs = retryMs
       try {
-        pauseMs = (await this.#startDue()) ? lookEveryMs : idleMs
+        pauseMs = (await this.#startDue()) ? pollMs : idleMs
       } catch (error) {
         if (error instanceof OutdatedError) {
           this.#outdated = error
           break
         }
-        log.warn({ reason: messageOf(error) }, 'the inbox of the webhooks cannot be read just now')
+        log.warn({ reason: messageOf(error) }, 'the webhook inbox cannot be read; trying again')
       }
       await sleep(pauseMs, [signal]).catch(() => undefined)
     }
@@ -79,14 +79,14 @@ class Consumer implements AsyncDisposable {
     const { pool, config } = this.#context
     if (this.#active.size >= rooftopsAtOnce) return true
     await assertSchemaKnown(pool, this.#context.schemaVersion)
-    const told = await readDueRooftops(pool, [...this.#strangers, ...this.#active.keys()])
-    for (const { uid, rooftopId } of told) {
+    const due = await readDueRooftops(pool, [...this.#unknownRooftops, ...this.#active.keys()])
+    for (const { uid, rooftopId } of due) {
       if (this.#active.size >= rooftopsAtOnce) return true
       const rooftop = config.rooftops.find((one) => one.uid === uid)
-      if (rooftop === undefined) this.#strangers.add(uid)
+      if (rooftop === undefined) this.#unknownRooftops.add(uid)
       else if (await this.#locks.tryLock(rooftopId)) this.#start(rooftop, rooftopId)
     }
-    return told.length > 0 || this.#active.size > 0
+    return due.length > 0 || this.#active.size > 0
   }
 
   #start(rooftop: RooftopConfig, rooftopId: number): void {
@@ -102,14 +102,14 @@ class Consumer implements AsyncDisposable {
   }
 }
 
-/** Throws OutdatedError alone: what could not be loaded waits, longer each time. */
+/** Loads what is due. Throws OutdatedError alone: what could not be loaded waits, longer each time. */
 async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: number): Promise<void> {
   const { log, pool, signal } = context
   const about = { rooftop: rooftop.uid }
   let due: DueDeliveries | null = null
   try {
     due = await readDueDeliveries(pool, rooftopId)
-    // Another process had them before the lock was ours.
+    // Another process may have loaded them before the lock was ours.
     if (due.ids.length > 0) await load(context, rooftop, due)
   } catch (error) {
     if (error instanceof OutdatedError) throw error
@@ -117,10 +117,10 @@ async function loadDue(context: Context, rooftop: RooftopConfig, rooftopId: numb
     // Another process does it, or has taken it over.
     if (error instanceof BusyError || error instanceof FencedError) return
     const reason = messageOf(error)
-    log.warn({ ...about, reason }, 'webhooks could not be loaded; they wait')
+    log.warn({ ...about, reason }, 'webhooks could not be loaded; trying again later')
     if (due !== null && (error instanceof UsageError || error instanceof SyncError))
       await postpone(pool, due, reason).catch(() => undefined)
-    await sleep(restMs, [signal]).catch(() => undefined)
+    await sleep(retryMs, [signal]).catch(() => undefined)
   }
 }
 

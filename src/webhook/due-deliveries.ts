@@ -10,7 +10,7 @@ export interface DueRooftop {
   readonly uid: string
 }
 
-/** What of a rooftop was due at a moment. */
+/** The deliveries of a rooftop that were due at a moment. */
 export interface DueDeliveries {
   /** The longest waiting, at most 500. */
   readonly ids: readonly number[]
@@ -19,22 +19,22 @@ export interface DueDeliveries {
 }
 
 /** Rooftops whose deliveries are due, the longest waiting first, without those that are named; 16, unless more are asked for.
- *  Looks at one delivery of each rooftop, however many wait. */
+ *  Reads one delivery of each rooftop, however many wait. */
 export async function readDueRooftops(
   pool: pg.Pool,
   except: readonly string[] = [],
   atMost = rooftopsAtOnce,
 ): Promise<DueRooftop[]> {
   const { rows } = await pool.query<DueRooftop>(
-    `with recursive told as (
+    `with recursive oldest as (
        (select rooftop_id, due_at from ops.webhook_delivery
         where state = 'waiting' order by rooftop_id, due_at limit 1)
        union all
-       select next.* from told cross join lateral (
+       select next.* from oldest cross join lateral (
          select rooftop_id, due_at from ops.webhook_delivery
-         where state = 'waiting' and rooftop_id > told.rooftop_id order by rooftop_id, due_at limit 1) as next
+         where state = 'waiting' and rooftop_id > oldest.rooftop_id order by rooftop_id, due_at limit 1) as next
      )
-     select rooftop_id as "rooftopId", rooftop_uid as uid from told join core.rooftop using (rooftop_id)
+     select rooftop_id as "rooftopId", rooftop_uid as uid from oldest join core.rooftop using (rooftop_id)
      where due_at <= now() and rooftop_uid <> all($1::text[])
      order by due_at limit $2`,
     [except, atMost],
@@ -55,7 +55,7 @@ export async function readDueDeliveries(pool: pg.Pool, rooftopId: number): Promi
   return { ids: ids.map(Number), asOf }
 }
 
-/** Counts a failed attempt of those that still wait, and that the run has not put off itself. */
+/** Counts a failed attempt of those that still wait, and that the run has not postponed itself. */
 export async function postpone(pool: pg.Pool, due: DueDeliveries, reason: string): Promise<void> {
   await postponeDeliveries(pool, due.ids, reason, due.asOf)
 }

@@ -1,21 +1,21 @@
 import type pg from 'pg'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** Session locks on rooftops, all on one connection that is held only while there are any. They are gone with the process. */
+/** Session locks on rooftops, all on one connection that is held only while there are any. They end with the process. */
 export class HintLocks implements AsyncDisposable {
   readonly #pool: pg.Pool
   readonly #held = new Set<number>()
   #client: pg.PoolClient | null = null
   /** One statement at a time on the connection. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
-  /** Whether the lock was free, and is ours now. */
+  /** Takes the lock if it is free; returns whether it was. */
   async tryLock(rooftopId: number): Promise<boolean> {
-    return await this.#inTurn(async () => {
+    return await this.#inOrder(async () => {
       this.#client ??= await this.#pool.connect()
       const taken = await this.#query('pg_try_advisory_lock', rooftopId)
       if (taken) this.#held.add(rooftopId)
@@ -25,7 +25,7 @@ export class HintLocks implements AsyncDisposable {
   }
 
   async unlock(rooftopId: number): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#inOrder(async () => {
       if (this.#client !== null) await this.#query('pg_advisory_unlock', rooftopId)
       this.#held.delete(rooftopId)
       this.#releaseIfIdle()
@@ -33,7 +33,7 @@ export class HintLocks implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#turn.catch(() => undefined)
+    await this.#last.catch(() => undefined)
     this.#drop()
   }
 
@@ -45,7 +45,7 @@ export class HintLocks implements AsyncDisposable {
       )
       return rows[0]!.done
     } catch (error) {
-      // The connection is lost, and every lock with it; the run's own lock still keeps two from one rooftop.
+      // The connection is lost, and every lock with it; the run's own lock still keeps two runs from one rooftop.
       this.#drop()
       throw error
     }
@@ -63,9 +63,9 @@ export class HintLocks implements AsyncDisposable {
     this.#held.clear()
   }
 
-  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(act, act)
-    this.#turn = done.catch(() => undefined)
+  async #inOrder<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(act, act)
+    this.#last = done.catch(() => undefined)
     return await done
   }
 }

@@ -13,7 +13,7 @@ export const webhookEvents = [
 /** `not told`: the address names no event. */
 export type WebhookEvent = (typeof webhookEvents)[number] | 'not told'
 
-/** What a delivered body tells, of which nothing is taken for true but where to look. */
+/** What a delivered body says. It is not trusted: it only shows which evaluation to read. */
 export interface Hint {
   readonly kind: 'evaluation' | 'drive'
   /** null: it names none. */
@@ -27,22 +27,22 @@ export interface Hint {
   readonly body: unknown
 }
 
-/** The event that a path names, in any case. */
+/** The event that a path names, in upper or lower case. */
 export function eventOf(text: string | undefined): WebhookEvent {
   return webhookEvents.find((event) => event === text?.toUpperCase()) ?? 'not told'
 }
 
 /** Pure. One hint, or one for each evaluation where the body is an array, as that of `/geteval` is [A §4, §6]. */
 export function readHints(body: unknown, event: WebhookEvent, wire: AppraisalWire): Hint[] {
-  const told = valueAt(body, wire.webhookBody.evaluation)
-  const items = Array.isArray(told) && told.length > 0 ? told : [told]
+  const found = valueAt(body, wire.webhookBody.evaluation)
+  const items = Array.isArray(found) && found.length > 0 ? found : [found]
   if (isDrive(items[0], body, event, wire)) return [driveHint(body, wire)]
   const hints = items.map((item) => evaluationHint(item, event, wire))
   const seen = new Set<number | null>()
   return hints.filter(({ evalId }) => !seen.has(evalId) && seen.add(evalId))
 }
 
-/** By the event; where it is not told, a drive has an id of its own, and an evaluation always an UpdatedAt [A §2]. */
+/** Decides by the event. Without one, a drive has its own id, and an evaluation always has an UpdatedAt [A §2]. */
 function isDrive(item: unknown, body: unknown, event: WebhookEvent, wire: AppraisalWire): boolean {
   if (event !== 'not told') return event === 'ON_DRIVE_COMPLETED'
   const hasDriveId = valueAt(body, wire.webhookBody.driveId) !== undefined

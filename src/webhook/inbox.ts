@@ -25,10 +25,10 @@ export interface InboxOptions {
   readonly debounceMs: number
 }
 
-/** A body is what `/geteval` answers [A §6]: an evaluation, or those of one vehicle. Each is a statement of one transaction. */
+/** A body is what `/geteval` answers [A §6]: an evaluation, or those of one vehicle. Each takes a statement in one transaction. */
 export const evaluationLimit = 100
 
-/** Where deliveries wait. Nothing of a body is believed: it says which evaluation to read again. */
+/** Stores deliveries until they are loaded. A body is not trusted: it only says which evaluation to read again. */
 export class Inbox {
   readonly #options: InboxOptions
 
@@ -36,9 +36,9 @@ export class Inbox {
     this.#options = options
   }
 
-  /** Keeps a delivery; resolves once it is committed. `duplicate`: all of it had arrived before, and is counted; `too many`:
-   *  it names more evaluations than `evaluationLimit`, and nothing of it is kept. */
-  async keep(arrival: Arrival): Promise<'new' | 'duplicate' | 'too many'> {
+  /** Stores a delivery; resolves once it is committed. `duplicate`: all of it had arrived before, and is counted; `too many`:
+   *  it names more evaluations than `evaluationLimit`, and nothing of it is stored. */
+  async store(arrival: Arrival): Promise<'new' | 'duplicate' | 'too many'> {
     const { context } = this.#options
     const hints = readHints(arrival.body, arrival.event, context.config.wire.appraisal)
     if (hints.length > evaluationLimit) return 'too many'
@@ -54,15 +54,15 @@ export class Inbox {
     return added > 0 ? 'new' : 'duplicate'
   }
 
-  /** Whether it is new. One that could not be used or failed has another chance when it is delivered again. */
+  /** Inserts a hint; returns whether it is new. One that could not be used, or failed, is tried again when it is delivered again. */
   async #insert(
     tx: Tx,
     one: { arrival: Arrival; hint: Hint; hash: Buffer; sourceNow: Date },
   ): Promise<boolean> {
     const { arrival, hint, hash, sourceNow } = one
     const rooftop = this.#rooftopOf(arrival, hint)
-    const { state, issue } = standingOf(arrival, hint, rooftop)
-    const kept = state === 'waiting' ? null : await screenBody(tx, rooftop, hint)
+    const { state, issue } = stateOf(arrival, hint, rooftop)
+    const body = state === 'waiting' ? null : await screenBody(tx, rooftop, hint)
     const { rows } = await tx.client.query<{ duplicates: number }>(
       `insert into ops.webhook_delivery as old
          (event, rooftop_id, eval_id, body_hash, body, state, issue, source_event_at, source_updated_at, source_received_at, due_at)
@@ -78,14 +78,14 @@ export class Inbox {
            from (select old.state in ('unusable', 'failed') as again) as known)
        returning duplicates`,
       [
-        ...[arrival.event, rooftop?.id ?? null, hint.evalId, hash, kept, state, issue],
+        ...[arrival.event, rooftop?.id ?? null, hint.evalId, hash, body, state, issue],
         ...[hint.eventAt, hint.updatedAt, sourceNow, this.#options.debounceMs],
       ],
     )
     return rows[0]!.duplicates === 0
   }
 
-  /** The dealership of the body goes before the address: evaluations are handed from one rooftop to another. */
+  /** The rooftop of a delivery. The dealership in the body wins over the address: evaluations move from one rooftop to another. */
   #rooftopOf({ rooftopUid }: Arrival, { dealerId }: Hint): RooftopRow | null {
     const { rooftops } = this.#options
     const addressed = rooftops.find(({ uid }) => uid === rooftopUid) ?? null
@@ -99,7 +99,7 @@ export class Inbox {
   }
 }
 
-function standingOf(
+function stateOf(
   { rooftopUid }: Arrival,
   { kind, evalId, dealerId }: Hint,
   rooftop: RooftopRow | null,

@@ -6,15 +6,15 @@ import { parseBody } from './parse-body.ts'
 import { eventOf } from './hint.ts'
 import { evaluationLimit, type Inbox } from './inbox.ts'
 
-/** A body has at most so many bytes. */
+/** The most bytes of a body. */
 export const bodyLimit = 1024 * 1024
-/** A warehouse that takes longer is down, as far as the sender is concerned. */
-const patienceMs = 8_000
-const comeBackSeconds = 30
+/** When the warehouse takes longer, the sender is asked to send the delivery again. */
+const storeTimeoutMs = 8_000
+const retryAfterSeconds = 30
 
 /** What the receiver is made of. */
 export interface ReceiverOptions {
-  readonly inbox: Pick<Inbox, 'keep'>
+  readonly inbox: Pick<Inbox, 'store'>
   readonly headerName: string
   /** Whether the value of that header is a valid one. */
   readonly isAuthorised: (given: unknown) => boolean
@@ -27,7 +27,7 @@ interface Delivery {
 
 /**
  * `POST /webhooks[/<event>[/<rooftop uid>]]`. Checked in this order, cheapest first: method, type, secret, size, JSON; 200 once the
- * delivery is committed to the inbox. What the sender cannot mend is 200 too; 503 asks it to come back.
+ * delivery is committed to the inbox. What the sender cannot correct is 200 too; 503 asks it to send the delivery again.
  */
 export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): void {
   const refusals = new RefusalLimiter()
@@ -41,8 +41,8 @@ export function serveWebhooks(app: FastifyInstance, options: ReceiverOptions): v
     scope.setErrorHandler(async (error: { statusCode?: number } & Error, _request, reply) => {
       const status = error.statusCode ?? 500
       if (status >= 500) options.log.error(`a webhook failed: ${messageOf(error)}`)
-      const said = status === 413 ? tooLarge : 'the body cannot be read'
-      return await reply.code(status).send({ error: said })
+      const message = status === 413 ? tooLarge : 'the body cannot be read'
+      return await reply.code(status).send({ error: message })
     })
     for (const url of ['/webhooks', '/webhooks/:event', '/webhooks/:event/:rooftop'])
       scope.all<Delivery>(url, async (request, reply) => await receive(request, reply, options))
@@ -55,7 +55,7 @@ const tooMany = `a body names at most ${evaluationLimit} evaluations`
 async function check(
   { method, headers, ip }: FastifyRequest,
   reply: FastifyReply,
-  { headerName, isAuthorised: isRight, log }: ReceiverOptions,
+  { headerName, isAuthorised, log }: ReceiverOptions,
   refusals: RefusalLimiter,
 ): Promise<FastifyReply | undefined> {
   const length = Number(headers['content-length'])
@@ -63,13 +63,13 @@ async function check(
     return reply.code(405).header('allow', 'POST').send({ error: 'webhooks come by POST' })
   if (!isPlainJson(headers['content-type'], headers['content-encoding']))
     return reply.code(415).send({ error: 'webhooks are application/json, not compressed' })
-  if (!isRight(headers[headerName.toLowerCase()])) {
-    const isAnswered = refusals.shouldAnswer(ip)
+  if (!isAuthorised(headers[headerName.toLowerCase()])) {
+    const getsAnswer = refusals.shouldAnswer(ip)
     const count = refusals.takeLogCount()
     if (count > 0) log.warn({ count }, `webhooks refused: no valid ${headerName}`)
-    // The rest of its body is not waited for.
+    // Does not wait for the rest of the body.
     reply.header('connection', 'close')
-    if (isAnswered) return reply.code(401).send({ error: `no valid ${headerName}` })
+    if (getsAnswer) return reply.code(401).send({ error: `no valid ${headerName}` })
     reply.hijack()
     reply.raw.destroy()
     return reply
@@ -93,21 +93,27 @@ async function receive(
   const { event, rooftop: rooftopUid } = params
   const arrival = { event: eventOf(event), rooftopUid, bytes: bytes as Buffer, ...parsed }
   try {
-    const kept = await withinPatience(inbox.keep(arrival))
-    if (kept === 'too many') return reply.code(413).send({ error: tooMany })
-    return reply.send({ status: kept === 'new' ? 'accepted' : 'duplicate' })
+    const stored = await withinTimeout(inbox.store(arrival))
+    if (stored === 'too many') return reply.code(413).send({ error: tooMany })
+    return reply.send({ status: stored === 'new' ? 'accepted' : 'duplicate' })
   } catch (error) {
     // Never the error itself: it may quote the row.
     const code = String((error as { code?: unknown }).code ?? '')
-    log.error({ code }, `a webhook could not be kept: the warehouse did not take it (${code})`)
-    return reply.code(503).header('retry-after', comeBackSeconds).send({ error: 'come back later' })
+    log.error(
+      { code },
+      `a webhook was not stored: the warehouse did not take it (${code}); the sender is asked to send it again`,
+    )
+    return reply
+      .code(503)
+      .header('retry-after', retryAfterSeconds)
+      .send({ error: 'try again later' })
   }
 }
 
-/** What is kept after all once the sender was told to come back is a duplicate by then. */
-async function withinPatience<T>(work: Promise<T>): Promise<T> {
+/** When the delivery is stored after the timeout, the one that is sent again is a duplicate. */
+async function withinTimeout<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('the warehouse took too long')), patienceMs)
+  const timer = setTimeout(() => reject(new Error('the warehouse took too long')), storeTimeoutMs)
   work.catch(() => undefined)
   try {
     return await Promise.race([work, promise])

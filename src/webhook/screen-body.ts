@@ -6,7 +6,7 @@ import { holdErasureLock, readContacts, suppressedAmong } from '../erasure/suppr
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Hint } from './hint.ts'
 
-/** The text of a body that is kept, without the customers that were erased. */
+/** The text of a body to store, without the customers that were erased. */
 export async function screenBody(
   tx: Tx,
   rooftop: RooftopRow | null,
@@ -24,7 +24,7 @@ export async function screenBody(
   const found = await contactsIn(text, (contact) =>
     contacts.has(digestOf(secret, contact).toString('hex')),
   )
-  // Whose body it is nobody can tell: the names beside an erased contact have no field that is known.
+  // It is unknown whose body this is: the names beside an erased contact may be in any field.
   return found.length === 0
     ? text
     : JSON.stringify({ withheld: 'names a customer that was erased' })

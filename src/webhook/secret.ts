@@ -1,17 +1,17 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Whether a delivery carries one of the valid secrets, in a time that says nothing about them. */
+/** Makes a check whether a delivery carries one of the valid secrets, in a time that shows nothing about them. */
 export function secretCheck(valid: readonly string[]): (given: unknown) => boolean {
   const wanted = valid.map(digestOf)
   return (given) => {
     const digest = digestOf(typeof given === 'string' ? given : '')
-    // All are compared, so that the time does not tell which one it was.
+    // All are compared, so that the time does not show which one it was.
     const matches = wanted.map((one) => timingSafeEqual(one, digest))
     return typeof given === 'string' && matches.includes(true)
   }
 }
 
-/** HMAC-SHA256: the same for the same text, and it says nothing to whom has not the key. */
+/** HMAC-SHA256: equal for equal texts, and without the key it says nothing about them. */
 export function keyedHash(key: string, text: string | Buffer): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }

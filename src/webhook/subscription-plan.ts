@@ -3,7 +3,7 @@ import { valueAt } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { keyedHash } from './secret.ts'
 
-/** Events that can be subscribed to without asking anybody [A §6]. */
+/** Events that can be subscribed to on this interface [A §6]. */
 export type SubscribedEvent = ConfigFile['webhooks']['events'][number]
 
 /** A subscription that the config wants for a rooftop. */
@@ -22,11 +22,11 @@ export interface ListedSubscription {
   readonly event: string | null
   readonly type: string | null
   readonly url: string
-  /** undefined: the service does not tell. */
+  /** undefined: the service does not say. */
   readonly headerName: string | null | undefined
 }
 
-/** What the warehouse keeps of a subscription that was set. */
+/** What the warehouse stores about a subscription that was set. */
 export interface RecordedSubscription {
   readonly id: number
   readonly event: string
@@ -45,7 +45,7 @@ export interface SubscriptionPlan {
   readonly remove: readonly {
     readonly listed: ListedSubscription
     readonly why: string
-    /** Another one of ours stands for it. */
+    /** Another subscription of ours does the same. */
     readonly isDuplicate: boolean
   }[]
   readonly unchanged: readonly {
@@ -76,7 +76,7 @@ export function wantedFor(
   }))
 }
 
-/** The list in an answer; null when none stands where the wire settings say, or an item has no id or address. */
+/** The list in an answer; null when there is none at the path of the wire settings, or an item has no id or address. */
 export function readListed(body: unknown, { webhook }: AppraisalWire): ListedSubscription[] | null {
   const items = valueAt(body, webhook.items)
   if (!Array.isArray(items)) return null
@@ -135,9 +135,9 @@ export function planSubscriptions(
     else filled.update.push({ listed: found, wanted: one, why: why.join(', ') })
   }
   for (const one of left) {
-    const isDouble = wanted.some(({ event }) => event === one.event)
-    const why = isDouble ? 'stands twice' : 'no longer in webhooks.events'
-    filled.remove.push({ listed: one, why, isDuplicate: isDouble })
+    const isDuplicate = wanted.some(({ event }) => event === one.event)
+    const why = isDuplicate ? 'a duplicate' : 'no longer in webhooks.events'
+    filled.remove.push({ listed: one, why, isDuplicate })
   }
   return filled
 }

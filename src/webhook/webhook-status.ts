@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 
-/** How the webhooks of a rooftop went over the last 7 days. Times are in seconds; null: nothing to measure. */
+/** The webhooks of a rooftop in the last 7 days. Times are in seconds; null: nothing to measure. */
 export interface RooftopWebhookStatus {
   readonly received: number
   readonly duplicates: number
@@ -11,7 +11,7 @@ export interface RooftopWebhookStatus {
   readonly waiting: number
   readonly unusable: number
   readonly failed: number
-  /** Completions of which nothing was delivered within 6 hours, though they were subscribed to. */
+  /** Subscribed completions without a delivery within 6 hours. */
   readonly missed: number
   readonly lastReceivedAt: string | null
   /** From the event to the arrival, by the service's clock. */
@@ -23,11 +23,11 @@ export interface RooftopWebhookStatus {
 /** The webhooks by rooftop uid; rooftops without a subscription and a delivery are left out. */
 export interface WebhookStatus {
   readonly rooftops: Readonly<Record<string, RooftopWebhookStatus>>
-  /** Kept, though no rooftop of the config is named: over the last 7 days. */
+  /** Deliveries in the last 7 days that name no rooftop of the config. */
   readonly unknownRooftop: number
 }
 
-interface MeterRow
+interface StatusRow
   extends Omit<RooftopWebhookStatus, 'lastReceivedAt' | 'arrivalSeconds' | 'loadingSeconds'> {
   readonly uid: string
   readonly lastAt: Date | null
@@ -35,7 +35,7 @@ interface MeterRow
   readonly loading: readonly (number | null)[] | null
 }
 
-/** Reads the meter; a query or two where nobody uses webhooks. */
+/** Reads the status; takes a query or two where no webhooks are used. */
 export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
   const used = await sql<{ used: boolean }>`
     select exists (select from ops.webhook_subscription) or exists (select from ops.webhook_delivery) as used`.execute(
@@ -43,7 +43,7 @@ export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
   )
   if (!used.rows[0]!.used) return { rooftops: {}, unknownRooftop: 0 }
   const sourceNow = await readSourceNow(db)
-  const { rows } = await sql<MeterRow>`
+  const { rows } = await sql<StatusRow>`
     with recent as (
       select * from ops.webhook_delivery where received_at > now() - interval '7 days'
     ), counted as (
@@ -71,7 +71,7 @@ export async function readWebhookStatus(db: Db): Promise<WebhookStatus> {
   return { rooftops: Object.fromEntries(rows.map(asEntry)), unknownRooftop: await unknown(db) }
 }
 
-/** As mart.webhook_latency counts them, which would look at every completion since the subscription. */
+/** Counts as mart.webhook_latency does, but does not read every completion since the subscription. */
 function missedCompletions(sourceNow: Date) {
   return sql`
     select e.rooftop_id, count(*)::int as missed
@@ -98,8 +98,8 @@ function asEntry({
   arrival,
   loading,
   ...counts
-}: MeterRow): [string, RooftopWebhookStatus] {
-  const pair = (values: MeterRow['arrival']) => ({
+}: StatusRow): [string, RooftopWebhookStatus] {
+  const pair = (values: StatusRow['arrival']) => ({
     p50: rounded(values?.[0]),
     p95: rounded(values?.[1]),
   })

@@ -41,7 +41,7 @@ test.for([
   expect(isAllowed(link, entry)).toBe(false)
 })
 
-test('an address that is spelt out, localhost and a name may lie in different places', () => {
+test('a literal address, localhost and a name have different kinds of addresses', () => {
   const entries = ['10.0.0.5', '[::1]:81', 'localhost:81', 'files.example.com', '*.example.com']
 
   expect(entries.map((entry) => parseAllowedHost(entry)?.addressKind)).toEqual([
@@ -72,7 +72,7 @@ test.for([
   expect(parseAllowedHost(entry)).toBe(null)
 })
 
-test('the config takes what is an entry, and names what is none', () => {
+test('the config accepts valid entries, and names invalid ones', () => {
   const hosts = ['files.example.com', '*.example.com:8443', 'http://127.0.0.1:4010', '[::1]:81']
 
   const config = makeConfig({ links: { archive: { folder: 'archive', hosts } } }, '/srv')

@@ -8,10 +8,10 @@ import { type CliResult, runInProcess } from '../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** The source's time; ours is another, so that whoever goes by ours is found out. */
+/** The source's time; ours differs, so that code which uses ours fails. */
 export const sourceNow = new Date('2031-03-10T06:30:00Z')
 
-/** A signed link as the nightly stream leaves it behind. */
+/** A signed link as the nightly stream stores it. */
 export interface LinkDraft {
   readonly rooftop?: string
   readonly evalId?: number
@@ -62,7 +62,7 @@ export async function archiveFixture(
     addLink: async (draft) => await insertLink(database, ids, draft),
     run: async (args = []) => {
       const all = ['--config', file, '--log-level', 'debug', 'links', 'archive', ...args, '--json']
-      // Not the config's folder: its paths are its own.
+      // Not the config's folder: its paths are relative to the config, not to the working directory.
       const ran = await runInProcess(all, { cwd: '/' })
       return { ...ran, document: JSON.parse(ran.stdout) as Ran['document'] }
     },

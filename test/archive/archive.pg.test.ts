@@ -51,7 +51,7 @@ test('a PDF is stored under its digest, and read back by the check that it belon
   expect(await readdir(unfinishedFolder(archive))).toEqual([])
 })
 
-test('a check is one in its dealer group, and is not seen from another', async () => {
+test('a check is shared in its dealer group, and not visible from another', async () => {
   await using fixture = await archiveFixture({})
   const { db, archive, ids } = fixture
   const fetched = await written(archive)
@@ -76,7 +76,7 @@ test('a check is one in its dealer group, and is not seen from another', async (
   })
 })
 
-test('a file that is there stays as it is; one that is damaged does not count, and is replaced', async () => {
+test('an existing file stays as it is; a damaged one does not count, and is replaced', async () => {
   await using fixture = await archiveFixture({})
   const { db, archive, ids } = fixture
   const key = keyOf(ids['north']!)
@@ -86,12 +86,12 @@ test('a file that is there stays as it is; one that is damaged does not count, a
   const { ino } = await stat(path)
 
   await storePdf(archive, await written(archive))
-  const kept = await stat(path)
+  const unchanged = await stat(path)
   await truncate(path, 5)
   const damaged = await readArchived(db, archive, key)
   await storePdf(archive, await written(archive))
 
-  expect(kept.ino).toBe(ino)
+  expect(unchanged.ino).toBe(ino)
   expect(damaged).toBe(null)
   expect(await readFile(path)).toEqual(aPdf())
   expect(await readArchived(db, archive, key)).not.toBe(null)

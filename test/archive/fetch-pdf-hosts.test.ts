@@ -74,17 +74,17 @@ test.for([
   expect(server.requests).toEqual([])
 })
 
-test('localhost is taken when it is this machine, and only then', async () => {
+test('localhost is accepted when it is this machine, and only then', async () => {
   await using folder = await temporaryFolder()
   await using server = await startPdfServer(servesPdf)
   const origin = `http://localhost:${server.port}`
   const rules = (address: string) =>
     rulesFor(folder.path, [origin], { resolve: async () => [address] })
 
-  const elsewhere = await refusalOf(`${origin}/a`, rules('10.0.0.7'))
+  const other = await refusalOf(`${origin}/a`, rules('10.0.0.7'))
   const here = await fetchPdf(`${origin}/a`, rules('127.0.0.1'), neverAborted)
 
-  expect(elsewhere).toBe('address')
+  expect(other).toBe('address')
   expect(here.kind).toBe('pdf')
 })
 

@@ -14,7 +14,7 @@ import {
   unfinishedIn,
 } from './pdf-server.ts'
 
-test('a PDF lands in a file with its digest and size, however the bytes are cut up', async () => {
+test('a PDF is written to a file with its digest and size, however its bytes arrive', async () => {
   await using folder = await temporaryFolder()
   const pdf = aPdf()
   await using server = await startPdfServer(async (_request, response) => {
@@ -36,7 +36,7 @@ test('a PDF lands in a file with its digest and size, however the bytes are cut 
   expect(await readFile((fetched as { file: string }).file)).toEqual(pdf)
 })
 
-test('what the store of links answers instead of a PDF is refused', async () => {
+test('an answer that is not a PDF is refused', async () => {
   await using folder = await temporaryFolder()
   const answers: Record<string, readonly [number, string, string | Buffer]> = {
     '/page': [200, 'text/html; charset=utf-8', aPdf()],
@@ -79,7 +79,7 @@ test('what the store of links answers instead of a PDF is refused', async () => 
   })
 })
 
-test('a mark that ends 2 kB before the end is found, one byte further off it is not', async () => {
+test('a mark that ends 2 kB before the end is found, one byte earlier it is not', async () => {
   await using folder = await temporaryFolder()
   const body = Buffer.from('%PDF-1.7\n%%EOF')
   await using server = await startPdfServer(({ url }, response) => {
@@ -94,7 +94,7 @@ test('a mark that ends 2 kB before the end is found, one byte further off it is 
   expect(await refusalOf(server.link('/far'), { ...rules, folder: other.path })).toBe('truncated')
 })
 
-test('an answer that says that it is too large is refused before its first byte, and hung up on', async () => {
+test('an answer that says that it is too large is refused before its first byte, and the connection is closed', async () => {
   await using folder = await temporaryFolder()
   const hungUp = Promise.withResolvers<void>()
   await using server = await startPdfServer((_request, response) => {
@@ -124,7 +124,7 @@ test('an answer that does not say how large it is, is refused once it grows too 
   expect(code).toBe('too-large')
 })
 
-test('a PDF of just the size that is allowed is taken', async () => {
+test('a PDF of exactly the allowed size is accepted', async () => {
   await using folder = await temporaryFolder()
   const pdf = aPdf(1000)
   await using server = await startPdfServer((_request, response) => response.end(pdf))
@@ -195,7 +195,7 @@ test('a signal ends the download with its own reason and leaves no file', async 
   expect(await unfinishedIn(folder.path)).toEqual([])
 })
 
-test('a connection that is refused is told by its code alone', async () => {
+test('a refused connection is reported by its code alone', async () => {
   await using folder = await temporaryFolder()
   const server = await startPdfServer(() => undefined)
   await server[Symbol.asyncDispose]()

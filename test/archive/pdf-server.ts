@@ -12,7 +12,7 @@ export function aPdf(filling = 20): Buffer {
   return Buffer.from(`%PDF-1.7\n${'x'.repeat(filling)}\n%%EOF\n`)
 }
 
-/** What every signed link of these tests carries, and nothing may show. */
+/** A part of every signed link in these tests, which nothing may show. */
 export const canary = 'signature=canary-7f3a'
 
 /** A server on loopback that answers as a test says. */
@@ -70,7 +70,7 @@ export async function refusalOf(link: string, rules: PdfRules): Promise<RefusalC
   return fetched.code
 }
 
-/** The files that have no place in the store yet. */
+/** The files that are not in the store yet. */
 export async function unfinishedIn(folder: string): Promise<string[]> {
   return await readdir(unfinishedFolder(folder)).catch(() => [])
 }

@@ -15,7 +15,7 @@ const renamed = wireSettings.parse({
 })
 const byName = allOperations.map((operation) => [operation.name, operation] as const)
 
-test('no two operations share a name or a place', () => {
+test('no two operations share a name or a path', () => {
   const names = allOperations.map(({ name }) => name.toLowerCase())
   const places = allOperations.map(({ service, transport }) => {
     const { method, path } = transport(defaultWire)
@@ -60,7 +60,7 @@ test('what costs money has a budget, and nothing else has', () => {
   expect(allOperations.filter((one) => one.repeatable && one.effect !== 'read')).toEqual([])
 })
 
-test('what is polled for exists, and only reads', () => {
+test('operations that are polled exist, and only read', () => {
   const polled = allOperations.flatMap(({ polling: follow }) => follow?.operation ?? [])
 
   expect(polled).toEqual(['pricingAi', 'price-batch-status', 'prediction-status'])

@@ -27,10 +27,10 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [rate, 'many 429s on two hosts cause few repeats, and lower the rate a few times at most'],
       [rate, 'every host waits after a 429 without Retry-After, and the night is loaded'],
       [
-        'test/sources/http.rulings.test.ts',
-        'Retry-After as %s is waited for, by every call of a key that is refused',
+        'test/sources/http.status-actions.test.ts',
+        'every refused call of a key waits for a Retry-After given as %s',
       ],
-      ['test/sources/http.rulings.test.ts', 'a stray 429 holds up its own call alone'],
+      ['test/sources/http.status-actions.test.ts', 'a single 429 delays only its own call'],
       [
         'test/faults/full/rate-law.test.ts',
         'a share of %d of random 429s leaves at least %d of the throughput',
@@ -45,7 +45,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'bursts of 500, 502, 503, 504; 408',
     holds: 'full jitter, bounded repeats, then work continues',
     tests: [
-      [retries, 'status %i is given up with errorAction retry after the retries'],
+      [retries, 'status %i ends with the action retry after the retries'],
       ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
       [isolation, 'a source that is down fails the slice and quarantines no records'],
       [
@@ -63,8 +63,8 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     holds: 'a typed error, a cap, nothing stored',
     tests: [
       [transport, 'a page, an empty body and a plain text with status 200 are repeated like a 5xx'],
-      [transport, 'an answer beyond the cap is cut off, whether its length is told or not'],
-      [transport, 'the cap counts decoded bytes: a compression bomb does not unfold'],
+      [transport, 'an answer beyond the cap is cut off, whether it names its length or not'],
+      [transport, 'the cap counts decoded bytes: a compression bomb is not decompressed'],
       [transport, 'compressed answers are read, and the byte order mark is stripped'],
       [isolation, 'a list that is a web page fails its rooftop alone'],
     ],
@@ -77,7 +77,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       [deceptive, 'a body with \\\\u0000 and lone surrogates can be read through raw.payload_json'],
       [
         'test/sources/appraisal/client.evaluation.test.ts',
-        'a body that stays cut off (%s) is skipped, and its text kept for quarantine',
+        'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
       ],
     ],
   },
@@ -131,8 +131,8 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [rate, 'a withdrawn key is not tried with every rooftop, and works again after a restart'],
       [
-        'test/sources/refusals.test.ts',
-        'a key that is refused for every rooftop rests after ten of them, at that operation alone',
+        'test/sources/circuit-breaker.test.ts',
+        'a key that is refused for ten rooftops is not used for a while, for that operation alone',
       ],
       [
         'test/scheduler/alerts.pg.test.ts',
@@ -173,7 +173,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/streams/vehicle-checks/answers.pg.test.ts',
-        'a status that the document does not name is kept, flagged, and stops nothing',
+        'a status that the document does not name is stored with a warning, and stops nothing',
       ],
     ],
   },
@@ -201,7 +201,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     fault: 'a link that expired, another host, a redirect, a page instead of a PDF',
     holds: 'signed again, then one more try; a page is never stored',
     tests: [
-      [pdf, 'what the store of links answers instead of a PDF is refused'],
+      [pdf, 'an answer that is not a PDF is refused'],
       [
         'test/archive/fetch-pdf-hosts.test.ts',
         'a redirect to a private address, by number or by name, is refused and not followed',
@@ -212,7 +212,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/links/pdf-links.pg.test.ts',
-        'a %s link that expired while nobody looked opens on the first click, and the warehouse keeps the new one',
+        'a %s link that has expired opens on the first click, and the warehouse stores the new one',
       ],
     ],
   },
@@ -250,7 +250,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'a late completion is in the warehouse before any sync, and what is certified stays proved',
       ],
       [receiver, 'a forged call is refused before its body is read'],
-      [receiver, 'a flood of forged calls is cut off, and a true one among them is taken'],
+      [receiver, 'a flood of forged calls is cut off, and a genuine one among them is accepted'],
       [receiver, 'a sender that is too slow is cut off and leaves nothing behind'],
     ],
   },

@@ -6,7 +6,7 @@ import { openFixture } from '../support/fixture.ts'
 import { openWebhookFixture } from '../webhook/webhook-fixture.ts'
 import { hostileTexts, megabyte } from './texts.ts'
 
-// Hostile text goes the whole way; before, one of 100 KB held a process for minutes.
+// Hostile text goes through all steps; a text of 100 KB once blocked a process for minutes.
 
 /** The import refuses a file with a longer one, quotes counted as they are written. */
 const longestCell = 450_000
@@ -46,7 +46,7 @@ test('evaluations with a megabyte of hostile text in all are synced, erased and 
   expect(receipt.evaluations).toHaveLength(1)
 })
 
-test('a webhook body with long hostile text is kept, after an erasure too', {
+test('a webhook body with long hostile text is stored, after an erasure too', {
   timeout: 120_000,
 }, async () => {
   await using receiver = await openWebhookFixture({
@@ -66,7 +66,7 @@ test('a webhook body with long hostile text is kept, after an erasure too', {
 test('a stock list with megabytes of hostile text is imported and exported', {
   timeout: 240_000,
 }, async () => {
-  await using yard = await openExportFixture()
+  await using fixture = await openExportFixture()
   for (const [name, text] of hostileTexts) {
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`
     const rows = Array.from({ length: 12 }, (_, index) => [
@@ -77,10 +77,10 @@ test('a stock list with megabytes of hostile text is imported and exported', {
     ])
     const names = ['Stock No', 'Make', 'Model', 'Year', 'Kms', 'Price', 'Notes', 'Colour']
     const list = [names, ...rows].map((row) => row.join(',')).join('\n')
-    const brought = await yard.importList(`${name.replaceAll(/\W/g, '-')}.csv`, `${list}\n`)
-    const out = `${yard.folder}/out of ${name}.csv`
-    const given = await yard.exportList('--rooftop', 'north', '--out', out)
+    const imported = await fixture.importList(`${name.replaceAll(/\W/g, '-')}.csv`, `${list}\n`)
+    const out = `${fixture.folder}/out of ${name}.csv`
+    const exported = await fixture.exportList('--rooftop', 'north', '--out', out)
 
-    expect([brought.code, given.code], name).not.toContain(2)
+    expect([imported.code, exported.code], name).not.toContain(2)
   }
 })

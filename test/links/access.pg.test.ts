@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { dayMs, type Fixture } from '../support/fixture.ts'
 import { addCheck, checkedFixture, paths, permalink, serveFixture, token } from './served.ts'
 
-/** Status, headers but for the time of day, and body, byte for byte. */
+/** Status, headers except the time, and body, byte for byte. */
 async function bytesOf(answer: Response) {
   const { date: _date, ...headers } = Object.fromEntries(answer.headers)
   return { status: answer.status, headers, body: await answer.text() }
@@ -43,7 +43,7 @@ test.each(['text/html', 'application/json'])(
   },
 )
 
-test('the token also comes as a bearer, and a wrong bearer is not saved by the address', async () => {
+test('the token may also come as a bearer, and a wrong bearer fails even with the right token in the address', async () => {
   const { fixture: opened, id } = await openOne()
   await using fixture = opened
   await using server = await serveFixture(fixture)
@@ -58,11 +58,11 @@ test('the token also comes as a bearer, and a wrong bearer is not saved by the a
   expect([right, lower, wrong, basic].map(({ status }) => status)).toEqual([302, 302, 401, 401])
 })
 
-test('a wrong token asks neither the warehouse nor the source', async () => {
+test('a wrong token causes no query and no call', async () => {
   const { fixture: opened, id } = await openOne()
   await using fixture = opened
   await using server = await serveFixture(fixture)
-  await fixture.database.pool.query('alter table core.vehicle_check rename to elsewhere')
+  await fixture.database.pool.query('alter table core.vehicle_check rename to moved')
   const before = fixture.sandbox.requests.count()
 
   const wrong = await server.click(`/links/ppsr_pdf/${id}?token=wrong`)
@@ -127,7 +127,7 @@ test('/health needs no token', async () => {
   })
 })
 
-test('a flood of wrong tokens is answered 429 and counted in one line; the right one opens all the same', async () => {
+test('a flood of wrong tokens is answered 429 and counted in one line; the right one still opens', async () => {
   const { fixture: opened, id } = await openOne()
   await using fixture = opened
   await using server = await serveFixture(fixture)
@@ -150,7 +150,7 @@ test('a flood of wrong tokens is answered 429 and counted in one line; the right
   expect(server.logged.join()).not.toContain('wrong7')
 })
 
-test('what a caller sends wrongly is no failure of ours, and leaves no line', async () => {
+test('a wrong request is the fault of the caller, and leaves no log line', async () => {
   const { fixture: opened } = await openOne()
   await using fixture = opened
   await using server = await serveFixture(fixture)

@@ -10,7 +10,7 @@ import { addCheck, checkedFixture, permalink, serveFixture } from './served.ts'
 
 const copy = Buffer.from('%PDF-1.4 the copy %%EOF')
 
-test('what the source has no more is given out of the archive, and a copy that is lost is a page', async () => {
+test('a document that the source no longer has comes from the archive, and a lost copy gives a page', async () => {
   await using folder = await temporaryFolder()
   await using fixture = await checkedFixture([{ vanishedAt: '2026-03-11T00:00:00Z' }], {
     links: { archive: { folder: folder.path, hosts: ['files.example'] } },
@@ -30,15 +30,15 @@ test('what the source has no more is given out of the archive, and a copy that i
   await using server = await serveFixture(fixture)
   fixture.sandbox.clock.advance(8 * dayMs)
 
-  const kept = await server.click(permalink('ppsr_pdf', id))
+  const archived = await server.click(permalink('ppsr_pdf', id))
   const head = await server.click(permalink('ppsr_pdf', id), { method: 'HEAD' })
   await rm(stored)
   const lost = await server.click(permalink('ppsr_pdf', id))
 
-  expect(kept.status).toBe(200)
-  expect(kept.headers.get('content-type')).toBe('application/pdf')
-  expect(kept.headers.get('cache-control')).toBe('no-store')
-  expect(Buffer.from(await kept.arrayBuffer())).toEqual(copy)
+  expect(archived.status).toBe(200)
+  expect(archived.headers.get('content-type')).toBe('application/pdf')
+  expect(archived.headers.get('cache-control')).toBe('no-store')
+  expect(Buffer.from(await archived.arrayBuffer())).toEqual(copy)
   expect(head.headers.get('content-length')).toBe(String(copy.length))
   expect(lost.status).toBe(410)
 })

@@ -4,7 +4,7 @@ import { dayMs } from '../support/fixture.ts'
 import { rowsOf } from '../support/pricing-fixture.ts'
 import { addCheck, checkedFixture, follow, paths, permalink, serveFixture } from './served.ts'
 
-test('a link that lives is used as it is, with no call', async () => {
+test('a valid link is used as it is, with no call', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -21,7 +21,7 @@ test('a link that lives is used as it is, with no call', async () => {
 })
 
 test.each(['ppsr', 'car_history'] as const)(
-  'a %s link that expired while nobody looked opens on the first click, and the warehouse keeps the new one',
+  'a %s link that has expired opens on the first click, and the warehouse stores the new one',
   async (kind) => {
     await using fixture = await checkedFixture([{}])
     const id = addCheck(fixture, { kind })
@@ -43,7 +43,7 @@ test.each(['ppsr', 'car_history'] as const)(
   },
 )
 
-test('a link with five minutes to live or less is signed anew', async () => {
+test('a link that is valid for five minutes or less is signed again', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -103,7 +103,7 @@ test('clicks on many vehicles at once all end, though each holds a connection wh
   expect(fixture.sandbox.requests.count(paths.ppsr) - asked).toBe(40)
 })
 
-test('an evaluation that has vanished since is passed over for another of the vehicle', async () => {
+test('an evaluation that has vanished since is skipped for another one of the vehicle', async () => {
   await using fixture = await checkedFixture([
     {},
     { evalId: 1002, createdAt: '2026-03-09T23:00:00Z', vanishedAt: '2026-03-11T00:00:00Z' },
@@ -141,7 +141,7 @@ test('a link to a vanished evaluation gets a page that says so', async () => {
   expect(await json.json()).toMatchObject({ error: 'vanished' })
 })
 
-test('a certificate that the source lists no more is a page that says so, and is marked in the warehouse', async () => {
+test('a certificate that the source no longer lists is a page that says so, and is marked in the warehouse', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -160,7 +160,7 @@ test('a certificate that the source lists no more is a page that says so, and is
   expect(gone).toEqual([{ gone_at: fixture.sandbox.clock.now() }])
 })
 
-test('a source that is down is a 503 that says when to come back, and the next click after it opens', async () => {
+test('a source that is down gives a 503 with Retry-After, and the next click after the outage opens', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -181,7 +181,7 @@ test('a source that is down is a 503 that says when to come back, and the next c
   expect(later.status).toBe(302)
 })
 
-test('a source that is down does not stop a link that lives, however little', async () => {
+test('a source that is down does not stop a valid link, however soon it expires', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -194,7 +194,7 @@ test('a source that is down does not stop a link that lives, however little', as
   expect(await follow(answer)).toEqual({ status: 200, start: '%PDF-' })
 })
 
-test('a source that is gone altogether does not stop a link that lives', async () => {
+test('a source that cannot be reached does not stop a valid link', async () => {
   await using fixture = await checkedFixture([{}])
   const id = addCheck(fixture)
   await fixture.night()
@@ -208,7 +208,7 @@ test('a source that is gone altogether does not stop a link that lives', async (
   expect(answer.headers.get('location')).toBe(before.headers.get('location'))
 })
 
-test('an id that two dealer groups know needs the rooftop, and any rooftop of the group will do', async () => {
+test('an id of two dealer groups needs the rooftop, and any rooftop of the group will do', async () => {
   const other = { groupId: 'group-2', dealerId: 102, region: 'AU' } as const
   await using fixture = await checkedFixture([{}, { evalId: 2001, rooftopUid: 'other' }], {
     rooftopsOfWorld: [

@@ -28,7 +28,7 @@ test('50 clicks on the ten photos of an evaluation are one call, and each opens 
   expect(images).toEqual(tenPhotos.map(({ id }) => ['image/svg+xml', `photo ${id}`]))
 })
 
-test('an answer stands for five minutes of the source’s time, and no link outlives it', async () => {
+test('an answer is used for five minutes of the source’s time, and no link for longer', async () => {
   await using fixture = await checkedFixture([{ photos: tenPhotos }])
   await fixture.night()
   await using server = await serveFixture(fixture)
@@ -46,7 +46,7 @@ test('an answer stands for five minutes of the source’s time, and no link outl
   expect((await fetch(answer.headers.get('location')!)).status).toBe(200)
 })
 
-test('a photo that was taken away and one of a vanished evaluation get pages that say so', async () => {
+test('a removed photo and one of a vanished evaluation get pages that say so', async () => {
   const draft = { photos: [{ id: 501 }] }
   await using fixture = await checkedFixture([
     { ...draft, edits: [{ at: '2026-03-11T00:00:00Z', patch: { photos: [] } }] },
@@ -67,7 +67,7 @@ test('a photo that was taken away and one of a vanished evaluation get pages tha
   expect(await vanished.text()).toContain('the appraisal that it belongs to is not there any more')
 })
 
-test('a 403 for a photo of an evaluation that is there is about the key, and no proof that it vanished', async () => {
+test('a 403 for a photo of an evaluation that still exists is about the key, and no proof that it vanished', async () => {
   await using fixture = await checkedFixture([{ photos: tenPhotos }])
   await fixture.night()
   await using server = await serveFixture(fixture)

@@ -20,7 +20,7 @@ export async function checkedFixture(
   return await pricedFixture(drafts, { streams: [users, evaluations, vehicleChecks], ...options })
 }
 
-/** Puts in a check of evaluation 1001 that was made yesterday, and gives its id. */
+/** Adds a check of evaluation 1001 that was made yesterday, and returns its id. */
 export function addCheck({ sandbox }: Fixture, draft: Partial<CheckDraft> = {}): string {
   const made = sandbox.checks.add({
     kind: 'ppsr',

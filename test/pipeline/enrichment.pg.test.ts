@@ -353,10 +353,10 @@ test('a job cannot call an operation that writes or bills', async () => {
   const { services } = fixture.context
   const rooftop = { uid: 'rooftop-1', dealerId: 101, keyName: 'partner-au' }
 
-  // @ts-expect-error a write is out of reach
+  // @ts-expect-error a client that reads may not call a write
   const write = services.call(enterVin, { rooftop, fields: { vin: 'SAMPLEAU000000001' } })
-  await expect(write).rejects.toThrow('out of reach')
-  // @ts-expect-error a bill is out of reach
+  await expect(write).rejects.toThrow('this client may not call it')
+  // @ts-expect-error a client that reads may not call a bill
   const bill = services.call(searchPpsr, { rooftop, fields: { evalid: 1 } })
-  await expect(bill).rejects.toThrow('out of reach')
+  await expect(bill).rejects.toThrow('this client may not call it')
 })

@@ -52,7 +52,7 @@ export async function deliverWebhooks(
     const text = bodyOf(evaluation, moment, { world: index, dealerId }).slice(1, -1)
     const rooftopUid = uidOf(index, moment.rooftop)
     const bytes = Buffer.from(text)
-    await inbox.keep({ event: 'ON_EXPORT', rooftopUid, bytes, body: JSON.parse(text) })
+    await inbox.store({ event: 'ON_EXPORT', rooftopUid, bytes, body: JSON.parse(text) })
   }
   const due = new Set(
     (await readDueRooftops(pool, [], config.rooftops.length)).map(({ uid }) => uid),

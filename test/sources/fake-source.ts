@@ -15,7 +15,7 @@ export type Answerer = (
   n: number,
 ) => void | Promise<void>
 
-/** A real HTTP server on loopback that keeps what it received. */
+/** A real HTTP server on loopback that records what it received. */
 export class FakeSource implements AsyncDisposable {
   readonly received: Received[] = []
   readonly #server: Server

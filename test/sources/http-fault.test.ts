@@ -17,7 +17,7 @@ async function causeAt(baseUrl: string): Promise<TransportFault> {
 }
 
 test.each(['127.0.0.1', 'localhost'])(
-  'a port of %s that nobody listens on is told from a connection that broke',
+  'a port of %s without a listener is reported otherwise than a connection that broke',
   async (host) => {
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()))
     await new Promise<void>((done) => server.listen(0, done))
@@ -32,14 +32,14 @@ test.each(['127.0.0.1', 'localhost'])(
   },
 )
 
-test('a host name that is not known is told as such', async () => {
+test('an unknown host name is reported as such', async () => {
   const { code, syscall } = await causeAt('http://nowhere.invalid')
 
   expect(['ENOTFOUND', 'EAI_AGAIN']).toContain(code)
   expect(syscall).toBe('getaddrinfo')
 })
 
-test('of several faults the one call that all of them are about is told, of different ones none', () => {
+test('faults of several addresses name their system call only if it is the same', () => {
   const fault = (syscall: string) =>
     Object.assign(new Error('x'), { code: 'ECONNREFUSED', syscall })
 

@@ -30,7 +30,7 @@ test('a read is repeated until it is answered, and every request is counted and 
 })
 
 test.each([408, 429, 500, 502, 503, 504])(
-  'status %i is given up with errorAction retry after the retries',
+  'status %i ends with the action retry after the retries',
   async (status) => {
     await withSource(
       (response) => json(response, {}, status),
@@ -54,12 +54,12 @@ test.each([
   [501, 'retry'],
 ])('status %i is not repeated, errorAction %s', async (status, errorAction) => {
   await withSource(
-    (response) => json(response, {}, status, { location: 'http://elsewhere.test/?token=t0ken' }),
+    (response) => json(response, {}, status, { location: 'http://other.test/?token=t0ken' }),
     async (http, source) => {
       const error = await faultOf(http.request(post()))
 
       expect(error).toMatchObject({ errorAction, status })
-      expect(error.message).not.toContain('elsewhere')
+      expect(error.message).not.toContain('other.test')
       expect(source.received).toHaveLength(1)
     },
   )
@@ -79,7 +79,7 @@ test('a write is sent once, whatever happens', async () => {
   )
 })
 
-test('a Retry-After beyond 15 minutes is given up at once, and the key sends nothing more', async () => {
+test('a Retry-After beyond 15 minutes ends the call at once, and the key sends nothing more', async () => {
   await withSource(
     (response) => json(response, {}, 429, { 'retry-after': '3600' }),
     async (http, source) => {
@@ -123,7 +123,7 @@ test.each([
   },
 )
 
-test('the log is told of every request, and of nothing secret', async () => {
+test('the log gets every request, and nothing secret', async () => {
   const sent: SentRequest[] = []
   await withSource(
     (response, _request, n) => (n === 1 ? json(response, {}, 500) : json(response, {})),

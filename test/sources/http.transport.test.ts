@@ -43,7 +43,7 @@ test('headers that never come meet the deadline too', async () => {
   )
 })
 
-test('an answer beyond the cap is cut off, whether its length is told or not', async () => {
+test('an answer beyond the cap is cut off, whether it names its length or not', async () => {
   const endless = Buffer.alloc(64 * 1024, ' ')
   await withSource(
     (response, _request, n) => {
@@ -69,7 +69,7 @@ test('an answer beyond the cap is cut off, whether its length is told or not', a
   )
 })
 
-test('the cap counts decoded bytes: a compression bomb does not unfold', async () => {
+test('the cap counts decoded bytes: a compression bomb is not decompressed', async () => {
   const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
   await withSource(
     (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
@@ -147,7 +147,7 @@ test('a page, an empty body and a plain text with status 200 are repeated like a
   )
 })
 
-test('a page that stays is an error of errorAction retry that quotes nothing of it', async () => {
+test('a page at every attempt is an error with the action retry, and nothing of it is quoted', async () => {
   await withSource(
     (response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('[ "jane@example.com" ]'),
@@ -189,7 +189,7 @@ test('an answer that is not HTTP is a fault without its bytes', async () => {
   expect(JSON.stringify([error.message, error.cause, String(error.cause)])).not.toContain('jane')
 })
 
-test('connections are kept alive between calls', async () => {
+test('connections stay open between calls', async () => {
   const ports = new Set<number | undefined>()
   await withSource(
     (response) => {
@@ -199,7 +199,7 @@ test('connections are kept alive between calls', async () => {
     async (http) => {
       for (let calls = 0; calls < 20; calls += 1) await http.request(post())
 
-      // An answer ends a tick before its connection is free again: two take turns.
+      // An answer ends a tick before its connection is free again: two connections alternate.
       expect(ports.size).toBeLessThanOrEqual(2)
     },
   )

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KeyBlocked, KeyLimiter, type Throttle } from '#src/sources/limiter.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const tick = () => new Promise((resolve) => setImmediate(resolve))
 
 test('it starts at four, or at the maximum when that is less', () => {
   expect(new KeyLimiter({ max: 8 }).concurrency).toBe(4)
@@ -32,7 +32,7 @@ test('it never runs more than `concurrency` at once', async () => {
     Array.from({ length: 20 }, () =>
       limiter.run(async () => {
         most = Math.max(most, limiter.inFlight)
-        await turn()
+        await tick()
       }),
     ),
   )
@@ -47,7 +47,7 @@ test('a burst of throttles in one generation halves once, the next generation ha
     Promise.all(
       Array.from({ length: limiter.concurrency }, () =>
         limiter.run(async (generation) => {
-          await turn()
+          await tick()
           limiter.onThrottle(undefined, generation)
         }),
       ),
@@ -62,7 +62,7 @@ test('a burst of throttles in one generation halves once, the next generation ha
   expect(limiter.concurrency).toBe(1)
 })
 
-test('faults halve as throttles do, and clean answers of before do not count', async () => {
+test('faults halve the limit as throttles do, and earlier clean answers do not count', async () => {
   const limiter = new KeyLimiter({ max: 8 })
   const old = await limiter.run(async (generation) => generation)
 
@@ -86,7 +86,7 @@ test('no call starts before the block of the key has passed', async () => {
   expect(limiter.blockedUntil).toBeNull()
 })
 
-test('a stray throttle among clean answers cuts nothing and blocks nothing', () => {
+test('a single throttle among clean answers cuts nothing and blocks nothing', () => {
   const limiter = new KeyLimiter({ max: 8, initial: 8 })
 
   for (let answer = 0; answer < 400; answer += 1)
@@ -97,11 +97,12 @@ test('a stray throttle among clean answers cuts nothing and blocks nothing', () 
   expect(limiter.blockedUntil).toBeNull()
 })
 
-test('more throttles than stray ones slow the key down, and do not block it while it is answered', () => {
-  const told: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
+test('several throttles slow the key down, and do not block it while it is answered', () => {
+  const reports: { isNew: boolean; blockMs: number | undefined; cleanPerSecond: number }[] = []
   const budget = () => ({
     sendSlot: () => null,
-    reportThrottle: (isNew: boolean, throttle: Throttle) => void told.push({ isNew, ...throttle }),
+    reportThrottle: (isNew: boolean, throttle: Throttle) =>
+      void reports.push({ isNew, ...throttle }),
   })
   const limiter = new KeyLimiter({ max: 8, initial: 8, budget })
 
@@ -109,7 +110,7 @@ test('more throttles than stray ones slow the key down, and do not block it whil
     if (answer % 10 === 0) limiter.onThrottle(1000)
     else limiter.onSuccess()
 
-  expect(told).toEqual([{ isNew: true, blockMs: 0, cleanPerSecond: 27 }])
+  expect(reports).toEqual([{ isNew: true, blockMs: 0, cleanPerSecond: 27 }])
   expect(limiter.concurrency).toBe(4)
   expect(limiter.blockedUntil).toBeNull()
 })
@@ -123,7 +124,7 @@ test('a longer block wins over a later, shorter one', () => {
   expect(limiter.blockedUntil!.getTime() - Date.now()).toBeGreaterThan(55_000)
 })
 
-test('a block that is too long to wait for is told at once', async () => {
+test('a block that is too long to wait for is reported at once', async () => {
   const limiter = new KeyLimiter({ max: 4 })
   limiter.onThrottle(86_400_000)
 
@@ -141,18 +142,18 @@ test('an abort frees a call that waits for the block, and one that waits in the 
       ran += 1
     }, controller.signal),
   )
-  await turn()
+  await tick()
 
   controller.abort(new Error('stop'))
 
   for (const outcome of await Promise.allSettled(waiting))
     expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'stop' } })
-  await turn()
+  await tick()
   expect({ ran, inFlight: limiter.inFlight }).toEqual({ ran: 0, inFlight: 0 })
   expect(timers()).toBeLessThanOrEqual(before)
 })
 
-test('a cancelled call in the queue gives its turn to the next', async () => {
+test('a cancelled call in the queue gives its slot to the next', async () => {
   const limiter = new KeyLimiter({ max: 1 })
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const controller = new AbortController()

@@ -66,11 +66,13 @@ test('a client that reads takes no operation that writes or bills, at compile ti
   const { client, source } = await start((response) => json(response, []), ['read'])
   const asked = { rooftop: north, fields: { vin: 'SAMPLEAU000000001' } }
 
-  // @ts-expect-error a write is out of reach
-  await expect(client.call(enterVin, asked)).rejects.toThrow('entervin is a write: out of reach')
-  // @ts-expect-error a bill is out of reach
+  // @ts-expect-error a client that reads may not call a write
+  await expect(client.call(enterVin, asked)).rejects.toThrow(
+    'entervin is a write: this client may not call it',
+  )
+  // @ts-expect-error a client that reads may not call a bill
   const bill = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 } })
-  await expect(bill).rejects.toThrow('ppsrsearch is a bill: out of reach')
+  await expect(bill).rejects.toThrow('ppsrsearch is a bill: this client may not call it')
   expect((await client.call(listUsers, { rooftop: north, fields: {} })).answer()).toEqual([])
   expect(source.received.map(({ path }) => path)).toEqual(['/v1/getuserlist'])
 })
@@ -197,7 +199,7 @@ test('a price batch is submitted and polled as the wire settings say', async () 
   ])
 })
 
-test('a 2xx body with an error is an error, and one of another shape says where', async () => {
+test('a 2xx body with an error is an error, and one of another shape names the paths', async () => {
   let body: unknown = { error: 'VIN cannot be decoded' }
   const { client } = await start((response) => json(response, body), everything)
   const call = () => client.call(enterVin, { rooftop: north, fields: { vin: 'X' } })
@@ -216,7 +218,7 @@ test.each([
   [404, 'skip'],
   [403, 'abort'],
   [429, 'park'],
-])('a documented %i is not asked again and is a %s', async (status, errorAction) => {
+])('a documented %i is not repeated, and its action is %s', async (status, errorAction) => {
   const { client, source } = await start(
     (response) => json(response, { message: 'No luck today' }, status),
     everything,
@@ -224,7 +226,7 @@ test.each([
 
   const call = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 }, naturalKey: '1' })
 
-  // The text of the error stands where wire.appraisal.error says.
+  // The text of the error is at the path of wire.appraisal.error.
   await expect(call).rejects.toMatchObject({
     errorAction,
     status,
@@ -237,7 +239,7 @@ test('what writes or bills is sent once, whatever happens; a read is sent again'
   const { client, source } = await start((response) => void response.destroy(), everything)
 
   const bill = client.call(searchPpsr, { rooftop: north, fields: { evalid: 1 } })
-  await expect(bill).rejects.toThrow('was not repeated, since it may have taken effect')
+  await expect(bill).rejects.toThrow('was not repeated because it may have taken effect')
   const batch = client.call(submitPriceBatch, { fields: { vehicles: [{ reference: 'a' }] } })
   await expect(batch).rejects.toThrow('was not repeated')
   expect(source.received).toHaveLength(2)
@@ -259,7 +261,7 @@ test('a read that was cut off is asked for again; a write is not, since it took 
   expect(cut.source.received).toHaveLength(1)
 })
 
-test('a rate limit that says when to come back is waited for, whatever else a 429 means', async () => {
+test('a call waits for a rate limit that names a time, whatever else a 429 means', async () => {
   const { client, source } = await start((response, _request, n) => {
     if (n === 1) json(response, {}, 429, { 'retry-after': '1' })
     else json(response, { message: 'quota' }, 429)

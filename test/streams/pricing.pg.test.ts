@@ -26,7 +26,7 @@ const golden = {
   evalId: 1001,
 }
 
-/** From now on the pricing AI answers so; undo by the handle. */
+/** Makes the pricing AI answer this from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, body: unknown) {
   return sandbox.faults.add({
     match: { path: pricingPath },
@@ -73,8 +73,11 @@ test('a payload becomes an observation: 0 is 0, null is null, the currency is th
     value_hash: expect.any(Buffer),
     run_id: 1,
   })
-  const kept = await rowsOf(fixture, "select body from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toEqual([{ body: golden }])
+  const payloads = await rowsOf(
+    fixture,
+    "select body from raw.payload where endpoint = 'pricingAi'",
+  )
+  expect(payloads).toEqual([{ body: golden }])
 })
 
 test('the same prices on another day move last_confirmed_at, and nothing else', async () => {
@@ -95,11 +98,11 @@ test('the same prices on another day move last_confirmed_at, and nothing else', 
       is_current: true,
     },
   ])
-  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toHaveLength(1)
+  const payloads = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
+  expect(payloads).toHaveLength(1)
 })
 
-test('other prices are a second observation, and price_as_of tells what was known when', async () => {
+test('other prices are a second observation, and price_as_of shows what was known when', async () => {
   await using fixture = await pricedFixture([{}])
   const first = answerWith(fixture, golden)
   await fixture.night()
@@ -122,7 +125,7 @@ test('other prices are a second observation, and price_as_of tells what was know
   expect(await asOf(400 * dayMs)).toEqual([{ retail: '24000.000' }])
 })
 
-test('a price that goes there and back is three observations', async () => {
+test('a price that changes and changes back makes three observations', async () => {
   await using fixture = await pricedFixture([{}])
   for (const retail of [25_000, 24_000, 25_000]) {
     const answer = answerWith(fixture, { ...golden, prices: { ...golden.prices, retail } })
@@ -135,7 +138,7 @@ test('a price that goes there and back is three observations', async () => {
   expect(found.map(({ is_current }) => is_current)).toEqual([false, false, true])
 })
 
-test('prices of the sandbox move with the months: observations add up, one of each evaluation is current', async () => {
+test('sandbox prices change each month: observations add up, and one of each evaluation is current', async () => {
   await using fixture = await pricedFixture([{ evalId: 1 }, { evalId: 2, odometer: 90_000 }])
   await fixture.night()
   for (let month = 0; month < 3; month++) await fixture.nightAfter(30)
@@ -152,7 +155,7 @@ test('prices of the sandbox move with the months: observations add up, one of ea
   for (const { rows } of counts) expect(rows).toBeGreaterThan(1)
 })
 
-test('a symbol that is none of the rooftop’s currency is a warning, and the prices land', async () => {
+test('a symbol of another currency than the rooftop’s is a warning, and the prices are loaded', async () => {
   await using fixture = await pricedFixture([{}])
   answerWith(fixture, { ...golden, currency_symbol: '€' })
 
@@ -182,14 +185,14 @@ test.for([
 
   expect(report.status).toBe('partial')
   expect(report.streams['pricing']).toMatchObject({ inserted: 1, quarantined: 1 })
-  const aside = await rowsOf(
+  const quarantined = await rowsOf(
     fixture,
     'select stream, natural_key, issues, payload, resolved_at from ops.quarantine',
   )
-  expect(aside).toMatchObject([
+  expect(quarantined).toMatchObject([
     { stream: 'pricing', natural_key: '1001', issues: [{ path }], resolved_at: null },
   ])
-  expect(JSON.parse(String(aside[0]!['payload']))).toEqual(body)
+  expect(JSON.parse(String(quarantined[0]!['payload']))).toEqual(body)
 
   broken.remove()
   expect(await fixture.nightAfter(1)).toMatchObject({ status: 'ok' })
@@ -221,7 +224,7 @@ test('an evaluation in progress, without mileage or gone is never asked about', 
   ])
 })
 
-test('reasoning is asked for until it is there, and its bullets hang on the observation', async () => {
+test('reasoning is polled until it is complete, and its insights are stored with the observation', async () => {
   await using fixture = await pricedFixture([{ vin: samples.auSingle.vin }], {
     pricing: { reasoning: true },
   })
@@ -273,6 +276,6 @@ test('reasoning that never ends is given up after three minutes, and the prices 
   expect(priceRequests(fixture)).toBeGreaterThanOrEqual(15)
   expect(priceRequests(fixture)).toBeLessThanOrEqual(17)
   expect(await observations(fixture)).toMatchObject([{ reasoning_status: 'processing' }])
-  const kept = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
-  expect(kept).toHaveLength(1)
+  const payloads = await rowsOf(fixture, "select from raw.payload where endpoint = 'pricingAi'")
+  expect(payloads).toHaveLength(1)
 })

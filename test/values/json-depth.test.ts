@@ -15,16 +15,16 @@ test.each([
 })
 
 test('what is nested too deeply is left out, and nothing else', () => {
-  const value = { kept: [1, { b: null }], deep: nested(200_000) }
+  const value = { shallow: [1, { b: null }], deep: nested(200_000) }
 
   const pruned = prunedJson(value) as typeof value
 
-  expect(pruned.kept).toEqual(value.kept)
+  expect(pruned.shallow).toEqual(value.shallow)
   expect(isTooDeep(pruned)).toBe(false)
   expect(JSON.stringify(pruned)).toContain('[nested too deeply]')
 })
 
-test('a value that is fit stays the very value', () => {
+test('a value that fits stays the same object', () => {
   const value = nested(maxJsonDepth)
 
   expect(prunedJson(value)).toBe(value)

@@ -16,7 +16,7 @@ function formatted(at: Date, timeZone: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone, ...parts }).format(at)
 }
 
-test('a day is that of the zone, at whichever moment and however often it is asked for', () => {
+test('a day is that of the zone, at any moment and however often it is calculated', () => {
   const moment = fc.date({
     min: new Date('1960-01-01'),
     max: new Date('2040-01-01'),
@@ -33,7 +33,7 @@ test('a day is that of the zone, at whichever moment and however often it is ask
   fc.assert(property, { numRuns: 2_000 })
 })
 
-test('a day that begins again is told apart minute by minute', () => {
+test('a day that begins twice is right at every minute', () => {
   // Clocks in St. John's went from 00:01 back to 23:01 of the day before.
   const back = Date.UTC(2006, 9, 29, 2, 30)
   const minutes = Array.from({ length: 90 }, (_, minute) => new Date(back + minute * 60_000))

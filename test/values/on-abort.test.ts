@@ -2,61 +2,61 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { onAbort } from '#src/values/on-abort.ts'
 
-test('everyone who waits is told the reason, and a signal has one listener for all', () => {
+test('every callback gets the reason, and a signal has one listener for all', () => {
   const stop = new AbortController()
-  const told: unknown[] = []
-  onAbort([stop.signal], (reason) => told.push(['first', reason]))
-  onAbort([undefined, stop.signal], (reason) => told.push(['second', reason]))
+  const calls: unknown[] = []
+  onAbort([stop.signal], (reason) => calls.push(['first', reason]))
+  onAbort([undefined, stop.signal], (reason) => calls.push(['second', reason]))
 
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
   stop.abort('enough')
 
-  expect(told).toEqual([
+  expect(calls).toEqual([
     ['first', 'enough'],
     ['second', 'enough'],
   ])
 })
 
-test('who has left is not told, and the last one takes the listener along', () => {
+test('a removed callback is not called, and the listener goes with the last one', () => {
   const stop = new AbortController()
-  const told: string[] = []
-  const leaveFirst = onAbort([stop.signal], () => told.push('first'))
-  const leaveSecond = onAbort([stop.signal], () => told.push('second'))
+  const calls: string[] = []
+  const removeFirst = onAbort([stop.signal], () => calls.push('first'))
+  const removeSecond = onAbort([stop.signal], () => calls.push('second'))
 
-  leaveFirst()
-  leaveFirst()
+  removeFirst()
+  removeFirst()
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
-  leaveSecond()
+  removeSecond()
 
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
   stop.abort()
-  expect(told).toEqual([])
+  expect(calls).toEqual([])
 })
 
-test('of several signals each one tells, and leaving leaves them all', () => {
+test('each of several signals calls the callback, and removing it removes it from all', () => {
   const [one, other] = [new AbortController(), new AbortController()]
-  const told: unknown[] = []
-  const leave = onAbort([one.signal, other.signal], (reason) => told.push(reason))
+  const calls: unknown[] = []
+  const remove = onAbort([one.signal, other.signal], (reason) => calls.push(reason))
 
   other.abort('other')
-  expect(told).toEqual(['other'])
-  leave()
+  expect(calls).toEqual(['other'])
+  remove()
   one.abort('one')
 
-  expect(told).toEqual(['other'])
+  expect(calls).toEqual(['other'])
   expect(getEventListeners(one.signal, 'abort')).toHaveLength(0)
 })
 
-test('one that leaves while the others are told disturbs nobody', () => {
+test('a callback that is removed during the calls does not affect the others', () => {
   const stop = new AbortController()
-  const told: string[] = []
-  const leave = onAbort([stop.signal], () => {
-    told.push('first')
-    leave()
+  const calls: string[] = []
+  const remove = onAbort([stop.signal], () => {
+    calls.push('first')
+    remove()
   })
-  onAbort([stop.signal], () => told.push('second'))
+  onAbort([stop.signal], () => calls.push('second'))
 
   stop.abort()
 
-  expect(told).toEqual(['first', 'second'])
+  expect(calls).toEqual(['first', 'second'])
 })

@@ -27,7 +27,7 @@ test('a date that has passed asks for no wait', () => {
   expect(parseRetryAfter('Sun, 01 Mar 2026 11:00:00 GMT', undefined, now)).toBe(0)
 })
 
-test('what is absent or unreadable asks for nothing', () => {
+test('an absent or unreadable header asks for no wait', () => {
   for (const header of [undefined, '', 'soon', '-5', '2026-03-01', '1e3', 'Infinity'])
     expect(parseRetryAfter(header, undefined, now)).toBeNull()
 })
@@ -40,7 +40,7 @@ test('the three forms of an HTTP date are the same instant in any zone', () => {
   expect(parseHttpDate('Sun Nov  6 08:49:37 1994')).toEqual(instant)
 })
 
-test('a date that is none is null', () => {
+test('a text that is no date is null', () => {
   for (const text of [
     '',
     'yesterday',

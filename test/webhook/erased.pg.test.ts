@@ -6,7 +6,7 @@ import { openWebhookFixture } from './webhook-fixture.ts'
 
 const drive = '/webhooks/ON_DRIVE_COMPLETED/rooftop-1'
 
-test('an erased customer goes from the inbox, and comes back by no webhook', async () => {
+test('an erased customer is removed from the inbox, and no webhook brings them back', async () => {
   const evaluation = anEvaluation({ evalId: 1, customer: jane })
   await using receiver = await openWebhookFixture({ world: worldOf({ evaluations: [evaluation] }) })
   const { fixture } = receiver

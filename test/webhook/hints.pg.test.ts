@@ -13,7 +13,7 @@ import { minuteMs, now, openWebhookFixture, type WebhookFixture } from './webhoo
 
 const day = (text: string) => `2026-03-${text}Z`
 
-/** So many evaluations at two rooftops, of which the even ones are completed only half an hour from now on. */
+/** `count` evaluations at two rooftops; those with an even index are completed half an hour from now. */
 function lateWorld(count: number) {
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   const list = Array.from({ length: count }, (_, index) =>
@@ -120,10 +120,10 @@ test('an export of an edited evaluation makes its next version, and one of an un
   receiver.consume()
   await receiver.settled()
 
-  const told = await receiver.rows(
+  const deliveries = await receiver.rows(
     'select eval_id, outcome from ops.webhook_delivery order by eval_id',
   )
-  expect(told).toEqual([
+  expect(deliveries).toEqual([
     { eval_id: 1002, outcome: 'updated' },
     { eval_id: 1006, outcome: 'unchanged' },
   ])
@@ -151,7 +151,7 @@ test('an evaluation from before sync.start is loaded too, and certifies nothing'
   expect(await proved(receiver)).toEqual([true, true])
 })
 
-test('an event that the reads do not show yet is asked for again, and one of no evaluation ends as vanished', async () => {
+test('an event that the reads do not show yet is read again, and one without an evaluation ends as vanished', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { fixture } = receiver
   receiver.consume()
@@ -177,7 +177,7 @@ test('an event that the reads do not show yet is asked for again, and one of no 
   expect(await receiver.rows('select natural_key from ops.vanished')).toEqual([])
 })
 
-test('what another rooftop of the group holds, and the told one does not find, is asked of its holder', async () => {
+test('an evaluation that the named rooftop does not find is read at the rooftop of the group that has it', async () => {
   const gone = {
     evalId: 1001,
     createdAt: day('08T00:00:00'),
@@ -191,8 +191,8 @@ test('what another rooftop of the group holds, and the told one does not find, i
   receiver.fixture.sandbox.clock.advance(45 * minuteMs)
   receiver.consume()
 
-  const told = { EvalID: 1001, UpdatedAt: gone.completedAt }
-  await receiver.post(told, { path: '/webhooks/ON_EXPORT/rooftop-2' })
+  const body = { EvalID: 1001, UpdatedAt: gone.completedAt }
+  await receiver.post(body, { path: '/webhooks/ON_EXPORT/rooftop-2' })
   await receiver.settled()
 
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'vanished', count: 1 }])
@@ -220,7 +220,7 @@ test('while the source is down deliveries wait, and they are loaded once it is b
   expect(await receiver.rows('select quarantine_id from ops.quarantine')).toEqual([])
 })
 
-test('an evaluation that could not be read is never called quarantined: its delivery waits on', async () => {
+test('an evaluation that could not be read is not quarantined: its delivery waits', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const rule = fixture.sandbox.faults.add({
@@ -231,9 +231,9 @@ test('an evaluation that could not be read is never called quarantined: its deli
   await fixture.database.pool.query('update ops.webhook_delivery set attempts = 6')
   const consumer = receiver.consume()
 
-  const standing = () =>
+  const states = () =>
     receiver.rows('select eval_id, state, outcome, attempts from ops.webhook_delivery order by 1')
-  await expect.poll(standing, { timeout: 30_000 }).toEqual([
+  await expect.poll(states, { timeout: 30_000 }).toEqual([
     { eval_id: 1002, state: 'waiting', outcome: null, attempts: 7 },
     { eval_id: 1006, state: 'processed', outcome: 'inserted', attempts: 6 },
   ])
@@ -251,7 +251,7 @@ test('an evaluation that could not be read is never called quarantined: its deli
   expect(await outcomes(receiver)).toEqual([{ state: 'processed', outcome: 'inserted', count: 2 }])
 })
 
-test('a run for a webhook takes on nothing of a backfill that is queued', async () => {
+test('a run for a webhook does none of the work of a queued backfill', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(8) })
   const { fixture } = receiver
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background', from: 0 } as const
@@ -274,18 +274,18 @@ test('a run for a webhook takes on nothing of a backfill that is queued', async 
   expect(report.status).toBe('ok')
 })
 
-test('what a run has put off itself does not count as its failure too', async () => {
+test('a delivery that a run has postponed does not also count as failed', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { pool } = receiver.fixture.database
   for (const evalId of [1001, 1002]) await receiver.post({ EvalID: evalId, DealerID: 101 })
   await pool.query("update ops.webhook_delivery set due_at = now() - interval '1 minute'")
-  const [told] = await readDueRooftops(pool, [])
-  const due = await readDueDeliveries(pool, told!.rooftopId)
+  const [rooftop] = await readDueRooftops(pool, [])
+  const due = await readDueDeliveries(pool, rooftop!.rooftopId)
   await pool.query('update ops.webhook_delivery set due_at = now() where eval_id = 1001')
 
   await postpone(pool, due, 'it failed')
 
-  expect([told!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
+  expect([rooftop!.uid, due.ids.length]).toEqual(['rooftop-1', 2])
   expect(
     await receiver.rows('select eval_id, attempts from ops.webhook_delivery order by 1'),
   ).toEqual([
@@ -294,7 +294,7 @@ test('what a run has put off itself does not count as its failure too', async ()
   ])
 })
 
-test('of the rooftops with deliveries that are due the longest waiting comes first, but for those named', async () => {
+test('rooftops with due deliveries come longest waiting first, without the excluded ones', async () => {
   await using receiver = await openWebhookFixture({ world: lateWorld(4) })
   const { pool } = receiver.fixture.database
   for (const [evalId, DealerID] of [

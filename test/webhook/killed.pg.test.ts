@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { now, secret } from './webhook-fixture.ts'
 
-/** Starts `forecourt serve` in a process of its own, and gives where it listens. */
+/** Starts `forecourt serve` in its own process, and returns the address it listens on. */
 async function startServe(cwd: string): Promise<{ child: Child; url: string }> {
   const child = startForecourt(['serve', '--port', '0', '--log-level', 'debug'], { cwd })
   const listening = () => /listening on (http:[^"]+)"/.exec(child.stderr())?.[1]
@@ -22,7 +22,7 @@ async function startServe(cwd: string): Promise<{ child: Child; url: string }> {
   return { child, url: listening()! }
 }
 
-test('what serve answered for is loaded by the next one, though it was killed before it began', async () => {
+test('deliveries that serve accepted are loaded by the next serve, though it was killed before it loaded any', async () => {
   const evaluations = Array.from({ length: 20 }, (_, index) =>
     anEvaluation({ evalId: 1001 + index }),
   )
@@ -67,7 +67,7 @@ test('what serve answered for is loaded by the next one, though it was killed be
   expect(stderr).not.toContain(secret)
 }, 180_000)
 
-test('a serve that is older than the warehouse ends with 1 instead of answering for what it cannot load', async () => {
+test('a serve that is older than the warehouse ends with 1 instead of accepting what it cannot load', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1001 })] })
   await using sandbox = await startSandbox({
     world,

@@ -23,7 +23,7 @@ const inbox = ({ rows }: WebhookFixture) =>
   rows(`select event, rooftop_uid as rooftop, eval_id, state, duplicates, body is null as "isBare", issue
     from ops.webhook_delivery left join core.rooftop using (rooftop_id) order by delivery_id`)
 
-/** Sends bytes as they are, and gives all that comes back. */
+/** Sends bytes as they are, and returns all that comes back. */
 function sendRaw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -37,7 +37,7 @@ function sendRaw(url: string, text: string): Promise<string> {
   })
 }
 
-test('a delivery is answered once it is in the inbox, without its body, and its double is counted', async () => {
+test('a delivery is answered once it is in the inbox, without its body, and its duplicate is counted', async () => {
   await using receiver = await open()
 
   const answers = [
@@ -66,7 +66,7 @@ test('a delivery is answered once it is in the inbox, without its body, and its 
   expect(receiver.logged.join()).not.toMatch(/Pat Example|canary/)
 })
 
-test('what the sender cannot mend is kept with its reason, and answered 200', async () => {
+test('a delivery that the sender cannot correct is stored with a reason, and answered 200', async () => {
   await using receiver = await open()
 
   await receiver.post({ ...hint, DealerID: 999 })
@@ -81,18 +81,18 @@ test('what the sender cannot mend is kept with its reason, and answered 200', as
       { rooftop: null, eval_id: 1001, state: 'unusable', issue: /DealerID 999/, isBare: false },
       { rooftop: 'rooftop-1', eval_id: null, state: 'unusable', issue: /names no evaluation/ },
       { rooftop: 'rooftop-2', eval_id: null, state: 'unusable', isBare: false },
-      // The dealership of the body goes before the address.
+      // The dealership in the body wins over the address.
       { rooftop: 'rooftop-2', eval_id: 1001, state: 'waiting', issue: null, isBare: true },
       { rooftop: 'rooftop-1', eval_id: 1001, state: 'kept', issue: null, isBare: false },
     ].map((row) =>
       row.issue instanceof RegExp ? { ...row, issue: expect.stringMatching(row.issue) } : row,
     ),
   )
-  const [kept] = await receiver.rows("select body from ops.webhook_delivery where state = 'kept'")
-  expect(kept!['body']).toEqual(drive)
+  const [stored] = await receiver.rows("select body from ops.webhook_delivery where state = 'kept'")
+  expect(stored!['body']).toEqual(drive)
 })
 
-test('the secret and the former one open the receiver, and nothing else does', async () => {
+test('the secret and the previous one are accepted, and nothing else', async () => {
   await using receiver = await open({ previousAuthHeaderValue: former })
   const post = async (token: string) =>
     (await receiver.post(hint, { headers: { 'x-forecourt-token': token } })).status
@@ -124,7 +124,7 @@ test.each<
   expect(await inbox(receiver)).toEqual([])
 })
 
-test('a body with more evaluations than the limit is refused with the limit, and asks the warehouse nothing', async () => {
+test('a body with more evaluations than the limit is refused, the answer names the limit, and no query is made', async () => {
   await using receiver = await open()
   const ids = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ EvalID: index + 1 }))
@@ -160,7 +160,7 @@ test('a forged call is refused before its body is read', async () => {
   expect(answer.toLowerCase()).toContain('connection: close')
 })
 
-test('a flood of forged calls is cut off, and a true one among them is taken', async () => {
+test('a flood of forged calls is cut off, and a genuine one among them is accepted', async () => {
   await using receiver = await open()
   const forged = Array.from({ length: 200 }, () =>
     receiver.post(hint, { headers: { 'x-forecourt-token': 'wrong' } }).then(
@@ -194,7 +194,7 @@ test('a sender that is too slow is cut off and leaves nothing behind', async () 
   expect(await inbox(receiver)).toEqual([])
 })
 
-test('while the warehouse is down a delivery is asked to come back, and is taken then', async () => {
+test('while the warehouse is down the sender is asked to try again, and the delivery is accepted then', async () => {
   await using receiver = await open()
   const { pool } = receiver.context
   await pool.query('alter table ops.webhook_delivery rename to away')

@@ -13,8 +13,8 @@ import { now, secret } from './webhook-fixture.ts'
 const base = 'http://127.0.0.1:4999/webhooks'
 type Document = { [name: string]: Document } & Document[] & string & number
 
-/** Two rooftops, and a config with webhooks; `set` writes it anew. */
-async function openOffice() {
+/** Two rooftops, and a config with webhooks; `set` replaces it. */
+async function openFixture() {
   const rooftops = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   const world = worldOf({ rooftops, evaluations: [anEvaluation()] })
   const sandbox = await startSandbox({
@@ -54,8 +54,8 @@ async function openOffice() {
 }
 
 test('apply subscribes every rooftop with the secret, and a second time finds nothing to do', async () => {
-  await using office = await openOffice()
-  const { sandbox, run, at } = office
+  await using fixture = await openFixture()
+  const { sandbox, run, at } = fixture
 
   const before = await run('plan')
   const applied = await run('apply')
@@ -75,9 +75,9 @@ test('apply subscribes every rooftop with the secret, and a second time finds no
   expect(one).toMatchObject({ authHeaderName: 'X-Forecourt-Token', authHeaderValue: secret })
 })
 
-test('a changed secret, a changed address, doubles and obsolete ones are put right, and others are left alone', async () => {
-  await using office = await openOffice()
-  const { sandbox, set, run, at } = office
+test('a changed secret or address, duplicates and obsolete subscriptions are corrected, and others are left alone', async () => {
+  await using fixture = await openFixture()
+  const { sandbox, set, run, at } = fixture
   const foreign = {
     type: 'eval',
     event: 'ON_COMPLETE',
@@ -114,18 +114,22 @@ test('a changed secret, a changed address, doubles and obsolete ones are put rig
 })
 
 test('two that apply at once make each subscription once', async () => {
-  await using office = await openOffice()
+  await using fixture = await openFixture()
 
-  const ended = await Promise.all([office.run('apply'), office.run('apply'), office.run('apply')])
+  const ended = await Promise.all([
+    fixture.run('apply'),
+    fixture.run('apply'),
+    fixture.run('apply'),
+  ])
 
   expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
-  expect(office.at('rooftop-1')).toHaveLength(2)
-  expect(office.at('rooftop-2')).toHaveLength(2)
+  expect(fixture.at('rooftop-1')).toHaveLength(2)
+  expect(fixture.at('rooftop-2')).toHaveLength(2)
 })
 
 test('a create whose answer is lost is found in the list and not sent again', async () => {
-  await using office = await openOffice()
-  const { sandbox, run, at } = office
+  await using fixture = await openFixture()
+  const { sandbox, run, at } = fixture
   // The subscription is made, and the answer does not arrive.
   const path = '/partner/webhooks'
   const rule = sandbox.faults.add({ match: { path, nth: [2] }, fault: { kind: 'truncate' } })
@@ -139,9 +143,9 @@ test('a create whose answer is lost is found in the list and not sent again', as
   expect((await run('plan', '--rooftop', 'rooftop-1')).document['drift']).toBe(false)
 })
 
-test('delete ends one of ours by its id, and another only when told so', async () => {
-  await using office = await openOffice()
-  const { sandbox, run, at } = office
+test('delete ends one of ours by its id, and another one only with --foreign', async () => {
+  await using fixture = await openFixture()
+  const { sandbox, run, at } = fixture
   await run('apply')
   const draft = { rooftopUid: 'rooftop-2', type: 'eval', event: 'ON_EXPORT' } as const
   const auth = { authHeaderName: null, authHeaderValue: null }
@@ -159,8 +163,8 @@ test('delete ends one of ours by its id, and another only when told so', async (
 })
 
 test('an address without TLS, and a missing setting, are exit 2 and send nothing', async () => {
-  await using office = await openOffice()
-  const { sandbox, set, run } = office
+  await using fixture = await openFixture()
+  const { sandbox, set, run } = fixture
   await set({ publicUrl: 'http://hooks.example.com' })
   const plain = await run('apply')
   await set({ publicUrl: null })
@@ -175,9 +179,9 @@ test('an address without TLS, and a missing setting, are exit 2 and send nothing
   expect(sandbox.requests.count('/partner/webhooks')).toBe(0)
 })
 
-test('a list that does not stand where the wire settings say changes nothing', async () => {
-  await using office = await openOffice()
-  const { sandbox, run } = office
+test('a list that is not at the path of the wire settings changes nothing', async () => {
+  await using fixture = await openFixture()
+  const { sandbox, run } = fixture
   const fault = { kind: 'status', status: 200, body: { data: [] } } as const
   sandbox.faults.add({ match: { path: '/partner/webhooks', rooftopUid: 'rooftop-1' }, fault })
 
@@ -186,5 +190,5 @@ test('a list that does not stand where the wire settings say changes nothing', a
   expect(code).toBe(1)
   expect(document['rooftops']!['rooftop-1']!['error']).toContain('wire.appraisal.webhook')
   expect(document['rooftops']!['rooftop-2']).toMatchObject({ created: 2 })
-  expect(office.at('rooftop-1')).toEqual([])
+  expect(fixture.at('rooftop-1')).toEqual([])
 })

@@ -18,14 +18,14 @@ export interface WebhookFixture extends AsyncDisposable {
   readonly url: string
   readonly logged: readonly string[]
   readonly context: Context
-  /** One delivery; the secret and the type are right unless said otherwise. */
+  /** Posts a delivery; the secret and the type are right by default. */
   post(body: unknown, more?: { path?: string; headers?: Record<string, string> }): Promise<Response>
   /** Subscribes a rooftop at the sandbox, as "webhooks apply" would. */
   subscribe(event?: WebhookEvent, rooftopUid?: string): void
   /** Loads what the inbox holds, until `stop` or the end of the fixture. */
   consume(): { readonly stop: () => Promise<void> }
   rows(query: string): Promise<Record<string, unknown>[]>
-  /** When nothing waits in the inbox. */
+  /** Resolves when nothing waits in the inbox. */
   settled(): Promise<void>
 }
 

@@ -67,5 +67,5 @@ test('a field that the operation does not have is refused in a query too', () =>
   const path = '/v1/price-batch?batch={batch}'
   const parsed = wireSettings.safeParse({ vehicleData: { priceBatch: { poll: { path } } } })
 
-  expect(parsed.error?.issues[0]?.message).toContain('names a field that is not there')
+  expect(parsed.error?.issues[0]?.message).toContain('names an unknown field')
 })

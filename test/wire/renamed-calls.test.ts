@@ -43,30 +43,30 @@ type Call = <S extends z.ZodRawShape, A>(
   more?: { readonly uid?: string; readonly files?: readonly string[] },
 ) => Promise<{ readonly answer: A; readonly body: unknown }>
 
-/** Calls every operation of both services once, in an order that makes sense, and gives what each answer said. */
+/** Calls every operation of both services once, in a useful order, and returns what each answer holds. */
 async function callEverything(wire: WireSettings, image: string): Promise<Map<string, unknown>> {
   const clock = new VirtualClock({ start: now, frozen: true })
   await using sandbox = await startSandbox({ world: smallWorld(), clock, wire })
   const config = makeConfig({ ...sandbox.clientConfig(), wire }, '/nowhere')
   await using services = openServices<Effect>(config, silent, ['read', 'write', 'bill'])
-  const said = new Map<string, unknown>()
+  const answers = new Map<string, unknown>()
   const call: Call = async (operation, fields, { uid = 'rooftop-1', files = [] } = {}) => {
     const { key, dealerId } = config.rooftops.find((one) => one.uid === uid)!
     const rooftop = { uid, dealerId, keyName: key }
     const reply = await services.client.call(operation, { fields, files, rooftop })
     const answer = reply.answer()
-    said.set(operation.name, answer)
+    answers.set(operation.name, answer)
     return { answer, body: reply.body }
   }
-  await callAppraisal(call, wire, said, image)
+  await callAppraisal(call, wire, answers, image)
   await callVehicleData(call, sandbox.clock, image)
-  return said
+  return answers
 }
 
 async function callAppraisal(
   call: Call,
   wire: WireSettings,
-  said: Map<string, unknown>,
+  answers: Map<string, unknown>,
   image: string,
 ): Promise<void> {
   const { vin } = samples.auAmbiguous
@@ -74,10 +74,10 @@ async function callAppraisal(
   const { body: choice } = await call(creation.enterVin, { vin })
   const options = valueAt((choice as unknown[])[0], names.options) as unknown[]
   const desc = String(valueAt(options[0], names.description))
-  said.set('entervin', desc)
+  answers.set('entervin', desc)
   const { body: made } = await call(creation.manualCarEntry, { vin, desc })
   const { EvalID: evalid } = made as { EvalID: number }
-  said.set('manualcarentry', valuesOf(made, { ...wire.appraisal.evaluation, vin: 'VIN' }))
+  answers.set('manualcarentry', valuesOf(made, { ...wire.appraisal.evaluation, vin: 'VIN' }))
   const { answer: uploaded } = await call(photos.uploadImage, { evalid }, { files: [image] })
   const imgid = Number(uploaded.CarPics[0]!.ID)
   await call(photos.orderImages, { evalid, ids: [imgid] })
@@ -88,40 +88,40 @@ async function callAppraisal(
   const gulf = { evalid: 1002, km: 9000, gccPriceGuide: true }
   const { body: priced } = await call(creation.updateEvaluation, gulf, { uid: 'gulf' })
   const { pricing, gccPricing } = updateEval
-  said.set('dcupdateeval', [valueAt(updated, pricing), valueAt(priced, gccPricing)])
-  said.set('geteval', (await call(evaluations.getEvaluation, { evalid })).answer.length)
+  answers.set('dcupdateeval', [valueAt(updated, pricing), valueAt(priced, gccPricing)])
+  answers.set('geteval', (await call(evaluations.getEvaluation, { evalid })).answer.length)
   const { body: list } = await call(evaluations.listEvaluations, {})
-  said.set('getevallist', (valueAt(list, wire.appraisal.evalList.items) as unknown[]).length)
+  answers.set('getevallist', (valueAt(list, wire.appraisal.evalList.items) as unknown[]).length)
   await call(evaluations.listUsers, {})
   await call(getPricing, { evalid, reasoning: true })
   const { body: certificate } = await call(checks.searchPpsr, { evalid })
-  said.set('ppsrsearch', valuesOf(certificate, ppsrCertificate))
+  answers.set('ppsrsearch', valuesOf(certificate, ppsrCertificate))
   const { body: history } = await call(checks.runCarHistory, { evalid })
-  said.set('carhistory', valuesOf(history, carHistory))
+  answers.set('carhistory', valuesOf(history, carHistory))
   const { pastCheck, watch } = wire.appraisal
   const { body: past } = await call(checks.listPastPpsr, { evalid })
-  said.set(
+  answers.set(
     'getpastppsrsearch',
     (past as unknown[]).map((one) => valuesOf(one, pastCheck)),
   )
   const { body: reports } = await call(checks.listPastCarHistory, { evalid })
-  said.set(
+  answers.set(
     'getpastcarhistory',
     (reports as unknown[]).map((one) => valuesOf(one, pastCheck)),
   )
   const { body: watched } = await call(checks.watchPpsr, { evalid })
   const items = valueAt(watched, watch.checks) as unknown[]
-  said.set(
+  answers.set(
     'ppsrwatch',
     items.map((one) => valuesOf(one, watch)),
   )
-  await callWebhooks(call, webhook, said)
+  await callWebhooks(call, webhook, answers)
 }
 
 async function callWebhooks(
   call: Call,
   names: WireSettings['appraisal']['webhook'],
-  said: Map<string, unknown>,
+  answers: Map<string, unknown>,
 ): Promise<void> {
   const wanted = {
     type: 'eval',
@@ -130,20 +130,20 @@ async function callWebhooks(
   } as const
   const { body: made } = await call(webhooks.createWebhook, wanted)
   const id = Number(valueAt(made, names.id))
-  said.set('webhooks-create', valuesOf(made, names))
+  answers.set('webhooks-create', valuesOf(made, names))
   const { body: changed } = await call(webhooks.updateWebhook, {
     id,
     webhook: 'https://b.example/',
   })
-  said.set('webhooks-update', valuesOf(changed, names))
+  answers.set('webhooks-update', valuesOf(changed, names))
   const { body: list } = await call(webhooks.listWebhooks, {})
   const items = valueAt(list, names.items) as unknown[]
-  said.set(
+  answers.set(
     'webhooks-list',
     items.map((one) => valuesOf(one, names)),
   )
   await call(webhooks.deleteWebhook, { id })
-  said.set('webhooks-delete', 'done')
+  answers.set('webhooks-delete', 'done')
 }
 
 async function callVehicleData(call: Call, clock: VirtualClock, image: string): Promise<void> {
@@ -177,7 +177,7 @@ function valuesOf(body: unknown, names: Readonly<Record<string, string | string[
   )
 }
 
-test('every operation says the same when everything has another name, with only wire edited', async () => {
+test('every operation gives the same answer when every name differs, with only wire edited', async () => {
   await using folder = await temporaryFolder()
   const image = join(folder.path, `${samples.gccSingle.vin}.png`)
   const picture = { width: 8, height: 8, channels: 3, background: 'red' } as const
@@ -187,14 +187,14 @@ test('every operation says the same when everything has another name, with only 
   const renamed = await callEverything(renamedWire(), image)
 
   expect([...usual.keys()].sort()).toEqual(allOperations.map(({ name }) => name).sort())
-  const plain = (said: Map<string, unknown>) =>
-    JSON.stringify([...said], (name, value) => (name === 'items' ? undefined : value), 1)
+  const plain = (answers: Map<string, unknown>) =>
+    JSON.stringify([...answers], (name, value) => (name === 'items' ? undefined : value), 1)
       .replaceAll(/127\.0\.0\.1:\d+/g, 'HERE')
       .replaceAll(/"renamed": \{[^}]*\},?/g, '')
   expect(plain(renamed)).toBe(plain(usual))
 })
 
-test('the text of an error stands where the wire says, and where the document shows it', async () => {
+test('the text of an error is read at its wire path, and where the document shows it', async () => {
   const wire = renamedWire()
   await using sandbox = await startSandbox({ world: smallWorld(), wire })
   const config = makeConfig({ ...sandbox.clientConfig(), wire }, '/nowhere')

@@ -6,7 +6,7 @@ import { renamedWire } from './renamed.ts'
 const now = new Date('2026-03-10T06:30:00Z')
 const size = { seed: 5, rooftops: 6, evaluations: 200, days: 10, now }
 
-/** What was loaded, without what is a digest of the bodies as they were sent. */
+/** What was loaded, without the digests of the bodies as they were sent. */
 function withoutBodies(content: Content): Content {
   const tables = Object.entries(content).filter(([name]) => !name.startsWith('raw.'))
   const bare = (line: string) =>
@@ -14,7 +14,7 @@ function withoutBodies(content: Content): Content {
   return Object.fromEntries(tables.map(([name, lines]) => [name, lines.map(bare)]))
 }
 
-test('a service that calls everything by another name loads the same rows, with only wire edited', async () => {
+test('a service with other names for everything loads the same rows, with only wire edited', async () => {
   const wire = renamedWire()
   await using usual = await openFixture({ sandbox: size })
   await using renamed = await openFixture({ sandbox: { ...size, wire }, wire })

@@ -1,6 +1,6 @@
 import { defaultWire, type WireSettings, wireSettings } from '#src/values/wire.ts'
 
-/** A wire in which nothing is called as by default: every header, envelope, field, path and method is another one. */
+/** Wire settings without a default: every header, envelope, field, path and method differs. */
 export function renamedWire(): WireSettings {
   const changed = changeAll(wireSettings.parse({}))
   return wireSettings.parse(changed)
@@ -8,13 +8,13 @@ export function renamedWire(): WireSettings {
 
 type Tree = { readonly [name: string]: unknown }
 
-/** Settings that are no names of fields. */
+/** Settings that are not names of fields. */
 const special: Readonly<Record<string, unknown>> = {
   authHeader: 'X-Renamed-Key',
   authPrefix: 'Token ',
   encoding: 'form',
   method: 'POST',
-  // Not names but what generated accounts look like: the world is generated from it.
+  // Not names, but the form of generated accounts: the world is generated from it.
   generatedUser: defaultWire.appraisal.generatedUser,
 }
 

@@ -118,5 +118,5 @@ export const updateEvaluation = operation({
   read: readAs(evaluation),
 })
 
-/** `/retrieveevals` is an in-app endpoint, kept apart from these [A §9]. */
+/** `/retrieveevals` is an in-app endpoint and not one of these [A §9]. */
 export const creationOperations = [enterVin, manualCarEntry, updateEvaluation] as const

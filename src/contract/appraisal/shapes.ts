@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { instant } from '../fields.ts'
 
-// Wire shapes of the appraisal service, field names verbatim. Source: documents/appraisal-service.txt, cited as [A §n].
+// Wire shapes of the appraisal service, field names verbatim. Source: its document, cited as [A §n] (see ../README.md).
 
 const optionalText = z.string().nullish()
 const optionalNumber = z.number().nullish()
@@ -113,10 +113,10 @@ export const watchStatuses = [
   'not_watched',
 ] as const
 
-/** An unknown status is kept: the stream that stores it flags it. */
+/** Any text: the stream that stores an unknown status warns of it. */
 export const watchStatus = z.string()
 
-/** Past PPSR and Car History items [A §2]; link, id and time stand where the wire settings say. */
+/** Past PPSR and Car History items [A §2]; the paths of link, id and time are wire settings. */
 export const pastChecks = z.array(
   z.looseObject({
     WatchStatus: watchStatus.nullish(),

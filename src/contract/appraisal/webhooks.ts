@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { asReceived, operation } from '../operation.ts'
 
-// Webhook subscriptions of the rooftop on the key [A §4 Webhooks, §6]. Bodies of the answers are not shown.
+// Webhook subscriptions of the key's rooftop [A §4 Webhooks, §6]. Bodies of the answers are not shown.
 
 const path = '/partner/webhooks'
 const one = '/partner/webhooks/{id}'

@@ -1,15 +1,15 @@
 import { type JsonPath, valueAt } from '../../values/json-path.ts'
 
-// Answers whose field names are not shown are read where the wire settings say, into names of our own.
+// Answers whose field names are not shown: the wire settings give the paths, the readers our own names.
 
-/** The number at the path, also out of a text; null when there is none. */
+/** The number at the path, also from a text; null when there is none. */
 export function numberAt(body: unknown, path: JsonPath): number | null {
   const value = valueAt(body, path)
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   return typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : null
 }
 
-/** The text at the path, also out of a number; null when there is none. */
+/** The text at the path, also from a number; null when there is none. */
 export function textAt(body: unknown, path: JsonPath): string | null {
   const value = valueAt(body, path)
   if (typeof value === 'string') return value === '' ? null : value

@@ -2,7 +2,7 @@ import { getEvaluation } from '../../contract/appraisal/evaluations.ts'
 import type { FieldValues, Operation } from '../../contract/operation.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 
-/** What a call needs to know of a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
+/** What a call needs to know about a rooftop. `uid` goes into X-Dealer-Id for a partner key, `dealerId` filters `/getevallist` [A §5.3, §4]. */
 export interface RooftopAccess {
   readonly uid: string
   readonly dealerId: number | null
@@ -32,8 +32,8 @@ export function headersOf(
   }
 }
 
-/** The fields of a call with the key's `user`, which `/geteval` alone takes where it is needed: in the list it would
- *  narrow to one salesperson [A §4]. */
+/** Adds the key's `user` to the fields of `/geteval`, the one operation that may need it. In the list it would narrow the
+ *  answer to one salesperson [A §4]. */
 export function withUser(
   operation: Operation,
   fields: FieldValues,
@@ -43,13 +43,13 @@ export function withUser(
   return operation.name === getEvaluation.name && isMissing ? { ...fields, user } : fields
 }
 
-/** What a call was for, in messages. */
+/** Says what a call was for, in messages. */
 export function subjectOf(rooftop: RooftopAccess, evalId?: string): string {
   const evaluation = evalId === undefined ? '' : `for evaluation ${evalId} `
   return `${evaluation}of rooftop ${rooftop.uid} (key ${rooftop.keyName})`
 }
 
-/** What to look at when the source refuses a key [A §5.1, §5.3]. */
+/** What to check when the source refuses a key [A §5.1, §5.3]. */
 export function keyAdvice(rooftop: RooftopAccess, key: AccessKey): string {
   const partner = ` and that it may read rooftop ${rooftop.uid} (X-Dealer-Id)`
   return `Check the value of key ${key.name}${key.kind === 'partner' ? partner : ''}.`

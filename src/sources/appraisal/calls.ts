@@ -15,8 +15,8 @@ import {
   subjectOf,
 } from './access.ts'
 
-/** `signal` ends a call at once (it rejects with the signal's reason); `onAttempt` is told of every request that was sent;
- *  `whileWaiting` of every wait before a retry. */
+/** `signal` ends a call at once: it rejects with the signal's reason. `onAttempt` is called after every request,
+ *  `whileWaiting` with every wait before a retry. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
@@ -31,18 +31,18 @@ export interface RooftopCall<Reach extends Effect>
   readonly operation: Operation<Reach>
   readonly rooftop: RooftopAccess
   readonly naturalKey?: string
-  /** What statuses mean to this caller. Default: 401 and 403 are about the key. */
-  readonly rulings?: (refused: string) => Readonly<Record<number, StatusAction>>
+  /** What to do about a status. Default: 401 and 403 are about the key. */
+  readonly statusActions?: (refused: string) => Readonly<Record<number, StatusAction>>
 }
 
-/** How far the calls of each key may go. */
+/** The limits of the calls of each key. */
 export interface CallLimits {
   /** Requests at once. */
   readonly concurrency: number
-  /** Default: none beyond that. */
+  /** Default: no further limit. */
   readonly budget?: OpenBudget | undefined
-  /** A key that is refused for many rooftops is not tried with the others: for runs, whose rooftops are many. Default: each is tried. */
-  readonly restsWhenRefused?: boolean
+  /** Stops using a key that is refused for many rooftops: for runs, which have many. Default: every rooftop is tried. */
+  readonly useCircuitBreaker?: boolean
 }
 
 /** Sends the calls of the appraisal service with the rooftop's key; a key's rooftops share one limiter. `Reach` is what
@@ -52,18 +52,18 @@ export class RooftopCalls<Reach extends Effect> {
   readonly #keys: ReadonlyMap<string, AccessKey>
   readonly #limiters = new Map<string, KeyLimiter>()
   readonly #wire: WireSettings
-  readonly #refusals: CircuitBreaker | undefined
+  readonly #circuitBreaker: CircuitBreaker | undefined
 
   constructor(
     http: HttpSource,
     keys: ReadonlyMap<string, AccessKey>,
     wire: WireSettings,
-    { concurrency, budget, restsWhenRefused = false }: CallLimits,
+    { concurrency, budget, useCircuitBreaker = false }: CallLimits,
   ) {
     this.#http = http
     this.#keys = keys
     this.#wire = wire
-    this.#refusals = restsWhenRefused ? new CircuitBreaker() : undefined
+    this.#circuitBreaker = useCircuitBreaker ? new CircuitBreaker() : undefined
     for (const name of keys.keys()) {
       const limiter = new KeyLimiter({
         max: concurrency,
@@ -89,7 +89,7 @@ export class RooftopCalls<Reach extends Effect> {
     )
   }
 
-  /** What errors about an answer's body need to know. */
+  /** The context for errors about an answer's body. */
   context(operation: Operation, rooftop: RooftopAccess, naturalKey?: string): AnswerContext {
     const { method, path } = operation.transport(this.#wire)
     const where = `${method} ${path} ${subjectOf(rooftop, naturalKey)}`
@@ -100,15 +100,15 @@ export class RooftopCalls<Reach extends Effect> {
     return { where, details, secrets: [this.keyOf(rooftop).value] }
   }
 
-  /** One call; repeated while it may help, unless a repeat could do it twice. */
+  /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
   async send(call: RooftopCall<Reach>): Promise<HttpAnswer> {
-    const { rooftop, operation, rulings } = call
-    // Where a caller rules itself, a refusal may be about the evaluation or the region [A §7].
-    const refusals = rulings === undefined ? this.#refusals : undefined
-    if (refusals === undefined) return await this.#send(call)
+    const { rooftop, operation, statusActions } = call
+    // With status actions of the caller's own, a refusal may be about the evaluation or the region [A §7].
+    const breaker = statusActions === undefined ? this.#circuitBreaker : undefined
+    if (breaker === undefined) return await this.#send(call)
     const { keyName, uid: rooftopUid } = rooftop
     const use = { keyName, operation: operation.name, rooftopUid }
-    return await refusals.run(use, () => this.#send(call))
+    return await breaker.run(use, () => this.#send(call))
   }
 
   async #send({
@@ -117,7 +117,7 @@ export class RooftopCalls<Reach extends Effect> {
     naturalKey,
     fields,
     files = [],
-    rulings = aboutTheKey,
+    statusActions = keyErrorActions,
     ...call
   }: RooftopCall<Reach>): Promise<HttpAnswer> {
     const key = this.keyOf(rooftop)
@@ -132,12 +132,12 @@ export class RooftopCalls<Reach extends Effect> {
       ...(operation.timeoutSeconds === null ? {} : { timeoutSeconds: operation.timeoutSeconds }),
       subject: subjectOf(rooftop, naturalKey),
       details: this.context(operation, rooftop, naturalKey).details,
-      rulings: rulings(keyAdvice(rooftop, key)),
+      statusActions: statusActions(keyAdvice(rooftop, key)),
     })
   }
 }
 
-function aboutTheKey(advice: string): Readonly<Record<number, StatusAction>> {
+function keyErrorActions(advice: string): Readonly<Record<number, StatusAction>> {
   const refused: StatusAction = { errorAction: 'abort', advice }
   return { 401: refused, 403: refused }
 }

@@ -52,7 +52,7 @@ export interface FetchedUsers {
 }
 
 /** The settings of a client: the config's `appraisal`, `keys`, `wire.appraisal` and `http`, completed. */
-export interface AppraisalClientOptions extends Pick<CallLimits, 'budget' | 'restsWhenRefused'> {
+export interface AppraisalClientOptions extends Pick<CallLimits, 'budget' | 'useCircuitBreaker'> {
   readonly baseUrl: string
   readonly keys: Readonly<Record<string, AccessKey>> | ReadonlyMap<string, AccessKey>
   readonly wire: AppraisalWire
@@ -82,8 +82,8 @@ export function openRooftopCalls<Reach extends Effect>(
     log,
   })
   const settings = { ...defaultWire, appraisal: wire }
-  const { budget, restsWhenRefused = false } = options
-  const limits = { concurrency: options.http.concurrency, budget, restsWhenRefused }
+  const { budget, useCircuitBreaker = false } = options
+  const limits = { concurrency: options.http.concurrency, budget, useCircuitBreaker }
   return { http, calls: new RooftopCalls(http, keys, settings, limits) }
 }
 
@@ -193,7 +193,7 @@ export class AppraisalClient {
       const { text, attempts } = answer
       return { kind: 'found', text, fetchedAt: this.#now(), attempts }
     } catch (error) {
-      // Broken again and again is a broken record, not a broken source: it goes to quarantine with its text.
+      // A body that stays broken is a fault of the record, not of the source: it goes to quarantine with its text.
       throw skipRecord(error, context.details)
     }
   }
@@ -218,26 +218,27 @@ export class AppraisalClient {
     return { ...list, text, fetchedAt: this.#now() }
   }
 
-  /** Ends what is in flight or waiting, and closes the connections. */
+  /** Ends all calls in flight or waiting, and closes the connections. */
   async close(): Promise<void> {
     await this.#http.close()
   }
 }
 
-/** Throws SyncError `abort` when a 400 says that a user is required: the status is that of a missing evaluation,
- *  and taken for it, every evaluation of the key would count as vanished [A §4 /geteval]. */
+/** Throws SyncError `abort` when a 400 says that a user is required. A missing evaluation has the same status, so every
+ *  evaluation of the key would count as vanished [A §4 /geteval]. */
 function refuseMissingUser(
-  said: string | null,
+  errorText: string | null,
   rooftop: RooftopAccess,
   context: AnswerContext,
 ): void {
-  if (said === null || !/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(said)) return
+  if (errorText === null || !/\buser\b.*\brequired\b|\brequire[sd]?\b.*\buser\b/i.test(errorText))
+    return
   const advice = `Set keys.${rooftop.keyName}.user to the id or email of a user of the group.`
-  const message = `${context.where} answered 400: "${said}". ${advice}`
+  const message = `${context.where} answered 400: "${errorText}". ${advice}`
   throw new SyncError('abort', message, { ...context.details, status: 400 })
 }
 
-/** Broken again and again, or too large, is a fault of the record and not of the source: it is left out, with its text where there is one. */
+/** Turns a body that stays broken, or is too large, into SyncError `skip`: the fault is the record's, not the source's. */
 function skipRecord(error: unknown, details: ErrorDetails): unknown {
   if (!(error instanceof SyncError)) return error
   const { cause, message } = error

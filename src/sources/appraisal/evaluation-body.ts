@@ -19,7 +19,7 @@ export class UnreadableBody extends BodyFault {
   }
 }
 
-/** Passes a body that begins with `[` and ends with `]`; does not parse it, since an unchanged one never is (the pipeline hashes the text first).
+/** Accepts a body that begins with `[` and ends with `]`. Does not parse it: the pipeline hashes the text, and parses it only when it changed.
  *  BodyFault: a proxy's page or nothing. UnreadableBody: cut off. SyncError `skip`: whole, but no array [A §4 /geteval]. */
 export function checkEvaluationBody(
   text: string,
@@ -35,11 +35,11 @@ export function checkEvaluationBody(
   } catch {
     throw new UnreadableBody(text)
   }
-  // A 2xx body with `error` is an error; asking again would bring the same.
+  // A 2xx body with `error` is an error; a repeat would bring the same.
   throw bodyError('skip', value, 'is no array of evaluations.', context)
 }
 
-/** Whether a body that passed the check is an array of nothing. */
+/** Whether a body that passed the check is an empty array. */
 export function isEmptyArray(text: string): boolean {
   return /^\s*\[\s*\]\s*$/.test(text)
 }

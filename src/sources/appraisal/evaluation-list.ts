@@ -3,7 +3,7 @@ import { valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
 import { type AnswerContext, bodyError } from '../http-fault.ts'
 
-/** An item of `/getevallist`. `updatedAt` is their text as sent, null when the item has none. */
+/** An item of `/getevallist`. `updatedAt` is the text as sent, null when the item has none. */
 export interface ListedEvaluation {
   readonly evalId: number
   readonly updatedAt: string | null
@@ -38,8 +38,8 @@ export function listBounds(range: { readonly from: number; readonly until: numbe
   return { startdate: from - 1, ...(until === null ? {} : { enddate: until }) }
 }
 
-/** The items of a parsed answer by the wire settings. SyncError `abort` when no array stands where they say, or when so many
- *  items have no id there that the setting must be wrong: an empty list would be a lie. */
+/** Reads the items of a parsed answer by the wire settings. SyncError `abort` when there is no array at the path. The same when
+ *  half of the items or more have no id: the setting must be wrong, and a short list would pass for the whole one. */
 export function readList(
   body: unknown,
   wire: AppraisalWire['evalList'],
@@ -64,7 +64,7 @@ const noArray =
   'holds no array of evaluations. Set wire.appraisal.evalList.items to the path of the array in the answer.'
 const noIds = (without: number, all: number) =>
   `has ${without} of ${all} items without a positive integer as id. Set wire.appraisal.evalList.id to the path of the id in an item.`
-const noId = 'no positive integer where wire.appraisal.evalList.id says the id stands'
+const noId = 'no positive integer at the path that wire.appraisal.evalList.id gives for the id'
 
 function toEvalId(value: unknown): number | null {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value

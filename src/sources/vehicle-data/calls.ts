@@ -41,7 +41,7 @@ export class VehicleDataCalls<Reach extends Effect> {
     })
   }
 
-  /** What errors about an answer's body need to know. */
+  /** The context for errors about an answer's body. */
   context(operation: Operation, naturalKey?: string): AnswerContext {
     const { method, path } = operation.transport(this.#wire)
     const details = naturalKey === undefined ? {} : { naturalKey }
@@ -49,7 +49,7 @@ export class VehicleDataCalls<Reach extends Effect> {
     return { where, details, secrets: this.#apiKey === null ? [] : [this.#apiKey] }
   }
 
-  /** One call; repeated while it may help, unless a repeat could do it twice. */
+  /** Sends one call. Repeats it while that may help, unless a repeat could take effect twice. */
   async send({
     operation,
     naturalKey,
@@ -73,7 +73,7 @@ export class VehicleDataCalls<Reach extends Effect> {
       ...(operation.timeoutSeconds === null ? {} : { timeoutSeconds: operation.timeoutSeconds }),
       ...(naturalKey === undefined ? {} : { subject: `for ${naturalKey}` }),
       details: this.context(operation, naturalKey).details,
-      rulings: statusActionsOf(operation, refused),
+      statusActions: statusActionsOf(operation, refused),
     })
   }
 }

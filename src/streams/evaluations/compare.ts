@@ -1,6 +1,6 @@
 import type { Row, RowSet } from '../record.ts'
 
-// What of an evaluation differs between the stored rows and the ones that a record makes.
+// Compares the stored rows of an evaluation with the rows that a record makes.
 
 const bookkeeping = new Set([
   'source_updated_at',
@@ -66,7 +66,7 @@ function sameValue(left: unknown, right: unknown): boolean {
   return comparable(left) === comparable(right)
 }
 
-/** One spelling for a value as stored and the same value as normalised. */
+/** The same text for a stored value and for the normalised value that equals it. */
 function comparable(value: unknown): string {
   if (value === null || value === undefined) return '\u0000'
   if (value instanceof Date) return value.toISOString()

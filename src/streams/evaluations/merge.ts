@@ -8,9 +8,9 @@ import { changedFields, sameRows } from './compare.ts'
 import type { EvaluationRecord } from './normalise.ts'
 
 /**
- * What the stored rows of an evaluation and a record make together. Pure.
- * An older record (UpdatedAt) never replaces a newer one; with equal times the one read later wins, as where one of the times
- * is ahead of the source's clock: such a time says nothing.
+ * Merges a record into the stored rows of an evaluation. Pure.
+ * A record with an older UpdatedAt never replaces a newer one. With equal times the one read later wins; so it does when one of
+ * the times is ahead of the source's clock, since such a time proves nothing.
  */
 export function mergeEvaluation(
   stored: RowSet | null,
@@ -23,16 +23,16 @@ export function mergeEvaluation(
   if (!stored || !before)
     return { outcome: 'inserted', rows: firstRows(record, links, rooftop, origin) }
   const storedAt = before['source_updated_at'] as Date
-  const isFrozen = isFuture(storedAt, origin)
+  const isStoredAhead = isFuture(storedAt, origin)
   const isOlder = record.isUpdateAhead
     ? origin.fetchedAt < (before['last_changed_at'] as Date)
     : record.updatedAt < storedAt
-  if (isOlder && !isFrozen) {
+  if (isOlder && !isStoredAhead) {
     if (before['gone_at'] === null) return { outcome: 'stale' }
-    // Back at the source with an older state: the mark goes, the newer content stays.
+    // It is back at the source with an older state: the mark is removed, the newer content stays.
     return { outcome: 'updated', rows: touched(stored, before, storedAt, origin) }
   }
-  const updatedAt = isFrozen || record.updatedAt > storedAt ? record.updatedAt : storedAt
+  const updatedAt = isStoredAhead || record.updatedAt > storedAt ? record.updatedAt : storedAt
   const same = record.hash.equals(before['content_hash'] as Buffer)
   if (same && updatedAt.getTime() === storedAt.getTime() && before['gone_at'] === null)
     return { outcome: 'unchanged' }
@@ -71,8 +71,8 @@ function firstRows(
 }
 
 /**
- * Where the record stands among the windows: at EntryDate, by which the list filters. When that and CreatedAt disagree,
- * CreatedAt is preferred [A §2]; when neither lies in the window that listed it, it stands at that window's start.
+ * The time that places the record in a window: EntryDate, which the list filters on. When EntryDate and CreatedAt disagree,
+ * CreatedAt is preferred [A §2]. When neither lies in the window that listed the record, it is the start of that window.
  */
 function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
   const created = record.content.evaluation['created_at'] as Date
@@ -82,18 +82,18 @@ function entryAt(record: EvaluationRecord, { listedIn }: Origin): Date {
   return candidates.find((at) => isWithin(listedIn, at)) ?? fromUnixSeconds(listedIn.from)
 }
 
-/** Same content under a new UpdatedAt, or back in the list: a mark moves, no version is made. */
+/** The rows for the same content with a new UpdatedAt, or back in the list: no version is made. */
 function touched(stored: RowSet, before: Row, updatedAt: Date, origin: Origin): RowSet {
-  const kept = stored['core.evaluation_version'] ?? []
-  const versions = thawed(kept, origin)
+  const oldVersions = stored['core.evaluation_version'] ?? []
+  const versions = withRealStarts(oldVersions, origin)
   return {
     'core.evaluation': [{ ...before, source_updated_at: updatedAt, gone_at: null }],
-    ...(versions === kept ? {} : { 'core.evaluation_version': versions }),
+    ...(versions === oldVersions ? {} : { 'core.evaluation_version': versions }),
   }
 }
 
-/** Versions that were stored with an UpdatedAt ahead of the source's clock begin when they were read instead. */
-function thawed(versions: readonly Row[], origin: Origin): readonly Row[] {
+/** Corrects versions that were stored with an UpdatedAt ahead of the source's clock: they begin when they were read. */
+function withRealStarts(versions: readonly Row[], origin: Origin): readonly Row[] {
   const beganAt = (version: Row) => version['valid_from'] as Date
   if (!versions.some((version) => isFuture(beganAt(version), origin))) return versions
   const offset = origin.readAt!.getTime() - origin.fetchedAt.getTime()
@@ -122,11 +122,11 @@ function changed(
   const { first_loaded_at, entry_at } = before
   const stamps = { first_loaded_at, entry_at, version_no: versionNo }
   const row = evaluationRow(record, links, rooftop, origin, stamps)
-  const versions = thawed(stored['core.evaluation_version'] ?? [], origin)
+  const versions = withRealStarts(stored['core.evaluation_version'] ?? [], origin)
   const last = versions.find((version) => version['valid_to'] === null)
-  // Where UpdatedAt says nothing, the edit is as old as its reading.
+  // When UpdatedAt is ahead, the edit gets the time of its reading.
   const editedAt = record.isUpdateAhead ? (origin.readAt ?? record.updatedAt) : record.updatedAt
-  // An edit that did not move UpdatedAt must not end a version before it began.
+  // An edit that did not change UpdatedAt must not end a version before it began.
   const from =
     last && (last['valid_from'] as Date) > editedAt ? (last['valid_from'] as Date) : editedAt
   const recon = nextRecon(stored['core.reconditioning_item'] ?? [], record, rooftop, versionNo)
@@ -202,7 +202,7 @@ function reconRows(record: EvaluationRecord, rooftop: RooftopRow, firstVersion: 
   }))
 }
 
-/** What tells one reconditioning line from another. */
+/** The columns that make a reconditioning line differ from another. */
 export const reconFields = [
   'line_no',
   'recon_type',

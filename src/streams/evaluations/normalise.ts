@@ -15,12 +15,12 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { RecordIssues, type Row } from '../record.ts'
 import { Reader } from './reader.ts'
 
-/** One evaluation as we keep it. `content` is what its hash covers; links and UpdatedAt are not. */
+/** One evaluation as it is stored. `content` is what its hash covers; links and UpdatedAt are not part of it. */
 export interface EvaluationRecord {
   readonly evalId: number
   /** UpdatedAt; where that is ahead of the source's clock, a time that no later edit can be older than. */
   readonly updatedAt: Date
-  /** UpdatedAt was ahead of the source's clock: the record does not count as newer for it. */
+  /** UpdatedAt was ahead of the source's clock, so it does not make the record newer. */
   readonly isUpdateAhead: boolean
   readonly entryAt: Date
   readonly user: { readonly email: string; readonly name: string | null } | null
@@ -29,6 +29,7 @@ export interface EvaluationRecord {
   readonly warnings: readonly { readonly check: string; readonly detail: string }[]
 }
 
+/** The rows that a record makes, by kind. */
 export interface EvaluationContent {
   /** Columns of core.evaluation that come from the record. */
   readonly evaluation: Row
@@ -87,7 +88,7 @@ export function normaliseEvaluation(
   }
 }
 
-/** JSON is written several times faster without an object that writes itself, as a Date does. */
+/** Turns Dates into text: JSON.stringify is several times faster without values that have a `toJSON`. */
 function plainTimes({ evaluation, ...content }: EvaluationContent) {
   const { created_at, completed_at } = evaluation as { created_at: Date; completed_at: Date | null }
   const times = {
@@ -97,7 +98,7 @@ function plainTimes({ evaluation, ...content }: EvaluationContent) {
   return { evaluation: { ...evaluation, ...times }, ...content }
 }
 
-/** What the document promises and this evaluation does not keep [A §2]. */
+/** Where this evaluation contradicts what the document promises [A §2]. */
 function contradictions(item: Evaluation, times: Times): { check: string; detail: string }[] {
   const { createdAt, entryAt, completedAt } = times
   const apart = Math.abs(createdAt.getTime() - entryAt.getTime()) / 1000
@@ -142,8 +143,8 @@ function readTimes(item: Evaluation, reader: Reader, readAt: Date | null): Times
   const createdAt = created ?? entry ?? new Date(0)
   const completedAt = recordTime(item, 'CompletedAt', reader, parseInstant)
   const isFuture = (at: Date) => readAt !== null && isAhead(at, readAt)
-  const told = item.UpdatedAt ? parseInstant(item.UpdatedAt) : null
-  const isUpdateAhead = told !== null && isFuture(told)
+  const given = item.UpdatedAt ? parseInstant(item.UpdatedAt) : null
+  const isUpdateAhead = given !== null && isFuture(given)
   const updated = isUpdateAhead ? null : recordTime(item, 'UpdatedAt', reader, parseInstant)
   const settledAt = completedAt ?? createdAt
   return {
@@ -158,8 +159,8 @@ function readTimes(item: Evaluation, reader: Reader, readAt: Date | null): Times
   }
 }
 
-/** A time that no true UpdatedAt is older than, or equal to: the next one that the list tells is news. Where even the other times
- *  are ahead, they may be in a zone that is taken for UTC: none is a day ahead. */
+/** A time before any true UpdatedAt, so that the next one in the list counts as newer. When the other times are ahead too, they
+ *  may be local times read as UTC: none of these is a day ahead. */
 function beforeAnyEdit(settledAt: Date | null, readAt: Date): Date {
   return new Date((settledAt?.getTime() ?? readAt.getTime() - 86_400_000) - 1000)
 }

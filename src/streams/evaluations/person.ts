@@ -3,13 +3,13 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import type { Person, PersonRedaction } from '../windowed-stream.ts'
 import { evaluationOf } from './normalise.ts'
 
-// The customer in the body of an evaluation: where it stands, and the body without it.
+// Finds the customer in the body of an evaluation, and removes them from it.
 
 const customerFields = [
   ...(['customerName', 'customerPhone', 'customerEmail', 'customerAddress'] as const),
   ...(['customerSuburb', 'customerPostcode', 'customerState', 'registration', 'notes'] as const),
 ]
-/** Facts of the vehicle and of our own people, and what is counted by: a customer who is called the same changes none. */
+/** Facts about the vehicle and the dealer's staff, and what reports count by. They stay, even if the customer has the same name. */
 const factFields = [
   ...(['dealerId', 'make', 'model', 'variant', 'year', 'odometer', 'colour'] as const),
   ...(['condition', 'registrationState'] as const),
@@ -24,10 +24,10 @@ const documentedFacts = [
     'Photos.heroSource',
   ],
 ]
-/** Numbers below these are amounts, ids and places; their texts are searched. */
+/** Numbers in these parts are amounts, ids and positions, and stay; texts in them are searched. */
 const documentedParts = new Set(['reconditioning_list', 'UserPrices', 'Photos', 'CarPics'])
 
-/** The customer as the body names them; all null when it names none. */
+/** The customer that the body names; all null when it names none. */
 export function personOf(body: unknown, evalId: number, wire: AppraisalWire): Person {
   const item = evaluationOf(body, evalId)
   const names = wire.evaluation
@@ -47,7 +47,7 @@ export function withoutPerson(
   body: unknown,
   evalId: number,
   wire: AppraisalWire,
-  scrub: PersonRedaction,
+  redaction: PersonRedaction,
 ): unknown {
   const item = evaluationOf(body, evalId)
   const facts = new Set([
@@ -55,11 +55,11 @@ export function withoutPerson(
     ...factFields.flatMap((field) => wire.evaluation[field]),
   ])
   const clean = (part: unknown) =>
-    redactItem(part, scrub, (path) => facts.has(path) || isFieldFact(path, wire))
-  const scrubbed =
-    scrub.blank === null ? clean(item) : blanked(item, clean(item), wire, scrub.blank)
-  if (!Array.isArray(body)) return scrubbed
-  return body.map((other: unknown) => (other === item ? scrubbed : clean(other)))
+    redactItem(part, redaction, (path) => facts.has(path) || isFieldFact(path, wire))
+  const redacted =
+    redaction.blank === null ? clean(item) : blanked(item, clean(item), wire, redaction.blank)
+  if (!Array.isArray(body)) return redacted
+  return body.map((other: unknown) => (other === item ? redacted : clean(other)))
 }
 
 /** The name or the type of a custom field, in either of their shapes. */
@@ -72,19 +72,19 @@ function isFieldFact(path: string, { customField }: AppraisalWire): boolean {
 
 function redactItem(
   item: unknown,
-  scrub: PersonRedaction,
+  redaction: PersonRedaction,
   isFact: (path: string) => boolean,
 ): unknown {
   const walk = (value: unknown, path: string): unknown => {
     if (isFact(path)) return value
-    if (typeof value === 'string') return scrub.redact(value)
+    if (typeof value === 'string') return redaction.redact(value)
     if (typeof value === 'number')
-      return documentedParts.has(path.split('.')[0]!) ? value : scrub.redact(value)
+      return documentedParts.has(path.split('.')[0]!) ? value : redaction.redact(value)
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map((each) => walk(each, path))
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [
-        path === 'customFields' ? key : scrub.redact(key),
+        path === 'customFields' ? key : redaction.redact(key),
         walk(each, path === '' ? key : `${path}.${key}`),
       ]),
     )
@@ -94,7 +94,7 @@ function redactItem(
 
 type Blank = NonNullable<PersonRedaction['blank']>
 
-/** `clean` with the customer's own fields blanked, as they stood in `item`. */
+/** `clean`, with the customer's fields of `item` blanked. */
 function blanked(item: unknown, clean: unknown, wire: AppraisalWire, blank: Blank): unknown {
   if (clean === null || typeof clean !== 'object' || Array.isArray(clean)) return clean
   let result = clean as Readonly<Record<string, unknown>>
@@ -102,7 +102,7 @@ function blanked(item: unknown, clean: unknown, wire: AppraisalWire, blank: Blan
     for (const [index, path] of [wire.evaluation[field]].flat().entries()) {
       const value = valueAt(item, path)
       const next = value === undefined && index > 0 ? undefined : blank(path, value)
-      if (next !== undefined) result = placed(result, path.split('.'), next)
+      if (next !== undefined) result = withValue(result, path.split('.'), next)
     }
   }
   const { customFields } = item as { readonly customFields?: unknown }
@@ -110,23 +110,24 @@ function blanked(item: unknown, clean: unknown, wire: AppraisalWire, blank: Blan
   return { ...result, customFields: blankedFields(customFields, wire, blank) }
 }
 
-/** Their values may be anything about anybody; names and types stay. The shapes are those of `normaliseEvaluation`. */
+/** Blanks the values of custom fields, which may hold anything about anyone; keeps names and types. The shapes are those of
+ *  `normaliseEvaluation`. */
 function blankedFields(fields: object, { customField }: AppraisalWire, blank: Blank): unknown {
-  const kept = [customField.name, customField.type].flat(2)
+  const factNames = [customField.name, customField.type].flat(2)
   const entries = Object.entries(fields).map(([key, field]: [string, unknown]) => {
-    const place = `customFields.${key}`
+    const fieldPath = `customFields.${key}`
     if (field === null || typeof field !== 'object' || Array.isArray(field))
-      return [key, blank(place, field)] as const
+      return [key, blank(fieldPath, field)] as const
     const parts = Object.entries(field).map(([part, value]: [string, unknown]) => [
       part,
-      kept.includes(part) ? value : blank(`${place}.${part}`, value),
+      factNames.includes(part) ? value : blank(`${fieldPath}.${part}`, value),
     ])
     return [key, Object.fromEntries(parts)] as const
   })
   return Array.isArray(fields) ? entries.map(([, field]) => field) : Object.fromEntries(entries)
 }
 
-function placed(
+function withValue(
   item: Readonly<Record<string, unknown>>,
   [key = '', ...rest]: readonly string[],
   value: unknown,
@@ -134,7 +135,7 @@ function placed(
   if (rest.length === 0) return { ...item, [key]: value }
   const held = item[key]
   const below = held !== null && typeof held === 'object' && !Array.isArray(held) ? held : {}
-  return { ...item, [key]: placed(below as Readonly<Record<string, unknown>>, rest, value) }
+  return { ...item, [key]: withValue(below as Readonly<Record<string, unknown>>, rest, value) }
 }
 
 function asText(value: unknown): string | null {

@@ -3,7 +3,7 @@ import { moneyText } from '../../values/money.ts'
 import { storable } from '../../values/text.ts'
 import type { Issue } from '../record.ts'
 
-/** Takes typed values out of one record and collects what does not fit, with its JSON path. */
+/** Reads typed values from one record and collects what does not fit, with its JSON path. */
 export class Reader {
   readonly issues: Issue[] = []
   readonly #record: unknown
@@ -16,7 +16,7 @@ export class Reader {
     return this.textOf(valueAt(this.#record, path), path, max)
   }
 
-  /** The same for a value already at hand; `path` is for the message. */
+  /** The same for a given value; `path` is for the message. */
   textOf(value: unknown, path: JsonPath, max: number): string | null {
     if (value === undefined || value === null || value === '') return null
     if (typeof value === 'object') return this.#misfit(path, 'is not text')
@@ -39,7 +39,7 @@ export class Reader {
     return text ?? this.#misfit(path, 'is not an amount that numeric(15,3) holds')
   }
 
-  /** A whole number within the range; text that spells one is understood. */
+  /** A whole number within the range; text that spells a number is accepted. */
   integer(path: JsonPath, least: number, greatest: number): number | null {
     const value = valueAt(this.#record, path)
     if (value === undefined || value === null || value === '') return null
@@ -49,11 +49,11 @@ export class Reader {
     return this.#misfit(path, `is not a number from ${least} to ${greatest}`)
   }
 
-  /** A place in an order, as an `integer` of Postgres holds it. */
+  /** A position in an order, within the range of a Postgres `integer`. */
   orderOf(value: number | null | undefined, path: JsonPath): number | null {
     if (value === undefined || value === null) return null
     if (Math.abs(value) <= 2_147_483_647) return value
-    return this.#misfit(path, 'is no place in an order: its column holds an integer')
+    return this.#misfit(path, 'is not a position in an order: its column holds an integer')
   }
 
   fail(path: JsonPath, message: string): null {

@@ -3,13 +3,13 @@ import { sameRows } from './compare.ts'
 import { reconFields } from './merge.ts'
 
 /**
- * Puts a history that was folded from the kept payloads on top of stored versions whose payloads are no longer kept
- * (`retention.rawDays`). Without such versions the folded history is the whole one. Pure.
+ * Puts a history that was rebuilt from the stored payloads on top of older versions whose payloads were deleted
+ * (`retention.rawDays`). Without such versions the rebuilt history is complete. Pure.
  */
-export function rebaseEvaluation(stored: RowSet | null, folded: RowSet): RowSet {
-  const kept = stored?.['core.evaluation']?.[0]
-  if (!stored || !kept) return folded
-  const [first, ...later] = folded['core.evaluation_version'] ?? []
+export function rebaseEvaluation(stored: RowSet | null, rebuilt: RowSet): RowSet {
+  const storedRow = stored?.['core.evaluation']?.[0]
+  if (!stored || !storedRow) return rebuilt
+  const [first, ...later] = rebuilt['core.evaluation_version'] ?? []
   const versions = (stored['core.evaluation_version'] ?? []).toSorted(
     (a, b) => (a['version_no'] as number) - (b['version_no'] as number),
   )
@@ -17,40 +17,40 @@ export function rebaseEvaluation(stored: RowSet | null, folded: RowSet): RowSet 
   const older = versions.filter(
     (version) => first !== undefined && beganAt(version) < beganAt(first),
   )
-  // The window that listed it is known to the stored row alone.
-  const placed = { ...folded['core.evaluation']![0]!, entry_at: kept['entry_at'] }
-  if (older.length === 0) return { ...folded, 'core.evaluation': [placed] }
+  // Only the stored row knows the window that listed the record.
+  const placed = { ...rebuilt['core.evaluation']![0]!, entry_at: storedRow['entry_at'] }
+  if (older.length === 0) return { ...rebuilt, 'core.evaluation': [placed] }
   const base = older.at(-1)!['version_no'] as number
-  const shift = (row: Row, ...columns: string[]): Row => ({
+  const renumber = (row: Row, ...columns: string[]): Row => ({
     ...row,
     ...Object.fromEntries(
       columns.map((name) => [name, row[name] === null ? null : (row[name] as number) + base]),
     ),
   })
-  const photos = folded['core.photo'] ?? []
+  const photos = rebuilt['core.photo'] ?? []
   const shown = new Set(photos.map((photo) => photo['photo_id']))
   return {
-    ...folded,
+    ...rebuilt,
     'core.evaluation': [
-      { ...shift(placed, 'version_no'), first_loaded_at: kept['first_loaded_at'] },
+      { ...renumber(placed, 'version_no'), first_loaded_at: storedRow['first_loaded_at'] },
     ],
     'core.evaluation_version': [
       ...older.map((version, index) =>
         index === older.length - 1 ? { ...version, valid_to: first!['valid_from'] } : version,
       ),
-      // What it changed can be told only against the one before it, whose payload has gone.
+      // Its changes can be found only against the version before it, whose payload was deleted.
       {
-        ...shift(first!, 'version_no'),
+        ...renumber(first!, 'version_no'),
         changed_fields:
           versions.find((version) => beganAt(version) === beganAt(first!))?.['changed_fields'] ??
           first!['changed_fields'],
       },
-      ...later.map((version) => shift(version, 'version_no')),
+      ...later.map((version) => renumber(version, 'version_no')),
     ],
     'core.reconditioning_item': rebaseRecon(
       stored['core.reconditioning_item'] ?? [],
-      (folded['core.reconditioning_item'] ?? []).map((line) =>
-        shift(line, 'first_version', 'last_version'),
+      (rebuilt['core.reconditioning_item'] ?? []).map((line) =>
+        renumber(line, 'first_version', 'last_version'),
       ),
       base,
     ),
@@ -61,20 +61,20 @@ export function rebaseEvaluation(stored: RowSet | null, folded: RowSet): RowSet 
   }
 }
 
-/** Lines that went on from the versions before `base` into the first folded one began where they were stored to begin. */
-function rebaseRecon(stored: readonly Row[], folded: readonly Row[], base: number): Row[] {
+/** Lines that continue from an older version into the first rebuilt one keep the first version that is stored. */
+function rebaseRecon(stored: readonly Row[], rebuilt: readonly Row[], base: number): Row[] {
   const earlier = stored.filter((line) => (line['first_version'] as number) <= base)
   const isOpen = (line: Row) => ((line['last_version'] ?? base + 1) as number) > base
   const open = earlier.filter(isOpen)
-  const begun = folded.filter((line) => line['first_version'] === base + 1)
+  const begun = rebuilt.filter((line) => line['first_version'] === base + 1)
   if (open.length === 0 || !sameRows(open, begun, reconFields))
     return [
       ...earlier.map((line) => (isOpen(line) ? { ...line, last_version: base } : line)),
-      ...folded,
+      ...rebuilt,
     ]
   const { first_version } = open[0]!
   return [
     ...earlier.filter((line) => !isOpen(line)),
-    ...folded.map((line) => (begun.includes(line) ? { ...line, first_version } : line)),
+    ...rebuilt.map((line) => (begun.includes(line) ? { ...line, first_version } : line)),
   ]
 }

@@ -8,8 +8,8 @@ import type { EvaluationRecord } from './normalise.ts'
 import { lockClass } from '../../values/lock-classes.ts'
 
 /**
- * The salespeople that evaluations name, by e-mail within the dealer group. Those that no user list has shown yet
- * (generated link accounts never are, [A §4 /getuserlist]) are made here, marked as not in the list.
+ * Finds the salespeople that evaluations name, by e-mail within the dealer group. Adds those that no user list has shown, marked
+ * as not in the list: a list never shows generated link accounts [A §4 /getuserlist].
  */
 export async function linkSalespeople(
   db: Kysely<Tables>,
@@ -25,7 +25,7 @@ export async function linkSalespeople(
     .filter(([email]) => !ids.has(email))
     .sort(([a], [b]) => (a < b ? -1 : 1))
   if (missing.length > 0) {
-    // Two rooftops of a group may meet the same new salesperson at once.
+    // Two rooftops of a group may find the same new salesperson at once.
     await sql`select pg_advisory_xact_lock(${lockClass.salespeople}::int, ${rooftop.groupId}::int)`.execute(
       db,
     )
@@ -47,7 +47,7 @@ async function userIds(
     .selectFrom('pii.app_user_email')
     .select(['user_id', 'email'])
     .where('group_id', '=', groupId)
-    // Postgres lowers both sides: its idea of lower case and ours differ by the database's locale.
+    // Postgres lowers both sides: its lower case may differ from ours, by the database's locale.
     .where(sql`lower(email)`, 'in', sql`(select lower(unnest(${[...emails]}::text[])))`)
     .execute()
   return new Map(rows.map((row) => [row.email.toLowerCase(), row.user_id]))

@@ -3,7 +3,7 @@ import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { DueQuery, EnrichmentTask } from '../enrichment-stream.ts'
 
-/** Days between two askings, by the days since completion; older ones are asked again only when they change. */
+/** Days between two calls, by the days since completion; older evaluations are asked about only when they change. */
 const schedule: readonly (readonly [age: number, every: number])[] = [
   [7, 1],
   [30, 3],
@@ -11,16 +11,19 @@ const schedule: readonly (readonly [age: number, every: number])[] = [
   [365, 28],
 ]
 
-/** When prices of an evaluation that was completed so long ago are worth asking for again; null: never. */
+/** Days until an evaluation that was completed `ageDays` ago is due again; null: never. */
 export function daysUntilDue(ageDays: number): number | null {
   return schedule.find(([age]) => ageDays <= age)?.[1] ?? null
 }
 
 /**
- * Evaluations to ask about, most urgent first: answers that are being waited for, then evaluations of the last 30 days that
- * are new or have changed since they were asked about, then known ones whose turn it is, then older new ones; in each the
- * latest completed first, and those that failed behind all others. What was asked in this run is not due again in it, unless
- * its answer is being waited for.
+ * Evaluations to ask about, most urgent first:
+ * 1. polls for answers that are not complete,
+ * 2. evaluations of the last 30 days that are new or have changed since the last call,
+ * 3. known ones that are due by the schedule,
+ * 4. older new ones.
+ * Those that failed come after all others, and the latest completed first. What was asked in this run is due again in it only
+ * as a poll.
  */
 export async function duePrices(
   db: Kysely<Tables>,
@@ -31,7 +34,7 @@ export async function duePrices(
   const isPoll = sql`coalesce(state.polling_since is not null and state.next_due_at <= ${now}, false)`
   const isFresh = sql`(state.eval_id is null or source_updated_at > state.last_asked_at)`
   const isDue = sql`(state.eval_id is null or state.last_asked_at < ${runStart} and (state.next_due_at <= ${runStart} or ${isFresh}))`
-  // A backlog of old ones that were never asked about comes last: it must not keep the daily ones waiting.
+  // A backlog of old ones that were never asked about comes last: it must not delay the daily ones.
   const urgency = sql`again desc, failures, (fresh and completed_at > ${runStart}::timestamptz - interval '30 days') desc,
     fresh, completed_at desc, eval_id desc`
   const chosen = only === null ? null : [...only]

@@ -19,19 +19,19 @@ export interface Prices {
   readonly sweet_spot: string | null
 }
 
-/** A pricing payload as we keep it. */
+/** A normalised pricing payload. */
 export interface PriceRecord {
   readonly prices: Prices
   readonly confidence: string
   /** The day that the prices are for, `YYYY-MM-DD`. */
   readonly asOfDate: string
   readonly currency: string
-  /** Of what makes it another observation: the day and the reasoning do not. */
+  /** Hash of the values that make a new observation: the day and the reasoning do not. */
   readonly valueHash: Buffer
   /** null: not asked for. */
   readonly reasoning: ReasoningStatus | null
   readonly insights: { readonly dealer: readonly string[]; readonly customer: readonly string[] }
-  /** As sent, where it is no sign of the rooftop's currency; else null. */
+  /** The symbol as sent, where it is not one of the rooftop's currency; else null. */
   readonly strangeSymbol: string | null
 }
 
@@ -100,7 +100,7 @@ function bulletsOf(insights: unknown): string[] {
 
 const knownSigns = new Map<string, ReadonlySet<string>>()
 
-/** How a currency may be written: its code, and its symbols at home and abroad. "$" is a sign of many. */
+/** How a currency may be written: its code, and its symbols at home and abroad. Many have the symbol "$". */
 function signsOf(currency: string): ReadonlySet<string> {
   const known = knownSigns.get(currency)
   if (known) return known
@@ -117,14 +117,14 @@ function signsOf(currency: string): ReadonlySet<string> {
   return made
 }
 
-/** Without blanks and the marks that turn the direction of Arabic. */
+/** Without spaces and the direction marks of Arabic. */
 function visible(sign: string): string {
   return sign.replaceAll(/[\s\u200e\u200f\u061c]/g, '')
 }
 
 /**
- * What a kept payload is told from the next by. The prediction's day is left out, or every night would keep the same payload
- * again; so is a reasoning that is not there yet, which the answer that completes it brings.
+ * The part of a payload that decides whether it is stored again. The prediction's day is left out, or every night would store
+ * the same payload again. So is a reasoning that is not complete: a later answer brings it.
  */
 export function pricingContent(body: unknown): unknown {
   const { prediction_date: _, reasoning, ...rest } = body as Record<string, unknown>

@@ -15,10 +15,10 @@ const evaluationPrices: ObservationTable = {
   source: priceSource,
 }
 
-/** An answer, what it did, and the observation that it made or confirmed. */
-type Landed = EnrichmentAnswer<PriceRecord> & Observed
+/** An answer, what it did, and the time of the observation that it made or confirmed. */
+type LoadedAnswer = EnrichmentAnswer<PriceRecord> & Observed
 
-/** Appends what says something new, and confirms the rest. Exactly one observation of an evaluation stays current. */
+/** Appends new prices and confirms unchanged ones. Exactly one observation of an evaluation stays current. */
 export async function observePrices(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
@@ -27,12 +27,12 @@ export async function observePrices(
 ): Promise<ReadonlyMap<number, LoadOutcome>> {
   const observations = answers.map((answer) => ({ ...answer, ...observationOf(answer) }))
   const seen = await observeAll(db, rooftop, evaluationPrices, observations, runId)
-  await moveReasoning(
+  await updateReasoning(
     db,
     rooftop,
     seen.filter(({ outcome }) => outcome === 'unchanged'),
   )
-  await keepInsights(db, rooftop, seen)
+  await storeInsights(db, rooftop, seen)
   return new Map(seen.map(({ evalId, outcome }) => [evalId, outcome]))
 }
 
@@ -50,27 +50,27 @@ function observationOf({ evalId, record }: EnrichmentAnswer<PriceRecord>) {
   }
 }
 
-/** Moves the reasoning of a confirmed observation to where it has come; one that has ended does not begin anew. */
-async function moveReasoning(
+/** Updates the reasoning status of confirmed observations; a reasoning that has ended does not begin again. */
+async function updateReasoning(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  same: readonly Landed[],
+  confirmed: readonly LoadedAnswer[],
 ): Promise<void> {
-  const told = same.filter(({ record }) => record.reasoning !== null)
-  if (told.length === 0) return
+  const reasoned = confirmed.filter(({ record }) => record.reasoning !== null)
+  if (reasoned.length === 0) return
   await sql`
     update core.price_observation as price set reasoning_status = answer.reasoning
-    from unnest(${told.map(({ evalId }) => evalId)}::bigint[], ${told.map(({ record }) => record.reasoning)}::varchar[]) as answer (eval_id, reasoning)
+    from unnest(${reasoned.map(({ evalId }) => evalId)}::bigint[], ${reasoned.map(({ record }) => record.reasoning)}::varchar[]) as answer (eval_id, reasoning)
     where price.rooftop_id = ${rooftop.id} and price.price_source = ${priceSource} and price.is_current
       and price.eval_id = answer.eval_id and price.reasoning_status is distinct from answer.reasoning
       and (answer.reasoning <> 'processing' or price.reasoning_status is null)`.execute(db)
 }
 
-/** The bullets of a completed reasoning hang on the observation that it is about; the same ones write nothing. */
-async function keepInsights(
+/** Stores the insights of a completed reasoning with its observation; writes nothing when they are the same. */
+async function storeInsights(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
-  observed: readonly Landed[],
+  observed: readonly LoadedAnswer[],
 ): Promise<void> {
   const reasoned = observed.filter(({ record }) => record.reasoning === 'completed')
   for (const { evalId, observedAt, record } of reasoned) {

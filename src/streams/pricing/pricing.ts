@@ -7,7 +7,7 @@ import { observePrices } from './observe.ts'
 
 const name = 'pricing'
 
-/** Pricing AI: prices of complete evaluations with mileage, kept as observations [A §4 /pricingAi/payload/{evalid}]. */
+/** Pricing AI: prices of complete evaluations with mileage, stored as observations [A §4 /pricingAi/payload/{evalid}]. */
 export const pricing = defineEnrichmentStream<PriceRecord>({
   name,
   asks: [getPricing.name],
@@ -43,12 +43,12 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
     }))
   },
 
-  // Every evaluation has a schedule of its own: none is asked about without need.
+  // Every evaluation has its own schedule: no call is made without need, so none is saved.
   savedCalls: () => Promise.resolve(0),
 })
 
 function symbolWarnings({ strangeSymbol, currency }: PriceRecord): readonly RecordWarning[] {
   if (strangeSymbol === null) return []
-  const detail = `currency_symbol "${strangeSymbol}" is no sign of ${currency}, the rooftop's currency`
+  const detail = `currency_symbol "${strangeSymbol}" is not a symbol of ${currency}, the rooftop's currency`
   return [{ check: 'currency-symbol-disagrees', detail }]
 }

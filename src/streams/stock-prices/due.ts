@@ -2,9 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../db/tables.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { DueUnitsQuery, BatchUnit, SkippedUnit } from '../batch-stream.ts'
-import { decoderOf } from './look-ups.ts'
+import { decoderOf } from './vin-lookups.ts'
 
-/** A night that begins a little earlier than the last one finds everything due again. */
+/** Less than a day: a night that begins a little earlier than the last one finds everything due again. */
 const heldHours = 20
 
 /** Units in stock with the code that they have or that their VIN was decoded to. */
@@ -17,6 +17,7 @@ function stockOf(rooftop: RooftopRow) {
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null`
 }
 
+/** Counts the units in stock, also those that cannot be priced. */
 export async function countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Promise<number> {
   const row = await db
     .selectFrom('core.stock_unit')
@@ -28,10 +29,12 @@ export async function countOnHand(db: Kysely<Tables>, rooftop: RooftopRow): Prom
 }
 
 /**
- * Units that can be priced and are not held back. One is held while its batch is open and after it was asked about in this
- * run; for 20 hours of the source's clock after its batch was lost, since it may be at work there; and as long after it was
- * answered, unless it has changed or somebody asks again. What an interrupted run was told it need not ask again. Another
- * vehicle under the same stock number is held by nothing.
+ * Units that can be priced and are not held back. A unit is held back:
+ * - while its batch is open, and after it was asked about in this run,
+ * - for 20 hours of the source's clock after its batch was lost, since the source may still work on it,
+ * - for 20 hours after it was answered, unless it has changed or a user asks for it again; the answers of an interrupted run
+ *   are never asked for again.
+ * Another vehicle under the same stock number is not held back.
  */
 export async function dueUnits(
   db: Kysely<Tables>,
@@ -53,15 +56,15 @@ export async function dueUnits(
           or is_held and state = 'lost' and batch_id is null as is_out,
         is_held and outcome in ('priced', 'failed') and (not ${again}::boolean or was_cut) as is_answered
       from recent join ops.price_batch_unit as part using (batch_no)
-    ), told as (
+    ), unit_state as (
       select stock.*, true as is_stock, false as is_out, false as is_answered
       from (${stockOf(rooftop)}) as stock where adcode is not null or length(vin) = 17
       union all select stock_no, vin, adcode, odometer_km, false, is_out, is_answered from asked where is_out or is_answered
     ), held as (
-      -- One sort, whatever the planner believes: an anti-join that it takes for small goes through all of one side for each of the other.
-      select told.*, bool_or(is_out) over (partition by stock_no, vin) as same_is_out,
+      -- One sort, whatever the planner estimates: an anti-join that it expects to be small scans one side for every row of the other.
+      select unit_state.*, bool_or(is_out) over (partition by stock_no, vin) as same_is_out,
         bool_or(is_answered) over (partition by stock_no, vin, adcode, odometer_km) as same_is_answered
-      from told
+      from unit_state
     )
     select stock_no as "stockNo", vin, adcode, odometer_km as "odometerKm"
     from held where is_stock and not same_is_out and not same_is_answered
@@ -69,7 +72,7 @@ export async function dueUnits(
   return rows
 }
 
-/** Units that no batch can hold: without an ADCode it takes a whole VIN [V §2, §4]. */
+/** Units that no batch can price: without an ADCode it needs a whole VIN [V §2, §4]. */
 export async function skippedUnits(
   db: Kysely<Tables>,
   rooftop: RooftopRow,

@@ -18,7 +18,7 @@ type Place = Pick<RooftopRow, 'region' | 'currency'>
 
 /**
  * The country whose prices the rooftop's stock is given: `prices.market` of the config, else Australia, else the GCC country of
- * the rooftop's currency. null: none can be told, or the service covers nothing there, as in the US [V §1].
+ * the rooftop's currency. null: it is unknown, or the service covers nothing there, as in the US [V §1].
  */
 export function marketOf(
   { region, currency }: Place,
@@ -29,7 +29,7 @@ export function marketOf(
   return region === 'AU' ? 'AU' : (gccCountries[currency] ?? null)
 }
 
-/** The field of the request; nothing where the service is to choose. */
+/** The field of the request; left out where the service chooses. */
 export function marketField(place: Place, settings: Pick<BatchSettings, 'prices'>) {
   const market = marketOf(place, settings)
   return market === null || market === unnamed ? {} : { market }
@@ -42,5 +42,5 @@ export function skipReasonOf(place: Place, settings: BatchSettings): string | nu
   if (settings.vehicleData.apiKey === null)
     return 'its stock is not priced: set vehicleData.apiKey in the config'
   if (marketOf(place, settings) !== null) return null
-  return `its stock is not priced: ${place.currency} tells no GCC country, so set prices.market in the config`
+  return `its stock is not priced: ${place.currency} is not the currency of a GCC country, so set prices.market in the config`
 }

@@ -12,7 +12,7 @@ export interface StockPrices {
   readonly wholesale_high: string | null
 }
 
-/** A vehicle's result as we keep it. */
+/** A vehicle's normalised result. */
 export interface StockPriceRecord {
   readonly prices: StockPrices
   /** Three capital letters; null: the answer names none, or none of that form. */
@@ -36,9 +36,9 @@ const names = Object.keys(columns) as (keyof StockPrices)[]
 /** Pure. What does not fit is an error of the vehicle: 0 is a price of 0, left out or null is none. */
 export function normaliseStockPrice(result: BatchPrice): StockPriceRecord {
   const amounts = names.map((name) => [name, result[columns[name]]] as const)
-  const told = amounts.filter(([, amount]) => amount !== null)
-  const [unfit] = told.find(([, amount]) => moneyText(amount!) === null) ?? []
-  const error = result.error ?? whyUnpriced(told.length, unfit)
+  const given = amounts.filter(([, amount]) => amount !== null)
+  const [unfit] = given.find(([, amount]) => moneyText(amount!) === null) ?? []
+  const error = result.error ?? whyUnpriced(given.length, unfit)
   const textOf = (amount: number | null) =>
     error !== null || amount === null ? null : moneyText(amount)
   const code = result.currency?.trim().toUpperCase() ?? null

@@ -5,7 +5,7 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import { type ObservationTable, observeAll } from '../observation.ts'
 import type { BatchAnswer, BatchLoaded } from '../batch-stream.ts'
 import type { RecordWarning } from '../record.ts'
-import { decoderOf } from './look-ups.ts'
+import { decoderOf } from './vin-lookups.ts'
 import type { StockPriceRecord } from './normalise.ts'
 
 const stockPrices: ObservationTable = {
@@ -18,8 +18,8 @@ const stockPrices: ObservationTable = {
 type Answer = BatchAnswer<StockPriceRecord>
 
 /**
- * Appends what says something new of a unit, and confirms the rest. Another vehicle under the same stock number makes it another
- * observation, at the same prices too, and is `inserted`: it was never priced before.
+ * Appends new prices of units and confirms unchanged ones. Another vehicle under the same stock number makes a new observation,
+ * even at the same prices, and counts as `inserted`: it was never priced before.
  */
 export async function observeStockPrices(
   db: Kysely<Tables>,
@@ -27,12 +27,12 @@ export async function observeStockPrices(
   answers: readonly Answer[],
   runId: number,
 ): Promise<BatchLoaded[]> {
-  const given = await givenAway(db, rooftop, answers)
+  const reused = await reusedStockNumbers(db, rooftop, answers)
   const others = await otherModels(db, rooftop, answers)
   const observations = answers.map((answer) => observationOf(answer, rooftop))
   const seen = await observeAll(db, rooftop, stockPrices, observations, runId)
   return seen.map(({ key, outcome, record }) => ({
-    outcome: given.has(key) ? 'inserted' : outcome,
+    outcome: reused.has(key) ? 'inserted' : outcome,
     priced: record.error === null ? 'priced' : 'failed',
     warnings: [...currencyWarnings(record, rooftop), ...(others.get(key) ?? [])],
   }))
@@ -50,8 +50,8 @@ function observationOf({ unit, record, at }: Answer, rooftop: RooftopRow) {
   }
 }
 
-/** Stock numbers of which the current observation is another vehicle's. */
-async function givenAway(
+/** Stock numbers whose current observation is another vehicle's. */
+async function reusedStockNumbers(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   answers: readonly Answer[],
@@ -66,7 +66,7 @@ async function givenAway(
   return new Set(rows.map(({ stockNo }) => stockNo))
 }
 
-/** Of units that were priced by what their VIN decodes to, those that the list calls another vehicle. */
+/** Warnings for units that were priced by their decoded VIN, and that the list calls another vehicle. */
 async function otherModels(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
@@ -80,9 +80,9 @@ async function otherModels(
       and unit.adcode is null and length(unit.vin) = 17`.execute(db)
   return new Map(
     rows.filter(isOther).map((row) => {
-      const said = [row.listMake, row.listModel].filter(Boolean).join(' ')
+      const listed = [row.listMake, row.listModel].filter(Boolean).join(' ')
       const decoded = [row.make, row.model].filter(Boolean).join(' ')
-      const detail = `the VIN decodes to ${decoded}, the list says ${said}: check the VIN, the prices are those of ${decoded}`
+      const detail = `the VIN decodes to ${decoded}, the list says ${listed}: check the VIN, the prices are those of ${decoded}`
       return [row.stockNo, [{ check: 'vin-of-another-model', detail }]]
     }),
   )
@@ -100,7 +100,7 @@ function isOther({ listMake, listModel, make, model }: OtherModel): boolean {
   return !isAlike(listMake, make) || !isAlike(listModel, model)
 }
 
-/** One holds the other, as "HiLux SR5" and "Hilux" do; a name that is missing says nothing. */
+/** Whether one contains the other, as "HiLux SR5" and "Hilux" do; a missing name fits every other. */
 function isAlike(one: string | null, other: string | null): boolean {
   const [a, b] = [one, other].map((name) =>
     (name ?? '').toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, ''),
@@ -117,7 +117,7 @@ function currencyWarnings(
     return [
       {
         check,
-        detail: `"${strangeCurrency}" is no currency code: the prices are kept as ${rooftop.currency}, the rooftop's`,
+        detail: `"${strangeCurrency}" is not a currency code: the prices are stored as ${rooftop.currency}, the rooftop's`,
       },
     ]
   if (currency === null || currency === rooftop.currency) return []

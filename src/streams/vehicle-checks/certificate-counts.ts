@@ -6,7 +6,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 
 type Names = Pick<AppraisalWire, 'ppsrCertificate'>
 
-/** Columns of `core.vehicle_check` that only the answer of a search tells: the past checks leave them out [A §2]. */
+/** Columns of `core.vehicle_check` that only the answer of a search holds: the past checks leave them out [A §2]. */
 export interface CertificateCounts {
   readonly security_interest_count: number | null
   readonly written_off_count: number | null
@@ -29,38 +29,38 @@ function countAt(body: unknown, path: JsonPath): number | null {
   return count !== null && Number.isInteger(count) && count >= 0 && count < 2 ** 31 ? count : null
 }
 
-/** Brings what is told onto the search of the dealer group; what is not told stays. */
+/** Writes the given counts to the search of the dealer group; the others stay. */
 export async function writeCounts(
   db: Kysely<Tables>,
   groupId: number,
   ref: string,
   counts: CertificateCounts,
 ): Promise<void> {
-  const told = Object.entries(counts).filter(([, value]) => value !== null)
-  if (told.length === 0) return
+  const given = Object.entries(counts).filter(([, value]) => value !== null)
+  if (given.length === 0) return
   await db
     .updateTable('core.vehicle_check')
-    .set(Object.fromEntries(told))
+    .set(Object.fromEntries(given))
     .where('group_id', '=', groupId)
     .where('check_kind', '=', 'ppsr')
     .where('check_ref', '=', ref)
     .execute()
 }
 
-/** PPSR searches that have just become known, inside the caller's transaction: those that were paid for from here get their
- *  counts from the answers kept in raw, also where the evaluation was not in the warehouse at the time. */
+/** Fills in the counts of PPSR searches that have just become known, inside the caller's transaction. Those that were paid for
+ *  from here get them from the answers in `raw`, even if the evaluation was not in the warehouse at the time. */
 export async function fillCounts(
   db: Kysely<Tables>,
   checks: readonly { readonly rooftopId: number; readonly evalId: number; readonly ref: string }[],
   wire: Names,
 ): Promise<void> {
   if (checks.length === 0) return
-  const kept = await keptAnswers(db, checks)
-  const byCheck = Map.groupBy(kept, ({ groupId, ref }) => `${groupId} ${ref}`)
+  const stored = await storedAnswers(db, checks)
+  const byCheck = Map.groupBy(stored, ({ groupId, ref }) => `${groupId} ${ref}`)
   for (const answers of byCheck.values()) {
     const { groupId, ref } = answers[0]!
     const own = answers.find(({ body }) => refAt(body, wire) === ref)
-    // An answer without an id is that of the search where nothing else can be.
+    // An answer without an id belongs to the search if it is the only one.
     const only = answers.length === 1 && refAt(answers[0]!.body, wire) === null ? answers[0] : null
     const answer = own ?? only
     if (answer) await writeCounts(db, groupId, ref, countsOf(answer.body, wire))
@@ -71,27 +71,27 @@ function refAt(body: unknown, { ppsrCertificate }: Names): string | null {
   return textAt(body, ppsrCertificate.id)?.trim().slice(0, 80) ?? null
 }
 
-interface Kept {
+interface StoredAnswer {
   readonly groupId: number
   readonly ref: string
   readonly body: unknown
 }
 
 /** The check belongs to the newest evaluation of its vehicle; the search may have been asked for on another one. */
-async function keptAnswers(
+async function storedAnswers(
   db: Kysely<Tables>,
   checks: readonly { readonly rooftopId: number; readonly ref: string }[],
-): Promise<Kept[]> {
+): Promise<StoredAnswer[]> {
   const [rooftops, refs] = [checks.map((one) => one.rooftopId), checks.map((one) => one.ref)]
-  const { rows } = await sql<Kept>`
-    select owner.group_id as "groupId", made.ref, kept.body
+  const { rows } = await sql<StoredAnswer>`
+    select owner.group_id as "groupId", made.ref, stored.body
     from unnest(${rooftops}::int[], ${refs}::text[]) as made (rooftop_id, ref)
     join core.rooftop as owner on owner.rooftop_id = made.rooftop_id
     join ops.billable_call as call on call.check_ref = made.ref and call.budget = 'ppsrSearch'
       and call.state = 'committed'
     join core.rooftop as asker on asker.rooftop_id = call.rooftop_id and asker.group_id = owner.group_id
-    join raw.payload_json as kept on kept.rooftop_id = call.rooftop_id and kept.endpoint = call.operation
-      and kept.natural_key = call.natural_key
-    order by kept.fetched_at desc`.execute(db)
+    join raw.payload_json as stored on stored.rooftop_id = call.rooftop_id and stored.endpoint = call.operation
+      and stored.natural_key = call.natural_key
+    order by stored.fetched_at desc`.execute(db)
   return rows
 }

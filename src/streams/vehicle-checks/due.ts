@@ -12,10 +12,10 @@ export const pastAsks = {
   car_history: pastOperations.car_history.name,
 } as const
 
-/** What a link must outlive beyond links.refreshBeforeHours: the time to the next night. */
+/** Added to links.refreshBeforeHours: a link must also live until the next night. */
 const nightHours = 24
 
-/** Days until an evaluation is asked again: for new checks often while it is young, for its watch daily; null: never. */
+/** Days until an evaluation is due again: for new checks often while it is young, for its watch daily; null: never. */
 export function daysUntilDue(
   ageDays: number,
   ask: string,
@@ -28,11 +28,15 @@ export function daysUntilDue(
 type Rooftop = Pick<RooftopRow, 'id' | 'groupId'>
 
 /**
- * What to ask, links first in the order of their expiry. One evaluation of a vehicle asks for the whole dealer group. Past
- * checks are listed again when the evaluation's turn has come, when it was edited, when a link would not live through the
- * next day, once when a watch has ended, when a watch named a search that is not known, and until a paid check is loaded.
- * A listing tells the watch too, so `/ppsrwatch` is asked only where none is due, and only while a search is watched that
- * can still change.
+ * The calls to make, links first in the order of their expiry. One evaluation of a vehicle asks for the whole dealer group.
+ * Past checks are listed again:
+ * - when the evaluation is due by the schedule, or was edited,
+ * - when a link would expire within the next day,
+ * - once after a watch has ended,
+ * - when a watch named a search that is not known,
+ * - until a paid check is loaded.
+ * A listing holds the watch status too. So `/ppsrwatch` is called only where no listing is due, and only while a search is
+ * watched whose status can still change.
  */
 export async function dueChecks(
   db: Kysely<Tables>,
@@ -52,14 +56,14 @@ export async function dueChecks(
     select eval_id as "evalId", ask, born_at as "completedAt", false as again, null as "pollingSince",
       coalesce(failures, 0) as failures
     from chosen
-    order by coalesce(failures, 0), coalesce(has_dying_link, false) desc, link_expires_at,
+    order by coalesce(failures, 0), coalesce(has_expiring_link, false) desc, link_expires_at,
       (ask = ${watchPpsr.name}) desc, born_at desc, eval_id, ask
     limit ${limit}`.execute(db)
   return rows
 }
 
-/** Of each vehicle and kind: whether a watch runs, when the last one that was not seen to end has ended, and the first
- *  expiry of the links that are kept alive. */
+/** By vehicle and kind: whether a watch runs, when the last one without a final status has ended, and the first expiry of the
+ *  links to keep alive. */
 function knownOf(
   { groupId }: Rooftop,
   { runStart }: DueQuery,
@@ -104,8 +108,7 @@ function paidNotLoaded({ groupId }: Rooftop): RawBuilder<unknown> {
             or call.check_ref is null and found.vin = own.vehicle_vin and found.first_seen_at >= call.source_at))`
 }
 
-/** The rooftop's evaluations that are young, whose vehicle has checks or a paid one that is to come, or for which no answer could be
- *  read so far. */
+/** The rooftop's evaluations that are young, whose vehicle has checks or a paid one to come, or whose last call failed. */
 function evaluationsOf(
   { id }: Rooftop,
   { runStart }: DueQuery,
@@ -121,7 +124,7 @@ function evaluationsOf(
         where state.rooftop_id = ${id} and state.stream = ${vehicleChecksName} and state.failures > 0))`
 }
 
-/** Each of them with each listing, and whether it is due. One that failed is due whatever its age. */
+/** Each of these evaluations with each listing, and whether it is due. One that failed is due whatever its age. */
 function listingsOf(
   { id }: Rooftop,
   { runStart }: DueQuery,
@@ -132,7 +135,7 @@ function listingsOf(
     select own.eval_id, own.vin, own.born_at, kind.ask, state.failures, is_watched, known.expires_at as link_expires_at,
       coalesce(state.last_asked_at >= ${runStart}, false) as is_asked,
       coalesce(state.last_asked_at >= ${runStart} and state.outcome = 'answered', false) as is_answered,
-      coalesce(known.expires_at < ${linkBefore}, false) as has_dying_link,
+      coalesce(known.expires_at < ${linkBefore}, false) as has_expiring_link,
       coalesce(is_young and (state.eval_id is null or state.next_due_at <= ${runStart} or source_updated_at > state.last_asked_at), false)
         or coalesce((state.next_due_at = '-infinity' or state.failures > 0) and state.next_due_at <= ${runStart}, false)
         or coalesce(known.ended_at > coalesce(state.last_asked_at, '-infinity'), false)
@@ -144,28 +147,28 @@ function listingsOf(
       and state.eval_id = own.eval_id and state.ask = kind.ask`
 }
 
-/** Listings that are due, and watches where no listing tells them. */
+/** Listings that are due, and watches that no such listing covers. */
 function wanted(rooftop: Rooftop, ask: DueQuery): RawBuilder<unknown> {
   const { runStart, scope } = ask
   const everything = scope === 'all'
   return sql`
-    select eval_id, ask, born_at, failures, link_expires_at, has_dying_link from (
-      select eval_id, vin, ask, born_at, failures, link_expires_at, has_dying_link from listing
-      where not is_asked and (has_dying_link or ${everything} and is_due)
+    select eval_id, ask, born_at, failures, link_expires_at, has_expiring_link from (
+      select eval_id, vin, ask, born_at, failures, link_expires_at, has_expiring_link from listing
+      where not is_asked and (has_expiring_link or ${everything} and is_due)
       union all
       select listing.eval_id, vin, ${watchPpsr.name}, born_at, state.failures, null, false
       from listing left join ops.enrichment_state as state on state.rooftop_id = ${rooftop.id}
         and state.stream = ${vehicleChecksName} and state.eval_id = listing.eval_id and state.ask = ${watchPpsr.name}
       where ${everything} and listing.ask = ${pastAsks.ppsr} and is_watched and not is_answered
-        and (is_asked or not is_due and not has_dying_link)
+        and (is_asked or not is_due and not has_expiring_link)
         and coalesce(state.last_asked_at < ${runStart} and state.next_due_at <= ${runStart}, true)
     ) as asking
-    where not exists (${standsBefore(rooftop, ask)})`
+    where not exists (${newerAsker(rooftop, ask)})`
 }
 
 /**
- * Listings of evaluations that were too old for checks.lookForNewDays when they were loaded, the newest first. A newer evaluation
- * of the vehicle asks instead, unless it is as old and out of the span; none does where an answer about the vehicle is there.
+ * Listings of evaluations that were too old for checks.lookForNewDays when they were loaded, newest first. A newer evaluation of
+ * the vehicle asks instead, unless it is as old and outside the span. None asks where there is an answer about the vehicle.
  */
 async function neverAsked(
   db: Kysely<Tables>,
@@ -189,7 +192,7 @@ async function neverAsked(
           and state.eval_id = known.eval_id and state.ask = asking.ask
         where known.group_id = ${rooftop.groupId} and known.vehicle_vin = asking.vin and state.last_asked_at > '-infinity'
           and (known.eval_id = asking.eval_id or state.outcome = 'answered'))
-      and not exists (${standsBefore(rooftop, ask)}
+      and not exists (${newerAsker(rooftop, ask)}
         and (coalesce(newer.completed_at, newer.created_at) < ${history.until}
           or coalesce(newer.completed_at, newer.created_at) >= ${youngSince}))
     order by born_at desc, eval_id, ask
@@ -197,9 +200,8 @@ async function neverAsked(
   return rows
 }
 
-/** A newer evaluation of the vehicle that asks for all of them: of a rooftop that is asked too, and not one that the source
- *  did not answer for last time. */
-function standsBefore({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
+/** A newer evaluation of the vehicle, which asks for all: its rooftop is asked about too, and its last call did not fail. */
+function newerAsker({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<unknown> {
   return sql`
     select from core.evaluation as newer
     where newer.group_id = ${groupId} and newer.vehicle_vin = asking.vin
@@ -211,11 +213,11 @@ function standsBefore({ groupId }: Rooftop, { siblings }: DueQuery): RawBuilder<
           and state.eval_id = newer.eval_id and state.ask = asking.ask and state.outcome in ('skipped', 'failed', 'rejected'))`
 }
 
-/** Exactly these askings, by natural key. */
+/** Exactly these tasks, by natural key. */
 function named({ id }: Rooftop, only: readonly string[]): RawBuilder<unknown> {
   return sql`
     select eval_id, split_part(key, '/', 2) as ask, coalesce(completed_at, created_at) as born_at,
-      0 as failures, null::timestamptz as link_expires_at, false as has_dying_link
+      0 as failures, null::timestamptz as link_expires_at, false as has_expiring_link
     from unnest(${only.filter((key) => /^\d{1,15}\/\w+$/.test(key))}::text[]) as key
     join core.evaluation on rooftop_id = ${id} and eval_id = split_part(key, '/', 1)::bigint and gone_at is null`
 }

@@ -5,7 +5,7 @@ import { keyOf, type PastAnswer, type ListedCheck, watchPeriodMs } from './past-
 import type { CheckKind } from './past-checks.ts'
 import { compareKeys } from './watch-statuses.ts'
 
-/** Those that another process has brought in meanwhile are left to it. */
+/** Inserts new checks; returns those that no other process has inserted meanwhile. */
 export async function insertChecks(
   db: Kysely<Tables>,
   fresh: readonly ListedCheck[],
@@ -29,8 +29,8 @@ export async function insertChecks(
     .onConflict((conflict) => conflict.doNothing())
     .returning(['check_kind', 'check_ref'])
     .execute()
-  const landed = new Set(rows.map((row) => keyOf(row.check_kind as CheckKind, row.check_ref)))
-  return checks.filter(({ check }) => landed.has(keyOf(check.kind, check.ref)))
+  const inserted = new Set(rows.map((row) => keyOf(row.check_kind as CheckKind, row.check_ref)))
+  return checks.filter(({ check }) => inserted.has(keyOf(check.kind, check.ref)))
 }
 
 function newCheck(
@@ -39,9 +39,9 @@ function newCheck(
 ): KnownCheck {
   const { ref, searchedAt, searchNumber, certificateNumber } = check
   const { kind, vin } = answer
-  const untold = { status: null, statusSince: null, isTerminal: false, goneAt: null }
+  const noStatus = { status: null, statusSince: null, isTerminal: false, goneAt: null }
   const facts = { searchedAt, searchNumber, certificateNumber, firstSeenAt: answer.at }
-  return { ...owner, kind, ref, vin, ...facts, ...untold }
+  return { ...owner, kind, ref, vin, ...facts, ...noStatus }
 }
 
 function rowOf({ groupId, at }: PastAnswer, check: KnownCheck, runId: number | null) {

@@ -20,7 +20,7 @@ export interface KnownCheck {
   readonly goneAt: Date | null
 }
 
-/** Checks on the vehicles of a dealer group, and those that go by one of the refs whatever their vehicle. */
+/** Checks on the vehicles of a dealer group, and those with one of the refs, whatever their vehicle. */
 export async function knownChecks(
   db: Kysely<Tables>,
   groupId: number,
@@ -38,7 +38,7 @@ export async function knownChecks(
   return rows
 }
 
-/** Of each vehicle at a time: the latest of its evaluations that was there by then, else the first one. */
+/** The owner of each check: the latest evaluation of its vehicle that existed when it was made, else the first one. */
 export async function ownersOf(
   db: Kysely<Tables>,
   groupId: number,

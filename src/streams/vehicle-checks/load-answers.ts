@@ -17,7 +17,7 @@ export type CheckRecord =
   | {
       readonly kind: 'past'
       readonly checks: readonly PastCheck[]
-      /** Items that nothing tells from others: what is not listed cannot be known then. */
+      /** Items that cannot be identified: with any of them, it is unknown which checks are missing. */
       readonly itemsWithoutId: number
     }
   | { readonly kind: 'watch'; readonly watch: Watch }
@@ -97,19 +97,19 @@ function keyOf({ evalId, ask }: Pick<Answered, 'evalId' | 'ask'>): string {
 
 function pastAnswer({ groupId }: RooftopRow, { vin, ask, at, record }: Answered): PastAnswer {
   const kind: CheckKind = ask === pastAsks.ppsr ? 'ppsr' : 'car_history'
-  const { checks, itemsWithoutId: nameless } = record as CheckRecord & { kind: 'past' }
-  return { groupId, vin, kind, checks, at, isCertain: true, isWhole: nameless === 0 }
+  const { checks, itemsWithoutId } = record as CheckRecord & { kind: 'past' }
+  return { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete: itemsWithoutId === 0 }
 }
 
 function pastResult({ record }: Answered, { outcome, warnings }: Loaded): Loaded {
-  const { itemsWithoutId: nameless } = record as CheckRecord & { kind: 'past' }
-  if (nameless === 0) return { outcome, warnings }
-  const detail = `${nameless} items have no id (wire.appraisal.pastCheck.id) and nothing that could stand in: left out`
+  const { itemsWithoutId } = record as CheckRecord & { kind: 'past' }
+  if (itemsWithoutId === 0) return { outcome, warnings }
+  const detail = `${itemsWithoutId} items have no id (wire.appraisal.pastCheck.id) and nothing to use instead: left out`
   return { outcome, warnings: [...warnings, { check: 'check-without-id', detail }] }
 }
 
-function watchResult({ statusChanged: hasMoved, warnings }: WatchLoaded): Loaded {
-  return { outcome: hasMoved ? 'updated' : 'unchanged', warnings }
+function watchResult({ statusChanged, warnings }: WatchLoaded): Loaded {
+  return { outcome: statusChanged ? 'updated' : 'unchanged', warnings }
 }
 
 async function vinsOf(

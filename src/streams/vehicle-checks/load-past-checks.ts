@@ -20,20 +20,20 @@ import {
   addUnknownStatuses,
 } from './watch-statuses.ts'
 
-/** What an answer did to the warehouse. */
+/** What an answer changed in the warehouse. */
 export interface PastLoaded {
   readonly outcome: LoadOutcome
   readonly warnings: readonly RecordWarning[]
-  /** A watch that was known before has moved. */
+  /** The status of a watch that was known before has changed. */
   readonly statusChanged: boolean
-  /** What it brought in. */
+  /** The checks that it added. */
   readonly inserted: readonly KnownCheck[]
 }
 
 /**
- * Brings checks, their statuses and links to what the answers say, inside the caller's transaction. An answer is the whole
- * list of its vehicle, so a check that is listed no more is marked as gone. Nothing is written of what is as it was, but
- * for the links, which come freshly signed.
+ * Updates checks, their statuses and links from the answers, inside the caller's transaction. An answer is the whole list of its
+ * vehicle, so a check that it no longer lists is marked as gone. What is unchanged is not written, except for the links, which
+ * come freshly signed.
  */
 export async function loadPastChecks(
   db: Kysely<Tables>,
@@ -54,35 +54,36 @@ async function loadGroup(
   answers: readonly PastAnswer[],
   runId: number | null,
 ): Promise<Map<PastAnswer, PastLoaded>> {
-  const told = onePerCheck(answers)
+  const listed = onePerCheck(answers)
   const unknown = await addUnknownStatuses(
     db,
-    told.flatMap(({ check }) => check.watchStatus ?? []),
+    listed.flatMap(({ check }) => check.watchStatus ?? []),
   )
   const vins = answers.map(({ vin }) => vin)
-  const refs = told.map(({ check }) => check.ref)
+  const refs = listed.map(({ check }) => check.ref)
   const before = byKey(await knownChecks(db, groupId, vins, refs))
-  const fresh = told.filter(
-    ({ answer, check }) => answer.isCertain && !before.has(keyOf(answer.kind, check.ref)),
+  const fresh = listed.filter(
+    ({ answer, check }) => answer.isOfThisVehicle && !before.has(keyOf(answer.kind, check.ref)),
   )
   const inserted = await insertChecks(db, fresh, runId)
   const known = new Map([...before, ...byKey(inserted.map(({ check }) => check))])
-  const pairs = told.flatMap((one) => {
+  const pairs = listed.flatMap((one) => {
     const check = known.get(keyOf(one.answer.kind, one.check.ref))
-    const isOurs = check !== undefined && (one.answer.isCertain || check.vin === one.answer.vin)
-    return isOurs ? [{ ...one, known: check }] : []
+    const isMatched =
+      check !== undefined && (one.answer.isOfThisVehicle || check.vin === one.answer.vin)
+    return isMatched ? [{ ...one, known: check }] : []
   })
   const seen = statusesSeen(pairs)
-  const moved = seen.filter(changesStatus)
-  await updateStatuses(db, moved)
+  const changed = seen.filter(changesStatus)
+  await updateStatuses(db, changed)
   const corrected = await correctFacts(db, pairs)
   const gone = await markGone(db, answers, [...before.values()])
   await signLinks(db, pairs)
-  const hasMoved = new Set(
-    moved.filter(({ check }) => check.status !== null).map(({ answer }) => answer),
+  const withChange = new Set(
+    changed.filter(({ check }) => check.status !== null).map(({ answer }) => answer),
   )
   const isNew = new Set(inserted.map(({ answer }) => answer))
-  const isOther = new Set([...moved.map(({ answer }) => answer), ...corrected, ...gone])
+  const isOther = new Set([...changed.map(({ answer }) => answer), ...corrected, ...gone])
   return new Map(
     answers.map((answer) => [
       answer,
@@ -91,7 +92,7 @@ async function loadGroup(
         warnings: seen
           .filter((one) => one.answer === answer)
           .flatMap((one) => statusWarnings(one, unknown)),
-        statusChanged: hasMoved.has(answer),
+        statusChanged: withChange.has(answer),
         inserted: inserted.filter((one) => one.answer === answer).map(({ check }) => check),
       },
     ]),
@@ -145,19 +146,19 @@ async function correctFacts(db: Kysely<Tables>, pairs: readonly Pair[]): Promise
   return corrected.map(({ answer }) => answer)
 }
 
-/** Checks of the vehicle that its list shows no more. */
+/** Marks the checks of the vehicle that its list no longer shows. */
 async function markGone(
   db: Kysely<Tables>,
   answers: readonly PastAnswer[],
   known: readonly KnownCheck[],
 ): Promise<PastAnswer[]> {
   const lost = answers.flatMap((answer) => {
-    if (!answer.isCertain || answer.isWhole === false) return []
+    if (!answer.isOfThisVehicle || answer.isComplete === false) return []
     const listed = new Set(answer.checks.map((check) => checkRefOf(check, answer.vin)))
     return (
       known
         .filter(({ kind, ref }) => kind === answer.kind && !listed.has(ref))
-        // One that was brought in after this answer was given is not gone for it.
+        // A check that was added after this answer is not gone.
         .filter(({ vin, goneAt, firstSeenAt }) => {
           return vin === answer.vin && goneAt === null && firstSeenAt < answer.at
         })

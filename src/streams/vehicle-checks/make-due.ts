@@ -7,8 +7,8 @@ import { pastOperations } from './past-checks.ts'
 export const vehicleChecksName = 'vehicle-checks'
 
 /**
- * A report has the status of the certificate that came with it, and no answer about the search tells it: where the watch of a
- * vehicle has moved, its reports are listed anew in the next slice. Inside the transaction that moved it.
+ * Makes the Car History reports of vehicles due in the next slice, after the status of their watch has changed. A report has the
+ * status of the certificate that came with it, and no answer about the search holds it. Inside the transaction of the change.
  */
 export async function relistReports(
   db: Kysely<Tables>,
@@ -30,7 +30,7 @@ export async function relistReports(
   )
 }
 
-/** Makes an ask due for the vehicles at once, unless the run has asked already: whichever evaluation asks for them. */
+/** Makes an ask due at once for the vehicles, unless the run has asked already, whichever evaluation asks for them. */
 export async function makeDue(
   db: Kysely<Tables>,
   ask: string,
@@ -50,11 +50,11 @@ export async function makeDue(
   )
 }
 
-/** A night that begins up to an hour earlier than the last one finds its watches due again. */
+/** Less than a day: a night that begins up to an hour earlier than the last one finds its watches due again. */
 const watchHours = 23
 
 /**
- * A listing of PPSR searches counts as a check of their watches: these are due again as if `/ppsrwatch` had been asked in the
+ * Counts a listing of PPSR searches as a check of their watches: they are due again as if `/ppsrwatch` had been called in the
  * same run, whichever evaluation of the vehicle asks. A vehicle without a running watch gets no row.
  */
 export async function countAsWatchCheck(

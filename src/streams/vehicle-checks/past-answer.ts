@@ -13,10 +13,10 @@ export interface PastAnswer {
   /** The source's time of the answer. */
   readonly at: Date
   /** Whether the answer is known to be of this vehicle: the source answers for the VIN that the evaluation has there. If it
-   *  is not, only checks that are known for the vehicle are brought up to date. */
-  readonly isCertain: boolean
+   *  is not, only checks that are known for the vehicle are updated. */
+  readonly isOfThisVehicle: boolean
   /** Whether the answer shows every check that there is. Default: yes. */
-  readonly isWhole?: boolean
+  readonly isComplete?: boolean
 }
 
 /** A check that an answer lists; its ref is its key in the dealer group. */
@@ -25,18 +25,18 @@ export interface ListedCheck {
   readonly check: PastCheck
 }
 
-/** What tells checks of a dealer group apart. */
+/** The key of a check among those of its dealer group. */
 export function keyOf(kind: CheckKind, ref: string): string {
   return `${kind} ${ref}`
 }
 
 /** A check may answer under two vehicles of a slice, when one of them had its VIN corrected: the latest answer counts. */
 export function onePerCheck(answers: readonly PastAnswer[]): ListedCheck[] {
-  const told = new Map<string, ListedCheck>()
+  const byKey = new Map<string, ListedCheck>()
   for (const answer of [...answers].sort((a, b) => a.at.getTime() - b.at.getTime()))
     for (const check of answer.checks) {
       const ref = checkRefOf(check, answer.vin)
-      told.set(keyOf(answer.kind, ref), { answer, check: { ...check, ref } })
+      byKey.set(keyOf(answer.kind, ref), { answer, check: { ...check, ref } })
     }
-  return [...told.values()]
+  return [...byKey.values()]
 }

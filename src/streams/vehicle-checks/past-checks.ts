@@ -14,7 +14,7 @@ export const pastOperations = { ppsr: listPastPpsr, car_history: listPastCarHist
 
 /** A PPSR search or a Car History report as the source lists it [A §2]. */
 export interface PastCheck {
-  /** What tells it from the other checks of its kind: in the dealer group, or on the vehicle alone. */
+  /** Identifies it among the checks of its kind: in the dealer group, or only on its vehicle (`isOfVehicle`). */
   readonly ref: string
   readonly isOfVehicle: boolean
   readonly searchedAt: Date | null
@@ -28,8 +28,8 @@ export interface PastCheck {
 type Item = Readonly<Record<string, unknown>>
 type Facts = Omit<PastCheck, 'ref' | 'isOfVehicle'>
 
-/** Pure. The checks of a vehicle, without items that nothing tells from others. RecordIssues when the answer is of another
- *  shape, or has nothing but such items. */
+/** Pure. The checks of a vehicle, without items that cannot be identified. RecordIssues when the answer has another shape, or
+ *  nothing but such items. */
 export function readPastChecks(
   body: unknown,
   { pastCheck }: Pick<AppraisalWire, 'pastCheck'>,
@@ -43,12 +43,12 @@ export function readPastChecks(
   for (const item of parsed.data) {
     const facts = readItem(item, pastCheck)
     const id = textAt(item, pastCheck.id) ?? facts.searchNumber ?? facts.certificateNumber
-    const ref = id ?? standIn(facts)
-    // Of two items that cannot be told apart the first one counts: it is the newer.
+    const ref = id ?? substituteRef(facts)
+    // Of two items with the same ref the first one counts: it is the newer.
     if (ref !== null && !found.has(ref)) found.set(ref, { ref, isOfVehicle: id === null, ...facts })
   }
   if (found.size === 0 && parsed.data.length > 0) {
-    const message = 'has no id (wire.appraisal.pastCheck.id), and nothing that could stand in'
+    const message = 'has no id (wire.appraisal.pastCheck.id), and nothing to use instead'
     throw new RecordIssues([{ path: '0', message }])
   }
   return [...found.values()]
@@ -59,7 +59,7 @@ export function checkRefOf({ ref, isOfVehicle }: PastCheck, vin: string): string
   return isOfVehicle ? `${vin}-${ref}` : ref
 }
 
-/** What a kept answer is told from the next by: without the links, which are signed anew each time. */
+/** The part of an answer that decides whether it is stored again: without the links, which are signed at every read. */
 export function pastContent(body: unknown, { pastCheck: { pdfUrl } }: AppraisalWire): unknown {
   if (!Array.isArray(body)) return body
   return body.map((item) => without(item, pdfUrl))
@@ -86,8 +86,8 @@ function timeOf(value: unknown): Date | null {
   return at !== null && isRecordTime(at) ? at : null
 }
 
-/** The document shows no id: the time, or the link without its signature, tells a check from the others of its vehicle. */
-function standIn({ searchedAt, pdfUrl }: Facts): string | null {
+/** A ref for an item without an id, which the document does not show: from the time, or the link without its signature. */
+function substituteRef({ searchedAt, pdfUrl }: Facts): string | null {
   const own = searchedAt?.toISOString() ?? (pdfUrl === null ? null : unsigned(pdfUrl))
   return own === null ? null : contentHash(own).toString('hex').slice(0, 16)
 }
@@ -95,7 +95,7 @@ function standIn({ searchedAt, pdfUrl }: Facts): string | null {
 const signing =
   /sig|expire|token|credential|algorithm|policy|key-?pair|^x-(amz|goog)|^s[a-z]{1,4}$/i
 
-/** Path and query of a link, without what changes when it is signed anew. */
+/** Path and query of a link, without the parts that change with each signature. */
 function unsigned(url: string): string {
   if (!URL.canParse(url)) return url.replace(/[?#].*/s, '')
   const { pathname, searchParams } = new URL(url)
@@ -109,7 +109,7 @@ function textAt(item: Item, path: JsonPath, length = 80): string | null {
   return text === '' ? null : text
 }
 
-/** A copy without what stands at the path, or at any of its candidates. */
+/** A copy without the value at the path, or at any of its candidates. */
 function without(item: unknown, path: JsonPath): unknown {
   return [path].flat().reduce((left, each) => withoutKeys(left, each.split('.')), item)
 }

@@ -4,9 +4,9 @@ import type { RooftopRow } from '../../values/rooftop.ts'
 import type { EnrichmentSettings } from '../enrichment-stream.ts'
 
 /**
- * Calls that a run did not need: asking all three of every evaluation that may have new checks, or whose vehicle has some,
- * less what was asked. Saved are evaluations whose turn it is not, vehicles that several evaluations share, watches that have
- * ended or that a listing told, and links that live on.
+ * Calls that a run saved: all three asks for every evaluation that may have new checks, or whose vehicle has some, minus the
+ * calls that were made. Saved are evaluations that are not due, vehicles that several evaluations share, watches that have ended
+ * or that a listing covered, and links that are still valid.
  */
 export async function savedCalls(
   db: Kysely<Tables>,

@@ -13,7 +13,7 @@ interface Listed {
 /** How long a signed link lives [A §8]. */
 export const linkLifeMs = 7 * 86_400_000
 
-/** Keeps the newest link of each check; one that is listed without a link has none any more. */
+/** Stores the newest link of each check; removes the link of a check that is listed without one. */
 export async function signLinks(db: Kysely<Tables>, listed: readonly Listed[]): Promise<void> {
   const signed = listed
     .filter(({ check }) => check.pdfUrl !== null)

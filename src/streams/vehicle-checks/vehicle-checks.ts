@@ -17,7 +17,7 @@ const operations: Readonly<Record<string, Operation<'read', { evalid: typeof eva
     [pastOperations.ppsr, pastOperations.car_history, watchPpsr].map((one) => [one.name, one]),
   )
 
-/** Past PPSR searches and Car History reports with their links, and what the watches of the searches say: AU alone [A §4]. */
+/** Past PPSR searches and Car History reports with their links, and the statuses of the watches: AU alone [A §4]. */
 export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   name,
   asks: [pastAsks.ppsr, pastAsks.car_history, watchPpsr.name],
@@ -28,7 +28,7 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   followsInGroup: [evaluations.name],
 
   serves: ({ region }) => region === 'AU',
-  // The schedule bounds it: an evaluation without checks is not asked about for ever.
+  // The schedule limits the calls: an evaluation without checks is not asked about without end.
   budget: () => 10_000_000,
   historyBudget: ({ checks }) => checks.backfillBudget,
   due: async (db, rooftop, ask, settings) => await dueChecks(db, rooftop, ask, settings),

@@ -3,7 +3,7 @@ import type { Tables } from '../../db/tables.ts'
 import type { RecordWarning } from '../record.ts'
 import type { KnownCheck } from './known-checks.ts'
 
-/** What an answer said of the watch of a check that is known. */
+/** The watch status of a known check, from an answer. */
 export interface StatusSeen {
   readonly check: KnownCheck
   readonly status: string
@@ -11,36 +11,36 @@ export interface StatusSeen {
   readonly at: Date
 }
 
-/** Adds the statuses that the document does not name, so that they can be kept, and tells which of these are such. */
+/** Adds the statuses that the document does not name, so that they can be stored; returns them. */
 export async function addUnknownStatuses(
   db: Kysely<Tables>,
   statuses: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const told = [...new Set(statuses)].sort()
-  if (told.length === 0) return new Set()
+  const names = [...new Set(statuses)].sort()
+  if (names.length === 0) return new Set()
   const read = async () =>
     await db
       .selectFrom('core.ref_watch_status')
       .select(['watch_status', 'is_known'])
-      .where('watch_status', 'in', told)
+      .where('watch_status', 'in', names)
       .execute()
   const stored = await read()
-  if (stored.length < told.length)
+  if (stored.length < names.length)
     await sql`
       insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
-      select status, 0, false, false from unnest(${told}::text[]) as status
+      select status, 0, false, false from unnest(${names}::text[]) as status
       on conflict do nothing`.execute(db)
   const known = new Set(stored.filter(({ is_known }) => is_known).map((row) => row.watch_status))
-  return new Set(told.filter((status) => !known.has(status)))
+  return new Set(names.filter((status) => !known.has(status)))
 }
 
-/** Whether an answer moves the status: a terminal one stays for ever [A §3], and an older answer moves nothing. */
+/** Whether an answer changes the status: a terminal one never changes [A §3], and an older answer changes nothing. */
 export function changesStatus({ check, status, at }: StatusSeen): boolean {
   if (check.status === status || check.isTerminal) return false
   return check.statusSince === null || at >= check.statusSince
 }
 
-/** What is odd about a status: the document does not name it, or the check can no longer have it. It stops nothing. */
+/** Warnings about a status that the document does not name, or that the check can no longer have. They stop nothing. */
 export function statusWarnings(
   { check, status }: Pick<StatusSeen, 'check' | 'status'>,
   unknown: ReadonlySet<string>,
@@ -49,7 +49,7 @@ export function statusWarnings(
   if (unknown.has(status))
     warnings.push({
       check: 'watch-status-unknown',
-      detail: `check ${check.ref} has the status "${status}", which the document does not name: kept as it is`,
+      detail: `check ${check.ref} has the status "${status}", which the document does not name: stored as it is`,
     })
   if (check.isTerminal && check.status !== status)
     warnings.push({
@@ -59,20 +59,20 @@ export function statusWarnings(
   return warnings
 }
 
-/** Writes statuses that have moved, each with its change. */
+/** Writes the statuses that have changed, each with its change. */
 export async function updateStatuses(
   db: Kysely<Tables>,
-  moved: readonly StatusSeen[],
+  changed: readonly StatusSeen[],
 ): Promise<void> {
-  if (moved.length === 0) return
-  const seen = [...moved].sort((a, b) => compareKeys(a.check, b.check))
+  if (changed.length === 0) return
+  const seen = [...changed].sort((a, b) => compareKeys(a.check, b.check))
   const columns = keyColumns(seen.map(({ check }) => check))
   const statuses = seen.map(({ status }) => status)
   const times = seen.map(({ at }) => at)
   const before = seen.map(({ check }) => check.status)
-  // Only from the status that it was decided on: another process may have moved it meanwhile.
+  // Only if the status is still the one that was compared: another process may have changed it meanwhile.
   await sql`
-    with moved as (
+    with changed as (
       update core.vehicle_check as known set watch_status = seen.status, watch_status_since = seen.at
       from unnest(${columns.rooftopIds}::int[], ${columns.evalIds}::bigint[], ${columns.kinds}::text[], ${columns.refs}::text[],
         ${statuses}::text[], ${times}::timestamptz[], ${before}::text[])
@@ -84,7 +84,7 @@ export async function updateStatuses(
     )
     insert into core.watch_status_change
       (rooftop_id, eval_id, check_kind, check_ref, observed_at, from_status, to_status)
-    select * from moved
+    select * from changed
     on conflict do nothing`.execute(db)
 }
 

@@ -14,7 +14,7 @@ import {
   addUnknownStatuses,
 } from './watch-statuses.ts'
 
-/** What `/ppsrwatch` says of a vehicle [A §4]. */
+/** What `/ppsrwatch` says about a vehicle [A §4]. */
 export interface Watch {
   /** The most noteworthy across its checks. */
   readonly status: string
@@ -24,6 +24,7 @@ export interface Watch {
   readonly items: number
 }
 
+/** An answer of `/ppsrwatch` about a vehicle of the dealer group. */
 export interface WatchAnswer {
   readonly groupId: number
   readonly vin: string
@@ -31,10 +32,11 @@ export interface WatchAnswer {
   readonly at: Date
 }
 
+/** What a watch answer changed in the warehouse. */
 export interface WatchLoaded {
   readonly statusChanged: boolean
   readonly warnings: readonly RecordWarning[]
-  /** It names a search that is not known here, or cannot be told apart: the past searches have to be listed again. */
+  /** It names a search that is not known here, or does not say which one it means: the past searches have to be listed again. */
   readonly needsListing: boolean
 }
 
@@ -64,7 +66,7 @@ function textAt(item: unknown, path: JsonPath, length: number): string | null {
   return storable(String(value)).trim().slice(0, length) || null
 }
 
-/** What a kept answer is told from the next by: without the times of the daily looks, which change nothing. */
+/** The part of an answer that decides whether it is stored again: without the times of the daily checks. */
 export function watchContent(
   body: unknown,
   { watch: names }: Pick<AppraisalWire, 'watch'>,
@@ -73,65 +75,65 @@ export function watchContent(
   return [status, [...byRef].sort(([a], [b]) => (a < b ? -1 : 1))]
 }
 
-/** Moves the statuses of the PPSR searches that the answers are about, inside the caller's transaction. */
+/** Updates the statuses of the PPSR searches that the answers are about, inside the caller's transaction. */
 export async function loadWatches(
   db: Kysely<Tables>,
-  told: readonly WatchAnswer[],
+  answers: readonly WatchAnswer[],
 ): Promise<WatchLoaded[]> {
   const loaded = new Map<WatchAnswer, WatchLoaded>()
-  for (const [groupId, own] of Map.groupBy(told, (one) => one.groupId)) {
+  for (const [groupId, own] of Map.groupBy(answers, (one) => one.groupId)) {
     const vins = own.map(({ vin }) => vin)
     const known = (await knownChecks(db, groupId, vins)).filter(
       ({ kind, goneAt }) => kind === 'ppsr' && goneAt === null,
     )
-    const looks = own.map((one) => ({
+    const matches = own.map((one) => ({
       one,
-      ...lookAt(
+      ...matchSearches(
         one,
         known.filter(({ vin }) => vin === one.vin),
       ),
     }))
-    const seen = looks.flatMap((look) => look.seen)
+    const seen = matches.flatMap((match) => match.seen)
     const unknown = await addUnknownStatuses(
       db,
       seen.map(({ status }) => status),
     )
-    const moved = new Set(seen.filter(changesStatus))
-    await updateStatuses(db, [...moved])
-    for (const { one, seen: mine, needsList } of looks)
+    const changed = new Set(seen.filter(changesStatus))
+    await updateStatuses(db, [...changed])
+    for (const { one, seen: mine, needsListing } of matches)
       loaded.set(one, {
-        statusChanged: mine.some((each) => moved.has(each)),
+        statusChanged: mine.some((each) => changed.has(each)),
         warnings: [
           ...mine.flatMap((each) => statusWarnings(each, unknown)),
           ...idWarnings(one.watch, mine),
         ],
-        needsListing: needsList,
+        needsListing,
       })
   }
-  return told.map((one) => loaded.get(one)!)
+  return answers.map((one) => loaded.get(one)!)
 }
 
-/** Matches the answer's items with the known searches. Where none matches, the top-level status stands for the one search
- *  that there is; of several, only the list of past searches can tell. */
-function lookAt(
+/** Matches the answer's items with the known searches. When none matches, the top-level status is that of the only search there
+ *  is; with several, only the list of past searches says which one it is. */
+function matchSearches(
   { watch, at }: WatchAnswer,
   known: readonly KnownCheck[],
-): { readonly seen: StatusSeen[]; readonly needsList: boolean } {
+): { readonly seen: StatusSeen[]; readonly needsListing: boolean } {
   const refs = new Set(known.map(({ ref }) => ref))
   const isNew = [...watch.byRef.keys()].some((ref) => !refs.has(ref))
   const seen = known.flatMap((check): StatusSeen[] => {
     const status = watch.byRef.get(check.ref)
     return status === undefined ? [] : [{ check, status, at }]
   })
-  if (seen.length > 0) return { seen, needsList: isNew }
+  if (seen.length > 0) return { seen, needsListing: isNew }
   const [only, ...others] = known
   const isOne = only !== undefined && others.length === 0 && watch.items <= 1
-  if (isOne) return { seen: [{ check: only, status: watch.status, at }], needsList: false }
+  if (isOne) return { seen: [{ check: only, status: watch.status, at }], needsListing: false }
   const isOpen = known.some(({ isTerminal }) => !isTerminal)
-  return { seen: [], needsList: isNew || isOpen }
+  return { seen: [], needsListing: isNew || isOpen }
 }
 
-/** Ids that no list knows make every watch ask for a list: as many calls again. */
+/** Ids that no listing has make every watch ask for a listing, which doubles the calls. */
 function idWarnings({ byRef }: Watch, seen: readonly StatusSeen[]): readonly RecordWarning[] {
   if (byRef.size === 0 || seen.some(({ check }) => byRef.has(check.ref))) return []
   const detail =

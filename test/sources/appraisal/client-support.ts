@@ -58,7 +58,7 @@ export function clientAt(
   })
 }
 
-/** The SyncError that a call rejects with; no secret and no customer stands in it. */
+/** The SyncError that a call rejects with; it holds no secret and no customer. */
 export async function faultOf(call: Promise<unknown>): Promise<SyncError> {
   const error = await call.then(
     () => new Error('the call succeeded'),

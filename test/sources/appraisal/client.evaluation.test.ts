@@ -3,7 +3,7 @@ import { UnreadableBody } from '#src/sources/appraisal/client.ts'
 import { json } from '../fake-source.ts'
 import { alone, faultOf, north, start } from './client-support.ts'
 
-test('an evaluation is handed on as received', async () => {
+test('an evaluation is returned as received', async () => {
   const text = ' [ {"EvalID": 7, "a": 1e2, "a": 2} ]\n'
   const { client } = await start((response) => void response.writeHead(200).end(`\ufeff${text}`))
 
@@ -41,18 +41,18 @@ test('a 2xx object is skipped at once, and its error is quoted', async () => {
   const bodies = [{ error: 'Locked by jane@x.test' }, { EvalID: 7, cName: 'Jane' }]
   const { client, source } = await start((response, _request, n) => json(response, bodies[n - 1]))
 
-  const said = await faultOf(client.getEvaluation(north, 7))
+  const quoted = await faultOf(client.getEvaluation(north, 7))
   const object = await faultOf(client.getEvaluation(north, 7))
 
-  expect(said).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
-  expect(said.message).toContain('"Locked by [email]"')
+  expect(quoted).toMatchObject({ errorAction: 'skip', rooftopUid: 'uid-north', naturalKey: '7' })
+  expect(quoted.message).toContain('"Locked by [email]"')
   expect(object.errorAction).toBe('skip')
   expect(object.message).toContain('is no array of evaluations')
   expect(source.received).toHaveLength(2)
 })
 
 test.each(['[{"EvalID":7,"cName":"Jane"', '{"EvalID":7,"cName":"Ja'])(
-  'a body that stays cut off (%s) is skipped, and its text kept for quarantine',
+  'a body that stays cut off (%s) is skipped, and its text goes to quarantine',
   async (text) => {
     const { client, source } = await start((response) => void response.end(text))
 

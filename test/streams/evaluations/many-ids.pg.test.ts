@@ -4,7 +4,7 @@ import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { sydneyRooftop } from '../../support/golden-evaluation.ts'
 import { createTestDatabase } from '../../support/postgres.ts'
 
-test('a list may hold more evaluations than a statement has room for parameters', async () => {
+test('a list may hold more evaluations than a statement can have parameters', async () => {
   await using database = await createTestDatabase()
   const db = openDb(database.pool)
   const ids = Array.from({ length: 70_000 }, (_, index) => index + 1)

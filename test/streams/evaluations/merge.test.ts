@@ -69,7 +69,7 @@ test('of two records with the same UpdatedAt the one that is read later wins', (
   expect(evaluation(rows)).toMatchObject({ final_price: '1.000', version_no: 2 })
 })
 
-test('a new UpdatedAt without new content moves the mark and makes no version', () => {
+test('a new UpdatedAt without new content is stored and makes no version', () => {
   const { outcome, rows } = merge(after({}), later(1))
 
   expect(outcome).toBe('updated')
@@ -81,7 +81,7 @@ test('a new UpdatedAt without new content moves the mark and makes no version', 
   })
 })
 
-test('a record that was gone comes back without a version, be it older than what is stored', () => {
+test('a record that was gone comes back without a new version, even if it is older than the stored one', () => {
   const stored = after({}, { ...later(2), FinalPrice: 2 })
   const gone = { ...stored, 'core.evaluation': [{ ...evaluation(stored), gone_at: fetchedAt }] }
 
@@ -98,7 +98,7 @@ test('a record that was gone comes back without a version, be it older than what
   expect(evaluation(older.rows)).toMatchObject(back)
 })
 
-test('versions follow each other without a hole, and name what changed', () => {
+test('versions follow each other without a gap, and name what changed', () => {
   const rows = after(
     {},
     { ...later(1), FinalPrice: 1 },
@@ -121,7 +121,7 @@ test('versions follow each other without a hole, and name what changed', () => {
   ])
 })
 
-test('an edit that did not move UpdatedAt ends no version before it began', () => {
+test('an edit without a new UpdatedAt ends no version before it began', () => {
   const rows = after({}, { FinalPrice: 1 })
 
   for (const { valid_from, valid_to } of versions(rows) as {
@@ -131,7 +131,7 @@ test('an edit that did not move UpdatedAt ends no version before it began', () =
     expect((valid_to ?? valid_from) >= valid_from).toBe(true)
 })
 
-test('reconditioning lines stand for a range of versions', () => {
+test('reconditioning lines are valid for a range of versions', () => {
   const lines = [{ type: 'glass', source: null, cost: 90, value: null }]
 
   const rows = after(
@@ -153,7 +153,7 @@ test('reconditioning lines stand for a range of versions', () => {
   ])
 })
 
-test('a photo that is gone keeps its row with the day, and one that comes back loses it', () => {
+test('a removed photo keeps its row with the time, and one that comes back has no such time', () => {
   const hero = [{ id: 91, order: 1, hero: true, heroSource: 'manual', angle: null }]
 
   const without = after({}, { ...later(1), Photos: hero })
@@ -169,7 +169,7 @@ test('a photo that is gone keeps its row with the day, and one that comes back l
   ])
 })
 
-test('where EntryDate and the list disagree, the record stands in the window that listed it', () => {
+test('where EntryDate and the list disagree, the record belongs to the window that listed it', () => {
   const from = Date.parse('2026-03-02T00:00:00Z') / 1000
   const listedIn = (start: number) => ({
     ...origin,

@@ -76,7 +76,7 @@ test('the golden record has these children', () => {
   ])
 })
 
-test('the customer keeps what Postgres can hold of awkward text, and nothing that is empty', () => {
+test('difficult text of the customer is stored as far as Postgres can hold it, and empty text is not stored', () => {
   const { customer } = goldenRecord().content
 
   expect(customer).toEqual({
@@ -98,7 +98,7 @@ test.each([
   expect(goldenRecord(changes).content.evaluation['final_price']).toBe(price)
 })
 
-test('EntryDate without a zone is UTC, and stands in for a missing CreatedAt', () => {
+test('EntryDate without a zone is UTC, and replaces a missing CreatedAt', () => {
   const { content, entryAt } = goldenRecord({ CreatedAt: undefined })
 
   expect(entryAt).toEqual(new Date('2026-03-02T13:59:58Z'))

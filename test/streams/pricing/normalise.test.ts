@@ -57,7 +57,7 @@ test.for([
   expect(record({ currency_symbol: symbol }, currency).strangeSymbol).toBe(strange)
 })
 
-test('bullets may be a list of texts, one text, or of a shape that nobody documents', () => {
+test('insights may be a list of texts, one text, or of an undocumented shape', () => {
   const insights = (dealer: unknown) =>
     record({ reasoning: { status: 'completed', dealer, customer: null } }).insights
 
@@ -67,17 +67,17 @@ test('bullets may be a list of texts, one text, or of a shape that nobody docume
   expect(insights(null)).toEqual({ dealer: [], customer: [] })
 })
 
-test('a payload is kept again when it says something else, not when a day has passed or reasoning begins', () => {
+test('a payload is stored again when it has changed, not when a day has passed or reasoning begins', () => {
   const hash = (changes: object) => contentHash(pricingContent({ ...body, ...changes }))
-  const kept = hash({})
+  const stored = hash({})
 
-  expect(hash({ prediction_date: '2026-03-11' }).equals(kept)).toBe(true)
-  expect(hash({ reasoning: { status: 'processing' } }).equals(kept)).toBe(true)
-  expect(hash({ reasoning: { status: 'completed', dealer: ['a'] } }).equals(kept)).toBe(false)
-  expect(hash({ extra: 1 }).equals(kept)).toBe(false)
+  expect(hash({ prediction_date: '2026-03-11' }).equals(stored)).toBe(true)
+  expect(hash({ reasoning: { status: 'processing' } }).equals(stored)).toBe(true)
+  expect(hash({ reasoning: { status: 'completed', dealer: ['a'] } }).equals(stored)).toBe(false)
+  expect(hash({ extra: 1 }).equals(stored)).toBe(false)
 })
 
-test('the older the appraisal, the rarer it is priced, and after a year no more', () => {
+test('an older appraisal is priced less often, and after a year not at all', () => {
   const days = [0, 7, 7.1, 30, 31, 90, 91, 365, 366].map(daysUntilDue)
 
   expect(days).toEqual([1, 1, 3, 3, 7, 7, 28, 28, null])

@@ -6,7 +6,7 @@ import { stock, stockFixture, unitsOf } from './stocked.ts'
 const units = 30_000
 const batchesBefore = 300
 
-test('what is due of a large yard is found however much was asked before, with statistics and without', async () => {
+test('the due units of a large stock are found however many were asked about before, with statistics and without', async () => {
   await using fixture = await stockFixture([])
   const { pool } = fixture.database
   await stock(fixture.database, unitsOf(units))

@@ -19,7 +19,7 @@ test.for([
   expect(skipReasonOf({ region, currency }, settings())).toBeNull()
 })
 
-test('prices.market goes before what the rooftop tells', () => {
+test('prices.market wins over the currency of the rooftop', () => {
   expect(marketOf({ region: 'GCC', currency: 'AED' }, settings(' sa '))).toBe('SA')
 })
 
@@ -27,7 +27,7 @@ test('a currency of no GCC country needs prices.market', () => {
   const place = { region: 'GCC', currency: 'USD' } as const
 
   expect(skipReasonOf(place, settings())).toBe(
-    'its stock is not priced: USD tells no GCC country, so set prices.market in the config',
+    'its stock is not priced: USD is not the currency of a GCC country, so set prices.market in the config',
   )
   expect(skipReasonOf(place, settings('AE'))).toBeNull()
 })

@@ -21,7 +21,7 @@ const noPrices = {
   wholesale_high: null,
 }
 
-test('0 is a price of 0, what is left out is none, and three decimals are kept', () => {
+test('0 is a price of 0, what is left out is none, and three decimals are stored', () => {
   const record = normaliseStockPrice({ ...none, retail: 0, wholesaleLow: 7.1255, currency: 'KWD' })
 
   expect(record).toEqual({
@@ -32,7 +32,7 @@ test('0 is a price of 0, what is left out is none, and three decimals are kept',
   })
 })
 
-test('an error leaves no prices, also where some are told', () => {
+test('an error leaves no prices, even if the result holds some', () => {
   const error = `not priced\0 ${'x'.repeat(300)}`
 
   const record = normaliseStockPrice({ ...none, retail: 5, error })
@@ -42,7 +42,7 @@ test('an error leaves no prices, also where some are told', () => {
   expect(record.error).toHaveLength(200)
 })
 
-test('a result without price and error says so, and so does a price that fits nowhere', () => {
+test('a result without price and error is an error, and so is a price that does not fit', () => {
   expect(normaliseStockPrice(none).error).toBe('the result holds neither a price nor an error')
   expect(normaliseStockPrice({ ...none, retail: 1, wholesale: 1e15 })).toMatchObject({
     prices: noPrices,
@@ -50,7 +50,7 @@ test('a result without price and error says so, and so does a price that fits no
   })
 })
 
-test('a currency is three letters, in any case; a sign is none', () => {
+test('a currency is three letters, upper or lower case; a symbol is none', () => {
   expect(normaliseStockPrice({ ...none, currency: ' aud ' })).toMatchObject({
     currency: 'AUD',
     strangeCurrency: null,

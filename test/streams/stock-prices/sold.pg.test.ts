@@ -27,7 +27,7 @@ async function importList(fixture: Fixture, folder: string, statuses: readonly s
   )
 }
 
-test('a vehicle that is sold is priced no more and is not on hand in the marts', async () => {
+test('a sold vehicle is no longer priced, and is not on hand in the marts', async () => {
   await using folder = await temporaryFolder()
   await using fixture = await stockFixture([])
   await importList(fixture, folder.path, ['In stock', 'In stock', 'Sold'])

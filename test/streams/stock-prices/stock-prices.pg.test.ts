@@ -19,7 +19,7 @@ import {
   vinOf,
 } from './stocked.ts'
 
-/** From now on every batch is complete with these results; undo by the handle. */
+/** Makes every batch complete with these results from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, results: readonly object[]) {
   const body = { percentComplete: 100, results }
   return sandbox.faults.add({
@@ -91,13 +91,13 @@ test('a second night with the same prices writes no observation; another price a
   expect(rows[0]!['last_confirmed_at']).toEqual(rows[2]!['observed_at'])
 })
 
-test('another vehicle under the same stock number is another observation, at the same prices too', async () => {
+test('another vehicle under the same stock number is a new observation, even at the same prices', async () => {
   await using fixture = await stockFixture([{ stockNo: 'S-1', adcode, vin: vinOf(1) }])
   answerWith(fixture, [{ reference: 'S-1', ...prices }])
   await fixture.night(impatient(fixture))
   await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
 
-  // The same night: what was said of the other vehicle holds nothing back.
+  // The same night: the answer about the other vehicle does not hold this one back.
   const report = await fixture.night(impatient(fixture))
 
   expect(report.streams['stock-prices']).toMatchObject({ listed: 1, inserted: 1, updated: 0 })
@@ -107,12 +107,12 @@ test('another vehicle under the same stock number is another observation, at the
   ])
 })
 
-test('a result for a vehicle whose stock number was given away meanwhile does not land on the other one', async () => {
+test('a result is not stored for another vehicle that got the stock number meanwhile', async () => {
   await using fixture = await stockFixture([{ stockNo: 'S-1', adcode, vin: vinOf(1) }])
   let isSold = false
   const { queue } = impatient(fixture)
   const offer: NonNullable<typeof queue>['offer'] = async (on, data, options) => {
-    // While the first batch is at work.
+    // While the first batch is open.
     if (options?.delaySeconds === 3 && !isSold) {
       isSold = true
       await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
@@ -151,7 +151,7 @@ test('an error of a vehicle is an observation without prices, and no failure of 
   ])
 })
 
-test('prices in another currency are kept as told, and reported until they agree', async () => {
+test('prices in another currency are stored as sent, and reported until the currencies agree', async () => {
   await using fixture = await stockFixture([
     { stockNo: 'S-1', adcode },
     { stockNo: 'S-2', adcode },
@@ -173,7 +173,7 @@ test('prices in another currency are kept as told, and reported until they agree
     {
       natural_key: 'S-2',
       check_name: 'currency-disagrees',
-      detail: `"A$" is no currency code: the prices are kept as AUD, the rooftop's`,
+      detail: `"A$" is not a currency code: the prices are stored as AUD, the rooftop's`,
     },
   ])
   strange.remove()
@@ -193,11 +193,11 @@ test('a VIN is decoded once, the unknown one too, and its code goes into the bat
   await fixture.nightAfter(1, impatient(fixture))
 
   expect(calls(fixture, '/vindatabasic')).toBe(2)
-  const kept = await rowsOf(
+  const stored = await rowsOf(
     fixture,
     'select vin, operation, outcome, adcode from core.vehicle_decode',
   )
-  expect(kept).toEqual([
+  expect(stored).toEqual([
     { vin: samples.auSingle.vin, operation: 'vindatabasic', outcome: 'decoded', adcode },
     { vin: samples.undecodable.vin, operation: 'vindatabasic', outcome: 'unknown', adcode: null },
   ])
@@ -212,7 +212,7 @@ test('a VIN is decoded once, the unknown one too, and its code goes into the bat
   })
 })
 
-test('a VIN that was not known is looked up again after a month, and its code is kept', async () => {
+test('a VIN that was not known is looked up again after a month, and its code is stored', async () => {
   const { vin } = samples.undecodable
   await using fixture = await stockFixture([{ stockNo: 'S-1', vin }])
   await fixture.night(impatient(fixture))
@@ -237,7 +237,7 @@ test('a VIN that was not known is looked up again after a month, and its code is
   })
 })
 
-test('a decoder that does not answer keeps no vehicle from being priced, and is asked again the next night', async () => {
+test('vehicles are priced when the decoder does not answer, and it is asked again the next night', async () => {
   await using fixture = await stockFixture(unitsOf(30))
   const down = fixture.sandbox.faults.add({
     match: { path: '/vindatabasic' },
@@ -272,7 +272,7 @@ test('a GCC rooftop is decoded by its own service and priced in the country of i
   expect(await observations(fixture)).toMatchObject([{ stock_no: 'K-1', currency_code: 'KWD' }])
 })
 
-test('market none leaves the market out of the request, also where the currency tells no country', async () => {
+test('market none leaves the market out of the request, also for a currency of no GCC country', async () => {
   const gulf = aRooftop({ uid: 'gulf', region: 'GCC', currency: 'USD', timezone: 'Asia/Kuwait' })
   await using fixture = await stockFixture([], { rooftopsOfWorld: [gulf] })
   await stock(fixture.database, [{ stockNo: 'K-1', vin: samples.gccSingle.vin }], 'gulf')
@@ -286,7 +286,7 @@ test('market none leaves the market out of the request, also where the currency 
   expect(await observations(fixture)).toMatchObject([{ stock_no: 'K-1' }])
 })
 
-test('rows that cannot be priced say why, the others are priced; what is mended or sold is no longer reported', async () => {
+test('rows that cannot be priced are reported until they are corrected or sold, and the others are priced', async () => {
   const hopeless = [
     { stockNo: 'S-1' },
     { stockNo: 'S-2', vin: 'CHASSIS-8' },
@@ -324,7 +324,7 @@ test('rows that cannot be priced say why, the others are priced; what is mended 
   expect(await reports(fixture)).toMatchObject([{ natural_key: 'S-3' }])
 })
 
-test('a rooftop without stock costs no call; one that cannot be priced says so only where there is stock', async () => {
+test('a rooftop without stock costs no call; one that cannot be priced is reported only if it has stock', async () => {
   const us = aRooftop({
     uid: 'chicago',
     dealerId: 301,
@@ -353,7 +353,7 @@ test('a rooftop without stock costs no call; one that cannot be priced says so o
   expect(await observations(fixture)).toHaveLength(1)
 })
 
-test('a second sync of the same night asks nothing, but for what has changed; reprice asks for all', async () => {
+test('a second sync in the same night asks only about what has changed; reprice asks about all', async () => {
   await using fixture = await stockFixture(unitsOf(3))
   await fixture.night(impatient(fixture))
 
@@ -382,24 +382,24 @@ test('a unit off stock is not asked about, and keeps its prices', async () => {
   expect((await observations(fixture)).filter((row) => row.is_current)).toHaveLength(2)
 })
 
-test('the results are kept as received, under the number of their batch', async () => {
+test('the results are stored as received, under the number of their batch', async () => {
   await using fixture = await stockFixture(unitsOf(1))
   answerWith(fixture, [{ reference: 'S-1', ...prices, more: 'unheard of' }])
 
   await fixture.night(impatient(fixture))
 
-  const kept = await rowsOf<{ body: string }>(
+  const stored = await rowsOf<{ body: string }>(
     fixture,
     "select natural_key, body::text from raw.payload where endpoint = 'price-batch'",
   )
-  expect(kept).toMatchObject([{ natural_key: '1' }])
-  expect(JSON.parse(kept[0]!.body)).toEqual({
+  expect(stored).toMatchObject([{ natural_key: '1' }])
+  expect(JSON.parse(stored[0]!.body)).toEqual({
     percentComplete: 100,
     results: [{ reference: 'S-1', ...prices, more: 'unheard of' }],
   })
 })
 
-test('a price that Postgres refuses is reported and makes the run partial; the others land, deep fields or not', async () => {
+test('a price that Postgres refuses is reported and makes the run partial; the others are loaded, also with deep fields', async () => {
   await using fixture = await stockFixture(unitsOf(3))
   await rowsOf(
     fixture,

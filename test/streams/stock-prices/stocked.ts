@@ -15,7 +15,7 @@ export const pollPath = '/price-batch/{batchId}'
 /** A code that the sandbox knows. */
 export const adcode = 'AU0TOYHILUX01'
 
-/** A unit in stock as a test states it. */
+/** A unit in stock for a test. */
 export interface UnitDraft {
   readonly stockNo: string
   readonly vin?: string | null
@@ -23,7 +23,7 @@ export interface UnitDraft {
   readonly km?: number | null
 }
 
-/** A VIN of its own for every number. */
+/** A different VIN for every number. */
 export const vinOf = (number: number) => `JTMDFREV9${String(number).padStart(8, '0')}`
 
 export const unitsOf = (count: number, from = 1): UnitDraft[] =>
@@ -50,7 +50,7 @@ export async function stockFixture(
   return fixture
 }
 
-/** Puts units on the yard of the rooftop; those that stand there already become what is stated. */
+/** Adds units to the stock of the rooftop; units that are in stock already are changed to this. */
 export async function stock(
   { pool }: Pick<TestDatabase, 'pool'>,
   units: readonly UnitDraft[],
@@ -83,8 +83,8 @@ export async function stock(
 }
 
 /**
- * Waits of a batch are over at once: the clock of the source has moved on by so many seconds, and ours, as far as the ledger
- * of batches shows it.
+ * Ends the waits of a batch at once: moves the clock of the source on by `seconds`, and ours as far as the ledger of batches
+ * shows it.
  */
 export function impatient(
   { context: { queue }, sandbox: { clock } }: Pick<Fixture, 'context' | 'sandbox'>,

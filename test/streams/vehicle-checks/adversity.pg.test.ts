@@ -43,7 +43,7 @@ async function retry(fixture: Fixture) {
   })
 }
 
-test('a retry whose asking fails is tried once, and stays in quarantine', async () => {
+test('a retry that fails is tried once, and the record stays in quarantine', async () => {
   await using fixture = await checkedFixture([{}])
   const broken = answerWith(fixture, paths.ppsr, [{ WatchStatus: 17 }])
   await fixture.night()
@@ -60,7 +60,7 @@ test('a retry whose asking fails is tried once, and stays in quarantine', async 
   ])
 })
 
-test('two quarantined askings about one vehicle are retried in one slice', async () => {
+test('two quarantined calls about one vehicle are retried in one slice', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: at(-2) },
     { evalId: 1002, createdAt: at(-1), rooftopUid: 'rooftop-1' },
@@ -79,7 +79,7 @@ test('two quarantined askings about one vehicle are retried in one slice', async
   expect(await checkRows(fixture)).toHaveLength(1)
 })
 
-test('a rooftop that is refused keeps no other one of the group from looking after the vehicle', async () => {
+test('when a rooftop is refused, another one of the group asks about the vehicle', async () => {
   await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
@@ -101,7 +101,7 @@ test('a rooftop that is refused keeps no other one of the group from looking aft
   expect(link!.expires_at.getTime()).toBeGreaterThan(at(6 + 2).getTime())
 })
 
-test('a run of one rooftop looks after its vehicles, whoever else has appraised them', async () => {
+test('a run of one rooftop asks about its vehicles, even if others have appraised them too', async () => {
   await using fixture = await checkedFixture(
     [
       { evalId: 1001, createdAt: at(-3) },
@@ -121,7 +121,7 @@ test('a run of one rooftop looks after its vehicles, whoever else has appraised 
   expect(run.streams['vehicle-checks']).toMatchObject({ inserted: 1 })
 })
 
-test('an evaluation that the source does not know leaves its vehicle to the next one', async () => {
+test('when the source does not know an evaluation, the next one asks about the vehicle', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001, createdAt: at(-3) },
     { evalId: 1002, createdAt: at(-2) },
@@ -135,7 +135,7 @@ test('an evaluation that the source does not know leaves its vehicle to the next
   expect(await checkRows(fixture)).toHaveLength(1)
 })
 
-test('an older list takes no newer check away', async () => {
+test('an older list does not mark a newer check as gone', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -146,7 +146,7 @@ test('an older list takes no newer check away', async () => {
     kind: 'ppsr',
     checks: [],
     at: at(-0.1),
-    isCertain: true,
+    isOfThisVehicle: true,
   } as const
 
   await loadPastChecks(fixture.context.db, [older], null)
@@ -154,7 +154,7 @@ test('an older list takes no newer check away', async () => {
   expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
 
-test('checks without ids are told apart by vehicle, and by what of their link stays', async () => {
+test('checks without ids are identified by vehicle and by the constant part of their link', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
@@ -176,7 +176,7 @@ test('checks without ids are told apart by vehicle, and by what of their link st
   ])
 })
 
-test('an item that nothing tells from others is left out with a warning, the others land', async () => {
+test('an item that cannot be identified is left out with a warning, and the others are loaded', async () => {
   await using fixture = await checkedFixture([{}])
   answerWith(fixture, paths.ppsr, [{ ID: 7, WatchStatus: 'watching' }, { WatchStatus: 'watching' }])
 
@@ -207,7 +207,7 @@ test('a key that is refused after it has answered is an error, not another regio
   expect(run.rooftops['rooftop-1']).toMatchObject({ error: expect.stringContaining('403') })
 })
 
-test('a watch that ended is looked at again until it is told how', async () => {
+test('a watch that ended is checked again until its last status is known', async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
     links: { keepAliveDays: 0 },
@@ -227,7 +227,7 @@ test('a watch that ended is looked at again until it is told how', async () => {
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'expired' }])
 })
 
-test('a listing that fails leaves the watch to be asked', async () => {
+test('when a listing fails, the watch is asked', async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-1) }])
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -254,7 +254,7 @@ test('a vehicle is as young as the evaluation that was completed last', async ()
   expect(await checkRows(fixture)).toHaveLength(1)
 })
 
-test('a watch with more items than are known is no word on the one that is', async () => {
+test('a watch with more items than are known says nothing about the known one', async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
@@ -269,7 +269,7 @@ test('a watch with more items than are known is no word on the one that is', asy
   expect(await checkRows(fixture)).toMatchObject([{ watch_status: 'unchanged' }])
 })
 
-test('a status that somebody else has moved meanwhile is not moved back', async () => {
+test('a status that another process has changed meanwhile is not changed back', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -289,7 +289,7 @@ test('a status that somebody else has moved meanwhile is not moved back', async 
   ).toEqual([{ to_status: 'changed' }, { to_status: 'watching' }])
 })
 
-test('a check that is listed without a link has none, and is not asked for night by night', async () => {
+test('a check that is listed without a link has none, and is not asked about every night', async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0, lookForNewDays: 6 },
   })
@@ -304,7 +304,7 @@ test('a check that is listed without a link has none, and is not asked for night
   expect(await rowsOf(fixture, 'select from pii.signed_link')).toEqual([])
 })
 
-test('one check that is listed under two vehicles lands once, and the slice with it', async () => {
+test('a check that is listed under two vehicles is loaded once, and so is its slice', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },

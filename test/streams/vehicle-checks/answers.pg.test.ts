@@ -19,7 +19,7 @@ import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 
 const at = (days: number) => new Date(morning.getTime() + days * dayMs)
 
-/** From now on the path answers so; undo by the handle. */
+/** Makes the path answer this from now on; the handle undoes it. */
 function answerWith({ sandbox }: Fixture, path: string, body: unknown, status = 200) {
   return sandbox.faults.add({ match: { path }, fault: { kind: 'status', status, body } })
 }
@@ -47,7 +47,7 @@ async function vehicleOfTwoRooftops(): Promise<Fixture> {
   )
 }
 
-test('a certificate that answers under evaluations of two rooftops is one row, of the evaluation that it was made on', async () => {
+test('a certificate that is listed for evaluations of two rooftops is one row, of the evaluation that it was made on', async () => {
   await using fixture = await vehicleOfTwoRooftops()
   addCheck(fixture, -2)
   addCheck(fixture, -0.5, { rooftopUid: 'rooftop-2', evalId: 1002 })
@@ -58,7 +58,7 @@ test('a certificate that answers under evaluations of two rooftops is one row, o
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 2, saved: 4 })
 })
 
-test('whose a certificate is does not depend on which rooftop of the group is read first', async () => {
+test('the owner of a certificate does not depend on which rooftop of the group is read first', async () => {
   await using fixture = await vehicleOfTwoRooftops()
   addCheck(fixture, -2)
   const isLate = { evalId: 1001, path: '/geteval' }
@@ -88,7 +88,7 @@ test('a US rooftop is not asked about at all', async () => {
   expect(checkRequests(fixture)).toEqual({ ppsr: 0, history: 0, watch: 0 })
 })
 
-test('a key whose region has no checks is a skip that is counted, not an error, and is not asked on and on', async () => {
+test('a key whose region has no checks is counted as a skip, not as an error, and is not asked again and again', async () => {
   const drafts = Array.from({ length: 30 }, (_, index) => ({
     evalId: 1001 + index,
     vin: `JTMDFREV90D1${String(20_000 + index)}`,
@@ -103,7 +103,7 @@ test('a key whose region has no checks is a skip that is counted, not an error, 
   expect(run.streams['vehicle-checks']).toMatchObject({ requests: 3, vanished: 3, quarantined: 0 })
 })
 
-test('a status that the document does not name is kept, flagged, and stops nothing', async () => {
+test('a status that the document does not name is stored with a warning, and stops nothing', async () => {
   await using fixture = await checkedFixture([{}])
   answerWith(fixture, paths.ppsr, [{ ID: 1, WatchStatus: 'on_hold', CreatedAt: at(-1) }])
 
@@ -140,7 +140,7 @@ test('a status that never changes stays, whatever is answered later', async () =
   ])
 })
 
-test('a watch is polled night by night until it changes, and then never again', async () => {
+test('a watch is polled every night until it changes, and then never again', async () => {
   await using fixture = await checkedFixture(
     [{ vin: samples.auWatchChanges.vin, createdAt: at(-5) }],
     {
@@ -176,7 +176,7 @@ test('a new search that a watch names is listed in the same night', async () => 
   expect(checkRequests(fixture)).toMatchObject({ ppsr: 2, watch: 1 })
 })
 
-test('a watch without ids is that of the one search there is', async () => {
+test('a watch without ids belongs to the only search there is', async () => {
   await using fixture = await checkedFixture([{ createdAt: at(-5) }], {
     checks: { dailyForDays: 0 },
     links: { keepAliveDays: 0 },
@@ -210,7 +210,7 @@ test('searches that are not watched are never asked about', async () => {
   expect(checkRequests(fixture)).toMatchObject({ ppsr: 1, watch: 0 })
 })
 
-test('a check that is listed no more is marked, and comes back when it is listed again', async () => {
+test('a check that is no longer listed is marked as gone, and comes back when it is listed again', async () => {
   await using fixture = await checkedFixture([{}], { checks: { lookEveryDays: 1 } })
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -225,7 +225,7 @@ test('a check that is listed no more is marked, and comes back when it is listed
   expect(await checkRows(fixture)).toMatchObject([{ gone_at: null }])
 })
 
-test('an answer of another shape goes to quarantine, the others land, and a retry brings it in', async () => {
+test('an answer of another shape goes to quarantine, the others are loaded, and a retry loads it', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001 },
     { evalId: 1002, vin: 'JTMDFREV90D100002' },
@@ -239,7 +239,7 @@ test('an answer of another shape goes to quarantine, the others land, and a retr
 
   const run = await fixture.night()
   broken.remove()
-  const aside = await rowsOf(fixture, 'select natural_key, issues from ops.quarantine')
+  const quarantined = await rowsOf(fixture, 'select natural_key, issues from ops.quarantine')
   const retry = await runStreams(fixture.context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: null },
     streams: [vehicleChecks],
@@ -247,7 +247,7 @@ test('an answer of another shape goes to quarantine, the others land, and a retr
   })
 
   expect(run).toMatchObject({ status: 'partial' })
-  expect(aside).toEqual([
+  expect(quarantined).toEqual([
     {
       natural_key: '1001/getpastppsrsearch',
       issues: [{ path: '0.WatchStatus', message: expect.any(String) }],
@@ -258,7 +258,7 @@ test('an answer of another shape goes to quarantine, the others land, and a retr
   expect(await rowsOf(fixture, 'select from ops.quarantine where resolved_at is null')).toEqual([])
 })
 
-test('an item without an id goes by its number, its time, or the path of its link', async () => {
+test('an item without an id is identified by its number, its time, or the path of its link', async () => {
   await using fixture = await checkedFixture([{}])
   answerWith(fixture, paths.history, [{ SearchNumber: 'S-1', PdfUrl: 'https://x.example/a?sig=1' }])
   answerWith(fixture, paths.ppsr, [
@@ -280,7 +280,7 @@ test('an item without an id goes by its number, its time, or the path of its lin
   ])
 })
 
-test('an older answer moves no status and replaces no link', async () => {
+test('an older answer changes no status and replaces no link', async () => {
   await using fixture = await checkedFixture([{}])
   const { id } = addCheck(fixture, -0.5)
   await fixture.night()
@@ -301,7 +301,7 @@ test('an older answer moves no status and replaces no link', async () => {
 
   await loadPastChecks(
     fixture.context.db,
-    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isCertain: true }],
+    [{ groupId, vin: aVin, kind: 'ppsr', checks: [old], at: at(-0.25), isOfThisVehicle: true }],
     null,
   )
 
@@ -309,7 +309,7 @@ test('an older answer moves no status and replaces no link', async () => {
   expect(await rowsOf(fixture, 'select url, signed_at from pii.signed_link')).toEqual(link)
 })
 
-test('links refresh asks for nothing but dying links, the first to die first, one call for all of a vehicle', async () => {
+test('links refresh asks only for links that are about to expire, the earliest first, with one call for a vehicle', async () => {
   const vins = ['JTMDFREV90D100001', 'JTMDFREV90D100002', 'JTMDFREV90D100003']
   const drafts = vins.map((vin, index) => ({ evalId: 1001 + index, vin, createdAt: at(-5) }))
   await using fixture = await checkedFixture(drafts, { http: { concurrency: 1 } })
@@ -337,7 +337,7 @@ test('links refresh asks for nothing but dying links, the first to die first, on
   })
 })
 
-test('two rooftops that turn out to be one group keep a certificate once', async () => {
+test('two rooftops that turn out to be of one group have a certificate once', async () => {
   const two = [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })]
   await using fixture = await checkedFixture(
     [{ evalId: 1001 }, { evalId: 1002, rooftopUid: 'rooftop-2' }],
@@ -357,7 +357,7 @@ test('two rooftops that turn out to be one group keep a certificate once', async
   expect(await rowsOf(fixture, 'select from pii.signed_link')).toHaveLength(1)
 })
 
-test('a check that was put under a VIN that its evaluation no longer has moves to the right vehicle', async () => {
+test('a check that was stored under an old VIN of its evaluation moves to the right vehicle', async () => {
   const right = 'JTMDFREV90D100009'
   await using fixture = await checkedFixture([{}], { checks: { lookEveryDays: 1 } })
   const { id } = addCheck(fixture, -0.5, { vin: right })
@@ -367,7 +367,7 @@ test('a check that was put under a VIN that its evaluation no longer has moves t
     fixture,
     'select group_id as "groupId" from core.rooftop',
   )
-  const told = {
+  const listed = {
     ref: String(id),
     isOfVehicle: false,
     searchedAt: at(-0.5),
@@ -376,15 +376,15 @@ test('a check that was put under a VIN that its evaluation no longer has moves t
     searchNumber: null,
     certificateNumber: null,
   }
-  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [told], at: at(0.25) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: true }], null)
+  const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [listed], at: at(0.25) } as const
+  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: true }], null)
 
   await fixture.nightAfter(1)
 
   expect(await checkRows(fixture)).toMatchObject([{ vin: right, gone_at: null }])
 })
 
-test('an answer that may be of another vehicle brings in nothing new, and takes nothing away', async () => {
+test('an answer that may be of another vehicle adds no check, and marks none as gone', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -0.5)
   await fixture.night()
@@ -404,7 +404,7 @@ test('an answer that may be of another vehicle brings in nothing new, and takes 
   }
 
   const answer = { groupId, vin: aVin, kind: 'ppsr', checks: [other], at: at(0.5) } as const
-  await loadPastChecks(fixture.context.db, [{ ...answer, isCertain: false }], null)
+  await loadPastChecks(fixture.context.db, [{ ...answer, isOfThisVehicle: false }], null)
 
   expect(await checkRows(fixture)).toEqual(before)
 })

@@ -72,7 +72,7 @@ test('a backfill asks for the checks of evaluations that were too old at the fir
   ])
 })
 
-test('a backfill of checks ends at its budget, and the next one goes on', async () => {
+test('a backfill of checks ends at its budget, and the next one continues', async () => {
   await using fixture = await oldFixture(2)
   await fixture.night()
   const counts: number[] = []
@@ -86,7 +86,7 @@ test('a backfill of checks ends at its budget, and the next one goes on', async 
   expect(counts).toEqual([4, 6, 8, 8])
 })
 
-test('a backfill of checks keeps to its span, and asks for what nobody newer in it asks for', async () => {
+test('a backfill of checks stays within its span, and asks only where no newer evaluation in it does', async () => {
   await using fixture = await oldFixture()
   await fixture.night()
 
@@ -99,7 +99,7 @@ test('a backfill of checks keeps to its span, and asks for what nobody newer in 
   expect(rows).toEqual([{ eval_id: 2 }, { eval_id: 5 }])
 })
 
-test('a backfill of checks is no good run of the nightly ones', async () => {
+test('a backfill of checks does not count as a good run of the nightly checks', async () => {
   await using fixture = await oldFixture()
   await fixture.night()
   await fixture.database.pool.query(

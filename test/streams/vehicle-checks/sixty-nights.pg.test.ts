@@ -12,11 +12,11 @@ import {
 import { vehicleChecks } from '#src/streams/vehicle-checks/vehicle-checks.ts'
 import { type Fixture, runNight } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
-import { LeastCalls, type Promises, Subject } from './least-calls.ts'
+import { LeastCalls, type Rules, Subject } from './least-calls.ts'
 
 const nights = 60
 /** Sixty runs take half a minute, and longer on a busy machine. */
-const patienceMs = 300_000
+const timeoutMs = 300_000
 const hourMs = 3_600_000
 
 interface Stored {
@@ -84,7 +84,7 @@ async function stored(fixture: Fixture): Promise<Stored[]> {
   )
 }
 
-/** Hours that the link closest to its end has to live, of vehicles that can still be asked about. */
+/** Hours until the first link expires, of vehicles that can still be asked about. */
 async function hoursToLive(fixture: Fixture): Promise<number> {
   const [row] = await rowsOf<{ first: Date | null }>(
     fixture,
@@ -96,7 +96,7 @@ async function hoursToLive(fixture: Fixture): Promise<number> {
   return row?.first ? (row.first.getTime() - now) / hourMs : Number.POSITIVE_INFINITY
 }
 
-/** Polls of the night for vehicles none of whose searches could still move by what was stored before it. */
+/** Polls of the night for vehicles whose searches could no longer change, by what was stored before it. */
 async function needlessPolls(fixture: Fixture, before: readonly Stored[], since: number) {
   const now = fixture.sandbox.clock.now().getTime()
   const polls = fixture.sandbox.requests
@@ -118,18 +118,18 @@ async function needlessPolls(fixture: Fixture, before: readonly Stored[], since:
   })
 }
 
-/** No evaluation is new, or has gone, since the night before: only its checks can be news. */
+/** Whether no evaluation is new or has gone since the night before: then only its checks can be new. */
 function isQuiet(drafts: readonly EvaluationDraft[], now: number): boolean {
   const isRecent = (at: unknown) =>
     at instanceof Date && at.getTime() <= now && at.getTime() > now - 2 * dayMs
   return !drafts.some(({ createdAt, vanishedAt }) => isRecent(createdAt) || isRecent(vanishedAt))
 }
 
-async function sixtyNights(promises: Promises): Promise<{ asked: number; least: number }> {
+async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number }> {
   const drafts = draftsOf(seededRandom(3, 'sixty nights'))
   await using fixture = await checkedFixture(drafts, {
     rooftopsOfWorld: [aRooftop(), aRooftop({ uid: 'rooftop-2', dealerId: 102 })],
-    checks: promises,
+    checks: rules,
     sync: {
       start: new Date(morning.getTime() - 40 * dayMs).toISOString(),
       windowHours: 744,
@@ -138,7 +138,7 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
   })
   const checks = runChecks(fixture, drafts)
   const subjects = subjectsOf(fixture, checks)
-  const least = new LeastCalls(promises)
+  const least = new LeastCalls(rules)
   let before: Stored[] = []
   for (let night = 0; night < nights; night++) {
     if (night > 0) {
@@ -156,12 +156,12 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
     expect(await needlessPolls(fixture, before, now - 1), `night ${night}`).toEqual([])
     before = await stored(fixture)
     const truth = subjects
-      .flatMap((subject) => [...subject.told.keys()].map((one) => ({ subject, one })))
+      .flatMap((subject) => [...subject.seen.keys()].map((one) => ({ subject, one })))
       .map(({ subject, one }) => ({
         ref: String(one.id),
         kind: one.kind,
         status:
-          subject.completedAt(now) === null ? subject.told.get(one) : subject.statusAt(one, now),
+          subject.completedAt(now) === null ? subject.seen.get(one) : subject.statusAt(one, now),
         vin: one.vin,
       }))
       .sort((a, b) => Number(a.ref) - Number(b.ref))
@@ -172,21 +172,21 @@ async function sixtyNights(promises: Promises): Promise<{ asked: number; least: 
 }
 
 test(
-  'sixty nights with a look every night: each morning holds every check, with the status that it has',
+  'sixty nights with a nightly check: every morning all checks are there, with their status',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
 
     expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
   },
-  patienceMs,
+  timeoutMs,
 )
 
 test(
-  'sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted',
+  'sixty nights with the default config: no link expires, no ended watch is polled, no call is wasted',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
 
     expect(calls.asked).toBeLessThanOrEqual(calls.least * 1.1)
   },
-  patienceMs,
+  timeoutMs,
 )

@@ -6,12 +6,12 @@ import { addCheck, checkedFixture, checkRows, paths } from '../../support/checks
 import type { Fixture } from '../../support/fixture.ts'
 import { rowsOf } from '../../support/pricing-fixture.ts'
 
-/** The next answer at the path is this one. */
+/** Makes this the next answer at the path. */
 function answerOnce({ sandbox }: Fixture, path: string, body: unknown) {
   sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'status', status: 200, body } })
 }
 
-const aside = (fixture: Fixture) =>
+const quarantined = (fixture: Fixture) =>
   rowsOf<{ key: string }>(
     fixture,
     'select natural_key as key from ops.quarantine where resolved_at is null order by 1',
@@ -26,7 +26,7 @@ const shapes: [string, unknown][] = [
 ]
 
 test.each(shapes)(
-  'a listing that answers %s does not count as read: the next run asks again, whatever its age',
+  'a listing that answers %s does not count as read: the next run asks again, however old the evaluation is',
   async (_, body) => {
     await using fixture = await checkedFixture([{}], { checks: { lookForNewDays: 1 } })
     addCheck(fixture, -1)
@@ -36,14 +36,14 @@ test.each(shapes)(
 
     expect(report.status).toBe('partial')
     expect(report.streams['vehicle-checks']).toMatchObject({ quarantined: 1 })
-    expect(await aside(fixture)).toEqual([{ key: '1001/getpastppsrsearch' }])
+    expect(await quarantined(fixture)).toEqual([{ key: '1001/getpastppsrsearch' }])
     expect(await fixture.nightAfter(3)).toMatchObject({ status: 'ok' })
     expect(await checkRows(fixture)).toHaveLength(1)
-    expect(await aside(fixture)).toEqual([])
+    expect(await quarantined(fixture)).toEqual([])
   },
 )
 
-test('a listing that is due with an unreadable watch tells it too, and both are read again in the next run', async () => {
+test('a due listing covers an unreadable watch too, and both are read again in the next run', async () => {
   await using fixture = await checkedFixture([{}])
   addCheck(fixture, -1)
   await fixture.night()
@@ -52,16 +52,16 @@ test('a listing that is due with an unreadable watch tells it too, and both are 
   answerOnce(fixture, paths.ppsr, { Checks: [] })
 
   await fixture.nightAfter(1 / 6)
-  const listed = await aside(fixture)
+  const listed = await quarantined(fixture)
   fixture.sandbox.clock.advance(60_000)
   const report = await fixture.night()
 
   expect(listed.length).toBeGreaterThan(0)
   expect(report.status).toBe('ok')
-  expect(await aside(fixture)).toEqual([])
+  expect(await quarantined(fixture)).toEqual([])
 })
 
-test('what stays unreadable keeps every run partial, and is seen in the status', async () => {
+test('an answer that stays unreadable makes every run partial, and shows in the status', async () => {
   await using fixture = await checkedFixture([{}])
   fixture.sandbox.faults.add({
     match: { path: paths.history },
@@ -74,13 +74,13 @@ test('what stays unreadable keeps every run partial, and is seen in the status',
   const attempts = await rowsOf(fixture, 'select attempts from ops.quarantine')
   expect(attempts).toEqual([{ attempts: 3 }])
   const rooftops = await findRooftops(fixture.context.db, fixture.config.rooftops)
-  const { rooftops: standing } = await readStatus(
+  const { rooftops: statuses } = await readStatus(
     fixture.context.db,
     allStreams,
     rooftops,
     fixture.config,
   )
-  expect(standing['rooftop-1']!.streams['vehicle-checks']).toMatchObject({ quarantined: 1 })
+  expect(statuses['rooftop-1']!.streams['vehicle-checks']).toMatchObject({ quarantined: 1 })
 })
 
 test('an unreadable answer for the newest evaluation of a vehicle lets an older one ask for it', async () => {

@@ -16,33 +16,30 @@ test.each([
       }
     },
   ],
-])(
-  'Retry-After as %s is waited for, by every call of a key that is refused',
-  async (_form, headers) => {
-    await withSource(
-      (response, _request, n) =>
-        n <= 3 ? json(response, {}, 429, headers()) : json(response, { n }),
-      async (http) => {
-        const limiter = new KeyLimiter({ max: 4 })
-        const began = performance.now()
-        const elapsed = () => performance.now() - began
+])('every refused call of a key waits for a Retry-After given as %s', async (_form, headers) => {
+  await withSource(
+    (response, _request, n) =>
+      n <= 3 ? json(response, {}, 429, headers()) : json(response, { n }),
+    async (http) => {
+      const limiter = new KeyLimiter({ max: 4 })
+      const began = performance.now()
+      const elapsed = () => performance.now() - began
 
-        const refused = [1, 2, 3].map(() => http.request(post(limiter)).then(elapsed))
-        while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
-        const halved = limiter.concurrency
-        const later = http.request(post(limiter)).then(elapsed)
+      const refused = [1, 2, 3].map(() => http.request(post(limiter)).then(elapsed))
+      while (limiter.blockedUntil === null) await new Promise((resolve) => setTimeout(resolve, 2))
+      const halved = limiter.concurrency
+      const later = http.request(post(limiter)).then(elapsed)
 
-        for (const waited of await Promise.all([...refused, later])) {
-          expect(waited).toBeGreaterThanOrEqual(990)
-          expect(waited).toBeLessThan(2500)
-        }
-        expect(halved).toBe(2)
-      },
-    )
-  },
-)
+      for (const waited of await Promise.all([...refused, later])) {
+        expect(waited).toBeGreaterThanOrEqual(990)
+        expect(waited).toBeLessThan(2500)
+      }
+      expect(halved).toBe(2)
+    },
+  )
+})
 
-test('a stray 429 holds up its own call alone', async () => {
+test('a single 429 delays only its own call', async () => {
   await withSource(
     (response, _request, n) =>
       n === 2 ? json(response, {}, 429, { 'retry-after': '1' }) : json(response, { n }),
@@ -51,14 +48,14 @@ test('a stray 429 holds up its own call alone', async () => {
       const ends: string[] = []
       await http.request(post(limiter))
 
-      const stray = http.request(post(limiter)).then(() => ends.push('stray'))
+      const single = http.request(post(limiter)).then(() => ends.push('single'))
       await http.request(post(limiter))
       for (let call = 0; call < 5; call += 1) await http.request(post(limiter))
       ends.push('others')
 
       expect(limiter.concurrency).toBe(4)
-      await stray
-      expect(ends).toEqual(['others', 'stray'])
+      await single
+      expect(ends).toEqual(['others', 'single'])
     },
   )
 })
@@ -79,11 +76,11 @@ test('a header that HTTP does not allow is refused at once, without its value', 
 })
 
 test('an error string is quoted without the key, emails, phone numbers and queries', async () => {
-  const said =
+  const text =
     'No access for Bearer sekret-key-1, ask jane.doe@example.com or +61 412 345 678 via https://x.test/a?sig=abc&u=1 ' +
     'z'.repeat(500)
   await withSource(
-    (response) => json(response, { error: said, customer: 'Jane' }, 400),
+    (response) => json(response, { error: text, customer: 'Jane' }, 400),
     async (http) => {
       const { message } = await faultOf(http.request(post()))
 
@@ -135,13 +132,13 @@ test('closing ends what is in flight', async () => {
   )
 })
 
-test('an endpoint may rule on a status, accept it, and look at the body before the retries end', async () => {
+test('an endpoint may set the action of a status, accept it, and check the body before the retries end', async () => {
   await withSource(
     (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
     async (http, source) => {
-      const rulings = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
+      const statusActions = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
 
-      const parked = await faultOf(http.request({ ...post(), rulings }))
+      const parked = await faultOf(http.request({ ...post(), statusActions }))
       const accepted = await http.request({ ...post(), accept: [400] })
       const final = new SyncError('skip', 'not this one')
       const validate = () => {
@@ -158,7 +155,7 @@ test('an endpoint may rule on a status, accept it, and look at the body before t
   )
 })
 
-test('a bug in the endpoint is not taken for a fault of the network', async () => {
+test('a bug in the endpoint does not count as a fault of the network', async () => {
   await withSource(
     (response) => json(response, {}),
     async (http, source) => {

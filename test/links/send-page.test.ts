@@ -17,7 +17,7 @@ test.each([
   expect(prefersJson(accept)).toBe(isJson)
 })
 
-test('only the very token is right', () => {
+test('only the exact token is right', () => {
   const isRight = tokenCheck('the token')
 
   expect(isRight('the token')).toBe(true)

@@ -11,7 +11,7 @@ const refuse = async () => {
   throw new SyncError('abort', 'refused', { status: 403 })
 }
 
-/** Refuses so many rooftops; how many were asked. */
+/** Refuses `count` rooftops; returns how many calls were sent. */
 async function refuseMany(refusals: CircuitBreaker, rooftops: number, operation?: string) {
   let asked = 0
   for (let at = 0; at < rooftops; at += 1)
@@ -24,18 +24,18 @@ async function refuseMany(refusals: CircuitBreaker, rooftops: number, operation?
   return asked
 }
 
-test('a key that is refused for every rooftop rests after ten of them, at that operation alone', async () => {
+test('a key that is refused for ten rooftops is not used for a while, for that operation alone', async () => {
   const refusals = new CircuitBreaker()
 
   expect(await refuseMany(refusals, 200)).toBe(refusedRooftopLimit)
   expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(refusedRooftopLimit)
   await expect(refusals.run(use('last'), async () => 'sent')).rejects.toThrow(
-    /getevallist of rooftop rooftop-last was not sent: key north was refused.*10 rooftops in a row.*rests for 10 min/,
+    /getevallist for rooftop rooftop-last was not sent: the source refused key north.*10 rooftops in a row.*not used for 10 min/,
   )
   expect(await refusals.run(use('last', 'geteval'), async () => 'sent')).toBe('sent')
 })
 
-test('refusals of one rooftop, or with an answer between them, tell nothing of the key', async () => {
+test('refusals of one rooftop, or with an answer between them, do not stop the key', async () => {
   const refusals = new CircuitBreaker()
   for (let time = 0; time < 50; time += 1)
     await expect(refusals.run(use('sold'), refuse)).rejects.toThrow('refused')
@@ -47,7 +47,7 @@ test('refusals of one rooftop, or with an answer between them, tell nothing of t
   }
 })
 
-test('other errors tell nothing of the key', async () => {
+test('other errors do not stop the key', async () => {
   const refusals = new CircuitBreaker()
   for (let at = 0; at < 50; at += 1)
     await expect(
@@ -57,7 +57,7 @@ test('other errors tell nothing of the key', async () => {
     ).rejects.toThrow('busy')
 })
 
-test('after its rest a key is tried again', async () => {
+test('after a while the key is tried again', async () => {
   let now = 0
   const refusals = new CircuitBreaker(() => now)
   await refuseMany(refusals, 50)

@@ -10,29 +10,29 @@ import type { Sources } from '../stream-sources.ts'
 
 type Region = Pick<RooftopRow, 'region'>
 
-/** The service that decodes a VIN of the rooftop's region; its answers are kept under its name. */
+/** The operation that decodes a VIN of the rooftop's region; its answers are stored under its name. */
 export function decoderOf({ region }: Region): string | null {
   if (region === 'US') return null
   return region === 'AU' ? decodeAu.name : decodeGcc.name
 }
 
-/** A VIN that the service does not know, or has no code for, may be known later. */
+/** A VIN that the service does not know, or has no code for, may be known later: it is looked up again. */
 const againAfterDays = 30
 
-/** VINs in stock without an ADCode that were never looked up, or in vain a month ago, in order. */
+/** VINs in stock without an ADCode, in order: never looked up, or not found a month ago. */
 export async function vinsToDecode(
   db: Kysely<Tables>,
   rooftop: RooftopRow,
   limit: number,
   now: Date,
 ): Promise<string[]> {
-  const inVainBefore = new Date(now.getTime() - againAfterDays * 86_400_000)
+  const notFoundBefore = new Date(now.getTime() - againAfterDays * 86_400_000)
   const { rows } = await sql<{ vin: string }>`
     select distinct unit.vin from core.stock_unit as unit
     where unit.rooftop_id = ${rooftop.id} and unit.off_stock_at is null and unit.adcode is null and length(unit.vin) = 17
       and not exists (select from core.vehicle_decode as known
         where known.vin = unit.vin::char(17) and known.operation = ${decoderOf(rooftop)}
-          and (known.adcode is not null or known.decoded_at > ${inVainBefore}))
+          and (known.adcode is not null or known.decoded_at > ${notFoundBefore}))
     order by unit.vin limit ${limit}`.execute(db)
   return rows.map(({ vin }) => vin)
 }
@@ -46,7 +46,7 @@ export async function decodeVin(
 ): Promise<LookUp> {
   try {
     const { adcode, make, model, at } = await decode(sources, rooftop, vin, options)
-    // A code that is longer than any is none.
+    // No code is that long.
     const isCode = adcode !== null && adcode.trim() !== '' && adcode.trim().length <= 40
     const build = { make: storedName(make), model: storedName(model) }
     return { vin, outcome: 'decoded', adcode: isCode ? adcode.trim() : null, ...build, at }
@@ -78,7 +78,8 @@ function storedName(name: string | null): string | null {
   return text === '' ? null : text
 }
 
-/** A code that is known stays: another rooftop may have looked the same VIN up meanwhile. What was in vain has our `now`, by which it is due. */
+/** Stores the results. A code that is known stays: another rooftop may have looked up the same VIN meanwhile. A VIN without a code
+ *  gets our `now`, which decides when it is due again. */
 export async function storeLookUps(
   db: Kysely<Tables>,
   rooftop: RooftopRow,

@@ -17,7 +17,7 @@ function world() {
   return worldOf({ evaluations: list })
 }
 
-test('what was lost, doubled and late is counted in status and in the mart', async () => {
+test('lost, duplicate and late deliveries are counted in status and in the mart', async () => {
   await using receiver = await openWebhookFixture({ world: world() })
   const { fixture } = receiver
   expect(await readWebhookStatus(fixture.context.db)).toEqual({ rooftops: {}, unknownRooftop: 0 })

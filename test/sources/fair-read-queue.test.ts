@@ -56,7 +56,7 @@ test('another key, and another lane, does not wait', async () => {
   await Promise.all(all)
 })
 
-test('a slice of thousands gives the others their turn', async () => {
+test('a slice of thousands lets the others read in between', async () => {
   const order = new FairReadQueue(100)
   const source = openSource()
   const place = { key: 'partner', lane: 'foreground' } as const
@@ -82,7 +82,7 @@ test('a read that fails is one result among the others', async () => {
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('a call that waits for its retry lends its slot to the next', async () => {
+test('a call that waits for its retry frees its slot for the next', async () => {
   const order = new FairReadQueue(1)
   const begun: number[] = []
   const retry = Promise.withResolvers<void>()
