@@ -1,30 +1,30 @@
 import { z } from 'zod'
 
-/** Roles that a login may be given; what each sees stands in sql/access. */
+/** Roles for logins; sql/access defines what each sees. */
 export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
 export type AccessRole = (typeof accessRoles)[number]
 
 const taken = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
 
-/** Printable ASCII alone: every driver makes the same of it. */
+/** Printable ASCII only: every driver sends it alike. */
 const password = z
   .string()
   .min(12, 'is shorter than 12 characters')
   .max(200)
   .regex(/^[\x20-\x7e]*$/, 'has characters that are not printable ASCII')
 
-/** `whole` is the number of the other settings, which may come from the environment. */
+/** `whole` is the schema for whole numbers, which may come from the environment. */
 export function accessSettings(whole: (min: number, max: number) => z.ZodType<number>) {
   const login = z.strictObject({
     name: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,62}$/, {
-        error: 'is not a name of a role: small letters, digits and _, a letter first',
+        error: 'is not a role name: lower-case letters, digits and _, starting with a letter',
         abort: true,
       })
       .refine(
         (name) => !taken.test(name) && !accessRoles.some((role) => role === name),
-        'is the name of a role that Postgres or Forecourt has already',
+        'is already the name of a role of Postgres or Forecourt',
       ),
     role: z
       .enum(accessRoles)
@@ -64,9 +64,9 @@ function tellContradictions(
     const tell = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [index, field], message })
     if (logins.findIndex((other) => other.name === name) < index)
-      tell('name', 'stands twice: list every login once')
+      tell('name', 'is listed twice: list every login once')
     if (role !== 'bi_tenant' && groups.length > 0)
-      tell('groups', `is for bi_tenant alone: ${role} sees every group, so leave it out`)
+      tell('groups', `is only for bi_tenant: ${role} sees every group, so leave it out`)
     if (role === 'bi_tenant' && groups.length === 0)
       tell('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
   }

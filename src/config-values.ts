@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseInstant } from './values/instant.ts'
 
-// The kinds of values that settings have, each with what it says of a value that does not fit.
+// Schemas for the values of settings, each with the message for an invalid value.
 
-/** Numbers and switches may come from the environment, where everything is text. */
+/** Numbers and booleans may come from the environment, where everything is text. */
 export const number = (schema: z.ZodNumber) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value),
@@ -15,7 +15,7 @@ export const flag = z.preprocess(
 )
 export const whole = (min: number, max: number) => number(z.int().min(min).max(max))
 export const amount = (min: number, max: number) => number(z.number().min(min).max(max))
-/** Empty is left out: `${NAME:-}` gives it. */
+/** Empty counts as left out: `${NAME:-}` gives it. */
 export const optionalText = z.string().min(1, 'is empty').nullable().default(null)
 export const group = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape).prefault({} as never)
@@ -51,11 +51,9 @@ export const headerValue = z
   .min(1, 'is empty')
   .refine(
     (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
-    'begins or ends with a space or has a line end or another character that no HTTP header carries',
+    'begins or ends with a space or has a line end or another character that an HTTP header cannot have',
   )
-export const headerName = z
-  .string()
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+export const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name')
 export const archiveHost = z
   .string()
   .regex(
@@ -64,7 +62,7 @@ export const archiveHost = z
   )
 export const region = z.enum(['AU', 'US', 'GCC'])
 
-// An offset such as +10:00 is a zone to Intl, but Postgres reads its sign the other way round.
+// Intl accepts an offset such as +10:00 as a zone, but Postgres reads its sign the other way round.
 function isTimeZone(text: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })

@@ -1,40 +1,40 @@
 import type pg from 'pg'
 import { type AccessRole, accessRoles } from '../config-access.ts'
 
-/** A login role as it stands. */
+/** The present state of a login role. */
 export interface LoginState {
   readonly name: string
   readonly canLogin: boolean
-  /** Rights that no login of ours has, e.g. `createrole`. */
+  /** Rights that our logins must not have, e.g. `createrole`. */
   readonly beyond: readonly string[]
   readonly bypassesRowSecurity: boolean
   readonly connectionLimit: number
-  /** Which of our roles it is in. */
+  /** Our roles that it is a member of. */
   readonly memberOf: readonly AccessRole[]
-  /** Settings in this database, by name in small letters. */
+  /** Settings in this database, by lower-case name. */
   readonly settings: Readonly<Record<string, string>>
   /** Dealer groups in ops.bi_access. */
   readonly groups: readonly string[]
-  /** What ops.bi_login says that it is in; null: not made here. */
+  /** The role recorded in ops.bi_login; null: not created by grant. */
   readonly madeAs: AccessRole | null
-  /** What is stored of its password; undefined: the present user may not read it. */
+  /** The stored verifier of its password; undefined: the present user may not read it. */
   readonly verifier: string | null | undefined
 }
 
-/** What every login is planned against. */
+/** The database, its owners and the existing logins. */
 export interface ServerState {
   readonly database: string
   readonly user: string
   /** Roles that own the database or the warehouse. */
   readonly owners: readonly string[]
   readonly mayBypassRowSecurity: boolean
-  /** Postgres 16 and newer say with each membership what it brings. */
+  /** Postgres 16 and newer have options for each membership. */
   readonly saysInherit: boolean
   readonly groupCodes: readonly string[]
   readonly logins: ReadonlyMap<string, LoginState>
 }
 
-/** Reads the named logins, those in our roles, and what is around them. */
+/** Reads the named logins, those in our roles, and the server's state. */
 export async function readServerState(
   client: pg.ClientBase,
   names: readonly string[],

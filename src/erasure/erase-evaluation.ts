@@ -11,16 +11,16 @@ import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
 import type { TextTable } from './text-tables.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
-/** What is to be taken out of an evaluation. With a mention, payloads that name one who `isTheirs` as the customer are
- *  scrubbed of them wholly. */
+/** What to remove from an evaluation. For a mention, payloads whose customer fits `isSubject` are
+ *  scrubbed like the customer's own. */
 export interface EvaluationErasure {
   readonly key: EvaluationKey
   readonly erased: Erased
   readonly isTheirs?: IsSubject | undefined
 }
 
-/** Takes the customer, or the mention of one, out of all that belongs to some evaluations of one dealer group: what changed, of
- *  each in order. Their facts stay. The rows of all of them are read together: a customer may have hundreds. */
+/** Removes the customer, or a mention of them, from all rows of some evaluations of one dealer group. Returns the changes of
+ *  each in order. Vehicle facts stay. All rows are read together, because a customer may have hundreds of evaluations. */
 export async function eraseEvaluations(
   work: ErasureWork,
   erasures: readonly EvaluationErasure[],
@@ -47,7 +47,7 @@ export async function eraseEvaluations(
   return counts
 }
 
-/** What they hold is no text about anybody. */
+/** Tables without text about people. */
 const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
 
 async function scrubRows(
@@ -59,7 +59,7 @@ async function scrubRows(
 ): Promise<number> {
   const { client, wire } = work
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
-  // What a load makes of a body must be what it would make of the scrubbed one.
+  // A row must be what a load would write for the scrubbed body.
   const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
   const needles = isOfStream ? erased.needles : withoutWholeTerms(erased.needles)
   return await rewrite(client, hits, (text, column, hit) =>
@@ -69,8 +69,8 @@ async function scrubRows(
   )
 }
 
-/** Whether anything that an erasure would take is still in a row: what it leaves in a body is the vehicle's and our own
- *  people's. */
+/** Whether a row still has data that an erasure removes. Data of the vehicle and of the dealer's
+ *  staff stays in a body. */
 export function isStillThere(
   { wire }: Pick<ErasureWork, 'wire'>,
   hit: Hit,
@@ -85,7 +85,7 @@ export function isStillThere(
   return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text
 }
 
-/** A mark in an older body stands where a value has gone. */
+/** Blanks values, but not the marks of an earlier erasure. */
 function blankUnmarked(_: string, value: unknown): unknown {
   return isErasedMark(value) ? value : value === undefined ? undefined : null
 }
@@ -102,7 +102,7 @@ function valueIn({ table, texts }: Hit, name: string): string | null {
   return texts[table.columns.findIndex((column) => column.name === name)] ?? null
 }
 
-/** Answers to other calls about the evaluation. Their hash is that of the scrubbed answer, as the load makes it. */
+/** Scrubs answers to other calls about the evaluation. Their hash becomes that of the scrubbed answer, as a load computes it. */
 async function scrubAnswers(
   { client, wire }: ErasureWork,
   hits: readonly Hit[],
@@ -135,7 +135,7 @@ const customerColumns = [
   ...['customer_name', 'phone', 'email', 'address', 'suburb', 'registration_plate', 'notes'],
 ]
 
-/** The customer's own columns, and every custom field: it may hold anything about anybody. */
+/** Blanks the customer's columns, and every custom field, because it may contain anything. */
 async function blankCustomer(
   client: pg.ClientBase,
   { rooftopIds, evalId }: EvaluationKey,

@@ -20,14 +20,14 @@ import { rewrite, redactColumn } from './scan.ts'
 import { pairsOf, suppress, suppressedAmong } from './suppression.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
-/** What an erasure has found, under its number. */
+/** The findings of an erasure, with its id. */
 export interface Erasing {
   readonly findings: Findings
   readonly secret: Secret
   readonly erasureId: number
 }
 
-/** Everything that changes but the record of the erasure itself. */
+/** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const { client } = tx
   const { found, terms: needles, otherRows: elsewhere } = erasing.findings
@@ -54,17 +54,17 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   }
 }
 
-/** Bounds the rows that are held at once. */
+/** Limits the rows in memory. */
 const evaluationsAtOnce = 100
 
-/** The customer's own evaluations. */
+/** Erases the customer's own evaluations. */
 async function eraseOwn(
   { db }: Tx,
   work: ErasureWork,
   { findings: { found, terms: needles }, secret, erasureId }: Erasing,
 ) {
   let [counts, suppressed]: [Counts, number] = [{}, 0]
-  // Once for all evaluations: a customer may have hundreds.
+  // Built once for all evaluations: a customer may have hundreds.
   const naming = plainTerms(needles)
   const digest = digester(secret)
   for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
@@ -90,8 +90,8 @@ async function eraseOwn(
   return { counts, suppressed }
 }
 
-/** Evaluations of others that name the customer: those where anything could be taken out. One that was the customer's once
- *  is among them. */
+/** Erases mentions in evaluations of others. Returns those where something was removed. Former evaluations of the customer
+ *  are included. */
 async function eraseMentions(
   { db }: Tx,
   work: ErasureWork,
@@ -120,7 +120,7 @@ async function eraseMentions(
   return { keys, counts, suppressed }
 }
 
-/** Contacts that are the customer's alone count by themselves; what others carry too counts with the name. */
+/** Lists the customer's contacts. A contact that others share is listed only together with the name. */
 async function suppressContacts(
   client: pg.ClientBase,
   { findings: { found, former, terms: needles }, secret, erasureId }: Erasing,

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { addCounts, type Counts, type EvaluationKey } from './erasure-work.ts'
 
-/** Deletes the signed links and archived PDFs of evaluations; files that no other check has are noted for removal. */
+/** Deletes the signed links and archived PDFs of evaluations. Files that no other check has are recorded for removal. */
 export async function eraseLinks(
   client: pg.ClientBase,
   evaluations: readonly EvaluationKey[],

@@ -11,13 +11,13 @@ export interface ErasureRequest {
   readonly reason: string | null
   /** user@host */
   readonly requestedBy: string
-  /** Everything is done and undone again: the receipt says what it would have been. */
+  /** Runs everything and rolls it back; the receipt shows what would change. */
   readonly dryRun: boolean
-  /** Everybody who carries the e-mail or phone; else UsageError where several people do. */
+  /** Erases all people with the e-mail or phone; otherwise several people are a UsageError. */
   readonly allPeople?: boolean
 }
 
-/** Its receipt is written at the end. */
+/** Inserts the record of an erasure; `writeReceipt` adds the receipt at the end. */
 export async function insertErasure(
   client: pg.ClientBase,
   request: ErasureRequest,
@@ -32,7 +32,7 @@ export async function insertErasure(
   return rows[0]!.erasure_id
 }
 
-/** A reason may name the customer, and a receipt must not: nor anybody else by an e-mail or a phone number. */
+/** The reason without the customer's data and without any e-mail or phone number: a receipt has no personal data. */
 function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): string | null {
   if (reason === null) return null
   const named = plainTerms(needles)
@@ -57,7 +57,7 @@ export async function receiptHead(
   }
 }
 
-/** Evaluations by the rooftop that has them, in order. */
+/** The evaluations with their rooftops, sorted. */
 export async function evaluationNames(
   client: pg.ClientBase,
   keys: readonly EvaluationKey[],

@@ -14,34 +14,34 @@ import { isDealerRow } from './dealer-rows.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 import { phraseOf } from './tokenize.ts'
 
-/** An evaluation of the customer, with every spelling in which it has named them. */
+/** An evaluation of the customer, with every spelling of their data. */
 export interface Found extends EvaluationKey {
   readonly persons: readonly Person[]
-  /** Others whom it has named as its customer: before them, or after. */
+  /** Other people who were its customer, before or after. */
   readonly strangers: readonly Person[]
 }
 
-/** Who is to be erased, and where they were found. */
+/** The customer to erase, and where they were found. */
 export interface Findings {
   readonly found: readonly Found[]
-  /** Evaluations that were the customer's once, and have another one now, who stays. */
+  /** Evaluations that were the customer's and now have another customer, who stays. */
   readonly former: readonly Found[]
-  /** What names the customer anywhere: what was asked for, and what no other customer carries. */
+  /** Terms that name only this customer: those requested, and those that no other customer has. */
   readonly terms: readonly SearchTerm[]
-  /** What names them, and others too: it is taken out of their own evaluations alone. */
+  /** Terms that name others too: removed only from the customer's own evaluations. */
   readonly shared: readonly SearchTerm[]
-  /** Of these, what salespeople and rooftops are called. */
+  /** Shared terms that are names of salespeople or rooftops. */
   readonly dealerNames: readonly SearchTerm[]
-  /** Evaluations of other customers that hold a needle, with their rows. */
+  /** Evaluations of other customers that contain a term. */
   readonly mentions: readonly EvaluationKey[]
-  /** Rows of no evaluation that hold a needle. */
+  /** Rows outside of evaluations that contain a term. */
   readonly otherRows: readonly Hit[]
   /** Evaluations of other customers with the same name, phone or address. */
   readonly others: readonly EvaluationKey[]
 }
 
-/** Finds the evaluations of a customer by their contact, or begins with those given. Matches whole values of the
- *  customer's fields: a mention in a text makes nobody the customer. */
+/** Finds the evaluations of a customer by their contact, or starts with those given. Matches whole values of the
+ *  customer's fields: a mention in a text does not make someone the customer. */
 export async function findCustomer(
   work: ErasureWork,
   asked: readonly SearchTerm[],
@@ -63,7 +63,7 @@ export async function findCustomer(
       contactsOf(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
-      // An e-mail that was not asked for may be anybody's: the name must be the same.
+      // An e-mail that was not requested may be shared, so the name must be the same.
       (asked.length > 0 || ownNames.has(phraseOf(person.name ?? '')))
     const told = { ...candidate, ...tell(named, isTheirs) }
     if (told.persons.length === 0) continue
@@ -74,7 +74,7 @@ export async function findCustomer(
   return await beyond(work, groups, asked, { found: [...found.values()], former })
 }
 
-/** Tells the customer from others whom an evaluation has named: a salesperson may have entered the wrong one first. */
+/** Separates the customer from other people in an evaluation: a salesperson may have entered the wrong one first. */
 function tell(
   { all, present }: NamedPersons,
   isCustomer: (person: Person) => boolean,
@@ -110,7 +110,7 @@ function evaluationsOf(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
   return [...new Map(keys.map((key) => [keyOf(key), key])).values()]
 }
 
-/** Where else in the warehouse the customer is named. */
+/** Finds where else in the warehouse the customer is named. */
 async function beyond(
   { client, tables, wire, search }: ErasureWork,
   groups: Groups,
@@ -127,7 +127,7 @@ async function beyond(
     const group = evaluation && groups.get(evaluation.rooftopId)
     return group != null && theirs.has(keyOf({ ...group, evalId: evaluation!.evalId }))
   }
-  // Their own rows are erased whatever they say: of a customer with hundreds of evaluations, most are.
+  // The customer's own rows are erased in any case; with hundreds of evaluations they are most of the hits.
   const hits = matches.filter((hit) => !isTheirs(hit) && matchesTerms(hit, anyOf))
   const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
   const inAll = new Set(all.map(termId))

@@ -8,7 +8,7 @@ interface Range {
   readonly end: number
 }
 
-/** The text with the mark in place of every needle; the very text when it has none. Doing it twice changes nothing more. */
+/** Replaces every term in the text by the mark; returns the same text if it has none. A second call changes nothing. */
 export function redactText(text: string, needles: SearchTerms): string {
   const ranges = found(text, needles).sort((a, b) => a.start - b.start || b.end - a.end)
   if (ranges.length === 0) return text
@@ -20,7 +20,7 @@ export function redactText(text: string, needles: SearchTerms): string {
   return result + text.slice(at)
 }
 
-/** The same for every string and number of a JSON value, keys included. The very value when it has no needle. */
+/** The same for all strings, numbers and keys of a JSON value. Returns the same object if it has no term. */
 export function redactJson(value: unknown, needles: SearchTerms): unknown {
   if (typeof value === 'string') return redactText(value, needles)
   if (typeof value === 'number') return redactNumber(value, needles)
@@ -41,7 +41,7 @@ export function redactJson(value: unknown, needles: SearchTerms): unknown {
   return isSame ? value : Object.fromEntries(redacted)
 }
 
-/** A phone number may be sent as a number. */
+/** Redacts a number: a phone number may be sent as one. */
 export function redactNumber(value: number, needles: SearchTerms): number | string {
   if (!Number.isSafeInteger(value) || value < 1_000_000) return value
   return redactText(String(value), needles) === String(value) ? value : erasedMark

@@ -14,8 +14,8 @@ import type { Receipt } from './receipt.ts'
 import { type Hit, matchesTerms, rowsOfEvaluations } from './scan.ts'
 import { addCounts, type Counts, type ErasureWork } from './erasure-work.ts'
 
-/** Searches every text of the warehouse for the customer once more. Within the erasure, `work.search` may leave out what it
- *  has searched ahead and nobody has written since. */
+/** Searches all texts of the warehouse for the customer again. Within the erasure, `work.search` may skip what was
+ *  searched before and not written since. */
 export async function rescan(
   work: ErasureWork,
   { found, former, terms: needles, shared, dealerNames: ofOwnPeople }: Findings,
@@ -23,7 +23,7 @@ export async function rescan(
   const groups = await readGroups(work.client)
   const isOurs = new Set(ofOwnPeople.map(termId))
   const naming = plainTerms(needles)
-  // Once for each evaluation: of many rows of many evaluations, building it again takes most of the time.
+  // Built once for each evaluation: building it for each row would take most of the time.
   const own = new Map(
     found.map((each) => {
       const theirs = each.persons.flatMap(termsForOwnEvaluation)

@@ -5,20 +5,20 @@ import { redactJson, redactText } from './redact.ts'
 import { parseJson } from './scrub-payload.ts'
 import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
 
-/** A row that may name somebody. */
+/** A row that may name the person. */
 export interface Hit {
   readonly table: TextTable
-  /** Where the row stands, within the transaction. */
+  /** The row's physical position, valid within the transaction. */
   readonly place: string
-  /** The evaluation that it belongs to. */
+  /** The evaluation that it belongs to; null: none. */
   readonly evaluation: { readonly rooftopId: number; readonly evalId: number } | null
-  /** Of a rooftop that is none of those whose rows were searched for names: names in it are not the customer's. */
+  /** Whether its rooftop is not among those searched for names. Names in it are not the customer's. */
   readonly isForeign: boolean
-  /** Of each text column. */
+  /** The value of each text column. */
   readonly texts: readonly (string | null)[]
 }
 
-/** The part of a table that a search looks at, and whether it locks what it finds until the commit. */
+/** The part of a table to search, and whether to lock the rows found until the commit. */
 export interface Extent {
   /** These rows, and those written by transactions from `since` on (xid8); null: all rows. */
   readonly part: { readonly places: readonly string[]; readonly since: string } | null
@@ -38,14 +38,14 @@ export async function scanTable(
     await select(client, table, { where, locks }, [...values, ...more], patterns.rooftopIds)
   if (part === null) return await read(matches, [])
   const { places, since } = part
-  // A row that was written again stands at another place, with the transaction that wrote it.
+  // A row that was written again has a new position, and the id of the transaction that wrote it.
   const fresh = await read(`age(xmin) <= age($5::xid8::xid) and ${matches}`, [since])
   if (places.length === 0) return fresh
   const again = await read(`ctid = any($5::tid[]) and ${matches}`, [places])
   return [...new Map([...again, ...fresh].map((hit) => [hit.place, hit])).values()]
 }
 
-/** All rows of evaluations of one dealer group, whatever they say. `locks`: until the commit. */
+/** All rows of evaluations of one dealer group, whatever their text. `locks`: until the commit. */
 export async function rowsOfEvaluations(
   client: pg.ClientBase,
   table: TextTable,
@@ -84,7 +84,7 @@ async function select(
   }))
 }
 
-/** Facts that are counted and compared: a customer who is called like one of them changes none. */
+/** Columns that are counted and compared: never changed, even if a customer's name equals a value. */
 const facts = new Set([
   ...['vin', 'make', 'model', 'variant', 'colour', 'registration_state'],
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
@@ -94,7 +94,7 @@ export function isRedactable({ name, isKey }: TextColumn): boolean {
   return !isKey && !facts.has(name)
 }
 
-/** The text of a column without the needles; the very text when it has none. */
+/** Redacts the text of a column; returns the same text if it has no term. */
 export function redactColumn({ type }: TextColumn, text: string, needles: SearchTerms): string {
   if (type === 'text') return redactText(text, needles)
   const body = parseJson(text)
@@ -103,7 +103,7 @@ export function redactColumn({ type }: TextColumn, text: string, needles: Search
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
-/** Whether a row names somebody; `beyondFacts` leaves the facts of a vehicle out. */
+/** Whether a row contains a term; `beyondFacts` ignores the facts of a vehicle. */
 export function matchesTerms(
   { table, texts, isForeign }: Hit,
   needles: SearchTerms,
@@ -117,7 +117,7 @@ export function matchesTerms(
   })
 }
 
-/** Writes what differs; how many rows did. */
+/** Updates the rows whose text changes. Returns their number. */
 export async function rewrite(
   client: pg.ClientBase,
   hits: readonly Hit[],

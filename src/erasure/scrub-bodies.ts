@@ -21,8 +21,8 @@ interface ScrubbedBody extends Body {
 }
 
 /**
- * Scrubs every kept body of an evaluation. The newest is left as the load would leave it, so that an unchanged source stays
- * unchanged; in older ones a numbered mark stands where a value differed from the next body's, so that a replay finds the same
+ * Scrubs every stored body of an evaluation. The newest becomes what a load would store, so that an unchanged source stays
+ * unchanged. Older ones get a numbered mark where a value differed from the next body's, so that a replay finds the same
  * versions with the same changed fields.
  */
 export async function scrubBodies(
@@ -54,10 +54,10 @@ export async function scrubBodies(
   return { 'raw.payload': changed.length, ...rehashed }
 }
 
-/** Whether one whom a payload names as the customer is the one to be erased. */
+/** Whether the customer in a payload is the person to erase. */
 export type IsSubject = (person: Person) => boolean
 
-/** What is taken out of one payload of an evaluation that was the customer's for some time. */
+/** What to remove from one payload of an evaluation that was the customer's for some time. */
 export function erasedIn(
   text: string,
   evalId: number,
@@ -69,7 +69,7 @@ export function erasedIn(
   return { scope: isOwn ? 'customer' : scope, needles }
 }
 
-/** The customer who stays: the older body is told from this one by what stands here. */
+/** Records the values of a customer who stays, for the comparison with the next older body. */
 function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork['wire']): void {
   const blank = (place: string, value: unknown) => {
     kept.set(place, { was: JSON.stringify(value ?? null), now: value })
@@ -80,10 +80,10 @@ function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork
   evaluations.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
 }
 
-/** No content has it: the next load writes the evaluation anew. */
+/** No content has this hash, so the next load writes the evaluation again. */
 const unknownHash = Buffer.alloc(32)
 
-/** What was blanked, by place: the value that stood there, and what stands there now. */
+/** Blanked values by JSON path: the value before, and the value now. */
 type Blanked = Map<string, { readonly was: string; readonly now: unknown }>
 
 function blankAgainst(
@@ -117,8 +117,8 @@ async function readBodies(
   return rows
 }
 
-/** The hashes of rows and versions are those of the scrubbed bodies: they say nothing of the customer any more, and what
- *  comes back from the source is found to be the same. State and postcode, which the hash covers, go with it. */
+/** Sets the hashes of rows and versions to those of the scrubbed bodies, so that they reveal nothing of the customer and an
+ *  unchanged answer of the source counts as unchanged. The hash covers state and postcode, so these are erased too. */
 async function rehash(
   { client, wire }: ErasureWork,
   { rooftopIds, evalId }: EvaluationKey,
@@ -158,7 +158,7 @@ async function rehash(
   }
 }
 
-/** null: it does not fit any more, and would not have been loaded. */
+/** null: the body does not fit the contract, so it would not have been loaded. */
 function hashOf(
   text: string,
   evalId: number,

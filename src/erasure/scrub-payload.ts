@@ -10,9 +10,9 @@ import {
 } from './search-terms.ts'
 import { redactNumber, redactText } from './redact.ts'
 
-/** What is taken out of the payloads of a record. */
+/** What to remove from the payloads of a record. */
 export interface Erased {
-  /** mention: its customer is another one, and stays. */
+  /** mention: its customer is another person, who stays. */
   readonly scope: 'customer' | 'mention'
   readonly needles: SearchTerms
 }
@@ -23,8 +23,8 @@ const toNull: NonNullable<PersonRedaction['blank']> = (_, value) =>
   value === undefined ? undefined : null
 
 /**
- * The payload without the person: the very text when there is nothing to take out, so that doing it twice changes nothing
- * more. A source that sends the same gets the same. What is no JSON and names somebody is not kept at all.
+ * Removes the person from a payload. Returns the same text if there is nothing to remove, so a second call changes
+ * nothing, and equal payloads give equal results. Text that is not JSON and names the person is dropped completely.
  */
 export function scrubPayload(
   stream: PersonStream,
@@ -41,7 +41,7 @@ export function scrubPayload(
   const needles = unionOfTerms(given, plainTerms(own))
   const scrub = { redact: redactWith(needles), blank: isOwn ? blank : null }
   const scrubbed = JSON.stringify(stream.withoutPerson(body, id, wire, scrub))
-  // A key that is there twice is seen once by whoever parses it.
+  // Parsing hides the first of two equal keys, so the text is checked too.
   const isClean = scrubbed === JSON.stringify(body) && redactText(text, needles) === text
   return isClean ? text : scrubbed
 }
@@ -53,13 +53,13 @@ function redactWith(needles: SearchTerms): PersonRedaction['redact'] {
       : redactNumber(value, needles)) as PersonRedaction['redact']
 }
 
-/** In what is cut off or broken nobody can tell whose the rest is. */
+/** In broken JSON it is unknown whose data the rest is, so all of it is replaced. */
 function scrubBroken(text: string, scope: Erased['scope'], needles: SearchTerms): string {
   const isNamed = scope === 'customer' || redactText(text, needles) !== text
   return isNamed && text !== '' ? erasedMark : text
 }
 
-/** undefined: it is no JSON, or is nested too deeply to be walked. */
+/** Parses JSON; undefined for other text, or if it is nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const body = JSON.parse(text) as unknown

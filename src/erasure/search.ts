@@ -6,27 +6,27 @@ import type { TextTable } from './text-tables.ts'
 /** Rows of the tables that match a pattern. */
 export type Search = (tables: readonly TextTable[], patterns: Patterns) => Promise<Hit[]>
 
-/** A search while loads wait has come upon something that was not searched for ahead: caught, and searched for. */
+/** Thrown when a search under the lock needs something that was not searched before. The caller releases the lock and searches it. */
 export class NotCachedError extends Error {
   constructor() {
-    super('the warehouse was not searched for this ahead')
+    super('not searched before the lock')
   }
 }
 
-/** What a table had when it was searched. */
+/** The hits of a table when it was searched. */
 interface Searched {
-  /** The file of the table: another one, and no place of it means anything. */
+  /** The table's file: if it changes, the positions are invalid. */
   readonly file: string
   readonly places: readonly string[]
 }
 
 interface Known {
-  /** Transactions from this one on may have written what the search has not seen. */
+  /** Transactions from this one on may have written rows that the search did not see. */
   readonly since: string
   readonly tables: ReadonlyMap<string, Searched>
 }
 
-/** What was searched for, and what was found: the next search for the same looks at that, and at what was written since. It
+/** Searches and their hits. The next search with the same patterns reads only these rows and newer ones. It
  *  holds personal data. */
 export class SearchCache {
   readonly #known = new Map<string, Known>()
@@ -39,7 +39,7 @@ export class SearchCache {
       const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
       const known = this.#known.get(key)
       if (known === undefined && how === 'held') throw new NotCachedError()
-      // Before the first row is read: what is written meanwhile counts as unseen.
+      // Taken before the first row is read, so that rows written meanwhile count as unseen.
       const now = await markOf(client, tables)
       const found = new Map<string, Searched>()
       const hits: Hit[] = []

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 import { allStreams } from '../streams/all.ts'
 
-/** Calls that are asked again and again, so that a newer answer takes the place of an older one. An answer that was paid for
- *  is none: it is the receipt of what it cost. */
+/** Calls that are repeated, so that a newer answer replaces an older one. A paid answer
+ *  always stays: it is the receipt of its cost. */
 const repeated = allStreams.flatMap((stream) => {
   if (stream.kind === 'enrichment') return stream.asks
   return stream.kind === 'batch' ? [] : [stream.endpoint]
@@ -13,8 +13,8 @@ interface Place {
   readonly fetchedAt: Date
 }
 
-/** Deletes the payloads that were read before the cutoff and have a newer one of their record. Every index entry is looked
- *  at once, and no body; how many were deleted. */
+/** Deletes payloads that were read before the cutoff and have a newer one of the same record. Reads every index entry
+ *  once, and no body. Returns how many were deleted. */
 export async function deletePayloads(
   { pool, signal }: Pick<Context, 'pool' | 'signal'>,
   cutoff: Date,
@@ -59,7 +59,7 @@ async function deleteNext(
   return { last: key === null ? null : { naturalKey: key, fetchedAt: at! }, looked, gone }
 }
 
-// The next places in the order of the key, and how many of them went. The last place says where to go on.
+// The next entries in the order of the key, and how many were deleted. The last entry is where the next page starts.
 const deletePage = `
   with page as materialized (
     select natural_key, fetched_at, fetched_at < $5 and exists (

@@ -4,7 +4,7 @@ import { makeConfig } from '#src/config.ts'
 import { drafts, openFixture } from './fixture.ts'
 import { said } from './logins.ts'
 
-test('a login that moves to another role loses what it had', async () => {
+test('a login that moves to another role loses its old rights', async () => {
   await using fixture = await openFixture()
   const { logins } = fixture
   await logins.grant()
@@ -42,7 +42,7 @@ test('a login that moves to another role loses what it had', async () => {
   expect((await logins.grant({ config })).steps).toEqual([])
 })
 
-test('a login that the config no longer names is told, kept, and forgotten once it is dropped', async () => {
+test('a login that the config no longer names is reported until it is dropped', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   await logins.grant()
@@ -71,7 +71,7 @@ test('a login that the config no longer names is told, kept, and forgotten once 
   expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
 })
 
-test('a login that the config no longer names is shut out when asked, and let in again when it is named again', async () => {
+test('a login that the config no longer names is disabled on request, and enabled when it is named again', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   await logins.grant()
@@ -90,7 +90,7 @@ test('a login that the config no longer names is shut out when asked, and let in
   await logins.grant()
 
   expect(report.steps.map(({ what }) => what)).toContain(
-    `login ${name}, which the config no longer names, is in bi_tenant no more and logs in no more`,
+    `login ${name}, which the config no longer names, is no longer in bi_tenant and cannot log in`,
   )
   expect(report.unknownLogins.some((login) => login.isOurs)).toBe(false)
   expect(again.steps).toEqual([])
@@ -98,7 +98,7 @@ test('a login that the config no longer names is shut out when asked, and let in
   expect((await (await logins.as('tenant')).query('select from dim_rooftop')).rowCount).toBe(1)
 })
 
-test('a login that somebody made for something else is not taken over, one that was put into a role of ours is', async () => {
+test('a login made for another purpose is not changed, unless it was put into a role of ours', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   const name = logins.name('reader')
@@ -117,11 +117,11 @@ test('a login that somebody made for something else is not taken over, one that 
   const taken = await logins.grant({ config })
 
   expect(taken.steps.map(({ what }) => what)).toContain(
-    `login ${name} is noted as one of this warehouse`,
+    `login ${name} is recorded as a login of this warehouse`,
   )
 })
 
-test('names that are more than logins of ours, and groups that nobody knows, are refused', async () => {
+test('names of roles with other rights, and unknown groups, are refused', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   const { rows } = await pool.query<{ user: string }>('select current_user as user')

@@ -64,7 +64,7 @@ test('each login reads the schemas of its role, and no other', async () => {
   })
 })
 
-test('nothing can be written or made, with read-only off as well', async () => {
+test('nothing can be written or created, even with read-only off', async () => {
   await using fixture = await openReaders()
   const statements = [
     'create table public.mine (id int)',
@@ -109,7 +109,7 @@ test('nothing can be written or made, with read-only off as well', async () => {
   }
 })
 
-test('no role but its own can be taken on', async () => {
+test('a login can set no role except its own', async () => {
   await using fixture = await openReaders()
   const others = ['mart_owner', 'mart_scoped_owner', 'mart_pii_owner', 'forecourt_writer']
   const groupRoles = { reader: 'bi_reader', tenant: 'bi_tenant', people: 'bi_pii_reader' }
@@ -130,14 +130,14 @@ test('no role but its own can be taken on', async () => {
   }
 })
 
-test('a tenant is not another one by a path, a role of its own group or a function of that name', async () => {
+test('a search path, a role of its group or a function of that name does not make a tenant another one', async () => {
   await using fixture = await openReaders()
   const { pool } = fixture.database
   await pool.query(
     `insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
      select group_code, group_id, group_code, 'AU', 'Australia/Sydney', 'AUD', 'km' from core.rooftop_group`,
   )
-  // What somebody with rights may have left lying about.
+  // Objects that a user with rights may have created.
   await pool.query(
     `create schema traps;
      create function traps.visible_rooftops(name) returns int[] language sql return array[1, 2, 3];
@@ -165,7 +165,7 @@ test('a tenant is not another one by a path, a role of its own group or a functi
   expect(unsecured).toMatch(/would be affected by row-level security/)
 })
 
-test('sessions begin with read-only, time-outs, UTC and the marts, and the login with its limits', async () => {
+test('sessions start with read-only, timeouts, UTC and the marts, and the login has its limits', async () => {
   await using fixture = await openReaders()
   const client = await fixture.logins.as('reader')
 

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { openFixture } from './fixture.ts'
 import { said } from './logins.ts'
 
-test('marts that are built anew, or are new, are owned and granted in the same transaction', async () => {
+test('rebuilt and new marts get owner and rights in the same transaction', async () => {
   await using fixture = await openFixture()
   const { pool, logins } = fixture
   await logins.grant()
@@ -24,7 +24,7 @@ test('marts that are built anew, or are new, are owned and granted in the same t
     join(folder.path, '95_novelty.sql'),
     `-- grain: one row per rooftop\ncreate or replace view mart.novelty as\nselect n.* from core.novelty as n;\n${comment}\n`,
   )
-  // A column that another is put before: the views have to be dropped.
+  // A new column before another one: the views must be dropped.
   const file = join(folder.path, '01_dim_rooftop.sql')
   await writeFile(
     file,
@@ -50,7 +50,7 @@ test('marts that are built anew, or are new, are owned and granted in the same t
   expect((await logins.grant()).steps).toEqual([])
 })
 
-test('marts of a warehouse to which no access was granted belong to whoever builds them', async () => {
+test('without granted access, marts belong to the user who builds them', async () => {
   await using database = await createTestDatabase()
   await database.pool.query('select ops.drop_marts()')
 

@@ -5,7 +5,7 @@ import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 import { type Logins, openLogins, said } from './logins.ts'
 
-// One loaded warehouse for all: nothing here changes a row of it.
+// One loaded warehouse for all tests: none changes a row.
 let fixture: Fixture
 let logins: Logins
 let groups: readonly string[]
@@ -36,10 +36,10 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** The same for everybody: no row of them belongs to a group. */
+/** The same for everyone: none of their rows belongs to a group. */
 const common = ['data_dictionary', 'dim_date', 'dim_watch_status', 'mart_version']
 
-test('for every mart, what the tenants see is what the reader sees, each row once', async () => {
+test("for every mart, the rows of all tenants together are the reader's rows, each once", async () => {
   const views = await viewsOf(fixture.database.pool, 'mart')
 
   const seen = await inTransaction(fixture.database.pool, async ({ client }) => {
@@ -61,14 +61,14 @@ test('for every mart, what the tenants see is what the reader sees, each row onc
     for (const own of rows.tenants) expect(own, view).toEqual(rows.reader)
   for (const [view, rows] of Object.entries(seen).filter((entry) => !isCommon(entry)))
     expect(rows.tenants.flat().sort(), view).toEqual(rows.reader)
-  // Else the test would say nothing.
+  // Otherwise the test would prove nothing.
   const thin = Object.entries(seen).filter(
     ([, rows]) => rows.tenants.filter((own) => own.length > 0).length < 2,
   )
   expect(thin.map(([view]) => view)).toEqual([])
 })
 
-test('a session of its own sees as much as the role does', async () => {
+test('a session of the login sees the same as the role', async () => {
   const views = (await viewsOf(fixture.database.pool, 'mart')).filter(
     (view) => view !== 'mart_version',
   )
@@ -112,7 +112,7 @@ test('salespeople, rooftops and groups of others are not seen', async () => {
   expect(rows[0].people).toBeLessThan(rows[0].all)
 })
 
-test('a status that the document does not name is seen where a watch has taken it', async () => {
+test('a status outside the contract is visible once a watch has stored it', async () => {
   const { pool } = fixture.database
   await pool.query(
     `insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
@@ -137,7 +137,7 @@ test('a status that the document does not name is seen where a watch has taken i
   expect([reader.rows, first.rows, second.rows]).toEqual([seen, [], seen])
 })
 
-test('a condition of a tenant is never asked about rows of others', async () => {
+test("a condition in a tenant's query is never evaluated on rows of others", async () => {
   const { pool } = fixture.database
   await pool.query(
     `create function public.tell(text) returns boolean language plpgsql immutable cost 0.0000001
@@ -163,7 +163,7 @@ test('a condition of a tenant is never asked about rows of others', async () => 
   expect(rows.filter(({ text }) => heard.has(text))).toEqual([])
 })
 
-test('no error tells of a row of another group', async () => {
+test('no error reveals a row of another group', async () => {
   const tenant = await logins.as('tenant0')
   const other = await fixture.database.pool.query<{ name: string }>(
     `select rooftop_name as name from core.rooftop join core.rooftop_group using (group_id) where group_code = $1`,
@@ -179,13 +179,13 @@ test('no error tells of a row of another group', async () => {
   expect(asked).toMatch(/^\d+ rows$/)
 })
 
-test('ops.visible_rooftops says nothing about anybody else', async () => {
+test('ops.visible_rooftops reveals nothing about other roles', async () => {
   const { pool } = fixture.database
   const others = [logins.name('tenant1'), logins.name('pair'), 'mart_scoped_owner', 'no such role']
   const tenant = await logins.as('tenant0')
   const refused = await said(tenant, `select ops.visible_rooftops('${others[0]}')`)
 
-  // Even where somebody lets it call the function.
+  // Even with the right to call the function.
   await pool.query(`grant usage on schema ops to ${logins.name('tenant0')}`)
   const own = await tenant.query(`select ops.visible_rooftops(current_user) as rooftops`)
   const asked = await tenant.query(
@@ -199,7 +199,7 @@ test('ops.visible_rooftops says nothing about anybody else', async () => {
   expect(asked.rows).toEqual(others.map(() => ({ rooftops: [] })))
 })
 
-test('customers are named to bi_pii_reader alone, and not those who were erased', async () => {
+test('only bi_pii_reader sees customers, without those who were erased', async () => {
   const { pool } = fixture.database
   const { rows } = await pool.query<{ rooftop_id: number; eval_id: number }>(
     `select rooftop_id, eval_id from pii.evaluation_customer where customer_name is not null order by 1, 2 limit 1`,
@@ -242,7 +242,7 @@ async function viewsOf(pool: pg.Pool, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** All rows as sorted texts; in one transaction, since some tell the time until now. */
+/** All rows as sorted texts; in one transaction, because some contain the time until now. */
 async function rowsAs(client: pg.PoolClient, role: string, view: string): Promise<string[]> {
   await client.query(`set local role ${role}`)
   const { rows } = await client.query<{ row: string }>(
@@ -252,7 +252,7 @@ async function rowsAs(client: pg.PoolClient, role: string, view: string): Promis
   return rows.map(({ row }) => row).sort()
 }
 
-/** What sixty days of a sandbox seldom show: a vehicle that came back, an edit, and a watch that runs on this day of ours. */
+/** Cases that sixty days of a sandbox seldom have: a vehicle that came back, an edit, and a watch that runs today. */
 async function fillReports(pool: pg.Pool): Promise<void> {
   await pool.query(
     `with numbered as (
@@ -282,6 +282,6 @@ async function fillReports(pool: pg.Pool): Promise<void> {
      select distinct on (group_id) 'ON_COMPLETE', rooftop_id, eval_id, sha256(eval_id::text::bytea), 'waiting', completed_at, completed_at + interval '9 seconds'
      from core.evaluation where vin = 'JTMDFREV90D123456' order by group_id, eval_id`,
   )
-  // One of the sandbox's groups is Australian, and some reports are about Australia alone.
+  // One of the sandbox's groups is Australian, and some reports cover only Australia.
   await pool.query(`update core.rooftop set region = 'AU'`)
 }

@@ -46,7 +46,7 @@ test('a file that is there already stays as it is, unless it is to be replaced',
   const kept = await yard.file('out.csv')
   const { code } = await yard.exportList('--rooftop', 'north', '--out', 'out.csv', '--force')
 
-  expect(message).toMatch(/out\.csv is there already: name another, or replace it with --force/)
+  expect(message).toMatch(/out\.csv already exists: name another, or replace it with --force/)
   expect(kept).toBe('mine')
   expect(code).toBe(0)
   expect(await yard.file('out.csv')).toContain('stock_number')

@@ -136,7 +136,7 @@ test('a mapping that is not sure is exit 2 with the command to type', async () =
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
-    "list.csv: nothing was imported, because it is not certain what its columns hold.
+    "list.csv: nothing was imported, because the meaning of its columns is not certain.
     No column holds a stock number or a VIN, so the vehicles cannot be told apart from one file to the next. Export the list again with one of the two.
 
     The columns as they would be read:

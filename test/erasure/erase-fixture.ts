@@ -9,7 +9,7 @@ import { type Fixture, openFixture } from '../support/fixture.ts'
 
 export const now = new Date('2026-03-10T06:30:00Z')
 
-/** What the dump must not hold once she has been erased. */
+/** Texts that the dump must not have after she is erased. */
 export const jane = {
   name: 'Jane Ann Citizen',
   phone: '0412 345 678',

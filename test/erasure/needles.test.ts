@@ -40,7 +40,7 @@ test.each([
   expect(phoneKey(text)).toBe(key)
 })
 
-test('phone numbers are found in a text, however they stand together', () => {
+test('phone numbers are found in a text, also next to each other', () => {
   const found = [...phonesIn('Ring 0412 345 678 0298765432 or +61 2 9876 5432.')].map(
     ({ key }) => key,
   )
@@ -68,7 +68,7 @@ test.each([
   expect(redactText(redactText(text, needles), needles)).toBe(expected)
 })
 
-test('within their own evaluation a first name, a suburb and a plate that stand alone are enough', () => {
+test("in the customer's own evaluation a first name, a suburb or a plate alone is enough", () => {
   const needles = plainTerms(termsForOwnEvaluation(jane))
   const body = {
     first: 'Jane',
@@ -103,7 +103,7 @@ test('accents and letter case do not hide a name', () => {
   expect(redactText('RENEE MULLER or Rene\u0301e Müller', needles)).toBe('[erased] or [erased]')
 })
 
-test('a value without a needle is the very same', () => {
+test('a value without a search term is returned unchanged', () => {
   const body = { a: ['x', { b: 1 }], c: null }
 
   expect(redactJson(body, plainTerms(termsOf(jane)))).toBe(body)
@@ -146,7 +146,7 @@ test.each([
   )
 })
 
-test('no pattern of a search is without three letters in a row', () => {
+test('every search pattern has at least three letters in a row', () => {
   const names = [
     'محمد العلي',
     'Анна Петрова',

@@ -12,7 +12,7 @@ import {
 
 const own = 'select ctid, xmin, * from core.stock_unit order by stock_no'
 
-/** A list of nine of which the last row is damaged. */
+/** A list of nine rows; the last one is damaged. */
 function damaged(row: string): string {
   return `${listOf(vehicles(8))}${row}\r\n`
 }
@@ -24,7 +24,7 @@ const rows = {
 }
 
 test.for(Object.entries(rows))(
-  'a row with %s that comes back from the rejects file as it was stays rejected',
+  'a row with %s that is not corrected in the rejects file stays rejected',
   async ([, row]) => {
     await using fixture = await openImportFixture()
     const rejects = join(fixture.folder, 'rejects.csv')
@@ -43,7 +43,7 @@ test.for(Object.entries(rows))(
   },
 )
 
-test('an uploaded file that came back with its prices keeps its damaged rows rejected', async () => {
+test('a re-imported upload with prices keeps its damaged rows rejected', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
   const { importId } = await fixture.import(damaged(rows['cells too few']))
@@ -59,7 +59,7 @@ test('an uploaded file that came back with its prices keeps its damaged rows rej
   expect(await fixture.rows(own)).toEqual(before)
 })
 
-test('a row whose cells were completed in the rejects file is taken, and so is one whose error was emptied', async () => {
+test('a row is accepted once its cells are completed or its error is emptied in the rejects file', async () => {
   await using fixture = await openImportFixture()
   const rejects = join(fixture.folder, 'rejects.csv')
   const many = rows['cells too many']
@@ -81,7 +81,7 @@ test('a row whose cells were completed in the rejects file is taken, and so is o
   ).toEqual([{ asking_price: '20008.000' }, { asking_price: '20009.000' }])
 })
 
-test('vehicles that a whole export names as missing or off stock do not come back by its import', async () => {
+test('vehicles that a full export lists as missing or off stock are not restored by its import', async () => {
   await using fixture = await openImportFixture(0)
   await fixture.import(listOf(vehicles(9)))
   await fixture.import(listOf(vehicles(8)))

@@ -52,7 +52,7 @@ test.for([
     /take away the asking price/,
   ],
 ])(
-  '%s: held back, nothing changed, and taken with --allow-mass-change',
+  '%s: refused without changes, and imported with --allow-mass-change',
   async ([, bad, message]) => {
     await using fixture = await openImportFixture()
     await fixture.import(list)
@@ -76,7 +76,7 @@ test.for([
   },
 )
 
-test('half of it changed, new prices, a sale and other letters of a make are no mass change', async () => {
+test('half of the list changed, new prices, a sale and another spelling of a make are not a mass change', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(list)
   let row = 0
@@ -93,7 +93,7 @@ test('half of it changed, new prices, a sale and other letters of a make are no 
     expect(await fixture.import(other)).toMatchObject({ status: 'imported' })
 })
 
-test('what the user maps with the same command is not asked again', async () => {
+test('fields that the user maps in the same command are not checked', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(swapped, { maps: ['make=Make', 'model=Model'] })
 
@@ -118,7 +118,7 @@ test('a delta list without the columns of a vehicle does not empty them', async 
   await expect(fixture.import(prices, { mode: 'delta' })).rejects.toThrow(/take away the make/)
 })
 
-test('dates in stock that cannot be read any more, or are others, are held back', async () => {
+test('dates in stock that become unreadable, or change, are refused', async () => {
   await using fixture = await openImportFixture()
   const dated = (date: (row: number) => string) =>
     list

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BloomFilter } from '#src/stock/import/bloom-filter.ts'
 
-test('a name that was there is never taken for a new one, and few new ones for one that was', () => {
+test('an added name is always found, and new names are seldom false positives', () => {
   const before = new BloomFilter()
   const names = Array.from({ length: 200_000 }, (_, index) => `S${1_000_000 + index}`)
 

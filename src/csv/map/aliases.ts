@@ -2,7 +2,7 @@ import { aliasTable } from './alias-table.ts'
 import { type Field, fields } from './stock-fields.ts'
 import { headerKey, readHeader } from './header-name.ts'
 
-/** A field that a header may mean, and how much its name alone is worth. */
+/** A field that a header may mean, and the confidence that the name alone gives. */
 export interface Meaning {
   readonly field: Field
   /** 0..1 */
@@ -10,7 +10,7 @@ export interface Meaning {
 }
 
 const plain = 0.95
-/** Headers that name a field in some files and something else in others: the values decide. */
+/** Headers that name this field in some files and another in others: the values decide. */
 const ambiguous: Readonly<Record<string, readonly (readonly [Field, number])[]>> = {
   type: [
     ['condition', 0.6],
@@ -101,7 +101,7 @@ const ambiguous: Readonly<Record<string, readonly (readonly [Field, number])[]>>
   ],
 }
 
-/** Names that a file uses when it has no better one: the better one wins where both are there. */
+/** Less specific names: where the file has a better name for the field too, the better one wins. */
 const weak: Readonly<Record<number, string>> = {
   0.8: `inventory # | inv # | inventory number | inventory id | unit number | unit no | vehicle reference |
     vehicle number | fleet # | fleet no | sku | stock id | chassis | chassis no | chassis number |
@@ -122,7 +122,7 @@ const weak: Readonly<Record<number, string>> = {
 }
 
 const meanings = buildMeanings()
-/** The same by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words of two meanings are left out. */
+/** Meanings by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words with two meanings are left out. */
 const byWords = buildByWords()
 
 function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
@@ -164,7 +164,7 @@ function wordKey(words: readonly string[]): string {
     .join(' ')
 }
 
-/** A vehicle's list need not say that it speaks of vehicles: `Veh Colour`. */
+/** Without a word for "vehicle", which a list of vehicles need not repeat: `Veh Colour`. */
 function withoutVehicle(words: readonly string[]): readonly Meaning[] {
   const rest = words.filter((word) => word !== 'vehicle' && word !== 'car')
   if (rest.length === 0 || rest.length === words.length) return []
@@ -176,7 +176,7 @@ function split(names: string): string[] {
   return names.split('|').map((name) => name.trim())
 }
 
-/** What a header may mean, the likelier first; empty for an unknown one. Whole names only, of all of it or of each side of a `/`. */
+/** Fields that a header may mean, the likeliest first; empty for an unknown one. Compares whole names: the header, or each side of a `/`. */
 export function meaningsOf(header: string): readonly Meaning[] {
   const { key, shortKey, words } = readHeader(header)
   const whole = meanings.get(key) ?? (shortKey === null ? undefined : meanings.get(shortKey))
@@ -194,7 +194,7 @@ export function meaningsOf(header: string): readonly Meaning[] {
   return agreed.map(({ field, worth }) => ({ field, worth: Math.min(worth, 0.9) }))
 }
 
-/** Does any dealer's system write this header? For finding the header row of a file. */
+/** Whether some dealer system writes this header. Used to find the header row of a file. */
 export function isKnownHeader(text: string): boolean {
   return meaningsOf(text).some(({ field }) => field !== 'row_index')
 }

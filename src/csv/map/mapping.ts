@@ -16,16 +16,16 @@ import { assignRetailColumns } from './retail-columns.ts'
 export interface MappingOptions {
   readonly overrides?: Overrides
   readonly remembered?: RememberedMapping | null
-  /** The rows of a header of several rows, of which `names` are the joined texts. */
+  /** Each row of a header of several rows; `names` are their joined texts. */
   readonly headerRows?: readonly (readonly string[])[]
 }
 
-/** A weaker candidate is not taken; where its header names a column of the warehouse, it is asked about. */
+/** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
 const weakest = 0.5
 
 /**
  * Maps headers to fields, weighed by the values of a sample (some hundred rows do). `names` is null for a file
- * without a header, which is mapped by its values alone and has to be confirmed.
+ * without a header, which is mapped by its values alone; the user must confirm it.
  */
 export function proposeMapping(
   names: readonly string[] | null,
@@ -63,7 +63,7 @@ export function proposeMapping(
   }
 }
 
-/** The mapping to keep once it was sure, or a person has confirmed it. */
+/** The mapping to store once it is sure, or the user has confirmed it. */
 export function rememberedOf(mapping: Mapping): RememberedMapping {
   return {
     fingerprint: mapping.fingerprint,
@@ -73,8 +73,8 @@ export function rememberedOf(mapping: Mapping): RememberedMapping {
 }
 
 /**
- * Without a header all guesses are shown, until the user has said which column is the key; then only what is said.
- * Beside a mapping that is remembered only what is certain is taken, since nobody is asked about the rest again.
+ * Without a header all guesses are shown until the user names the key column; then only the user's columns count.
+ * With a remembered mapping only certain candidates are added, since the user is not asked about the rest again.
  */
 function leastFor(
   names: readonly string[] | null,
@@ -109,7 +109,7 @@ function matching(
   }
 }
 
-/** What a person says now goes before what was said once. */
+/** The user's present answer overrides an earlier one. */
 function absentOf(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
   const named = [...overrides.columns.values()]
   const before = (remembered?.absent ?? []).filter((field) => !named.includes(field))
@@ -125,7 +125,7 @@ function knownChoices(
   const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
   return new Map([
     ...said(before, 'remembered', 'confirmed before for this rooftop'),
-    ...said([...overrides.columns], 'override', 'said with --map'),
+    ...said([...overrides.columns], 'override', 'set with --map'),
   ])
 }
 
@@ -140,7 +140,7 @@ function said(
   ])
 }
 
-/** Beside what is known, the surest candidate first, and a column with values before an empty one; each field goes to one
+/** Adds candidates to the known choices, the surest first, columns with values before empty ones. Each field goes to one
  *  column and each column to one field. */
 function assign(
   sample: readonly SampleColumn[],
@@ -203,7 +203,7 @@ function columnMapping(
   }
 }
 
-/** Why a column whose header means something was given no field. */
+/** Why a column whose header has a meaning got no field. */
 function leftOut(
   column: SampleColumn,
   chosen: Choices,

@@ -1,4 +1,4 @@
-/** What a cell looks like, whatever it means. */
+/** The kind of text in a cell, independent of its meaning. */
 export type CellKind = 'empty' | 'number' | 'date' | 'time' | 'url' | 'code' | 'word' | 'text'
 
 const number =
@@ -26,5 +26,5 @@ function wordOrText(text: string): CellKind {
   return url.test(text) ? 'url' : text.split(/\s+/).length <= 3 ? 'word' : 'text'
 }
 
-/** Kinds that a column keeps to, and that column names are not. */
+/** Kinds that are typical for values and never for column names. */
 export const typedKinds: ReadonlySet<CellKind> = new Set(['number', 'date', 'time', 'url'])

@@ -8,11 +8,11 @@ export interface CellReading {
   readonly isUnclosed: boolean
 }
 
-/** Which opening quotes are text: none, all, or the one of this number, from 0. */
+/** Which opening quotes are text: none, all, or the one with this number, from 0. */
 export type LiteralQuote = number | 'none' | 'all'
 
-/** The cells of one record's text, read leniently: a quoted cell ends at the first quote that a delimiter or the end follows.
- *  csv-parse finds where records end; this reads again what it read badly. */
+/** Reads the cells of one record leniently: a quoted cell ends at the first quote before a delimiter or the end.
+ *  csv-parse finds where records end; this reads again those that it reads badly. */
 export function readCells(
   raw: string,
   dialect: Dialect,
@@ -45,7 +45,7 @@ export function readCells(
 interface QuotedCell {
   readonly text: string
   readonly strays: number
-  /** Where the delimiter after it begins; -1: the cell does not end. */
+  /** Where the delimiter after it begins; -1: the cell has no end. */
   readonly end: number
 }
 
@@ -66,14 +66,14 @@ function readQuoted(raw: string, start: number, dialect: Dialect, quote: string)
       const end = endOfCell(raw, at + 1, dialect.delimiter)
       if (end >= 0) return { text: text + raw.slice(from, at), strays, end }
       text += raw.slice(from, at + 1)
-      // An apostrophe within a word is no fault.
+      // An apostrophe within a word is no error.
       if (quote === '"') strays += 1
       from = at + 1
     }
   }
 }
 
-/** Where the delimiter or the end follows, blanks between them aside; -1: something else does. */
+/** The position of the delimiter or end that follows, after optional blanks; -1: other text follows. */
 function endOfCell(raw: string, from: number, delimiter: string): number {
   let at = from
   while (raw[at] === ' ' && !delimiter.startsWith(' ')) at += 1

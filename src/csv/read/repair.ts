@@ -2,14 +2,14 @@ import { type KindCounts, hasKnownKinds, logLikelihood } from './kind-counts.ts'
 import type { CsvProblem, CsvRecord, Dialect } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
 
-/** What a damaged record is held against. */
+/** The columns of the file, with which a damaged record is compared. */
 export interface Columns {
   readonly dialect: Dialect
   readonly width: number
   readonly profile: KindCounts
 }
 
-/** Reads a line again that has stray quotes, or not the file's number of cells. Where no reading is sure it keeps its cells. */
+/** Reads a line again that has stray quotes or the wrong number of cells. Without a certain reading it keeps its cells. */
 export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
   const { cells, strayQuotes: strays, isUnclosed } = readCells(raw, columns.dialect)
   const quoted = strays > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
@@ -28,14 +28,14 @@ export function repairLine(line: number, raw: string, columns: Columns): CsvReco
   return { line, cells: fitting, raw, problem: problem(code, message, true) }
 }
 
-const partedText = 'a delimiter is missing beside a quoted cell; it was put back'
+const partedText = 'a delimiter is missing beside a quoted cell; it was added'
 const hints = {
   'missing-cell': 'a delimiter is missing, or the row is cut',
   'extra-cell': 'a delimiter too many, or one in a cell without quotes',
 }
 
 function strayQuote(repaired: boolean): CsvProblem {
-  return problem('stray-quote', 'a quote stands where none belongs; it was taken as text', repaired)
+  return problem('stray-quote', 'a quote in the wrong place; it was read as text', repaired)
 }
 
 function problem(code: CsvProblem['code'], message: string, repaired: boolean): CsvProblem {
@@ -44,11 +44,11 @@ function problem(code: CsvProblem['code'], message: string, repaired: boolean): 
 
 interface QuoteReading {
   readonly cells: readonly string[]
-  /** It fits the columns, stray quotes aside; or the file is too short to tell, and only one reading has its width. */
+  /** Apart from stray quotes it fits the columns; or the file is too short to check, and only one reading has its width. */
   readonly isCertain: boolean
 }
 
-/** The first reading with no opening quote, one, or all of them as text that has the file's number of cells. */
+/** The first reading with the file's number of cells, if no opening quote, one, or all of them are text. */
 function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): QuoteReading | null {
   const { quote } = dialect
   if (quote === null || !raw.includes(quote)) return null
@@ -69,7 +69,7 @@ function otherReadings(raw: string, cells: readonly string[], columns: Columns):
   return cells.length > columns.width ? joined(cells, columns) : []
 }
 
-/** What a row of too few cells may have been: one without its empty last cells, or with another delimiter throughout. */
+/** Readings of a row with too few cells: without its empty last cells, or with another delimiter. */
 function shortReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
   const { dialect, width } = columns
   const missing = width - cells.length
@@ -83,7 +83,7 @@ function shortReadings(raw: string, cells: readonly string[], columns: Columns):
   return readings
 }
 
-/** The delimiter beside a quoted cell is missing. */
+/** Readings that add the missing delimiter beside a quoted cell. */
 function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[][] {
   const { delimiter, quote } = dialect
   const readings: string[][] = []
@@ -97,7 +97,7 @@ function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[
   return readings
 }
 
-/** What a row of too many cells may have been: one cell holds delimiters without quotes, or empty cells are too many. */
+/** Readings of a row with too many cells: one unquoted cell contains delimiters, or there are surplus empty cells. */
 function joined(cells: readonly string[], { dialect, width }: Columns): string[][] {
   const extra = cells.length - width
   if (extra === 0) return [[...cells]]
@@ -113,7 +113,7 @@ function joined(cells: readonly string[], { dialect, width }: Columns): string[]
   return readings
 }
 
-/** The reading that fits the columns; null where none does, or two that differ do about as well. */
+/** The reading that fits the columns best; null if none fits, or if two fit about equally well. */
 function bestFit(readings: readonly string[][], profile: KindCounts): readonly string[] | null {
   const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
   for (const cells of readings) {
@@ -124,8 +124,8 @@ function bestFit(readings: readonly string[][], profile: KindCounts): readonly s
   return best && (!second || best.fit - second.fit > 2) ? best.cells : null
 }
 
-/** Whether a text is several records that an opening quote has swallowed: most of its lines are whole ones by themselves, the
- *  first of them when its quote is text. */
+/** Whether an opening quote has swallowed several records: most lines of the text are complete records, including the
+ *  first if its quote is text. */
 export function hasSwallowedLines(text: string, columns: Columns): boolean {
   const lines = linesOf(text, columns.dialect).slice(0, 50)
   if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
@@ -133,7 +133,7 @@ export function hasSwallowedLines(text: string, columns: Columns): boolean {
   return whole.length > lines.length / 2
 }
 
-/** The line has the file's number of cells, be it with a quote as text. */
+/** Whether the line has the file's number of cells, perhaps with a quote read as text. */
 export function hasWidth(line: string, columns: Columns): boolean {
   return (
     withQuoteAsText(line, columns) !== null ||

@@ -3,10 +3,10 @@ import { cellKindOf, typedKinds } from './cell-kind.ts'
 import { type SampleRecord, sampleRecords } from './sample-records.ts'
 
 const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
-/** Lines of the sample that are looked at. */
+/** How many lines of the sample are used. */
 const mostLines = 80
 
-/** The dialect under which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
+/** The dialect in which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
 export function sniffDialect(sample: string, isWhole: boolean, named?: string): Dialect {
   const lineEnd = lineEndOf(sample)
   const separator = separatorLine(sample)
@@ -38,13 +38,13 @@ function lineEndOf(text: string): LineEnd {
   const unquoted = text.replace(/"[^"]*"/g, '')
   const returns = unquoted.match(/\r(?![\r\n])/g)?.length ?? 0
   const feeds = unquoted.match(/\n/g)?.length ?? 0
-  // The first of them ends a line for certain; line feeds further down may stand in quoted cells.
+  // The first line end is certain; later line feeds may be inside quoted cells.
   const isFirst = /^[^\r\n]*\r(?!\n)/.test(unquoted)
   if (returns > feeds || (isFirst && returns * 20 > feeds)) return 'CR'
   return /^[^\n]*\r\n/.test(text) ? 'CRLF' : 'LF'
 }
 
-/** In order of preference where nothing tells them apart. Only what occurs in the text. */
+/** Dialects whose characters occur in the text, in order of preference for a tie. */
 function* candidates(text: string, from: readonly string[]) {
   for (const delimiter of from) {
     if (delimiter !== from[0] && !text.includes(delimiter)) continue
@@ -59,7 +59,7 @@ function* candidates(text: string, from: readonly string[]) {
 
 function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
   const width = commonWidth(all.map(({ cells }) => cells.length))
-  // Titles above the table say nothing about it.
+  // Titles above the table are no evidence.
   const first = all.findIndex(({ cells }) => cells.length > 1)
   const hasTitle = width > 1 && first > 0 && first < 20
   const rows = hasTitle ? all.slice(first) : all
@@ -81,13 +81,13 @@ function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): n
   )
 }
 
-/** All rows agree on three columns or more, and nothing in them hints at another dialect. */
+/** Whether all rows have the same three or more columns, without a sign of another dialect. */
 function isPerfect(rows: readonly SampleRecord[], score: number): boolean {
   const width = rows[0]?.cells.length ?? 0
   return width >= 3 && score >= 0.995 * (1 - 1 / (width + 1))
 }
 
-/** Text has blanks everywhere, and lists of words a comma and a blank: both must show that they part columns. */
+/** Text has blanks everywhere, and enumerations have a comma and a blank, so these delimiters need more evidence. */
 function trust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
   if (delimiter === ', ') return 1.001
   if (delimiter === ',' && width > 1) {
@@ -100,14 +100,14 @@ function trust(rows: readonly SampleRecord[], width: number, delimiter: string):
   return width > 2 && typed.length >= rows.length / 2 ? 0.95 : 0.3
 }
 
-/** What is left in a cell where the dialect is the wrong one: quotes around it, or another delimiter in it. */
+/** Whether a cell shows a wrong dialect: quotes around it, or another delimiter in it. */
 function isOdd(cell: string, delimiter: string): boolean {
   if (cell.length > 200) return false
   if (/^\s*(?:'.*'|".*")\s*$/s.test(cell)) return true
   return [';', '\t', '|'].some((other) => other !== delimiter && cell.includes(other))
 }
 
-/** The commonest number; of several, the first to appear. Lines of one cell count where they are most of the file. */
+/** The most common number; in a tie, the first to appear. Lines of one cell count only if they are most of the file. */
 export function commonWidth(widths: readonly number[]): number {
   const wide = widths.filter((width) => width > 1)
   const counts = new Map<number, number>()

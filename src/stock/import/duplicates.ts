@@ -3,24 +3,24 @@ import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
-/** Fetched for the report, at most. */
+/** How many are fetched for the report, at most. */
 const shown = 100
 
-/** What the list says more than once. */
+/** Rows of the list that share a stock number or a VIN. */
 export interface Duplicates {
   readonly collapsed: number
   readonly rejected: number
-  /** Units that were added, and whose rows contradict each other. */
+  /** Added units that were deleted again because their rows contradict each other. */
   readonly rolledBack: number
-  /** Rows whose VIN another stock number has too. */
+  /** Rows whose VIN also has another stock number. */
   readonly sameVin: number
   readonly rejectedFirst: readonly CellIssue[]
   readonly sameVinFirst: readonly CellIssue[]
 }
 
 /**
- * Settles the stock numbers that several rows name: rows that say the same count once, rows that contradict each other
- * are all rejected, and their unit stays as it is. A VIN under several stock numbers is a warning.
+ * Resolves stock numbers with several rows: equal rows count once; rows that contradict each other
+ * are all rejected, and their unit stays unchanged. A VIN with several stock numbers is a warning.
  */
 export async function settleDuplicates(
   client: pg.ClientBase,
@@ -49,7 +49,7 @@ interface Found {
 const nothing: Found = { count: 0, first: [] }
 const none = { collapsed: 0, rejected: nothing, takenBack: 0 }
 
-/** Only a unit of which the stage holds a row may have two. */
+/** Only units with a row in the stage can have two rows. */
 async function settleStockNumbers(
   client: pg.ClientBase,
   staging: Staging,
@@ -71,7 +71,7 @@ async function settleStockNumbers(
   return { collapsed, rejected, takenBack }
 }
 
-/** Puts the row that added a unit beside the rows that name it again. */
+/** Adds the first row of a new unit to the stage, beside its later rows. */
 async function stageFirstRows(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
@@ -89,7 +89,7 @@ async function stageFirstRows(
   )
 }
 
-/** Takes them out again: nothing is stored that they could be compared with. */
+/** Removes those rows again: there is no older unit to compare them with. */
 async function unstageFirstRows(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
@@ -101,7 +101,7 @@ async function unstageFirstRows(
   )
 }
 
-/** Rows that repeat an earlier one leave the stage. */
+/** Deletes rows that repeat an earlier one from the stage. */
 async function collapse(client: pg.ClientBase, { tables, importId }: Staging): Promise<number> {
   const { rows } = await client.query<{ lines: number[] | null }>(
     `with gone as (
@@ -128,11 +128,11 @@ async function rejectContradictions(client: pg.ClientBase): Promise<Found> {
     'primary-key',
     'error',
     (lines) =>
-      `the rows at lines ${lines} have this stock number and say different things: keep one of them`,
+      `the rows at lines ${lines} have this stock number but different content: keep one of them`,
   )
 }
 
-/** Takes back units that were added, and whose rows contradict each other: how many. */
+/** Deletes added units whose rows contradict each other. Returns their number. */
 async function takeBack(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
@@ -156,7 +156,7 @@ async function findSameVin(
   among: readonly string[] | null,
 ): Promise<Found> {
   if (among?.length === 0) return nothing
-  // Fenced off: without statistics nothing tells Postgres that a VIN finds fewer units than the rooftop.
+  // `offset 0` keeps the lookup by VIN: without statistics Postgres would read all units of the rooftop.
   const units = among
     ? `unnest($3::text[]) as asked cross join lateral (select * from ${tables.units} where vin = asked offset 0)`
     : tables.units
@@ -186,7 +186,7 @@ async function findSameVin(
   )
 }
 
-/** Puts the rows that a query finds, with their issue, into stock_said. */
+/** Writes the rows that a query finds, with their issue, to stock_issues. */
 async function find(
   client: pg.ClientBase,
   query: string,
@@ -213,7 +213,7 @@ async function find(
   return rows[0]!
 }
 
-/** Tells the kept rows what stock_said holds. */
+/** Adds the issues of stock_issues to the stored rows. */
 async function mark(
   client: pg.ClientBase,
   { tables, importId }: Staging,

@@ -27,8 +27,8 @@ const importLocks = lockClass.import
 class DryRunEnd extends Error {}
 
 /**
- * Imports one stock list in one transaction: all of it, or nothing. UsageError, and nothing changed, where the file or the
- * mapping is not fit, or the guard holds it back; BusyError while another import of the rooftop runs.
+ * Imports one stock list in one transaction: all of it, or nothing. UsageError, without changes, if the file or the
+ * mapping is unusable, or a guard stops the import; BusyError while another import of the rooftop runs.
  */
 export async function importStock(
   services: ImportServices,
@@ -97,6 +97,6 @@ async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<nu
   )
   if (rows[0]!.free) return id
   throw new BusyError(
-    `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this one again when it has ended.`,
+    `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this import again when the other has ended.`,
   )
 }

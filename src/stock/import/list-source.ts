@@ -8,21 +8,21 @@ import type { ImportRequest } from './request.ts'
 
 const chunkBytes = 256 * 1024
 
-/** A list by its bytes. */
+/** Size and hash of a list. */
 export interface FileDigest {
   readonly sha256: Buffer
   readonly bytes: number
 }
 
-/** The bytes of one list: the same at every reading, and those that were hashed. */
+/** The bytes of one list. Every reading gives the bytes that were hashed. */
 export interface ListSource extends FileDigest, AsyncDisposable {
-  /** From the beginning. Rejects with UsageError where the end is not that of the bytes that were hashed. */
+  /** Reads from the beginning. Rejects with UsageError if the bytes are not those that were hashed. */
   read(): AsyncIterable<Uint8Array>
-  /** Rejects with UsageError where something was written to the file since it was opened. */
+  /** Rejects with UsageError if the file was written to since it was opened. */
   assertUnchanged(): Promise<void>
 }
 
-/** UsageError where there is no such file, or nothing that can be read to its end. */
+/** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
   const { file, input } = request
   const handle = input ? await spooled(input, signal) : await openFile(file)
@@ -57,7 +57,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
 function stillWritten(file: string, before: number, now: number): UsageError {
   const sizes = before === now ? '' : ` (${before} bytes at first, ${now} now)`
   return new UsageError(
-    `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete; a writer that renames the file when it has ended is never read too early.`,
+    `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete. Tip: write under another name and rename at the end.`,
   )
 }
 
@@ -104,7 +104,7 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-/** A pipe can be read once, and a list may have to be read twice: a file without a name, which no crash leaves behind. */
+/** Copies standard input to an unnamed file: a pipe can be read only once, a list is sometimes read twice. No crash leaves it behind. */
 async function spooled(input: Readable, signal: AbortSignal): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'forecourt-list-'))
   const handle = await open(join(folder, 'list'), 'wx+', 0o600)

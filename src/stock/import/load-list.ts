@@ -23,7 +23,7 @@ import { type RowRedaction, rowRedaction } from './redact-rows.ts'
 import { createStage, dryRunTables, stockTables, Stage, type Staging } from './stage.ts'
 import { type TypedList, typeRows } from './type-rows.ts'
 
-/** A list that is about to be loaded, in the transaction that it is loaded in. */
+/** A list to load, with its transaction. */
 export interface LoadInput {
   readonly tx: Tx
   readonly services: ImportServices
@@ -39,7 +39,7 @@ export interface LoadResult {
   readonly rejects: PendingFile | null
 }
 
-/** Types, stages, compares and writes: everything within the open transaction, which a fault undoes. */
+/** Types, stages, compares and writes a list, all in the open transaction; an error undoes it. */
 export async function loadList(loading: LoadInput): Promise<LoadResult> {
   const { tx, services, request, rooftopId, list, mapping } = loading
   const { client } = tx
@@ -112,10 +112,10 @@ async function warningsElsewhere(
   return await otherRooftopWarnings(client, rooftops, rooftop, staging, accepted)
 }
 
-/** In a list that was cut, the vehicles behind the cut would count as gone. */
+/** The error for a cut list: the vehicles after the cut would count as gone. */
 function cutText({ file }: ImportRequest, { warnings }: TypedList): string {
   const hint = warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint
-  return `${file}: ${hint}. Nothing was imported, since what is missing would count as sold. To take the rows that are there, add --mode delta.`
+  return `${file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`
 }
 
 function countRows(counts: RowCounts, { collapsed, rejected }: Duplicates): RowCounts {

@@ -32,7 +32,7 @@ export async function newestImport(db: Db, rooftopId: number): Promise<NewestImp
     .executeTakeFirst()
 }
 
-/** Would the same bytes change anything? Not after themselves, unless a delta becomes a snapshot. */
+/** Whether the newest import had the same bytes, so that nothing would change. A delta that becomes a snapshot does change. */
 export function isUnchangedFile(
   newest: NewestImport | undefined,
   sha256: Buffer,
@@ -42,7 +42,7 @@ export function isUnchangedFile(
   return newest.mode === mode || newest.mode === 'snapshot'
 }
 
-/** Were the file and its columns read as they are now? Plain ASCII is the same in every encoding that is not named. */
+/** Whether the previous import read the file and its columns as now. Plain ASCII is the same in every detected encoding. */
 export function isReadUnchanged(
   { mapping, encoding, delimiter }: NewestImport,
   { columns }: Mapping,
@@ -73,7 +73,7 @@ export async function rememberedMapping(
   return { fingerprint, columns, absent }
 }
 
-/** Keeps the mapping of a header that was imported; one that is kept already is not written again. */
+/** Stores the mapping of an imported header, unless it is already stored. */
 export async function rememberMapping(
   client: pg.ClientBase,
   rooftopId: number,

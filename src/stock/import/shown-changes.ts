@@ -28,7 +28,7 @@ export async function firstChanges(
   return rows
 }
 
-/** The first units that were added, after some were taken back. */
+/** The first added units, after some were deleted again. */
 export async function firstAddedUnits(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,

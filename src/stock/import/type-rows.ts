@@ -28,8 +28,8 @@ export interface TypedList {
 }
 
 /**
- * Types every record and stages it. The columns' styles are taken from the first records; where the rest of the file
- * proves another style, `restage` gives an empty stage and the file is read once more.
+ * Types every record and stages it. The columns' styles come from the first records; if the rest of the file
+ * proves another style, `restage` gives an empty stage and the file is read again.
  */
 export async function typeRows(
   list: OpenList,
@@ -97,7 +97,7 @@ function typingOptions(request: ImportRequest): TypingOptions {
   return { market: region, currency, odometerUnit, today: todayAt(request) }
 }
 
-/** One way through the file. */
+/** One pass through the file. */
 class Run {
   readonly #type: ReturnType<typeof rowTyper>
   readonly #screen: RowRedaction
@@ -133,7 +133,7 @@ class Run {
     return this.#stage.add(kept(record), row)
   }
 
-  /** A footer without a line end was not cut: it is a text where the first column has stock numbers of one word. */
+  /** Whether the last record is a footer, not a cut row: it has a text where the first column has one-word stock numbers. */
   #isFooter({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
     const [issue] = issues
     if (status !== 'skipped' || !issue) return false
@@ -173,7 +173,7 @@ function hasWordsFirst([first]: Mapping['columns']): boolean {
   return !isKey || first.samples.some((sample) => /\s/.test(sample.trim()))
 }
 
-/** The dealer's cells: what an export has appended makes no blank row a vehicle. */
+/** The record with the dealer's cells only: appended cells must not make a blank row a vehicle. */
 function withoutOwn(record: CsvRecord, width: number): CsvRecord {
   const { cells } = record
   return cells.length <= width ? record : { ...record, cells: cells.slice(0, width) }

@@ -24,7 +24,7 @@ const codes = { adcode: 40, plate: 40 } as const
 const texts = { make: 120, model: 200, variant: 255 } as const
 const longestStockNo = 80
 
-/** A typed row that fits the columns: texts are cut, codes that cannot be cut are left out, and a key that is too long
+/** Fits a typed row to the columns: long texts are cut, long codes are left out, and a key that is too long
  *  rejects the row. */
 export function fitToColumns(row: TypedRow, line: number): TypedRow {
   const { unit } = row

@@ -12,7 +12,7 @@ import type { CsvRecord } from '#src/csv/read/csv-file.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { dallas, dubai, fieldsOf, sydney } from './table.ts'
 
-// The twelve real files. They are nobody's to publish, so they lie beside the checkout.
+// The twelve real files. They must not be published, so they are outside the repository.
 
 const folder = fileURLToPath(new URL('../../../../shared/data/stock-csv/', import.meta.url))
 const isHere = existsSync(folder)
@@ -22,7 +22,7 @@ interface Outcome {
   readonly mapping: Mapping
   readonly rows: readonly TypedRow[]
   readonly count: Readonly<Record<TypedRow['status'], number>>
-  /** How often each code was given, by `code severity`. */
+  /** The number of issues by `code severity`. */
   readonly codes: Readonly<Record<string, number>>
 }
 
@@ -123,7 +123,7 @@ test.skipIf(!isHere)(
 )
 
 test.skipIf(!isHere)(
-  'us_carscom: dates for stock numbers, and seven VINs with a false digit',
+  'us_carscom: dates as stock numbers, and seven VINs with a wrong digit',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_carscom_stockhash.csv', dallas)
     const dated = rows.filter(({ issues }) =>
@@ -170,7 +170,7 @@ test.skipIf(!isHere)(
   },
 )
 
-test.skipIf(!isHere)('uae_used_cars: all is mapped but a key, which is not there', async () => {
+test.skipIf(!isHere)('uae_used_cars: everything is mapped, but there is no key', async () => {
   const { mapping, count } = await typeFile('uae_used_cars.csv', dubai)
 
   expect(fieldsOf(mapping)).toMatchObject({
@@ -198,7 +198,7 @@ test.skipIf(!isHere)('uae_auction_lots: make and model are swapped and Lot# repe
 })
 
 test.skipIf(!isHere)(
-  'us_dealer_NULLs: the literal NULL is nothing, and all VINs pass',
+  'us_dealer_NULLs: the text NULL is empty, and all VINs are valid',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_dealer_NULLs.csv', dallas)
 
@@ -226,17 +226,20 @@ test.skipIf(!isHere)('us_homenet: without a stock number the VIN is the key', as
   expect(count).toEqual({ accepted: 138, rejected: 0, skipped: 0 })
 })
 
-test.skipIf(!isHere)('us_quirk_badvins: Age is days in stock, and three VINs pass', async () => {
-  const { mapping, count, codes } = await typeFile('us_quirk_badvins.csv', dallas)
+test.skipIf(!isHere)(
+  'us_quirk_badvins: Age is days in stock, and three VINs are valid',
+  async () => {
+    const { mapping, count, codes } = await typeFile('us_quirk_badvins.csv', dallas)
 
-  expect(mapping.status).toBe('sure')
-  expect(fieldsOf(mapping)).toMatchObject({
-    ...{ StockType: 'condition', StockNumber: 'stock_number', VIN: 'vin', Year: 'model_year' },
-    ...{ Odometer: 'odometer', Age: 'days_in_stock', Price: 'price_asking', Cost: 'cost' },
-  })
-  expect(codes['VIN_CHECK_DIGIT error']! + codes['VIN_CHECK_DIGIT info']!).toBe(97)
-  expect(count).toEqual({ accepted: 80, rejected: 20, skipped: 0 })
-})
+    expect(mapping.status).toBe('sure')
+    expect(fieldsOf(mapping)).toMatchObject({
+      ...{ StockType: 'condition', StockNumber: 'stock_number', VIN: 'vin', Year: 'model_year' },
+      ...{ Odometer: 'odometer', Age: 'days_in_stock', Price: 'price_asking', Cost: 'cost' },
+    })
+    expect(codes['VIN_CHECK_DIGIT error']! + codes['VIN_CHECK_DIGIT info']!).toBe(97)
+    expect(count).toEqual({ accepted: 80, rejected: 20, skipped: 0 })
+  },
+)
 
 test.skipIf(!isHere)(
   'br_volvo: a point before three digits is thousands, and there is no key',
@@ -256,7 +259,7 @@ test.skipIf(!isHere)(
 )
 
 test.skipIf(!isHere)(
-  'us_auction_lot: VINs with blanks, prices of 0, and a condition that is none',
+  'us_auction_lot: VINs with blanks, prices of 0, and a column Condition without a condition',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_auction_lot_paddedvin.csv', dallas)
 

@@ -13,7 +13,7 @@ const titles = [
 const notes = ['x', '"x, y"', '"two\nlines"', '"a ""good"" one"']
 
 test.for(titles.flatMap((title) => notes.map((note) => [title, note] as const)))(
-  'the title %s above rows with the note %s takes neither the header nor a row',
+  'the title %s above rows with the note %s swallows neither the header nor a row',
   async ([title, note]) => {
     const rows = Array.from(
       { length: 5 },

@@ -61,7 +61,7 @@ function fileOf({ encoding, delimiter, end, quote, preamble, word }: Kind): Buff
   return encode(lines.join(end) + end, encoding)
 }
 
-/** What a programme that is not ours reads: the lines above the table, and the table. */
+/** The file as another program reads it: the lines above the table, and the table. */
 function readBack(text: string, { delimiter, quote, preamble }: Kind) {
   const lines = text.replace(/^\uFEFF/, '').split('\r\n')
   const table = lines.slice(preamble.length).join('\r\n')
@@ -76,7 +76,7 @@ function readBack(text: string, { delimiter, quote, preamble }: Kind) {
   return { preamble: lines.slice(0, preamble.length), cells }
 }
 
-/** A few rows prove too little of a column to be taken without a word. */
+/** A few rows prove too little, so the columns need a confirmation. */
 const bring = async (yard: ExportFixture, bytes: Buffer | string) =>
   await yard.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
 
@@ -91,7 +91,7 @@ async function bringAndGive(
   return { document, text: given.stdout, stderr: given.stderr }
 }
 
-test.each(kinds)('an upload of %s comes back with every row and cell', async (_, kind) => {
+test.each(kinds)('an upload of %s is exported with every row and cell', async (_, kind) => {
   await using yard = await openExportFixture(kind.region ? { region: kind.region } : {})
   const bytes = fileOf(kind)
   const source = await readCsv(Readable.from([bytes]), { market: kind.region ?? 'AU' })
@@ -104,7 +104,7 @@ test.each(kinds)('an upload of %s comes back with every row and cell', async (_,
   expect(document).toMatchObject({ records: 8, accepted: 4, collapsed: 1, skipped: 2, rejected: 1 })
   expect(preamble).toEqual(kind.preamble)
   expect(cells[0]).toEqual([...names, ...appendedColumns])
-  // The one cell that a spreadsheet would run is text now.
+  // The only cell that a spreadsheet would run is text now.
   const expected = records.map((row) =>
     row.map((cell) => (cell === '- full history' ? "'- full history" : cell)),
   )
@@ -116,7 +116,7 @@ test.each(kinds)('an upload of %s comes back with every row and cell', async (_,
   ])
 })
 
-test('each row has its price, or says why it has none', async () => {
+test('each row has its price, or the reason why it has none', async () => {
   await using yard = await openExportFixture()
   const { document } = await bring(yard, fileOf(plain))
   await yard.price('00123')
@@ -135,14 +135,14 @@ test('each row has its price, or says why it has none', async () => {
   const priced = [...prices, 'AUD', '2026-03-10T14:00:00Z', '', '']
   expect(told[0]).toEqual([...priced, 'priced', ''])
   expect(told[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
-  expect(told[2]!.slice(-1)).toEqual(['it has neither a VIN nor an ADCode to price it by'])
+  expect(told[2]!.slice(-1)).toEqual(['it has no VIN and no ADCode, so it cannot be priced'])
   expect(told[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
-  expect(told[4]).toEqual([...priced, 'collapsed', 'says again what another row of the file says'])
+  expect(told[4]).toEqual([...priced, 'collapsed', 'repeats another row of the file'])
   expect(told[5]!.at(-1)).toMatch(/blank/)
   expect(told[7]!.at(-1)).toBe('a total, not a vehicle')
 })
 
-test('a row whose stock number is another vehicle by now is given no price', async () => {
+test('a row whose stock number now belongs to another vehicle gets no price', async () => {
   await using yard = await openExportFixture()
   const { document } = await bring(yard, fileOf(plain))
   await yard.database.pool.query(
@@ -160,11 +160,11 @@ test('a row whose stock number is another vehicle by now is given no price', asy
   const [row] = readBack(stdout, plain).cells.slice(1)
   expect(row!.slice(names.length)).toEqual([
     ...Array<string>(10).fill(''),
-    ...['replaced', 'its stock number is that of another vehicle now'],
+    ...['replaced', 'its stock number now belongs to another vehicle'],
   ])
 })
 
-test('rows with too few or too many cells keep all of theirs, and the prices stand in their columns', async () => {
+test('rows with too few or too many cells keep them all, and the prices are in their columns', async () => {
   await using yard = await openExportFixture()
   const ragged = [
     'Stock No,VIN,Make,Year,Price',
@@ -186,7 +186,7 @@ test('rows with too few or too many cells keep all of theirs, and the prices sta
   ])
 })
 
-test('a header of two rows and a file without one keep theirs', async () => {
+test('a header of two rows is kept, and a file without a header gets none', async () => {
   await using yard = await openExportFixture()
   const body = [...rows.slice(0, 4), ...rows.slice(0, 4)].map(
     (row) => `"${row.map((c) => c.replaceAll('"', '""')).join('","')}"`,
@@ -218,7 +218,7 @@ test('a header of two rows and a file without one keep theirs', async () => {
   expect(last[0]!.slice(0, 2)).toEqual(['00123', '6T1BF3FK20X100001'])
 })
 
-test('a name that the file has already is not used twice', async () => {
+test('a name that the file already has is not used twice', async () => {
   await using yard = await openExportFixture()
   const file =
     'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Reserved\nA2,6T1BF3FK20X100002,Kia,2019,26000,Reserved\n'
@@ -232,7 +232,7 @@ test('a name that the file has already is not used twice', async () => {
   )
 })
 
-test('what comes back imports as the upload did, and is given back with new prices, not with more', async () => {
+test('an export imports like the upload, and its next export has new prices, not more columns', async () => {
   await using yard = await openExportFixture()
   const first = await bringAndGive(yard, fileOf(plain))
   await yard.price('00123')
@@ -251,7 +251,7 @@ test('what comes back imports as the upload did, and is given back with new pric
   expect(after![1]!.at(-2)).toBe('priced')
 })
 
-test('with --raw every cell is as it was, formulas too', async () => {
+test('with --raw every cell is unchanged, formulas too', async () => {
   await using yard = await openExportFixture()
   const file = '=now(),,\nStock No,VIN,=Notes\nA1,6T1BF3FK20X100001,=1+1\nA2,6T1BF3FK20X100002,@x\n'
 
@@ -274,7 +274,7 @@ test('with --raw every cell is as it was, formulas too', async () => {
   ])
 })
 
-test('an import that there is not, or that is of another rooftop, is refused', async () => {
+test('an unknown import, or one of another rooftop, is refused', async () => {
   await using yard = await openExportFixture()
   await bring(yard, fileOf(plain))
 

@@ -11,7 +11,7 @@ const list = `${header}${[
 const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
-test('the priced list has a row for each unit on hand, with its price or why it has none', async () => {
+test('the priced list has a row for each unit on hand, with its price or the reason for none', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   await yard.price('00123')
@@ -40,7 +40,7 @@ test('the priced list has a row for each unit on hand, with its price or why it 
   })
   expect(rows[2]).toMatchObject({
     ...{ vin: 'JZX1000012345', asking_price: '39000.55', notes: 'two\nlines, one comma' },
-    ...{ status: 'not_priced', message: 'it has neither a VIN nor an ADCode to price it by' },
+    ...{ status: 'not_priced', message: 'it has no VIN and no ADCode, so it cannot be priced' },
   })
 })
 
@@ -60,7 +60,7 @@ test('a list that is exported and imported again changes nothing', async () => {
   expect(await unitsOf(yard)).toEqual(before)
 })
 
-test('a list in miles comes back in miles', async () => {
+test('a list in miles is exported in miles', async () => {
   await using yard = await openExportFixture({ odometerUnit: 'mi' })
   await yard.importList(
     'stock.csv',
@@ -78,7 +78,7 @@ test('a list in miles comes back in miles', async () => {
   expect(document).toMatchObject({ updated: 0, unchanged: 2 })
 })
 
-test('amounts in a currency of three decimals come back as they were', async () => {
+test('amounts in a currency with three decimals are exported unchanged', async () => {
   await using yard = await openExportFixture({ currency: 'KWD' })
   await yard.importList(
     'stock.csv',
@@ -93,7 +93,7 @@ test('amounts in a currency of three decimals come back as they were', async () 
   expect(await unitsOf(yard)).toEqual(before)
 })
 
-test('a unit off stock is left out unless all are asked for', async () => {
+test('a unit off stock is left out without --all', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   await yard.database.pool.query(
@@ -110,7 +110,7 @@ test('a unit off stock is left out unless all are asked for', async () => {
   ])
 })
 
-test('a unit in its days of grace is left out, so that the list does not bring it back', async () => {
+test('a unit in its days of grace is left out, so that re-importing the list does not restore it', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   await yard.price('C9')
@@ -128,7 +128,7 @@ test('a unit in its days of grace is left out, so that the list does not bring i
   })
 })
 
-/** A batch that asked about a unit; its newest one counts. */
+/** A batch that asked for a unit; the newest one counts. */
 async function ask(
   { database }: ExportFixture,
   stockNo: string,
@@ -146,7 +146,7 @@ async function ask(
   )
 }
 
-test('a unit without a price says what became of the batch that asked about it', async () => {
+test('a unit without a price shows the result of its newest batch', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   const messages: string[] = []
@@ -168,17 +168,17 @@ test('a unit without a price says what became of the batch that asked about it',
   }
 
   expect(messages).toEqual([
-    'not_priced: batch 1 is at work on it: the next run fetches its price',
-    'not_priced: the answer to batch 2 was lost: it is due again in the next night',
-    'not_priced: batch 3 made no progress and was given up: it is due again in the next night',
-    'not_priced: batch 4 was not taken by the service: it is due again in the next night',
-    'not_priced: batch 5 has no result for it: it is due again in the next night',
-    'not_priced: batch 6 has several results for it, of which none was kept: it is due again in the next night',
-    'not_priced: the service refuses it as too large, alone in its batch',
+    'not_priced: batch 1 is still being priced: the next run fetches its price',
+    'not_priced: the answer to batch 2 was lost: it will be priced again next night',
+    'not_priced: batch 3 made no progress and was abandoned: it will be priced again next night',
+    'not_priced: the service rejected batch 4: it will be priced again next night',
+    'not_priced: batch 5 has no result for it: it will be priced again next night',
+    'not_priced: batch 6 has several results for it and none was used: it will be priced again next night',
+    'not_priced: the service rejects it as too large, even alone in a batch',
   ])
 })
 
-test('where nothing of a rooftop can be priced, each unit says why', async () => {
+test('if no unit of a rooftop can be priced, each shows why', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   await yard.database.pool.query(
@@ -192,11 +192,11 @@ test('where nothing of a rooftop can be priced, each unit says why', async () =>
   expect(rows.map((row) => row['message'])).toEqual([
     'its stock is not priced: no key',
     'its stock is not priced: no key',
-    'it has neither a VIN nor an ADCode to price it by',
+    'it has no VIN and no ADCode, so it cannot be priced',
   ])
 })
 
-test('the price of the vehicle that had the stock number before is not given', async () => {
+test('the price of the previous vehicle with the stock number is not shown', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
   await yard.price('00123', { vin: '6T1BF3FK20X999999' })
@@ -206,7 +206,7 @@ test('the price of the vehicle that had the stock number before is not given', a
   expect(rows[0]).toMatchObject({ price_retail: '', status: 'not_priced' })
 })
 
-test('a rooftop without stock gives a header and no row', async () => {
+test('a rooftop without stock gives only a header', async () => {
   await using yard = await openExportFixture()
 
   const { code, stdout } = await yard.exportList('--rooftop', 'empty')
@@ -215,7 +215,7 @@ test('a rooftop without stock gives a header and no row', async () => {
   expect([code, records, names.length]).toEqual([0, [], 24])
 })
 
-test('the file is UTF-8 with a BOM, CRLF and commas unless it is asked for otherwise', async () => {
+test('by default the file is UTF-8 with a BOM, CRLF and commas', async () => {
   await using yard = await openExportFixture()
   await yard.importList('stock.csv', list)
 

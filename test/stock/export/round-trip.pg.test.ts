@@ -15,7 +15,7 @@ const more = [
   'Own column',
 ]
 
-/** Text as people and programmes put it into a cell. */
+/** Text that people and programs write into a cell. */
 const text = fc
   .array(
     fc.constantFrom(
@@ -68,7 +68,7 @@ function row(at: number): fc.Arbitrary<string[]> {
 const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
-test('export and import change no unit, whatever its cells hold', async () => {
+test('export and import change no unit, for any cells', async () => {
   await using yard = await openExportFixture()
   const rows = Array.from(
     { length: 1500 },

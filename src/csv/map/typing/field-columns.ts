@@ -8,7 +8,7 @@ export interface FieldColumn {
   readonly column: ColumnMapping
 }
 
-/** Where the fields stand that typing reads. */
+/** The column of each field that typing reads. */
 export type FieldColumns = Partial<Record<Field, FieldColumn>> & { readonly hasHeader: boolean }
 
 export function fieldColumnsOf(mapping: Mapping): FieldColumns {
@@ -25,7 +25,7 @@ function placeOf(column: ColumnMapping): FieldColumn {
   return { index: column.index, header: column.header ?? `#${column.index + 1}`, column }
 }
 
-/** The mapped columns that have no column of their own in the warehouse. */
+/** The mapped columns without a column of their own in the warehouse. */
 export function extraColumns(mapping: Mapping): { readonly index: number; readonly name: Field }[] {
   return mapping.columns.flatMap(({ field, index }) =>
     field !== null && !isStockField(field) && field !== 'row_index' ? [{ index, name: field }] : [],
