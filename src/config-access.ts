@@ -49,10 +49,10 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       .default(null)
       .describe('A longer query is stopped; default: 120, for forecourt_writer never'),
   })
-  return { logins: z.array(login).superRefine(tellContradictions).default([]) }
+  return { logins: z.array(login).superRefine(checkContradictions).default([]) }
 }
 
-function tellContradictions(
+function checkContradictions(
   logins: readonly {
     readonly name: string
     readonly role: AccessRole
@@ -61,13 +61,13 @@ function tellContradictions(
   context: z.RefinementCtx,
 ): void {
   for (const [index, { name, role, groups }] of logins.entries()) {
-    const tell = (field: string, message: string) =>
+    const report = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [index, field], message })
     if (logins.findIndex((other) => other.name === name) < index)
-      tell('name', 'is listed twice: list every login once')
+      report('name', 'is listed twice: list every login once')
     if (role !== 'bi_tenant' && groups.length > 0)
-      tell('groups', `is only for bi_tenant: ${role} sees every group, so leave it out`)
+      report('groups', `is only for bi_tenant: ${role} sees every group, so leave it out`)
     if (role === 'bi_tenant' && groups.length === 0)
-      tell('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
+      report('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
   }
 }

@@ -34,7 +34,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
   if (Array.isArray(value) && kind instanceof z.ZodArray)
     return value.map((item) => leaveOutEmpty(kind.element as z.ZodType, item))
   if (!isRecord(value)) return value
-  const kept = Object.entries(value).flatMap(([name, item]) => {
+  const entries = Object.entries(value).flatMap(([name, item]) => {
     const inner = memberOf(kind, name)
     if (!inner) return [[name, item] as const]
     const isEmpty = item === null || item === ''
@@ -42,7 +42,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
       isEmpty && !inner.safeParse(item).success && inner.safeParse(undefined).success
     return takesNone ? [] : [[name, leaveOutEmpty(inner, item)] as const]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
 function memberOf(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
@@ -134,12 +134,12 @@ function dealerProblems(
   rooftops: readonly unknown[],
 ): Record<string, string> {
   const dealer = dealerOf(entry)
-  const twin = rooftops.findIndex(
+  const same = rooftops.findIndex(
     (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerOf(other) === dealer,
   )
-  if (dealer === null || twin < 0) return {}
+  if (dealer === null || same < 0) return {}
   return {
-    dealerId: `is also that of rooftops[${twin}], with the same key: each has its own [A §4 /getevallist], so correct one.`,
+    dealerId: `is also that of rooftops[${same}], with the same key: each has its own [A §4 /getevallist], so correct one.`,
   }
 }
 

@@ -89,11 +89,11 @@ export function parseConfig(text: string, file: string, environment: Environment
     ...checked.problems.filter((one) => isNew(one, read.problems)),
   ]
   if (problems.length === 0) return complete(checked, file, path.dirname(path.resolve(file)))
-  const told = problems
+  const sorted = problems
     .map((one) => ({ ...one, line: read.lineOf(one.path) }))
     .sort((a, b) => a.line - b.line)
   throw new UsageError(
-    told.map((one) => `${short}:${one.line}: ${dotted(one.path)} ${one.problem}`).join('\n'),
+    sorted.map((one) => `${short}:${one.line}: ${dotted(one.path)} ${one.problem}`).join('\n'),
   )
 }
 

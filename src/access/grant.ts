@@ -117,10 +117,10 @@ function isPassing(error: unknown): boolean {
 }
 
 function unknownOf(
-  standing: ReadonlyMap<string, LoginState>,
+  current: ReadonlyMap<string, LoginState>,
   named: readonly string[],
 ): UnknownLogin[] {
-  return [...standing.values()]
+  return [...current.values()]
     .filter(
       ({ name, canLogin, memberOf }) => canLogin && memberOf.length > 0 && !named.includes(name),
     )

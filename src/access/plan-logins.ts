@@ -186,9 +186,9 @@ function settingSteps(
 }
 
 function recordSteps({ name, role, groups }: Login, state: LoginState | undefined): Step[] {
-  const standing = state?.groups ?? []
+  const current = state?.groups ?? []
   const [login, codes] = [literal(name), [...new Set(groups)].sort()]
-  const isSame = codes.length === standing.length && codes.every((code) => standing.includes(code))
+  const isSame = codes.length === current.length && codes.every((code) => current.includes(code))
   const list = `array[${codes.map(literal).join(', ')}]::text[]`
   const record = {
     what: `login ${name} is recorded as a login of this warehouse`,

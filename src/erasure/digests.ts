@@ -20,16 +20,16 @@ export async function ensureSecret(db: Db): Promise<Secret> {
   return (await readSecret(db))!
 }
 
-export function digestOf(secret: Secret, needle: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
-  return digestText(secret, termId(needle))
+export function digestOf(secret: Secret, term: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
+  return digestText(secret, termId(term))
 }
 
 /** `digestOf` with a cache: an erasure lists the same terms with every evaluation. */
-export function digester(secret: Secret): (needle: Pick<SearchTerm, 'kind' | 'key'>) => Buffer {
+export function digester(secret: Secret): (term: Pick<SearchTerm, 'kind' | 'key'>) => Buffer {
   const known = new Map<string, Buffer>()
-  return (needle) => {
-    const name = termId(needle)
-    const digest = known.get(name) ?? digestOf(secret, needle)
+  return (term) => {
+    const name = termId(term)
+    const digest = known.get(name) ?? digestOf(secret, term)
     known.set(name, digest)
     return digest
   }

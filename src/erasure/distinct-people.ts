@@ -24,8 +24,8 @@ export function distinctPeople(evaluations: readonly Found[]): readonly (readonl
 }
 
 function namesOf({ name }: Found['persons'][number]): string[] {
-  const nobody = { email: null, phone: null, address: null, suburb: null, plate: null }
-  return termsOf({ ...nobody, name })
+  const noFields = { email: null, phone: null, address: null, suburb: null, plate: null }
+  return termsOf({ ...noFields, name })
     .filter(isName)
     .map(({ key }) => key)
 }

@@ -16,7 +16,7 @@ import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './
 export interface EvaluationErasure {
   readonly key: EvaluationKey
   readonly erased: Erased
-  readonly isTheirs?: IsSubject | undefined
+  readonly isSubject?: IsSubject | undefined
 }
 
 /** Removes the customer, or a mention of them, from all rows of some evaluations of one dealer group. Returns the changes of
@@ -26,8 +26,8 @@ export async function eraseEvaluations(
   erasures: readonly EvaluationErasure[],
 ): Promise<Counts[]> {
   const counts: Counts[] = []
-  for (const { key, erased, isTheirs } of erasures) {
-    const bodies = await scrubBodies(work, key, erased, isTheirs)
+  for (const { key, erased, isSubject } of erasures) {
+    const bodies = await scrubBodies(work, key, erased, isSubject)
     const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
     counts.push(addCounts(bodies, blanked))
   }
@@ -38,9 +38,9 @@ export async function eraseEvaluations(
     const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
     const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
-    for (const [index, { key, erased, isTheirs }] of erasures.entries()) {
+    for (const [index, { key, erased, isSubject }] of erasures.entries()) {
       const own = byId.get(key.evalId) ?? []
-      const changed = await scrubRows(work, key, { ...erased, isTheirs }, table, own)
+      const changed = await scrubRows(work, key, { ...erased, isSubject }, table, own)
       counts[index] = addCounts(counts[index]!, { [table.name]: changed })
     }
   }
@@ -53,7 +53,7 @@ const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
 async function scrubRows(
   work: ErasureWork,
   { evalId }: EvaluationKey,
-  erased: Erased & { readonly isTheirs: IsSubject | undefined },
+  erased: Erased & { readonly isSubject: IsSubject | undefined },
   table: TextTable,
   hits: readonly Hit[],
 ): Promise<number> {
@@ -61,11 +61,11 @@ async function scrubRows(
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
   // A row must be what a load would write for the scrubbed body.
   const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
-  const needles = isOfStream ? erased.needles : withoutWholeTerms(erased.needles)
+  const terms = isOfStream ? erased.terms : withoutWholeTerms(erased.terms)
   return await rewrite(client, hits, (text, column, hit) =>
-    column.name === 'payload' && isEvaluationAside(hit)
+    column.name === 'payload' && isQuarantinedEvaluation(hit)
       ? scrubPayload(evaluations, evalId, text, wire, erasedIn(text, evalId, wire, erased))
-      : redactColumn(column, text, needles),
+      : redactColumn(column, text, terms),
   )
 }
 
@@ -74,14 +74,14 @@ async function scrubRows(
 export function isStillThere(
   { wire }: Pick<ErasureWork, 'wire'>,
   hit: Hit,
-  { scope, needles }: Erased,
+  { scope, terms }: Erased,
 ): boolean {
-  const column = isBody(hit) ? 'body' : isEvaluationAside(hit) ? 'payload' : null
+  const column = isBody(hit) ? 'body' : isQuarantinedEvaluation(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null)
-    return matchesTerms(hit, needles, { beyondFacts: true })
+    return matchesTerms(hit, terms, { beyondFacts: true })
   const { evalId } = hit.evaluation
-  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, needles }, blankUnmarked)
+  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, terms }, blankUnmarked)
   return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text
 }
 
@@ -90,7 +90,7 @@ function blankUnmarked(_: string, value: unknown): unknown {
   return isErasedMark(value) ? value : value === undefined ? undefined : null
 }
 
-function isEvaluationAside(hit: Hit): boolean {
+function isQuarantinedEvaluation(hit: Hit): boolean {
   return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluations.name
 }
 
@@ -124,7 +124,7 @@ async function scrubAnswers(
         : bodyHash(text)
     await client.query(
       'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [hit.place, text, hash],
+      [hit.ctid, text, hash],
     )
     changed++
   }

@@ -30,12 +30,12 @@ export interface Erasing {
 /** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const { client } = tx
-  const { found, terms: needles, otherRows: elsewhere } = erasing.findings
+  const { found, terms, otherRows } = erasing.findings
   const own = await eraseOwn(tx, work, erasing)
   const mentions = await eraseMentions(tx, work, erasing)
   const rows: Counts[] = []
-  const naming = plainTerms(needles)
-  for (const hit of elsewhere) {
+  const naming = plainTerms(terms)
+  for (const hit of otherRows) {
     const count = await rewrite(client, [hit], (text, column) =>
       redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
     )
@@ -61,11 +61,11 @@ const evaluationsAtOnce = 100
 async function eraseOwn(
   { db }: Tx,
   work: ErasureWork,
-  { findings: { found, terms: needles }, secret, erasureId }: Erasing,
+  { findings: { found, terms }, secret, erasureId }: Erasing,
 ) {
   let [counts, suppressed]: [Counts, number] = [{}, 0]
   // Built once for all evaluations: a customer may have hundreds.
-  const naming = plainTerms(needles)
+  const naming = plainTerms(terms)
   const digest = digester(secret)
   for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
     const ids = all.map(({ evalId }) => evalId)
@@ -75,11 +75,11 @@ async function eraseOwn(
       const theirs = distinctTerms(each.persons.flatMap(termsForOwnEvaluation))
       const own = unionOfTerms(naming, plainTerms(theirs))
       const known = before.get(each.evalId)
-      const sought = known ? unionOfTerms(own, known.needles) : own
-      erasures.push({ key: each, erased: { scope: 'customer', needles: sought } })
-      const listed = distinctTerms([...needles, ...theirs])
+      const sought = known ? unionOfTerms(own, known.terms) : own
+      erasures.push({ key: each, erased: { scope: 'customer', terms: sought } })
+      const listed = distinctTerms([...terms, ...theirs])
       const { evalId } = each
-      const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
+      const entry = { evalId, scope: 'customer', erasureId, terms: listed } as const
       if (await suppress(db, digest, groupId, entry)) suppressed++
     }
     for (let at = 0; at < erasures.length; at += evaluationsAtOnce) {
@@ -105,16 +105,16 @@ async function eraseMentions(
     ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
     ...former.map((key) => ({ key, persons: key.persons })),
   ]) {
-    const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
-    const erased = { scope: 'mention', needles: plainTerms(needles) } as const
-    const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const terms = home.has(key.groupId) ? all : all.filter((term) => !isName(term))
+    const erased = { scope: 'mention', terms: plainTerms(terms) } as const
+    const isSubject = (person: Person) => persons.some((one) => isSamePerson(one, person))
     const [done] = await eraseEvaluations(work, [
-      { key, erased, isTheirs: persons.length > 0 ? isTheirs : undefined },
+      { key, erased, isSubject: persons.length > 0 ? isSubject : undefined },
     ])
     if (Object.keys(done!).length === 0) continue
     keys.push(key)
     counts = addCounts(counts, done!)
-    const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
+    const entry = { evalId: key.evalId, scope: 'mention', erasureId, terms } as const
     if (await suppress(db, digest, key.groupId, entry)) suppressed++
   }
   return { keys, counts, suppressed }
@@ -123,9 +123,9 @@ async function eraseMentions(
 /** Lists the customer's contacts. A contact that others share is listed only together with the name. */
 async function suppressContacts(
   client: pg.ClientBase,
-  { findings: { found, former, terms: needles }, secret, erasureId }: Erasing,
+  { findings: { found, former, terms }, secret, erasureId }: Erasing,
 ): Promise<number> {
-  const contacts = needles.filter(({ kind }) => kind === 'email' || kind === 'phone')
+  const contacts = terms.filter(({ kind }) => kind === 'email' || kind === 'phone')
   const alone = new Set(contacts.map(termId))
   const pairs = [...found, ...former]
     .flatMap(({ persons }) => persons.flatMap(pairsOf))

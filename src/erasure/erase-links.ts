@@ -28,7 +28,7 @@ export async function eraseLinks(
   const noted = await client.query(
     `insert into pii.erasure_file (sha256)
      select distinct sha256 from unnest($1::bytea[]) as gone (sha256)
-     where not exists (select from pii.archived_pdf as kept where kept.sha256 = gone.sha256)
+     where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
      on conflict do nothing`,
     [digests],
   )

@@ -47,14 +47,14 @@ export async function erase(
   wire: AppraisalWire,
   request: ErasureRequest,
 ): Promise<Receipt> {
-  const memory = new SearchCache()
-  const ahead = async () => await searchBeforeLocking(pool, wire, request.subject, memory)
-  await ahead()
+  const cache = new SearchCache()
+  const searchUnlocked = async () => await searchBeforeLocking(pool, wire, request.subject, cache)
+  await searchUnlocked()
   for (let left = 4; ; left--) {
     // A second search covers data that arrived during the first, so that loads wait for less.
-    await ahead()
-    const how = left === 0 ? 'whatever' : 'held'
-    const done = await inTransaction(pool, (tx) => eraseIn(tx, wire, request, memory, how)).catch(
+    await searchUnlocked()
+    const mode = left === 0 ? 'locked' : 'cached'
+    const done = await inTransaction(pool, (tx) => eraseIn(tx, wire, request, cache, mode)).catch(
       (error: unknown) => {
         if (error instanceof DryRun) return error
         if (left === 0 || !isPassing(error)) throw error
@@ -80,21 +80,21 @@ async function eraseIn(
   tx: Tx,
   wire: AppraisalWire,
   request: ErasureRequest,
-  memory: SearchCache,
-  how: 'held' | 'whatever',
+  cache: SearchCache,
+  mode: 'cached' | 'locked',
 ): Promise<Done> {
   const { client, db } = tx
   await client.query('select pg_advisory_xact_lock($1::int, 0)', [erasureLock])
   const tables = await textTables(client, evaluationKeys)
-  const work = { client, wire, tables, search: memory.searchWith(client, how) }
+  const work = { client, wire, tables, search: cache.searchWith(client, mode) }
   const secret = await ensureSecret(db)
   const findings = await findSubject(work, request.subject)
   const people = await peopleNamed(client, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
     throw severalPeople(request, people)
   const contacts = await readContacts(db)
-  const [before] = requestedTerms(request.subject).map((needle) =>
-    contacts.get(digestOf(secret, needle).toString('hex')),
+  const [before] = requestedTerms(request.subject).map((term) =>
+    contacts.get(digestOf(secret, term).toString('hex')),
   )
   const erasureId = await insertErasure(client, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
@@ -113,8 +113,8 @@ async function eraseIn(
   return { receipt, findings }
 }
 
-function matchesOf({ found, former, mentions, otherRows: elsewhere }: Findings): number {
-  return found.length + former.length + mentions.length + elsewhere.length
+function matchesOf({ found, former, mentions, otherRows }: Findings): number {
+  return found.length + former.length + mentions.length + otherRows.length
 }
 
 async function peopleNamed(
@@ -156,7 +156,7 @@ async function prove(
 }
 
 /** All terms that may name the customer in a reason, shared ones too. */
-function namesIn({ found, former, terms: needles, shared }: Findings): SearchTerm[] {
+function namesIn({ found, former, terms, shared }: Findings): SearchTerm[] {
   const persons = [...found, ...former].flatMap((each) => each.persons)
-  return distinctTerms([...needles, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
+  return distinctTerms([...terms, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
 }

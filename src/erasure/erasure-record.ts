@@ -21,21 +21,21 @@ export interface ErasureRequest {
 export async function insertErasure(
   client: pg.ClientBase,
   request: ErasureRequest,
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
 ): Promise<number> {
   const { subject, requestedBy } = request
   const { rows } = await client.query<{ erasure_id: number }>(
     `insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
      values ($1, $2, $3, $4, '{}') returning erasure_id`,
-    [subject.kind, maskOf(subject), reasonOf(request, needles), requestedBy.slice(0, 120)],
+    [subject.kind, maskOf(subject), reasonOf(request, terms), requestedBy.slice(0, 120)],
   )
   return rows[0]!.erasure_id
 }
 
 /** The reason without the customer's data and without any e-mail or phone number: a receipt has no personal data. */
-function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): string | null {
+function reasonOf({ reason }: ErasureRequest, terms: readonly SearchTerm[]): string | null {
   if (reason === null) return null
-  const named = plainTerms(needles)
+  const named = plainTerms(terms)
   const contacts: SearchTerms = {
     has: (kind, key) => kind === 'email' || kind === 'phone' || named.has(kind, key),
     phraseWords: named.phraseWords,
@@ -46,12 +46,12 @@ function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): s
 export async function receiptHead(
   client: pg.ClientBase,
   request: ErasureRequest,
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
 ): Promise<Pick<Receipt, 'subject' | 'reason' | 'requestedBy' | 'at'>> {
   const { rows } = await client.query<{ at: Date }>('select now() as at')
   return {
     subject: { kind: request.subject.kind, masked: maskOf(request.subject) },
-    reason: reasonOf(request, needles),
+    reason: reasonOf(request, terms),
     requestedBy: request.requestedBy,
     at: rows[0]!.at.toISOString(),
   }

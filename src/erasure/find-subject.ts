@@ -20,16 +20,16 @@ export async function searchBeforeLocking(
   pool: pg.Pool,
   wire: AppraisalWire,
   subject: Subject,
-  memory: SearchCache,
+  cache: SearchCache,
 ): Promise<void> {
-  await searchWithoutLocks(pool, wire, memory, async (work) => await findSubject(work, subject))
+  await searchWithoutLocks(pool, wire, cache, async (work) => await findSubject(work, subject))
 }
 
 /** Runs reading work without lasting locks, with parallel scans. */
 export async function searchWithoutLocks<T>(
   pool: pg.Pool,
   wire: AppraisalWire,
-  memory: SearchCache,
+  cache: SearchCache,
   read: (work: ErasureWork) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
@@ -37,7 +37,7 @@ export async function searchWithoutLocks<T>(
     // Bodies are stored outside their table (TOAST), so it looks small and Postgres would scan it with one process.
     await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
     const tables = await textTables(client, evaluationKeys)
-    return await read({ client, wire, tables, search: memory.searchWith(client, 'ahead') })
+    return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
   } finally {
     // Closes the session: the pool must not reuse its settings.
     client.release(true)

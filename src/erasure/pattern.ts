@@ -22,16 +22,16 @@ const betweenDigits = [
 
 /** With rooftops given, names are searched only in their rows and in rows without a rooftop. */
 export function patternsOf(
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
   rooftopIds: readonly number[] | null = null,
 ): Patterns {
-  const texts = needles.filter(({ kind }) => kind === 'email' || kind === 'phrase')
-  const phones = needles.filter(({ kind }) => kind === 'phone')
+  const texts = terms.filter(({ kind }) => kind === 'email' || kind === 'phrase')
+  const phones = terms.filter(({ kind }) => kind === 'phone')
   const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(containing))]
   return {
     texts: distinct(texts),
     digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
-    anywhere: distinct(texts.filter((needle) => !isName(needle))),
+    anywhere: distinct(texts.filter((term) => !isName(term))),
     rooftopIds,
   }
 }
@@ -60,8 +60,8 @@ export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns):
 const leastRun = 3
 
 /** The patterns of a phrase or an e-mail; none if all its runs of letters are too short. */
-function containing(needle: SearchTerm): string[] {
-  const parts = partsOf(needle)
+function containing(term: SearchTerm): string[] {
+  const parts = partsOf(term)
   const loose = pattern(parts.map(loosened))
   if (longestRun(loose) >= leastRun) return [loose]
   const spelled = parts.some(isBeyondAscii) ? spellings(parts) : [parts]

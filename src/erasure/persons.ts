@@ -10,7 +10,7 @@ export interface NamedPersons {
   /** From the loaded row, every stored body, and quarantine. */
   readonly all: readonly Person[]
   /** The customer now: as loaded, else from the newest body. Empty: no one any more. */
-  readonly present: readonly Person[]
+  readonly current: readonly Person[]
 }
 
 /** Limits the bodies in memory. */
@@ -45,12 +45,12 @@ async function personsOfSome<Key extends EvaluationKey>(
   )
   const { rows: bodies } = await client.query<{ evalId: string; body: string }>(
     `select id as "evalId", body from (
-       select natural_key as id, body::text as body, fetched_at as at, 1 as place from raw.payload
+       select natural_key as id, body::text as body, fetched_at as at, 1 as rank from raw.payload
        where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = any($2::text[])
        union all
        select natural_key, payload, null, 2 from ops.quarantine
        where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
-     ) as kept order by place, at desc`,
+     ) as stored order by rank, at desc`,
     [rooftopIds, ids.map(String), evaluations.endpoint, evaluations.name],
   )
   const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
@@ -62,8 +62,8 @@ async function personsOfSome<Key extends EvaluationKey>(
     })
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
     const asLoaded = rows.filter(isSomebody)
-    const present = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
-    return [key, { all: [...rows, ...received], present }]
+    const current = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
+    return [key, { all: [...rows, ...received], current }]
   })
 }
 

@@ -9,7 +9,7 @@ import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.
 export interface Hit {
   readonly table: TextTable
   /** The row's physical position, valid within the transaction. */
-  readonly place: string
+  readonly ctid: string
   /** The evaluation that it belongs to; null: none. */
   readonly evaluation: { readonly rooftopId: number; readonly evalId: number } | null
   /** Whether its rooftop is not among those searched for names. Names in it are not the customer's. */
@@ -21,7 +21,7 @@ export interface Hit {
 /** The part of a table to search, and whether to lock the rows found until the commit. */
 export interface Extent {
   /** These rows, and those written by transactions from `since` on (xid8); null: all rows. */
-  readonly part: { readonly places: readonly string[]; readonly since: string } | null
+  readonly part: { readonly ctids: readonly string[]; readonly since: string } | null
   readonly locks: boolean
 }
 
@@ -37,12 +37,12 @@ export async function scanTable(
   const read = async (where: string, more: readonly unknown[]) =>
     await select(client, table, { where, locks }, [...values, ...more], patterns.rooftopIds)
   if (part === null) return await read(matches, [])
-  const { places, since } = part
+  const { ctids, since } = part
   // A row that was written again has a new position, and the id of the transaction that wrote it.
   const fresh = await read(`age(xmin) <= age($5::xid8::xid) and ${matches}`, [since])
-  if (places.length === 0) return fresh
-  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [places])
-  return [...new Map([...again, ...fresh].map((hit) => [hit.place, hit])).values()]
+  if (ctids.length === 0) return fresh
+  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [ctids])
+  return [...new Map([...again, ...fresh].map((hit) => [hit.ctid, hit])).values()]
 }
 
 /** All rows of evaluations of one dealer group, whatever their text. `locks`: until the commit. */
@@ -66,18 +66,18 @@ async function select(
   home: Patterns['rooftopIds'] = null,
 ): Promise<Hit[]> {
   const { rows } = await client.query<{
-    place: string
+    ctid: string
     owner: number | null
     rooftop: number | null
     texts: (string | null)[]
   }>(
-    `select ctid::text as place, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
+    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
      from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
-  return rows.map(({ place, owner, rooftop, texts }) => ({
+  return rows.map(({ ctid, owner, rooftop, texts }) => ({
     table,
-    place,
+    ctid,
     evaluation: owner === null ? null : { rooftopId: rooftop!, evalId: Number(owner) },
     isForeign: rooftop !== null && home !== null && !home.includes(rooftop),
     texts,
@@ -95,21 +95,21 @@ export function isRedactable({ name, isKey }: TextColumn): boolean {
 }
 
 /** Redacts the text of a column; returns the same text if it has no term. */
-export function redactColumn({ type }: TextColumn, text: string, needles: SearchTerms): string {
-  if (type === 'text') return redactText(text, needles)
+export function redactColumn({ type }: TextColumn, text: string, terms: SearchTerms): string {
+  if (type === 'text') return redactText(text, terms)
   const body = parseJson(text)
-  if (body === undefined) return redactText(text, needles)
-  const redacted = redactJson(body, needles)
+  if (body === undefined) return redactText(text, terms)
+  const redacted = redactJson(body, terms)
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
 /** Whether a row contains a term; `beyondFacts` ignores the facts of a vehicle. */
 export function matchesTerms(
   { table, texts, isForeign }: Hit,
-  needles: SearchTerms,
+  terms: SearchTerms,
   { beyondFacts = false } = {},
 ): boolean {
-  const known = isForeign ? withoutNames(needles) : needles
+  const known = isForeign ? withoutNames(terms) : terms
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
     if (text === null || (beyondFacts && facts.has(column.name))) return false
@@ -125,7 +125,7 @@ export async function rewrite(
 ): Promise<number> {
   let changed = 0
   for (const hit of hits) {
-    const { table, place, texts } = hit
+    const { table, ctid, texts } = hit
     const next = table.columns.flatMap((column, index) => {
       const text = texts[index] ?? null
       if (text === null || !isRedactable(column)) return []
@@ -137,7 +137,7 @@ export async function rewrite(
       ({ column }, index) => `${column.name} = ${castOf(column, `$${index + 2}`)}`,
     )
     await client.query(`update ${table.name} set ${set.join(', ')} where ctid = $1::tid`, [
-      place,
+      ctid,
       ...next.map(({ value }) => value),
     ])
     changed++

@@ -12,9 +12,9 @@ export function scrubAnswer(
   body: unknown,
   endpoint: string,
   wire: AppraisalWire,
-  { scope, needles }: Erased,
+  { scope, terms }: Erased,
 ): unknown {
-  const redacted = redactJson(body, withoutWholeTerms(needles))
+  const redacted = redactJson(body, withoutWholeTerms(terms))
   if (scope !== 'customer' || !listsOfLinks.includes(endpoint)) return redacted
   const unlinked = pastContent(redacted, wire)
   return JSON.stringify(unlinked) === JSON.stringify(redacted) ? redacted : unlinked

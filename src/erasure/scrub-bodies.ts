@@ -10,7 +10,7 @@ import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
 import type { Counts, ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 interface Body {
-  readonly place: string
+  readonly ctid: string
   readonly rooftopId: number
   readonly fetchedAt: Date
   readonly text: string
@@ -29,7 +29,7 @@ export async function scrubBodies(
   work: ErasureWork,
   key: EvaluationKey,
   erased: Erased,
-  isTheirs?: IsSubject,
+  isSubject?: IsSubject,
 ): Promise<Counts> {
   const { client, wire } = work
   const bodies = await readBodies(client, key)
@@ -38,17 +38,17 @@ export async function scrubBodies(
   for (const [index, body] of bodies.entries()) {
     const blanked: Blanked = new Map()
     const blank = blankAgainst(newer, blanked, bodies.length - index)
-    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isTheirs })
+    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isSubject })
     const text = scrubPayload(evaluations, key.evalId, body.text, wire, inBody, blank)
-    if (isTheirs && inBody.scope === 'mention') noteKept(blanked, text, key.evalId, wire)
+    if (isSubject && inBody.scope === 'mention') recordValues(blanked, text, key.evalId, wire)
     scrubbed.push({ ...body, before: body.text, text })
     newer = blanked
   }
   const changed = scrubbed.filter(({ text, before }) => text !== before)
-  for (const { place, text } of changed)
+  for (const { ctid, text } of changed)
     await client.query(
       'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [place, text, bodyHash(text)],
+      [ctid, text, bodyHash(text)],
     )
   const rehashed = await rehash(work, key, scrubbed, erased.scope === 'customer')
   return { 'raw.payload': changed.length, ...rehashed }
@@ -62,17 +62,22 @@ export function erasedIn(
   text: string,
   evalId: number,
   wire: ErasureWork['wire'],
-  { scope, needles, isTheirs }: Erased & { readonly isTheirs: IsSubject | undefined },
+  { scope, terms, isSubject }: Erased & { readonly isSubject: IsSubject | undefined },
 ): Erased {
-  const body = isTheirs && scope === 'mention' ? parseJson(text) : undefined
-  const isOwn = body !== undefined && isTheirs!(evaluations.personOf(body, evalId, wire))
-  return { scope: isOwn ? 'customer' : scope, needles }
+  const body = isSubject && scope === 'mention' ? parseJson(text) : undefined
+  const isOwn = body !== undefined && isSubject!(evaluations.personOf(body, evalId, wire))
+  return { scope: isOwn ? 'customer' : scope, terms }
 }
 
 /** Records the values of a customer who stays, for the comparison with the next older body. */
-function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork['wire']): void {
-  const blank = (place: string, value: unknown) => {
-    kept.set(place, { was: JSON.stringify(value ?? null), now: value })
+function recordValues(
+  blanked: Blanked,
+  text: string,
+  evalId: number,
+  wire: ErasureWork['wire'],
+): void {
+  const blank = (path: string, value: unknown) => {
+    blanked.set(path, { was: JSON.stringify(value ?? null), now: value })
     return value
   }
   const body = parseJson(text)
@@ -91,15 +96,15 @@ function blankAgainst(
   blanked: Blanked,
   version: number,
 ): NonNullable<PersonRedaction['blank']> {
-  return (place, value) => {
+  return (path, value) => {
     const was = JSON.stringify(value ?? null)
-    const next = newer?.get(place)
+    const next = newer?.get(path)
     const now = isErasedMark(value)
       ? value
       : next === undefined || next.was === was
         ? next?.now
         : numberedMark(version)
-    blanked.set(place, { was, now })
+    blanked.set(path, { was, now })
     return now ?? (value === undefined ? undefined : null)
   }
 }
@@ -109,7 +114,7 @@ async function readBodies(
   { rooftopIds, evalId }: EvaluationKey,
 ): Promise<Body[]> {
   const { rows } = await client.query<Body>(
-    `select ctid::text as place, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
+    `select ctid::text as ctid, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
      from raw.payload where rooftop_id = any($1::int[]) and endpoint = $2 and natural_key = $3
      order by fetched_at desc for no key update`,
     [rooftopIds, evaluations.endpoint, String(evalId)],

@@ -14,7 +14,7 @@ import { redactNumber, redactText } from './redact.ts'
 export interface Erased {
   /** mention: its customer is another person, who stays. */
   readonly scope: 'customer' | 'mention'
-  readonly needles: SearchTerms
+  readonly terms: SearchTerms
 }
 
 type PersonStream = Pick<WindowedStream, 'personOf' | 'withoutPerson'>
@@ -31,31 +31,31 @@ export function scrubPayload(
   id: number,
   text: string,
   wire: AppraisalWire,
-  { scope, needles: given }: Erased,
+  { scope, terms: given }: Erased,
   blank = toNull,
 ): string {
   const body = parseJson(text)
   if (body === undefined) return scrubBroken(text, scope, given)
   const isOwn = scope === 'customer'
   const own = isOwn ? termsForOwnEvaluation(stream.personOf(body, id, wire)) : []
-  const needles = unionOfTerms(given, plainTerms(own))
-  const scrub = { redact: redactWith(needles), blank: isOwn ? blank : null }
+  const terms = unionOfTerms(given, plainTerms(own))
+  const scrub = { redact: redactWith(terms), blank: isOwn ? blank : null }
   const scrubbed = JSON.stringify(stream.withoutPerson(body, id, wire, scrub))
   // Parsing hides the first of two equal keys, so the text is checked too.
-  const isClean = scrubbed === JSON.stringify(body) && redactText(text, needles) === text
+  const isClean = scrubbed === JSON.stringify(body) && redactText(text, terms) === text
   return isClean ? text : scrubbed
 }
 
-function redactWith(needles: SearchTerms): PersonRedaction['redact'] {
+function redactWith(terms: SearchTerms): PersonRedaction['redact'] {
   return ((value: string | number) =>
     typeof value === 'string'
-      ? redactText(value, needles)
-      : redactNumber(value, needles)) as PersonRedaction['redact']
+      ? redactText(value, terms)
+      : redactNumber(value, terms)) as PersonRedaction['redact']
 }
 
 /** In broken JSON it is unknown whose data the rest is, so all of it is replaced. */
-function scrubBroken(text: string, scope: Erased['scope'], needles: SearchTerms): string {
-  const isNamed = scope === 'customer' || redactText(text, needles) !== text
+function scrubBroken(text: string, scope: Erased['scope'], terms: SearchTerms): string {
+  const isNamed = scope === 'customer' || redactText(text, terms) !== text
   return isNamed && text !== '' ? erasedMark : text
 }
 

@@ -21,12 +21,12 @@ export interface SearchTerms {
   readonly phraseWords: readonly number[]
 }
 
-export function plainTerms(needles: readonly SearchTerm[]): SearchTerms {
+export function plainTerms(terms: readonly SearchTerm[]): SearchTerms {
   const keys = new Map<SearchTermKind, Set<string>>()
-  for (const { kind, key } of needles) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
+  for (const { kind, key } of terms) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
   return {
     has: (kind, key) => keys.get(kind)?.has(key) === true,
-    phraseWords: phraseWordsOf(needles),
+    phraseWords: phraseWordsOf(terms),
   }
 }
 
@@ -57,13 +57,13 @@ export function termId({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): string 
   return `${kind}:${key}`
 }
 
-export function phraseWordsOf(needles: readonly SearchTerm[]): number[] {
-  const phrases = needles.filter(({ kind }) => kind === 'phrase')
+export function phraseWordsOf(terms: readonly SearchTerm[]): number[] {
+  const phrases = terms.filter(({ kind }) => kind === 'phrase')
   return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
 }
 
-export function distinctTerms(needles: readonly SearchTerm[]): SearchTerm[] {
-  return [...new Map(needles.map((needle) => [termId(needle), needle])).values()]
+export function distinctTerms(terms: readonly SearchTerm[]): SearchTerm[] {
+  return [...new Map(terms.map((term) => [termId(term), term])).values()]
 }
 
 /** An e-mail, normalised for comparison; null for another text. */
@@ -75,7 +75,7 @@ export function emailKey(text: string): string | null {
 /** E-mails within a text, also inside links. */
 export function emailsIn(text: string): { key: string; start: number; end: number }[] {
   if (!text.includes('@') && !text.includes('%40')) return []
-  return emailPlaces(text).flatMap(({ start, end }) => {
+  return emailRanges(text).flatMap(({ start, end }) => {
     const key = text.slice(start, end).toLowerCase().replace('%40', '@')
     const bare = key.replace(/^[._%+'-]+/, '')
     return bare === key
@@ -88,16 +88,16 @@ export function emailsIn(text: string): { key: string; start: number; end: numbe
 }
 
 /** Scans in parts: a single pattern for local part, `@` and domain would take quadratic time. */
-function emailPlaces(text: string): { start: number; end: number }[] {
+function emailRanges(text: string): { start: number; end: number }[] {
   const localPart = /[\p{L}\p{N}._%+'-]+/gu
-  const places: { start: number; end: number }[] = []
+  const ranges: { start: number; end: number }[] = []
   for (let run = localPart.exec(text); run !== null; run = localPart.exec(text)) {
     const end = domainEnd(text, run.index, localPart.lastIndex)
     if (end === null) continue
-    places.push({ start: run.index, end })
+    ranges.push({ start: run.index, end })
     localPart.lastIndex = end
   }
-  return places
+  return ranges
 }
 
 /** The end of an e-mail whose local part is at the beginning of `start` to `end`. Its `@` follows these characters, or is the last
@@ -130,8 +130,8 @@ export function contactsOf(person: Person): SearchTerm[] {
   const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
   const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
   return distinctTerms([
-    ...emails.flatMap((key) => (key === null ? [] : [needle('email', key, key)])),
-    ...phones.flatMap((key) => (key === null ? [] : [needle('phone', key, key)])),
+    ...emails.flatMap((key) => (key === null ? [] : [term('email', key, key)])),
+    ...phones.flatMap((key) => (key === null ? [] : [term('phone', key, key)])),
   ])
 }
 
@@ -155,7 +155,7 @@ export function termsForOwnEvaluation(found: Person): SearchTerm[] {
     ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
     ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
     ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),
-    ...wholes.filter((key) => key.length >= 2).map((key) => needle('whole', key, key)),
+    ...wholes.filter((key) => key.length >= 2).map((key) => term('whole', key, key)),
   ])
 }
 
@@ -173,17 +173,17 @@ function mapFields(person: Person, change: (value: string | null) => string | nu
   return Object.fromEntries(fields) as unknown as Person
 }
 
-function needle(kind: SearchTermKind, key: string, spelling: string): SearchTerm {
+function term(kind: SearchTermKind, key: string, spelling: string): SearchTerm {
   return { kind, key, spelling }
 }
 
 function phrases(
   spellings: readonly string[],
-  isTelling: (words: readonly string[]) => boolean,
+  isSpecific: (words: readonly string[]) => boolean,
 ): SearchTerm[] {
   return spellings.flatMap((spelling) => {
     const words = tokenize(spelling).map(({ key }) => key)
-    return words.length > 0 && isTelling(words) ? [needle('phrase', words.join(' '), spelling)] : []
+    return words.length > 0 && isSpecific(words) ? [term('phrase', words.join(' '), spelling)] : []
   })
 }
 
@@ -196,10 +196,10 @@ function nameSpellings(name: string | null): string[] {
           .slice(0, mostWords)
           .map(({ start, end }) => name.slice(start, end))
   if (words.length < 2) return words
-  const turned = words.map((_, begin) =>
+  const rotations = words.map((_, begin) =>
     [...words.slice(begin), ...words.slice(0, begin)].join(' '),
   )
-  return [...turned, `${words[0]} ${words.at(-1)}`]
+  return [...rotations, `${words[0]} ${words.at(-1)}`]
 }
 
 /** The whole address, and its first line. */

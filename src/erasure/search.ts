@@ -17,7 +17,7 @@ export class NotCachedError extends Error {
 interface Searched {
   /** The table's file: if it changes, the positions are invalid. */
   readonly file: string
-  readonly places: readonly string[]
+  readonly ctids: readonly string[]
 }
 
 interface Known {
@@ -31,14 +31,14 @@ interface Known {
 export class SearchCache {
   readonly #known = new Map<string, Known>()
 
-  /** `ahead` locks nothing, searches what is unknown as a whole, and is remembered. `held` locks the rows it finds until
-   *  the commit; NotSearched for what is unknown, unless `whatever` it takes. */
-  searchWith(client: pg.ClientBase, how: 'ahead' | 'held' | 'whatever'): Search {
+  /** `unlocked` takes no locks and fills the cache; tables that are not cached are searched completely. `cached` locks the rows
+   *  found until the commit, and throws NotCachedError for anything not cached; `locked` searches that too. */
+  searchWith(client: pg.ClientBase, mode: 'unlocked' | 'cached' | 'locked'): Search {
     return async (tables, patterns) => {
       if (patterns.texts.length + patterns.digits.length === 0) return []
       const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
       const known = this.#known.get(key)
-      if (known === undefined && how === 'held') throw new NotCachedError()
+      if (known === undefined && mode === 'cached') throw new NotCachedError()
       // Taken before the first row is read, so that rows written meanwhile count as unseen.
       const now = await markOf(client, tables)
       const found = new Map<string, Searched>()
@@ -47,13 +47,13 @@ export class SearchCache {
         const file = now.files.get(table.name)!
         const before = known?.tables.get(table.name)
         const isKnown = known !== undefined && before?.file === file
-        if (!isKnown && how === 'held') throw new NotCachedError()
-        const part = isKnown ? { places: before.places, since: known.since } : null
-        const own = await scanTable(client, table, patterns, { part, locks: how !== 'ahead' })
-        found.set(table.name, { file, places: own.map(({ place }) => place) })
+        if (!isKnown && mode === 'cached') throw new NotCachedError()
+        const part = isKnown ? { ctids: before.ctids, since: known.since } : null
+        const own = await scanTable(client, table, patterns, { part, locks: mode !== 'unlocked' })
+        found.set(table.name, { file, ctids: own.map(({ ctid }) => ctid) })
         hits.push(...own)
       }
-      if (how === 'ahead') this.#known.set(key, { since: now.since, tables: found })
+      if (mode === 'unlocked') this.#known.set(key, { since: now.since, tables: found })
       return hits
     }
   }

@@ -33,8 +33,8 @@ export async function suppressByContact(
     const erasureId = own ?? (named[0] && erasureOf(digestOf(secret, named[0])))
     if (erasureId === undefined) continue
     const scope = own === undefined ? 'mention' : 'customer'
-    const needles = own === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
-    await suppress(db, digester(secret), groupId, { evalId, scope, erasureId, needles })
+    const terms = own === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
+    await suppress(db, digester(secret), groupId, { evalId, scope, erasureId, terms })
     found = true
   }
   return found

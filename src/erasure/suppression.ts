@@ -47,7 +47,7 @@ export async function suppressedAmong(
         scope: row.scope,
         erasureId: row.erasure_id,
         at: row.suppressed_at,
-        needles: termsFromDigests(row.secret, row.digests, row.phrase_words),
+        terms: termsFromDigests(row.secret, row.digests, row.phrase_words),
       },
     ]),
   )
@@ -96,15 +96,15 @@ export async function suppress(
     readonly evalId: number
     readonly scope: Suppressed['scope']
     readonly erasureId: number
-    readonly needles: readonly SearchTerm[]
+    readonly terms: readonly SearchTerm[]
   },
 ): Promise<boolean> {
-  const { evalId, scope, erasureId, needles } = evaluation
-  const digests = needles.map(digest)
+  const { evalId, scope, erasureId, terms } = evaluation
+  const digests = terms.map(digest)
   const { numAffectedRows } = await sql`
     insert into pii.suppressed_evaluation as known
       (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
-    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(needles)}::smallint[])
+    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(terms)}::smallint[])
     on conflict (group_id, eval_id) do update set
       scope = case when known.scope = 'customer' then known.scope else excluded.scope end,
       suppressed_at = case when known.scope in ('customer', excluded.scope) then known.suppressed_at else excluded.suppressed_at end,

@@ -5,7 +5,7 @@ import { mayHold } from './may-hold.ts'
 import { isWellFilled } from './column-profile.ts'
 import type { Overrides } from './overrides.ts'
 
-interface Known {
+interface Proposal {
   readonly columns: readonly ColumnMapping[]
   readonly sample: readonly SampleColumn[]
   readonly candidates: readonly Candidate[]
@@ -23,15 +23,17 @@ export const certainConfidence = 0.6
 const worthAsking = 0.35
 
 /** Everything that the user must confirm; empty when the mapping is certain. */
-export function mappingQuestions(known: Known): MappingQuestion[] {
-  const low = [...(known.isKnown ? [] : lowOnes(known)), ...contradicted(known)]
-  const others = known.isKnown ? [] : [...lookAlikes(known, low), ...sameName(known)]
+export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
+  const low = [...(proposal.isKnown ? [] : uncertainColumns(proposal)), ...contradicted(proposal)]
+  const others = proposal.isKnown ? [] : [...possibleColumns(proposal, low), ...sameName(proposal)]
   const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
-  return known.key === null && !isKeyAsked ? [noKey(known), ...low, ...others] : [...low, ...others]
+  return proposal.key === null && !isKeyAsked
+    ? [noKey(proposal), ...low, ...others]
+    : [...low, ...others]
 }
 
 /** Columns that got a field of the warehouse with low confidence. */
-function lowOnes({ columns, sample }: Known): MappingQuestion[] {
+function uncertainColumns({ columns, sample }: Proposal): MappingQuestion[] {
   return columns
     .filter(
       ({ field, confidence, source }) =>
@@ -47,7 +49,7 @@ function contradicted({
   candidates,
   overrides,
   absent,
-}: Known): MappingQuestion[] {
+}: Proposal): MappingQuestion[] {
   const filled = columns.filter(({ index }) => isFilled(sample[index]!))
   const taken = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
   return candidates
@@ -80,13 +82,13 @@ function isFilled({ profile }: SampleColumn): boolean {
 }
 
 /** Columns whose values fit a vital field that no column fills; each column is proposed for one field. */
-function lookAlikes(
-  { columns, sample, missing }: Known,
-  asked: readonly MappingQuestion[],
+function possibleColumns(
+  { columns, sample, missing }: Proposal,
+  earlier: readonly MappingQuestion[],
 ): MappingQuestion[] {
-  const said = asked.flatMap(({ maps }) => maps)
+  const asked = earlier.flatMap(({ maps }) => maps)
   return missing.flatMap(({ field }) => {
-    if (said.some((map) => map.startsWith(`${field}=`))) return []
+    if (asked.some((map) => map.startsWith(`${field}=`))) return []
     const names = sample
       .filter(
         (column) =>
@@ -96,10 +98,10 @@ function lookAlikes(
           mayHold[field](column),
       )
       .map((column) => columnName(column, sample))
-      .filter((name) => !said.some((map) => map.endsWith(`=${name}`)))
+      .filter((name) => !asked.some((map) => map.endsWith(`=${name}`)))
     if (names.length === 0) return []
     const maps = [`${field}=${names[0]}`]
-    said.push(...maps)
+    asked.push(...maps)
     const message = `No known column holds ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
     return [{ code: 'MAPPING_LOW_CONFIDENCE' as const, message, maps }]
   })
@@ -119,8 +121,8 @@ function lowConfidence(
   }
 }
 
-/** Two columns with the same name and different values, one of which has the field. */
-function sameName({ columns, sample }: Known): MappingQuestion[] {
+/** Two columns with the same name and different values; only one has the field. */
+function sameName({ columns, sample }: Proposal): MappingQuestion[] {
   return columns.flatMap(({ field, index, source }) => {
     if (!field || !isStockField(field) || source !== 'header') return []
     const own = sample[index]!
@@ -148,7 +150,7 @@ function differs(one: SampleColumn, other: SampleColumn): boolean {
   return one.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim())
 }
 
-function noKey({ sample, columns }: Known): MappingQuestion {
+function noKey({ sample, columns }: Proposal): MappingQuestion {
   const unused = sample.filter(({ index, profile }) => {
     const isFree = columns[index]!.field === null || columns[index]!.field === 'row_index'
     const isFull = profile.filled > 0 && profile.filled >= profile.cells * 0.9

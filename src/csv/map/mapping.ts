@@ -82,10 +82,10 @@ function leastFor(
   remembered: Remembered | null,
 ): number {
   if (names !== null) return remembered?.absent ? certainConfidence : weakest
-  const isKeySaid = [...columns.values()].some(
+  const isKeyNamed = [...columns.values()].some(
     (field) => field === 'stock_number' || field === 'vin',
   )
-  return isKeySaid || remembered ? 1 : 0
+  return isKeyNamed || remembered ? 1 : 0
 }
 
 type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source'>
@@ -124,12 +124,12 @@ function knownChoices(
   const named = new Set([...overrides.columns.values(), ...absent])
   const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
   return new Map([
-    ...said(before, 'remembered', 'confirmed before for this rooftop'),
-    ...said([...overrides.columns], 'override', 'set with --map'),
+    ...choicesOf(before, 'remembered', 'confirmed before for this rooftop'),
+    ...choicesOf([...overrides.columns], 'override', 'set with --map'),
   ])
 }
 
-function said(
+function choicesOf(
   columns: readonly (readonly [number, Field])[],
   source: 'remembered' | 'override',
   evidence: string,

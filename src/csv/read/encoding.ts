@@ -69,7 +69,7 @@ function singleByte(bytes: Buffer, market?: Market): CsvEncoding {
       bom: false,
       confidence: script.inWords >= 0.6 ? 'likely' : 'assumed',
     }
-  if (looksMacRoman(bytes)) return { name: 'macintosh', bom: false, confidence: 'likely' }
+  if (isMacRoman(bytes)) return { name: 'macintosh', bom: false, confidence: 'likely' }
   return { name: 'windows-1252', bom: false, confidence: 'assumed' }
 }
 
@@ -91,7 +91,7 @@ const macLetters = new Set([
 ])
 
 /** Whether the bytes fit Mac OS Roman: its accented letters are where windows-1252 has almost none. */
-function looksMacRoman(bytes: Buffer): boolean {
+function isMacRoman(bytes: Buffer): boolean {
   let mac = 0
   let windows = 0
   for (let at = 1; at < bytes.length; at += 1) {

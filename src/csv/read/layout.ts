@@ -8,7 +8,7 @@ export interface Layout {
   readonly preamble: readonly string[]
   readonly header: CsvHeader | null
   /** Of the first records below the header. */
-  readonly profile: KindCounts
+  readonly kindCounts: KindCounts
   /** Physical line of the first record. */
   readonly firstLine: number
 }
@@ -31,12 +31,12 @@ export function findLayout(
   const rows = records.slice(first, first + headerRows)
   const body = records.slice(first + headerRows)
   const ownWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
-  const profile = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
+  const kindCounts = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
   return {
     width: ownWidth,
     preamble: records.slice(0, first).map(({ raw }) => raw),
-    header: rows.length > 0 ? headerOf(rows, ownWidth, profile) : null,
-    profile,
+    header: rows.length > 0 ? headerOf(rows, ownWidth, kindCounts) : null,
+    kindCounts,
     firstLine: firstLineOf(records, first + headerRows),
   }
 }
@@ -162,7 +162,7 @@ function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: n
   return names > width && isTrimmed ? names : width
 }
 
-function headerOf(rows: readonly CsvRecord[], width: number, profile: KindCounts): CsvHeader {
+function headerOf(rows: readonly CsvRecord[], width: number, kindCounts: KindCounts): CsvHeader {
   const rowNames = rows.map(({ cells }) => cells)
   const aligned = rowNames.map((names) => align(names, width))
   const names = Array.from({ length: width }, (_, column) =>
@@ -174,7 +174,7 @@ function headerOf(rows: readonly CsvRecord[], width: number, profile: KindCounts
   const ragged = rowNames.some(
     (row) =>
       row.slice(width).some((name) => name.trim() !== '') ||
-      profile.columns.slice(row.length).some(holdsValues),
+      kindCounts.columns.slice(row.length).some(holdsValues),
   )
   return { line: rows[0]!.line, rows: rows.length, names, rowNames, ragged }
 }

@@ -68,13 +68,13 @@ export class OpenCsv implements CsvFile {
   }
 
   async *#read(): AsyncGenerator<readonly CsvRecord[]> {
-    const { profile, firstLine, width } = this.#layout
-    const columns: Columns = { dialect: this.dialect, width, profile }
+    const { kindCounts, firstLine, width } = this.#layout
+    const columns: Columns = { dialect: this.dialect, width, kindCounts }
     const options = {
       firstLine,
       isWhole: true,
       maxRecordBytes: 4 * this.#limits.maxCellBytes,
-      looksStray: (text: string) => hasSwallowedLines(text, columns),
+      hasStrayQuote: (text: string) => hasSwallowedLines(text, columns),
     }
     // A quote left open in a title must not swallow records.
     const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)

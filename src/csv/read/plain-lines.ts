@@ -92,8 +92,8 @@ export class PlainLines {
     if (dialect.quote === null || !body.includes(dialect.quote))
       return { ...own, cells: body.split(dialect.delimiter), isSound: true }
     if (dialect.quote !== '"' || dialect.escape !== '"') return 'odd'
-    const { cells, strayQuotes: strays, isUnclosed } = readCells(own.raw, dialect)
-    if (strays > 0) return 'odd'
+    const { cells, strayQuotes, isUnclosed } = readCells(own.raw, dialect)
+    if (strayQuotes > 0) return 'odd'
     return isUnclosed ? 'open' : { ...own, cells, isSound: true }
   }
 }

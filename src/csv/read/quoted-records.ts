@@ -53,9 +53,9 @@ export class QuotedRecords {
   }
 
   /** Releases the first held line as a record of its own, and starts again after it. */
-  async passStrayQuote({ looksStray, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
+  async passStrayQuote({ hasStrayQuote, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
     const text = this.#held.toString('utf8', 0, 65_536)
-    if (!looksStray(text))
+    if (!hasStrayQuote(text))
       throw new CsvFileError(
         'cell-too-long',
         `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is no stock list. Correct the line, or split the file`,

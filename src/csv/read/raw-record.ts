@@ -20,7 +20,7 @@ export interface SplitOptions {
   /** Longest record in bytes. */
   readonly maxRecordBytes: number
   /** Whether an overlong text comes from an opening quote that is text, rather than from one long cell. */
-  readonly looksStray: (text: string) => boolean
+  readonly hasStrayQuote: (text: string) => boolean
 }
 
 /** A record's text without its line end. */

@@ -81,7 +81,7 @@ function layoutOf(
 ): Layout {
   const widths = found.filter(({ raw }) => raw.trim() !== '').map(({ cells }) => cells.length)
   const width = commonWidth(widths)
-  const columns = { dialect, width, profile: countKinds([], width) }
+  const columns = { dialect, width, kindCounts: countKinds([], width) }
   const records = found.flatMap((record): CsvRecord[] => readRecord(record, columns))
   return findLayout(records, width, isKnownName)
 }

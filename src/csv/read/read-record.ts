@@ -54,10 +54,10 @@ function swallowed({ line, raw }: RawRecord, columns: Columns): CsvRecord[] | nu
   if (!hasSwallowedLines(raw, columns)) return null
   const records: CsvRecord[] = []
   for (const [index, text] of linesOf(raw, columns.dialect).entries()) {
-    const { cells, strayQuotes: strays, isUnclosed } = readCells(text, columns.dialect)
+    const { cells, strayQuotes, isUnclosed } = readCells(text, columns.dialect)
     const own = { line: line + index, cells, raw: text, isUnclosed: false, hasLineEnd: true }
     if (isBlank(text, cells)) records.push(blank(own))
-    else if (strays === 0 && !isUnclosed && cells.length === columns.width)
+    else if (strayQuotes === 0 && !isUnclosed && cells.length === columns.width)
       records.push({ line: own.line, cells, raw: text })
     else records.push(repairLine(own.line, text, columns))
   }

@@ -6,21 +6,21 @@ import { readCells } from './read-cells.ts'
 export interface Columns {
   readonly dialect: Dialect
   readonly width: number
-  readonly profile: KindCounts
+  readonly kindCounts: KindCounts
 }
 
 /** Reads a line again that has stray quotes or the wrong number of cells. Without a certain reading it keeps its cells. */
 export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
-  const { cells, strayQuotes: strays, isUnclosed } = readCells(raw, columns.dialect)
-  const quoted = strays > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
-  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.profile)
+  const { cells, strayQuotes, isUnclosed } = readCells(raw, columns.dialect)
+  const quoted = strayQuotes > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
+  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.kindCounts)
   if (quoted?.isCertain && !parted)
     return { line, cells: quoted.cells, raw, problem: strayQuote(true) }
   if (parted)
     return { line, cells: parted, raw, problem: problem('missing-cell', partedText, true) }
   const code = cells.length < columns.width ? 'missing-cell' : 'extra-cell'
   const found = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} where the file has ${columns.width} columns`
-  const fitting = bestFit(otherReadings(raw, cells, columns), columns.profile)
+  const fitting = bestFit(otherReadings(raw, cells, columns), columns.kindCounts)
   if (quoted && !fitting) return { line, cells: quoted.cells, raw, problem: strayQuote(false) }
   if (!fitting)
     return { line, cells, raw, problem: problem(code, `${found}: ${hints[code]}`, false) }
@@ -49,7 +49,10 @@ interface QuoteReading {
 }
 
 /** The first reading with the file's number of cells, if no opening quote, one, or all of them are text. */
-function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): QuoteReading | null {
+function withQuoteAsText(
+  raw: string,
+  { dialect, width, kindCounts }: Columns,
+): QuoteReading | null {
   const { quote } = dialect
   if (quote === null || !raw.includes(quote)) return null
   const readings = new Map<string, readonly string[]>()
@@ -57,11 +60,11 @@ function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): Quo
     const { cells, isUnclosed } = readCells(raw, dialect, literal)
     if (isUnclosed || cells.length !== width) continue
     const bare = cells.map((cell) => (cell.startsWith(quote) ? cell.slice(1) : cell))
-    if (hasKnownKinds(bare, profile)) return { cells, isCertain: true }
+    if (hasKnownKinds(bare, kindCounts)) return { cells, isCertain: true }
     readings.set(cells.join('\0'), cells)
   }
   const [first] = readings.values()
-  return first ? { cells: first, isCertain: profile.rows < 5 && readings.size === 1 } : null
+  return first ? { cells: first, isCertain: kindCounts.rows < 5 && readings.size === 1 } : null
 }
 
 function otherReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
@@ -90,9 +93,9 @@ function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[
   if (quote === null) return readings
   for (let at = raw.indexOf(quote); at >= 0; at = raw.indexOf(quote, at + 1))
     for (const cut of [at, at + 1]) {
-      const mended = raw.slice(0, cut) + delimiter + raw.slice(cut)
-      const { cells, strayQuotes: strays, isUnclosed } = readCells(mended, dialect)
-      if (strays === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
+      const repaired = raw.slice(0, cut) + delimiter + raw.slice(cut)
+      const { cells, strayQuotes, isUnclosed } = readCells(repaired, dialect)
+      if (strayQuotes === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
     }
   return readings
 }
@@ -114,10 +117,10 @@ function joined(cells: readonly string[], { dialect, width }: Columns): string[]
 }
 
 /** The reading that fits the columns best; null if none fits, or if two fit about equally well. */
-function bestFit(readings: readonly string[][], profile: KindCounts): readonly string[] | null {
+function bestFit(readings: readonly string[][], kindCounts: KindCounts): readonly string[] | null {
   const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
   for (const cells of readings) {
-    const fit = logLikelihood(cells, profile)
+    const fit = logLikelihood(cells, kindCounts)
     if (fit !== null) fits.set(cells.join('\0'), { cells, fit })
   }
   const [best, second] = [...fits.values()].sort((a, b) => b.fit - a.fit)

@@ -53,6 +53,6 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
 
 /** Whether the line is a complete record, and unlikely to be part of a text. */
 function isWhole(line: string, dialect: Dialect): boolean {
-  const { cells, strayQuotes: strays, isUnclosed } = readCells(line, dialect)
-  return cells.length >= 3 && strays === 0 && !isUnclosed
+  const { cells, strayQuotes, isUnclosed } = readCells(line, dialect)
+  return cells.length >= 3 && strayQuotes === 0 && !isUnclosed
 }

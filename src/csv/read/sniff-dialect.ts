@@ -67,7 +67,7 @@ function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): n
   const share = (test: (row: SampleRecord) => boolean) => rows.filter(test).length / rows.length
   const skipped = 1 - rows.length / all.length
   const consistency = share(({ cells }) => cells.length === width) * (1 - skipped / 3)
-  const sound = 1 - share(({ strayQuotes: strays, isUnclosed }) => strays > 0 || isUnclosed)
+  const sound = 1 - share(({ strayQuotes, isUnclosed }) => strayQuotes > 0 || isUnclosed)
   const cells = rows.flatMap((row) => row.cells)
   const clean = cells.filter((cell) => !isOdd(cell, delimiter)).length / cells.length
   const spread = 1 - 1 / (width + 1)

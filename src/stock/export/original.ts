@@ -126,16 +126,16 @@ function priceRecord(
   safe: (cell: string) => string,
 ): readonly string[] {
   const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
-  const { status, message } = verdictOf(row, isOwn)
-  const told = [status, safe(message.replaceAll(/\s+/g, ' '))]
-  if (!isOwn) return [...appendedColumns.slice(told.length).map(() => ''), ...told]
+  const { status, message } = rowStatusOf(row, isOwn)
+  const appended = [status, safe(message.replaceAll(/\s+/g, ' '))]
+  if (!isOwn) return [...appendedColumns.slice(appended.length).map(() => ''), ...appended]
   return [
     ...priceCells(row),
     row.price_currency ?? '',
     instantText(row.priced_at),
     safe(row.unit_adcode ?? row.decoded_adcode ?? ''),
     String(row.eval_id ?? ''),
-    ...told,
+    ...appended,
   ]
 }
 
@@ -148,7 +148,7 @@ function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): 
 }
 
 /** The issues of a row as text. Errors have their code, by which a later import recognises a row that was not corrected. */
-function said({ issues }: ImportRow, severity: 'error' | 'info'): string {
+function issueText({ issues }: ImportRow, severity: 'error' | 'info'): string {
   return issues
     .filter((issue) => issue.severity === severity)
     .map(({ column, hint, code }) => {
@@ -158,14 +158,14 @@ function said({ issues }: ImportRow, severity: 'error' | 'info'): string {
     .join('; ')
 }
 
-interface Verdict {
+interface RowStatus {
   readonly status: string
   readonly message: string
 }
 
-function verdictOf(row: ImportRow, isOwn: boolean): Verdict {
-  if (row.row_status === 'rejected') return { status: 'rejected', message: said(row, 'error') }
-  if (row.row_status === 'skipped') return { status: 'skipped', message: said(row, 'info') }
+function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
+  if (row.row_status === 'rejected') return { status: 'rejected', message: issueText(row, 'error') }
+  if (row.row_status === 'skipped') return { status: 'skipped', message: issueText(row, 'info') }
   if (row.stock_no === null) return { status: 'unknown', message: 'its unit is unknown' }
   if (!isOwn)
     return { status: 'replaced', message: 'its stock number now belongs to another vehicle' }

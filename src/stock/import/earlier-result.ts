@@ -4,19 +4,19 @@ import { countAppended, priceColumns } from '../export/columns.ts'
 import { suffixLength, rejectColumns } from './forecourt-columns.ts'
 
 /** Errors of a record that its cells no longer show once they were exported, one in each column. */
-const faults: readonly string[] = [
+const recordErrors: readonly string[] = [
   'missing-cell',
   'extra-cell',
   'truncated-value',
   'stray-quote',
   'encoding-error',
 ]
-const faultIn = new RegExp(`\\((${faults.join('|')})\\)`)
+const errorIn = new RegExp(`\\((${recordErrors.join('|')})\\)`)
 const countIn = /(\d{1,9}) cells? where the file has \d{1,9} columns/
 
 /** Whether a row with this error code is accepted again only after its error cell is emptied, or its cells are filled in. */
 export function isRecordFault(code: string): boolean {
-  return faults.includes(code)
+  return recordErrors.includes(code)
 }
 
 /** The result of an earlier import or export, read from the columns that Forecourt added to the file. */
@@ -34,7 +34,7 @@ export function earlierResult(names: readonly string[], width: number): EarlierR
   if (hasErrors)
     return {
       withEarlierError: (record) =>
-        recalled(record, { at: last, name: names[last]!.trim(), width }),
+        withError(record, { at: last, name: names[last]!.trim(), width }),
       notInStock: () => null,
     }
   if (suffixLength(names, priceColumns) === 0) return null
@@ -51,11 +51,11 @@ interface ErrorColumn {
   readonly width: number
 }
 
-function recalled(record: CsvRecord, { at, name, width }: ErrorColumn): CsvRecord {
-  const said = record.cells[at] ?? ''
-  const code = faultIn.exec(said)?.[1] as ProblemCode | undefined
+function withError(record: CsvRecord, { at, name, width }: ErrorColumn): CsvRecord {
+  const text = record.cells[at] ?? ''
+  const code = errorIn.exec(text)?.[1] as ProblemCode | undefined
   if (record.problem?.repaired === false || code === undefined) return record
-  const count = countIn.exec(said)
+  const count = countIn.exec(text)
   const cells = record.cells.slice(0, width)
   // The missing cells were filled in.
   if (code === 'missing-cell' && count && cells.slice(Number(count[1])).some(isFilled))

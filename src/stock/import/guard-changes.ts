@@ -52,9 +52,11 @@ export async function guardChanges(
   },
 ): Promise<void> {
   if (request.allowMassChange || diff.updated + diff.reappeared < fewest) return
-  const told = mapping.columns.filter(({ source }) => source === 'override')
-  const own = told.map(({ field }) => (stockColumns as Record<string, string>)[field ?? ''])
-  const names = Object.keys(watched).filter((name) => !own.includes(name))
+  const mapped = mapping.columns.filter(({ source }) => source === 'override')
+  const mappedColumns = mapped.map(
+    ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
+  )
+  const names = Object.keys(watched).filter((name) => !mappedColumns.includes(name))
   const { rows: changed } = await client.query<Omit<MassChange, 'had'>>(changedQuery, [
     names,
     lasting,

@@ -20,10 +20,10 @@ export class IssueTally {
   add(issues: readonly CellIssue[]): void {
     for (const issue of issues) {
       const known = this.#byKind.get(kindOf(issue))
-      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [kept(issue)] })
+      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [copyOf(issue)] })
       else {
         known.count += 1
-        if (known.first.length < shown) known.first.push(kept(issue))
+        if (known.first.length < shown) known.first.push(copyOf(issue))
       }
     }
   }
@@ -67,7 +67,7 @@ function kindOf({ severity, code }: CellIssue): string {
 }
 
 /** A copy of the issue: a substring of a file would hold its whole chunk in memory. */
-function kept(issue: CellIssue): CellIssue {
+function copyOf(issue: CellIssue): CellIssue {
   const short = shortenIssue(issue)
   return { ...short, text: copied(short.text) }
 }

@@ -53,24 +53,24 @@ export async function loadList(loading: LoadInput): Promise<LoadResult> {
   const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
   const { hadStock, firstAdded, left } = staged.units
-  const twice = await settleDuplicates(client, staging, staged.units)
-  const rows = countRows(staged.counts, twice)
-  staged.tally.addMany(twice.rejected, twice.rejectedFirst)
-  staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
+  const duplicates = await settleDuplicates(client, staging, staged.units)
+  const rows = countRows(staged.counts, duplicates)
+  staged.tally.addMany(duplicates.rejected, duplicates.rejectedFirst)
+  staged.tally.addMany(duplicates.sameVin, duplicates.sameVinFirst)
   const renumbered = await matchRenumbered(client, staging, staged.units)
-  const added = staged.units.added - twice.rolledBack - renumbered
+  const added = staged.units.added - duplicates.rolledBack - renumbered
   const diff = await diffStock(client, staging, request.mode, { added, hadStock, left })
   await guardRemovals(client, request, rows, staged.tally.first(), diff)
   await guardChanges(client, rooftopId, { request, mapping, rows, diff })
   const warnings = [
     ...staged.warnings,
     ...(await renumberedWarning(client, renumbered)),
-    ...(await warningsElsewhere(loading, staging, rows)),
+    ...(await rooftopWarnings(loading, staging, rows)),
   ]
   const typed = { ...staged, warnings }
   const units = countUnits(rows, diff)
   const shown =
-    twice.rolledBack + renumbered === 0 ? firstAdded : await firstAddedUnits(client, staging)
+    duplicates.rolledBack + renumbered === 0 ? firstAdded : await firstAddedUnits(client, staging)
   const changes = await firstChanges(client, shown)
   if (!request.dryRun) {
     await applyDiff(client, staging)
@@ -103,7 +103,7 @@ async function stageRows(
   return typed
 }
 
-async function warningsElsewhere(
+async function rooftopWarnings(
   { tx: { client }, services, request: { rooftop } }: LoadInput,
   staging: Staging,
   { accepted }: RowCounts,

@@ -81,10 +81,10 @@ export async function rememberMapping(
 ): Promise<void> {
   const { fingerprint, columns, absent } = rememberedOf(mapping)
   await client.query(
-    `insert into ops.stock_mapping as kept (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
+    `insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
      on conflict (rooftop_id, fingerprint) do update
      set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
-     where (kept.columns, kept.absent) is distinct from (excluded.columns, excluded.absent)`,
+     where (stored.columns, stored.absent) is distinct from (excluded.columns, excluded.absent)`,
     [rooftopId, fingerprint, JSON.stringify(columns), JSON.stringify(absent)],
   )
 }

@@ -83,10 +83,10 @@ async function* rejectsText(
   const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
   yield byteOrderMark + write([...own, ...rejectColumns])
   for await (const { line_no, cells, issues } of rejectedRows(client, rowsTable, importId)) {
-    const kept = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
+    const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    yield write([...kept, String(line_no), escapeFormula(errorText(issues, beyond))])
+    yield write([...escaped, String(line_no), escapeFormula(errorText(issues, beyond))])
   }
 }
 

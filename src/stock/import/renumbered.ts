@@ -24,9 +24,9 @@ export async function matchRenumbered(
   const content = [...unitColumns, 'content_hash']
   await client.query(
     `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
-     select kept.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
+     select stored.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
      from ${tables.units} as unit join stock_renumbered using (stock_no)
-     join ${tables.rows} as kept on kept.import_id = $2 and kept.stock_no = unit.stock_no and kept.status = 'accepted'
+     join ${tables.rows} as stored on stored.import_id = $2 and stored.stock_no = unit.stock_no and stored.status = 'accepted'
      where unit.rooftop_id = $1 and unit.import_id = $2`,
     [rooftopId, importId],
   )

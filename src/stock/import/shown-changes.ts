@@ -34,10 +34,10 @@ export async function firstAddedUnits(
   { tables, rooftopId, importId }: Staging,
 ): Promise<readonly AddedUnit[]> {
   const { rows } = await client.query<AddedUnit>(
-    `select kept.line_no as line, unit.stock_no as "stockNo"
-     from ${tables.units} as unit join ${tables.rows} as kept using (import_id, stock_no)
-     where unit.rooftop_id = $1 and unit.import_id = $2 and kept.status = 'accepted'
-     order by kept.line_no limit ${shownChanges}`,
+    `select stored.line_no as line, unit.stock_no as "stockNo"
+     from ${tables.units} as unit join ${tables.rows} as stored using (import_id, stock_no)
+     where unit.rooftop_id = $1 and unit.import_id = $2 and stored.status = 'accepted'
+     order by stored.line_no limit ${shownChanges}`,
     [rooftopId, importId],
   )
   return rows

@@ -21,7 +21,7 @@ import { unitColumns } from './unit-columns.ts'
 /** Bytes that are collected before they are sent. */
 const batchLength = 4_000_000
 /** Records between two pauses while the database works: about a millisecond of reading and typing. */
-const hearEvery = 16
+const pauseEvery = 16
 /** The most VINs that are stored for an exact check. */
 const mostVins = 10_000
 
@@ -65,10 +65,10 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
      from core.stock_unit with no data`,
   )
   if (!isDry) return
-  for (const [name, kept] of Object.entries(stockTables))
+  for (const [name, table] of Object.entries(stockTables))
     await client.query(
       `create temp table ${dryRunTables[name as keyof ImportTables].split('.')[1]}
-         (like ${kept} including indexes including constraints) on commit drop`,
+         (like ${table} including indexes including constraints) on commit drop`,
     )
 }
 
@@ -102,7 +102,7 @@ export class Stage {
   #batch: RowBatch
   #sending: Promise<void> | null = null
   readonly #vins = new BloomFilter()
-  readonly #vinsTwice = new Set<string>()
+  readonly #duplicateVins = new Set<string>()
   readonly #firstAdded: AddedUnit[] = []
   #added = 0
   #staged = 0
@@ -137,7 +137,7 @@ export class Stage {
     if (row.hasLeft) this.#left += 1
     this.#batch.add(record, row, mayBeKnown)
     if (this.#batch.length > batchLength) return this.#send()
-    return this.#sending !== null && record.line % hearEvery === 0 ? setImmediate() : undefined
+    return this.#sending !== null && record.line % pauseEvery === 0 ? setImmediate() : undefined
   }
 
   async end(): Promise<StagedUnits> {
@@ -147,12 +147,12 @@ export class Stage {
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added, firstAdded: this.#firstAdded },
-      duplicateVins: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
+      duplicateVins: this.#duplicateVins.size > mostVins ? null : [...this.#duplicateVins],
     }
   }
 
   #noteVin(vin: string): void {
-    if (this.#vinsTwice.size <= mostVins) this.#vinsTwice.add(copied(vin))
+    if (this.#duplicateVins.size <= mostVins) this.#duplicateVins.add(copied(vin))
   }
 
   async #send(): Promise<void> {

@@ -8,7 +8,7 @@ import { readRecord } from '#src/csv/read/read-record.ts'
 import { splitRecords } from '#src/csv/read/split-records.ts'
 
 const ends = { LF: '\n', CRLF: '\r\n', CR: '\r' } as const
-const options = { isWhole: true, maxRecordBytes: 4_000_000, looksStray: () => false }
+const options = { isWhole: true, maxRecordBytes: 4_000_000, hasStrayQuote: () => false }
 
 const dialects = fc.record({
   delimiter: fc.constantFrom(',', ';', ', ', '\t'),
@@ -27,7 +27,7 @@ async function recordsOf(
   records: AsyncIterable<readonly RawRecord[]>,
   dialect: Dialect,
 ): Promise<CsvRecord[]> {
-  const columns = { dialect, width: 3, profile: countKinds([], 3) }
+  const columns = { dialect, width: 3, kindCounts: countKinds([], 3) }
   const found: CsvRecord[] = []
   for await (const batch of records)
     for (const record of batch) found.push(...readRecord(record, columns))

@@ -37,7 +37,7 @@ function money(
   return notes.take(field, typeMoney(text, style))
 }
 
-/** The asking price. No price is null, never 0: POA is a flag, and a 0 stands for an empty cell. */
+/** The asking price. No price is null, never 0: POA is a flag, and a 0 means an empty cell. */
 function askingPrice(
   draft: StockDraft,
   notes: RowNotes,
@@ -80,15 +80,15 @@ function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean 
 function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
-  const said = named === null ? null : currencyOf(named)
-  if (named !== null && said === null)
+  const inColumn = named === null ? null : currencyOf(named)
+  if (named !== null && inColumn === null)
     notes.cell('price_currency', {
       code: 'type-error',
       severity: 'warning',
       hint: 'this is not a currency; it was left out',
     })
   const column =
-    said ??
+    inColumn ??
     notes.place('price_asking')?.column.currency ??
     notes.place('cost')?.column.currency ??
     rooftop

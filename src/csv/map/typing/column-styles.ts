@@ -20,7 +20,7 @@ export interface TypingOptions {
   readonly market: Market
   /** ISO 4217 of the rooftop. */
   readonly currency: string
-  /** The rooftop's unit; default: miles in the US, km elsewhere. */
+  /** The rooftop's unit; default: miles in the US, else km. */
   readonly odometerUnit?: DistanceUnit
   /** `YYYY-MM-DD`: decides two-digit years and which dates are in the future. */
   readonly today: string
@@ -236,8 +236,8 @@ const unusual: Readonly<Record<DistanceUnit, number>> = { mi: 120_000, km: 300_0
 function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Finding | null {
   const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
   const hasUnitColumn = mapping.columns.some(({ field }) => field === 'odometer_unit')
-  const isSaid = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
-  if (isSaid || watch.numbers.length === 0) return null
+  const isNamed = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
+  if (isNamed || watch.numbers.length === 0) return null
   return middle > unusual[unit]
     ? {
         code: 'UNIT_DOUBTED',

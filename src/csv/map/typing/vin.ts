@@ -49,7 +49,7 @@ function checked(vin: string): Typed<VinCell> {
   if (vin[8] === checkDigit(vin)) return typed(value)
   return isCheckDigitLaw(vin)
     ? typed<VinCell>(value, failedByLaw(vin))
-    : typed<VinCell>(value, failedElsewhere)
+    : typed<VinCell>(value, failedOptional)
 }
 
 /** Whether the check digit is mandatory for this maker. */
@@ -103,7 +103,7 @@ function failedByLaw(vin: string): Finding {
   }
 }
 
-const failedElsewhere: Finding = {
+const failedOptional: Finding = {
   code: 'VIN_CHECK_DIGIT',
   severity: 'info',
   hint: 'the check digit does not agree; outside North America makers need not use one',
