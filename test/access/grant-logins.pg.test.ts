@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { drafts, openFixture } from './fixture.ts'
-import { said } from './logins.ts'
+import { resultOf } from './logins.ts'
 
 test('a login that moves to another role loses its old rights', async () => {
   await using fixture = await openFixture()
@@ -27,7 +27,7 @@ test('a login that moves to another role loses its old rights', async () => {
       'mart_pii.customer',
       'core.photo',
     ])
-      answer.push(await said(client, `select from ${table}`))
+      answer.push(await resultOf(client, `select from ${table}`))
     answers[key] = answer
   }
   const no = (schema: string) => `permission denied for schema ${schema}`
@@ -49,16 +49,16 @@ test('a login that the config no longer names is reported until it is dropped', 
   const config = logins.configOf({ reader: { role: 'bi_reader' } })
   const name = logins.name('tenant')
 
-  const told = await logins.grant({ config })
+  const report = await logins.grant({ config })
   await logins.as('tenant')
-  const mine = told.unknownLogins.find((login) => login.name === name)
+  const mine = report.unknownLogins.find((login) => login.name === name)
   await pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${name}'`,
   )
   await pool.query(mine!.statement)
   const after = await logins.grant({ config })
 
-  expect(told.steps).toEqual([])
+  expect(report.steps).toEqual([])
   expect(mine).toEqual({
     name,
     roles: ['bi_tenant'],
@@ -80,7 +80,7 @@ test('a login that the config no longer names is disabled on request, and enable
 
   const report = await logins.grant({ config, revokeRemoved: true })
   const again = await logins.grant({ config, revokeRemoved: true })
-  const stands = await pool.query(
+  const state = await pool.query(
     `select rolcanlogin as login, array(select roleid from pg_auth_members where member = r.oid) as roles,
        (select count(*)::int from ops.bi_access where role_name = rolname) as groups
      from pg_roles as r where rolname = '${name}'`,
@@ -94,7 +94,7 @@ test('a login that the config no longer names is disabled on request, and enable
   )
   expect(report.unknownLogins.some((login) => login.isOurs)).toBe(false)
   expect(again.steps).toEqual([])
-  expect(stands.rows).toEqual([{ login: false, roles: [], groups: 0 }])
+  expect(state.rows).toEqual([{ login: false, roles: [], groups: 0 }])
   expect((await (await logins.as('tenant')).query('select from dim_rooftop')).rowCount).toBe(1)
 })
 

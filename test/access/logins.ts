@@ -76,7 +76,7 @@ export async function dropRoles(url: string, names: readonly string[]): Promise<
 }
 
 /** The result of a statement: its rows as objects, or its error. */
-export async function said(client: pg.Client, statement: string): Promise<string> {
+export async function resultOf(client: pg.Client, statement: string): Promise<string> {
   try {
     const { rows } = await client.query(statement)
     return `${rows.length} rows`

@@ -8,7 +8,7 @@ import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { buildMarts } from '#src/db/marts.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
 /** A server without our roles, and a database whose owner may create roles but is not a superuser. */
 async function openManaged() {
@@ -41,7 +41,7 @@ async function openManaged() {
   }
 }
 
-test('an owner with CREATEROLE needs no superuser, and is told what only a superuser can do', async () => {
+test('an owner with CREATEROLE needs no superuser, and is report what only a superuser can do', async () => {
   await using fixture = await openManaged()
   const { pool, logins } = fixture
   await fixture.admin.query('alter role shop nocreaterole')
@@ -70,12 +70,14 @@ test('an owner with CREATEROLE needs no superuser, and is told what only a super
     await logins.as('tenant'),
     await logins.as('writer'),
   ]
-  expect(await said(reader, 'select from mart.data_freshness')).toBe('0 rows')
-  expect(await said(tenant, 'select from mart_scoped.data_freshness')).toBe('0 rows')
-  expect(await said(tenant, 'select from mart.dim_date')).toBe('permission denied for schema mart')
-  expect(await said(writer, 'select from core.evaluation')).toBe('0 rows')
-  expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
-  expect(await said(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
+  expect(await resultOf(reader, 'select from mart.data_freshness')).toBe('0 rows')
+  expect(await resultOf(tenant, 'select from mart_scoped.data_freshness')).toBe('0 rows')
+  expect(await resultOf(tenant, 'select from mart.dim_date')).toBe(
+    'permission denied for schema mart',
+  )
+  expect(await resultOf(writer, 'select from core.evaluation')).toBe('0 rows')
+  expect(await resultOf(writer, 'create temporary table mine (id int)')).toBe('0 rows')
+  expect(await resultOf(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
 
   await fixture.admin.query(`alter role ${logins.name('writer')} bypassrls`)
   expect((await logins.grant()).notes).toEqual([])

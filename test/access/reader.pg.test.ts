@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
 /** A warehouse with one login of each kind. */
 async function openReaders() {
@@ -51,7 +51,7 @@ test('each login reads the schemas of its role, and no other', async () => {
     const client = await fixture.logins.as(key)
     const seen = new Set<string>()
     for (const { schema, name } of relations)
-      if ((await said(client, `select from ${name} limit 1`)).endsWith('rows')) seen.add(schema)
+      if ((await resultOf(client, `select from ${name} limit 1`)).endsWith('rows')) seen.add(schema)
       else if (schema.startsWith('mart')) seen.delete(schema)
     readable[key] = [...seen].sort()
   }
@@ -92,12 +92,12 @@ test('nothing can be written or created, even with read-only off', async () => {
 
   for (const key of keys) {
     const client = await fixture.logins.as(key)
-    const asGiven = await said(client, 'insert into mart.dim_date default values')
+    const asGiven = await resultOf(client, 'insert into mart.dim_date default values')
     await client.query('set default_transaction_read_only = off')
     await client.query('set transaction_read_only = off')
     const answers: string[] = []
     for (const statement of statements)
-      answers.push(`${statement}: ${await said(client, statement)}`)
+      answers.push(`${statement}: ${await resultOf(client, statement)}`)
 
     expect(asGiven).toMatch(/read-only transaction|permission denied/)
     expect(
@@ -123,10 +123,14 @@ test('a login can set no role except its own', async () => {
       ...keys.filter((other) => other !== key).map((other) => fixture.logins.name(other)),
     ]
     for (const role of refused) {
-      expect(await said(client, `set role ${role}`)).toBe(`permission denied to set role "${role}"`)
-      expect(await said(client, `set session authorization ${role}`)).toMatch(/^permission denied/)
+      expect(await resultOf(client, `set role ${role}`)).toBe(
+        `permission denied to set role "${role}"`,
+      )
+      expect(await resultOf(client, `set session authorization ${role}`)).toMatch(
+        /^permission denied/,
+      )
     }
-    expect(await said(client, `set role ${own}`)).toBe('0 rows')
+    expect(await resultOf(client, `set role ${own}`)).toBe('0 rows')
   }
 })
 
@@ -154,7 +158,7 @@ test('a search path, a role of its group or a function of that name does not mak
   const underTraps = await names()
   await tenant.query('set row_security = on; set role bi_tenant')
   const asTheGroup = await names()
-  const unsecured = await said(
+  const unsecured = await resultOf(
     tenant,
     'set row_security = off; select * from mart_scoped.dim_rooftop',
   )

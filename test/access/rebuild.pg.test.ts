@@ -8,7 +8,7 @@ import { sqlFolder } from '#src/db/migration-files.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { openFixture } from './fixture.ts'
-import { said } from './logins.ts'
+import { resultOf } from './logins.ts'
 
 test('rebuilt and new marts get owner and rights in the same transaction', async () => {
   await using fixture = await openFixture()
@@ -37,16 +37,16 @@ test('rebuilt and new marts get owner and rights in the same transaction', async
     pool,
     async (client) => {
       await restoreAccess(client)
-      seen.push(await said(reader, 'select from mart.novelty'))
+      seen.push(await resultOf(reader, 'select from mart.novelty'))
     },
     await readMarts(folder.path),
   )
 
   const tenant = await logins.as('tenant')
   expect(seen).toEqual(['relation "mart.novelty" does not exist'])
-  expect(await said(reader, 'select from mart.novelty')).toBe('2 rows')
+  expect(await resultOf(reader, 'select from mart.novelty')).toBe('2 rows')
   expect((await tenant.query('select novelty from novelty')).rows).toEqual([{ novelty: 'north' }])
-  expect(await said(tenant, 'select from dim_rooftop')).toBe('1 rows')
+  expect(await resultOf(tenant, 'select from dim_rooftop')).toBe('1 rows')
   expect((await logins.grant()).steps).toEqual([])
 })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inTransaction } from '#src/db/transaction.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
-import { type Logins, openLogins, said } from './logins.ts'
+import { type Logins, openLogins, resultOf } from './logins.ts'
 
 // One loaded warehouse for all tests: none changes a row.
 let fixture: Fixture
@@ -21,13 +21,13 @@ beforeAll(async () => {
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
     ),
     pair: { role: 'bi_tenant', groups: [first, second] },
-    nobody: { role: 'bi_tenant', groups: [first] },
+    noGroup: { role: 'bi_tenant', groups: [first] },
     reader: { role: 'bi_reader' },
     people: { role: 'bi_pii_reader' },
   })
   await logins.grant()
   await fixture.database.pool.query(
-    `delete from ops.bi_access where role_name = '${logins.name('nobody')}'`,
+    `delete from ops.bi_access where role_name = '${logins.name('noGroup')}'`,
   )
 }, 240_000)
 
@@ -81,7 +81,7 @@ test('a session of the login sees the same as the role', async () => {
 
   const reader = await countsOf(await logins.as('reader'), 'mart')
   const pair = await countsOf(await logins.as('pair'), 'mart_scoped')
-  const nobody = await countsOf(await logins.as('nobody'), 'mart_scoped')
+  const noGroup = await countsOf(await logins.as('noGroup'), 'mart_scoped')
   const own = [await logins.as('tenant0'), await logins.as('tenant1')]
   const [first = [], second = []] = [
     await countsOf(own[0]!, 'mart_scoped'),
@@ -92,7 +92,7 @@ test('a session of the login sees the same as the role', async () => {
     const isCommon = common.includes(view)
     const both = isCommon ? first[index] : first[index]! + second[index]!
     expect({ view, pair: pair[index] }).toEqual({ view, pair: both })
-    expect({ view, rows: nobody[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
+    expect({ view, rows: noGroup[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
   }
 })
 
@@ -116,8 +116,8 @@ test('a status outside the contract is visible once a watch has stored it', asyn
   const { pool } = fixture.database
   await pool.query(
     `insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
-     values ('unheard of', 0, false, false), ('met by nobody', 0, false, false);
-     update core.watch_status_change set from_status = to_status, to_status = 'unheard of'
+     values ('unknown', 0, false, false), ('never read', 0, false, false);
+     update core.watch_status_change set from_status = to_status, to_status = 'unknown'
      where check_ref = 'watched' and rooftop_id in (
        select rooftop_id from core.rooftop join core.rooftop_group using (group_id) where group_code = '${groups[1]}')`,
   )
@@ -129,28 +129,28 @@ test('a status outside the contract is visible once a watch has stored it', asyn
     await (await logins.as('tenant1')).query(query),
   ]
   await pool.query(
-    `update core.watch_status_change set to_status = from_status, from_status = null where to_status = 'unheard of';
+    `update core.watch_status_change set to_status = from_status, from_status = null where to_status = 'unknown';
      delete from core.ref_watch_status where not is_known`,
   )
 
-  const seen = [{ watch_status: 'unheard of' }]
+  const seen = [{ watch_status: 'unknown' }]
   expect([reader.rows, first.rows, second.rows]).toEqual([seen, [], seen])
 })
 
 test("a condition in a tenant's query is never evaluated on rows of others", async () => {
   const { pool } = fixture.database
   await pool.query(
-    `create function public.tell(text) returns boolean language plpgsql immutable cost 0.0000001
+    `create function public.notice(text) returns boolean language plpgsql immutable cost 0.0000001
      as $$ begin raise notice '%', $1; return true; end $$`,
   )
   const tenant = await logins.as('tenant0')
-  const heard = new Set<string>()
-  tenant.on('notice', ({ message }) => heard.add(message ?? ''))
+  const notices = new Set<string>()
+  tenant.on('notice', ({ message }) => notices.add(message ?? ''))
 
-  await tenant.query('select from evaluation_wide where public.tell(rooftop_name)')
-  await tenant.query('select from dim_user where public.tell(display_name)')
-  await tenant.query('select from fact_stock_unit where public.tell(stock_no)')
-  await tenant.query('select from rpt_12_ai_price_accuracy where public.tell(rooftop_name)')
+  await tenant.query('select from evaluation_wide where public.notice(rooftop_name)')
+  await tenant.query('select from dim_user where public.notice(display_name)')
+  await tenant.query('select from fact_stock_unit where public.notice(stock_no)')
+  await tenant.query('select from rpt_12_ai_price_accuracy where public.notice(rooftop_name)')
 
   const { rows } = await pool.query<{ text: string }>(
     `select rooftop_name as text from core.rooftop join core.rooftop_group using (group_id) where group_code <> $1
@@ -158,9 +158,9 @@ test("a condition in a tenant's query is never evaluated on rows of others", asy
      except select display_name from core.app_user join core.rooftop_group using (group_id) where group_code = $1`,
     [groups[0]],
   )
-  expect(heard.size).toBeGreaterThan(5)
+  expect(notices.size).toBeGreaterThan(5)
   expect(rows.length).toBeGreaterThan(5)
-  expect(rows.filter(({ text }) => heard.has(text))).toEqual([])
+  expect(rows.filter(({ text }) => notices.has(text))).toEqual([])
 })
 
 test('no error reveals a row of another group', async () => {
@@ -171,7 +171,7 @@ test('no error reveals a row of another group', async () => {
   )
   const name = other.rows[0]!.name.replaceAll("'", "''")
 
-  const asked = await said(
+  const asked = await resultOf(
     tenant,
     `select from evaluation_wide where (case when rooftop_name = '${name}' then rooftop_name else '1' end)::int = 1`,
   )
@@ -183,7 +183,7 @@ test('ops.visible_rooftops reveals nothing about other roles', async () => {
   const { pool } = fixture.database
   const others = [logins.name('tenant1'), logins.name('pair'), 'mart_scoped_owner', 'no such role']
   const tenant = await logins.as('tenant0')
-  const refused = await said(tenant, `select ops.visible_rooftops('${others[0]}')`)
+  const refused = await resultOf(tenant, `select ops.visible_rooftops('${others[0]}')`)
 
   // Even with the right to call the function.
   await pool.query(`grant usage on schema ops to ${logins.name('tenant0')}`)
@@ -221,7 +221,7 @@ test('only bi_pii_reader sees customers, without those who were erased', async (
   expect(after.people).toBe(before.people - 1)
   expect((await people.query('select from mart.evaluation_wide')).rowCount).toBeGreaterThan(50)
   for (const other of ['reader', 'tenant0'])
-    expect(await said(await logins.as(other), 'select from mart_pii.customer')).toBe(
+    expect(await resultOf(await logins.as(other), 'select from mart_pii.customer')).toBe(
       'permission denied for schema mart_pii',
     )
 })

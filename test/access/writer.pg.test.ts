@@ -10,7 +10,7 @@ import { configText } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
 
@@ -137,11 +137,11 @@ test('the loader cannot create, change or drop tables, or give itself access', a
   ]
 
   const answers: string[] = []
-  for (const statement of statements) answers.push(await said(writer, statement))
+  for (const statement of statements) answers.push(await resultOf(writer, statement))
 
   const refusal = /^(permission denied|must be (owner|able))/
   expect(answers.filter((answer) => !refusal.test(answer))).toEqual([])
-  expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
+  expect(await resultOf(writer, 'create temporary table mine (id int)')).toBe('0 rows')
 })
 
 test('migrate as the loader names the user who must run it, and so does a command that needs it', async () => {
@@ -176,8 +176,8 @@ test('the loader can COPY into a table with row-level security', async () => {
   // Without it, Postgres rejects the loader's COPY, and grant reports it.
   await fixture.database.pool.query(`alter role ${fixture.logins.name('writer')} nobypassrls`)
   const writer = await fixture.logins.as('writer')
-  expect(await said(writer, 'copy core.evaluation from stdin')).toContain(
+  expect(await resultOf(writer, 'copy core.evaluation from stdin')).toContain(
     'COPY FROM not supported with row-level security',
   )
-  expect(await said(writer, 'select from core.evaluation')).toBe('0 rows')
+  expect(await resultOf(writer, 'select from core.evaluation')).toBe('0 rows')
 })

@@ -75,7 +75,7 @@ test('a place that cannot be written to is refused before anything is read', asy
   const folder = await refused(yard, '--rooftop', 'north', '--out', 'there', '--force')
   const missing = await refused(yard, '--rooftop', 'north', '--out', 'nowhere/out.csv')
 
-  expect(folder).toMatch(/there is no file that can be replaced/)
+  expect(folder).toMatch(/there is not a file that can be replaced/)
   expect(missing).toMatch(/there is no folder .*nowhere: create it first/i)
 })
 

@@ -39,7 +39,7 @@ test.for([
     /^forecourt.yaml:1: is not valid YAML \(Unresolved alias.*\): correct the line\.$/,
   ],
   ['a: "x" secret-word\n', /^(?!.*secret-word)forecourt.yaml:1: is not valid YAML/],
-] as const)('%j is told as what it is', ([text, expected]) => {
+] as const)('%j is reported', ([text, expected]) => {
   expect(problemsOf(text)).toEqual([
     typeof expected === 'string' ? expected : expect.stringMatching(expected),
   ])

@@ -13,7 +13,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
     /^core\.(evaluation|evaluation_version|stock_unit)\.content_hash$/,
     'digests, calculated again with the row',
   ],
-  [/^raw\.payload\.content_hash$/, 'digest of the body, made anew with it'],
+  [/^raw\.payload\.content_hash$/, 'digest of the body, calculated again with it'],
   [/^core\.(stock_)?price_observation\.value_hash$/, 'digest of prices'],
   [/^(core\.stock_import|pii\.archived_pdf|pii\.erasure_file)\.sha256$/, 'digest of a whole file'],
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],

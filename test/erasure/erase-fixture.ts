@@ -24,7 +24,7 @@ export const janesTexts = [
   ...['0412 345 678', '0412345678', '+61 412 345 678', '+61412345678', '412-345-678', 'JAN412'],
 ]
 
-/** Three evaluations of Jane, one of which has been edited, and five of others. */
+/** Three evaluations of Jane, one of them edited, and five of others. */
 export function janesWorld(): readonly Evaluation[] {
   const at = (day: number) => `2026-03-0${day}T01:00:00Z`
   return [

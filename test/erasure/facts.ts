@@ -17,9 +17,9 @@ export async function factsOf(pool: pg.Pool): Promise<Record<string, string[]>> 
   )
   const facts: Record<string, string[]> = {}
   for (const { name, columns } of tables) {
-    const kept = columns.filter((column) => !personal.has(column)).map((column) => `"${column}"`)
+    const checked = columns.filter((column) => !personal.has(column)).map((column) => `"${column}"`)
     const { rows } = await pool.query<{ line: string }>(
-      `select to_jsonb(kept)::text as line from (select ${kept.join(', ')} from ${name}) as kept order by 1`,
+      `select to_jsonb(checked)::text as line from (select ${checked.join(', ')} from ${name}) as checked order by 1`,
     )
     facts[name] = rows.map(({ line }) => line)
   }

@@ -240,7 +240,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
         'test/stock/import-bad-input.pg.test.ts',
         'the complete rows of a cut file can be imported as a delta',
       ],
-      ['test/stock/import-rules.pg.test.ts', 'an import that is stopped leaves nothing'],
+      ['test/stock/import-rules.pg.test.ts', 'a stopped import changes nothing'],
       [
         'test/memory/csv.test.ts',
         'reading and typing a stock list takes no more memory the longer it is',

@@ -107,7 +107,7 @@ test('resolved quarantine and links of vanished checks are deleted; open and lis
   await pool.query(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id, resolved_at)
      select 'evaluations', rooftop_id, key, '[]', '', 1, at::timestamptz
-     from core.rooftop, (values ('open', null), ('old', '2020-01-01'), ('new', now()::text)) as aside (key, at)`,
+     from core.rooftop, (values ('open', null), ('old', '2020-01-01'), ('new', now()::text)) as quarantined (key, at)`,
   )
   await pool.query(
     `insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at, gone_at)
@@ -123,10 +123,10 @@ test('resolved quarantine and links of vanished checks are deleted; open and lis
   const report = await applyRetention(fixture.context)
 
   expect(report).toMatchObject({ quarantine: 1, links: 1 })
-  const { rows: aside } = await pool.query(
+  const { rows: quarantined } = await pool.query(
     'select natural_key as key from ops.quarantine order by 1',
   )
-  expect(aside).toEqual([{ key: 'new' }, { key: 'open' }])
+  expect(quarantined).toEqual([{ key: 'new' }, { key: 'open' }])
   const { rows: links } = await pool.query('select link_ref as ref from pii.signed_link')
   expect(links).toEqual([{ ref: 'listed' }])
 })

@@ -29,7 +29,7 @@ test.for<readonly [string, string | Uint8Array, RegExp]>([
   [
     '10,000 columns',
     `${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(',')}\n`,
-    /has 10000 cells, and the most is/,
+    /has 10000 cells, the limit is/,
   ],
   [
     'a cell of 50 MB',

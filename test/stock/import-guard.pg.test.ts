@@ -19,13 +19,13 @@ test.for([
   [
     'other vehicles under the same stock numbers',
     listOf(vehicles(20).map((unit, index) => ({ ...unit, vin: vinOf(700 + index) }))),
-    /20 stock numbers stand for another VIN/,
+    /20 stock numbers now have another VIN/,
   ],
   ['a header only', header, /has no vehicle: nothing was imported/],
   [
     'rows that are all rejected',
     listOf(vehicles(20).map((unit) => ({ ...unit, price: '1x2' }))),
-    /none of its 20 rows can be taken[\s\S]*line 2, Price "1x2": this is not an amount/,
+    /none of its 20 rows is valid[\s\S]*line 2, Price "1x2": this is not an amount/,
   ],
 ] as const)('%s: refused by the guard, nothing changed', async ([, list, message]) => {
   await using fixture = await openImportFixture()
@@ -70,10 +70,10 @@ test('an unsure mapping is refused with the arguments to type, which then confir
   const refused = fixture.import(list)
   await expect(refused).rejects.toThrow(UsageError)
   await expect(refused).rejects.toThrow(/nothing was imported[\s\S]*No column holds a stock number/)
-  const told = await fixture.import(list, { maps: ['stock_number=Code'] })
+  const confirmed = await fixture.import(list, { maps: ['stock_number=Code'] })
   const next = await fixture.import(list.replace('Rio', 'Ceed'))
 
-  expect(told).toMatchObject({ status: 'imported', added: 3 })
+  expect(confirmed).toMatchObject({ status: 'imported', added: 3 })
   expect(next).toMatchObject({ updated: 1, unchanged: 2 })
   expect(next.mapping[0]).toMatchObject({ field: 'stock_number', source: 'remembered' })
   expect(await fixture.rows('select fingerprint from ops.stock_mapping')).toHaveLength(1)

@@ -84,12 +84,12 @@ test('a list without such a column loads with a report at every import, until th
   const plain = `Stock Number,Make,Model\nS1X,Kia,Rio\nS2X,Kia,Ceed\n`
 
   const first = await fixture.import(plain)
-  const told = await fixture.import(plain, { maps: ['price_asking=', 'received_date='] })
+  const confirmed = await fixture.import(plain, { maps: ['price_asking=', 'received_date='] })
   const next = await fixture.import(plain.replace('Rio', 'Picanto'))
 
   expect(first.missing.map(({ field }) => field)).toEqual([
     ...['price_asking', 'model_year', 'odometer', 'received_date'],
   ])
-  expect(told.status).toBe('already-imported')
+  expect(confirmed.status).toBe('already-imported')
   expect(next.missing.map(({ field }) => field)).toEqual(['model_year', 'odometer'])
 })

@@ -97,9 +97,9 @@ test('fields that the user maps in the same command are not checked', async () =
   await using fixture = await openImportFixture()
   await fixture.import(swapped, { maps: ['make=Make', 'model=Model'] })
 
-  const mended = await fixture.import(swapped, { maps: ['make=Model', 'model=Make'] })
+  const corrected = await fixture.import(swapped, { maps: ['make=Model', 'model=Make'] })
 
-  expect(mended).toMatchObject({ status: 'imported', updated: 20 })
+  expect(corrected).toMatchObject({ status: 'imported', updated: 20 })
 })
 
 test('a delta list without the columns of a vehicle does not empty them', async () => {

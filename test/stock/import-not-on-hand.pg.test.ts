@@ -50,17 +50,17 @@ test('a row that is not a vehicle is stored, and a unit imported from one before
   expect(report).toMatchObject({ accepted: 8, skipped: 1, removed: 1 })
   expect(report.issues[0]).toMatchObject({
     line: 10,
-    hint: '"End of report" is no vehicle: the row names none',
+    hint: 'the row describes no vehicle, only "End of report"',
   })
   expect(
     await fixture.rows("select cells[0] from core.stock_import_row where status = 'skipped'"),
   ).toEqual([{ cells: 'End of report' }])
 })
 
-const kept = [
+const remaining = [
   ['of letters', 'ABCD,,Toyota,Corolla,2019,45000,20000,Red', 'accepted'],
-  ['of which only the stock number is known', 'S0099,,,,,,,', 'accepted'],
-  ['of which only the VIN is known', `,${vinOf(99)},,,,,,`, 'accepted'],
+  ['with only a stock number', 'S0099,,,,,,,', 'accepted'],
+  ['with only a VIN', `,${vinOf(99)},,,,,,`, 'accepted'],
   ['with a stock number of two words', 'STK 99,,Toyota,Corolla,,,,', 'accepted'],
   ['without a key', ',,Toyota,Corolla,2019,45000,20000,Red', 'rejected'],
   ['with an error', 'S0099,,Toyota,Corolla,2019,1x1,20000,Red', 'rejected'],
@@ -69,7 +69,7 @@ const kept = [
 
 test('a vehicle with few fields is a vehicle', async () => {
   await using fixture = await openImportFixture()
-  for (const [name, text, status] of kept) {
+  for (const [name, text, status] of remaining) {
     const report = await fixture.import(`${listOf(vehicles(12))}${text}\r\n`, { dryRun: true })
 
     const count = status === 'accepted' ? 13 : 1
@@ -162,13 +162,13 @@ test('a vehicle sold without a stock number leaves by its VIN; with --map status
 
   const dry = await fixture.import(list, { dryRun: true })
   const report = await fixture.import(list)
-  const kept = await fixture.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
+  const remaining = await fixture.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
     maps: ['status='],
   })
 
   expect(dry).toMatchObject({ removed: 1, skipped: 1 })
   expect(report).toMatchObject({ removed: 1, skipped: 1 })
-  expect(kept).toMatchObject({ accepted: 3, reappeared: 1 })
+  expect(remaining).toMatchObject({ accepted: 3, reappeared: 1 })
 })
 
 test('a list with most of the stock sold is refused', async () => {

@@ -139,15 +139,15 @@ test.for([
   ],
 ] as const)('a VIN %s is not matched', async ([, rows, expected]) => {
   await using fixture = await openImportFixture()
-  const kept = vehicles(12, 20)
+  const remaining = vehicles(12, 20)
   await fixture.import(
-    listOf([aVehicle(1), aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) }), ...kept]),
+    listOf([aVehicle(1), aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) }), ...remaining]),
   )
   const others = [aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) })].filter(({ stockNo, vin }) =>
     rows.every((row) => row.stockNo !== stockNo && row.vin !== vin),
   )
 
-  const report = await fixture.import(listOf([...rows, ...others, ...kept]))
+  const report = await fixture.import(listOf([...rows, ...others, ...remaining]))
 
   expect(report).toMatchObject(expected)
   expect(report.warnings.map(({ code }) => code)).not.toContain('RENUMBERED')

@@ -93,11 +93,11 @@ test("the user's delimiter and encoding override the detected ones", async () =>
   )
 
   const found = await fixture.import(list, { maps: ['make=Make;Code'] })
-  const told = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
+  const confirmed = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
   const alike = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
 
   expect(found.encoding).toBe('windows-1252')
-  expect(told).toMatchObject({ status: 'imported', encoding: 'windows-1251', delimiter: '|' })
+  expect(confirmed).toMatchObject({ status: 'imported', encoding: 'windows-1251', delimiter: '|' })
   expect(alike.status).toBe('already-imported')
   expect(await fixture.rows("select model from core.stock_unit where stock_no = 'S1'")).toEqual([
     { model: 'Rio й' },

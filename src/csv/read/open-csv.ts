@@ -190,7 +190,7 @@ export function assertWithinLimits({ line, cells, raw }: CsvRecord, limits: Limi
   if (cells.length > limits.maxColumns)
     throw new CsvFileError(
       'too-many-columns',
-      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: are rows and columns swapped, or is it no stock list?`,
+      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: rows and columns may be swapped, or it is not a stock list`,
     )
   if (raw.length <= limits.maxCellBytes / 4) return
   const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)

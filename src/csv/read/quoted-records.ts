@@ -58,7 +58,7 @@ export class QuotedRecords {
     if (!hasStrayQuote(text))
       throw new CsvFileError(
         'cell-too-long',
-        `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is no stock list. Correct the line, or split the file`,
+        `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is not a stock list. Correct the line, or split the file`,
       )
     const end = this.#held.indexOf(this.#dialect.lineEnd === 'CR' ? '\r' : '\n') + 1
     const raw = trimEnd(this.#held.toString('utf8', 0, end))

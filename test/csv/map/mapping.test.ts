@@ -39,12 +39,12 @@ test('VINs are found under an unknown header', () => {
 
 test('a file without a key column is reported with the column that might be one', () => {
   const without = mapColumns([makes, ['Price', twelve('10000', '20000')]])
-  const perhaps = mapColumns([makes, ['Yard tag', stockNumbers]])
+  const perhaps = mapColumns([makes, ['Lot tag', stockNumbers]])
 
   expect(without).toMatchObject({ status: 'unsure', key: null })
   expect(without.questions).toMatchObject([{ code: 'NO_KEY_COLUMN', maps: [] }])
   expect(perhaps.questions).toMatchObject([
-    { code: 'NO_KEY_COLUMN', maps: ['stock_number=Yard tag'] },
+    { code: 'NO_KEY_COLUMN', maps: ['stock_number=Lot tag'] },
   ])
 })
 
@@ -114,8 +114,8 @@ test('a file without a header is mapped by its values and must be confirmed', ()
   ])
 
   const proposed = proposeMapping(null, rows)
-  const said = parseOverrides(['stock_number=#1', 'vin=#2', 'price_asking=#5'], null, 6)
-  const confirmed = proposeMapping(null, rows, { overrides: said })
+  const confirmation = parseOverrides(['stock_number=#1', 'vin=#2', 'price_asking=#5'], null, 6)
+  const confirmed = proposeMapping(null, rows, { overrides: confirmation })
   const again = proposeMapping(null, rows, { remembered: rememberedOf(confirmed) })
 
   expect(fieldsOf(proposed)).toEqual({

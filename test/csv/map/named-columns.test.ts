@@ -39,13 +39,13 @@ test.for([
   const names = columns.map(([name]) => name)
 
   const asked = mapColumns(columns)
-  const said = mapColumns(columns, { overrides: parseOverrides([`${field}=${header}`], names) })
+  const answered = mapColumns(columns, { overrides: parseOverrides([`${field}=${header}`], names) })
   const none = mapColumns(columns, { overrides: parseOverrides([`${field}=`], names) })
 
   expect(asked.status).toBe('unsure')
   expect(mapsOf(asked)).toContain(`${field}=${header}`)
-  expect([said.status, none.status]).toEqual(['sure', 'sure'])
-  expect(fieldsOf(said)[header]).toBe(field)
+  expect([answered.status, none.status]).toEqual(['sure', 'sure'])
+  expect(fieldsOf(answered)[header]).toBe(field)
 })
 
 test('the current price wins over the former one, which is asked about if it is alone', () => {
@@ -134,16 +134,18 @@ test('"none" is remembered if the user confirmed it, never if a guess failed', (
 
   const ofOld = mapColumns(columns, { remembered: { ...before, absent: null } })
   const failed = mapColumns(columns, { remembered: { ...before, absent: [] } })
-  const said = mapColumns(columns, { remembered: rememberedOf(mapColumns(columns, { overrides })) })
+  const answered = mapColumns(columns, {
+    remembered: rememberedOf(mapColumns(columns, { overrides })),
+  })
   const taken = parseOverrides(['price_asking=Adv Price'], names)
-  const revoked = mapColumns(columns, { remembered: rememberedOf(said), overrides: taken })
+  const revoked = mapColumns(columns, { remembered: rememberedOf(answered), overrides: taken })
 
   expect([ofOld, failed].map((mapping) => fieldsOf(mapping)['Adv Price'])).toEqual([
     ...['price_asking', 'price_asking'],
   ])
-  expect(fieldsOf(said)['Adv Price']).toBeUndefined()
-  expect(said).toMatchObject({ status: 'sure', absent: ['price_asking'] })
-  expect(said.missing.map(({ field }) => field)).not.toContain('price_asking')
+  expect(fieldsOf(answered)['Adv Price']).toBeUndefined()
+  expect(answered).toMatchObject({ status: 'sure', absent: ['price_asking'] })
+  expect(answered.missing.map(({ field }) => field)).not.toContain('price_asking')
   expect(rememberedOf(revoked)).toMatchObject({ absent: [] })
 })
 

@@ -103,7 +103,7 @@ test.skipIf(!isHere)(
   'au_gumtree: Type is the body, Status the condition, ID is asked about',
   async () => {
     const { mapping } = await typeFile('au_gumtree_cars_info.csv', sydney)
-    const said = await typeFile('au_gumtree_cars_info.csv', sydney, ['stock_number=ID'])
+    const answered = await typeFile('au_gumtree_cars_info.csv', sydney, ['stock_number=ID'])
 
     expect(fieldsOf(mapping)).toMatchObject({
       ...{
@@ -116,9 +116,9 @@ test.skipIf(!isHere)(
       ...{ Kilometers: 'odometer', Price: 'price_asking', Type: 'body', Status: 'condition' },
     })
     expect(mapping.questions.flatMap(({ maps }) => maps)).toEqual(['stock_number=ID'])
-    expect(said.mapping.status).toBe('sure')
-    expect(said.count).toEqual({ accepted: 3999, rejected: 0, skipped: 0 })
-    expect(said.codes).toEqual({ 'EXCEL_ERROR warning': 1 })
+    expect(answered.mapping.status).toBe('sure')
+    expect(answered.count).toEqual({ accepted: 3999, rejected: 0, skipped: 0 })
+    expect(answered.codes).toEqual({ 'EXCEL_ERROR warning': 1 })
   },
 )
 
@@ -155,18 +155,18 @@ test.skipIf(!isHere)(
   'us_pipe: a file without a header is proposed, and confirmed by position',
   async () => {
     const { mapping } = await typeFile('us_pipe_preamble_noheader.csv', dallas)
-    const said = await typeFile('us_pipe_preamble_noheader.csv', dallas, [
+    const answered = await typeFile('us_pipe_preamble_noheader.csv', dallas, [
       ...['stock_number=#1', 'model_year=#2', 'make=#3', 'model=#4', 'odometer=#7'],
       'price_asking=#8',
     ])
 
     expect(mapping).toMatchObject({ status: 'unsure', hasHeader: false, key: 'stock_number' })
     expect(fieldsOf(mapping)).toMatchObject({ '#1': 'stock_number', '#2': 'model_year' })
-    expect(said.mapping.status).toBe('sure')
-    expect(said.rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
+    expect(answered.mapping.status).toBe('sure')
+    expect(answered.rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
       ...[['constraint-error'], ['constraint-error'], [], []],
     ])
-    expect(said.count).toEqual({ accepted: 2, rejected: 2, skipped: 0 })
+    expect(answered.count).toEqual({ accepted: 2, rejected: 2, skipped: 0 })
   },
 )
 
@@ -247,14 +247,16 @@ test.skipIf(!isHere)(
     const { mapping, count } = await typeFile('br_volvo_tab_decimalcomma.csv', {
       ...{ ...sydney, currency: 'BRL' },
     })
-    const said = await typeFile('br_volvo_tab_decimalcomma.csv', { ...sydney, currency: 'BRL' }, [
-      'stock_number=model',
-    ])
+    const answered = await typeFile(
+      'br_volvo_tab_decimalcomma.csv',
+      { ...sydney, currency: 'BRL' },
+      ['stock_number=model'],
+    )
 
     expect(fieldsOf(mapping)).toMatchObject({ model: 'model', price: 'price_asking' })
     expect(mapping).toMatchObject({ status: 'unsure', key: null })
     expect(count).toEqual({ accepted: 0, rejected: 14, skipped: 0 })
-    expect(said.rows[0]!.unit?.asking_price).toBe('229950.000')
+    expect(answered.rows[0]!.unit?.asking_price).toBe('229950.000')
   },
 )
 

@@ -49,16 +49,16 @@ testOfShared(testData, 'csv-test-data: 18 of 18 files come out as expected', asy
   expect(names).toHaveLength(18)
 })
 
-testOfShared(testData, 'csv-test-data: the 7 bad files are told, and crash nothing', async () => {
-  const told: Record<string, string[]> = {}
+testOfShared(testData, 'csv-test-data: the 7 bad files are reported and do not crash', async () => {
+  const found: Record<string, string[]> = {}
 
   for (const name of namesIn(`${testData}/csv`, /^bad-/)) {
     const path = sharedPath(`${testData}/csv/${name}.csv`)
     const outcome = await readAll({ path }).catch((error) => error)
-    told[name] = outcome instanceof Error ? [outcome.message] : problemsOf(outcome)
+    found[name] = outcome instanceof Error ? [outcome.message] : problemsOf(outcome)
   }
 
-  expect(told).toEqual({
+  expect(found).toEqual({
     'bad-header-less-fields': ['2 missing-cell'],
     'bad-header-more-fields': ['2 extra-cell'],
     'bad-header-no-header': ['the file is empty (0 bytes): export the stock list again'],

@@ -77,28 +77,28 @@ function readBack(text: string, { delimiter, quote, preamble }: Kind) {
 }
 
 /** A few rows prove too little, so the columns need a confirmation. */
-const bring = async (yard: ExportFixture, bytes: Buffer | string) =>
-  await yard.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
+const importFile = async (fixture: ExportFixture, bytes: Buffer | string) =>
+  await fixture.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
 
-async function bringAndGive(
-  yard: ExportFixture,
+async function importAndExport(
+  fixture: ExportFixture,
   bytes: Buffer | string,
   ...args: readonly string[]
 ) {
-  const { document } = await bring(yard, bytes)
+  const { document } = await importFile(fixture, bytes)
   const id = String(document['importId'])
-  const given = await yard.exportList('--rooftop', 'north', '--original', id, ...args)
+  const given = await fixture.exportList('--rooftop', 'north', '--original', id, ...args)
   return { document, text: given.stdout, stderr: given.stderr }
 }
 
 test.each(kinds)('an upload of %s is exported with every row and cell', async (_, kind) => {
-  await using yard = await openExportFixture(kind.region ? { region: kind.region } : {})
+  await using fixture = await openExportFixture(kind.region ? { region: kind.region } : {})
   const bytes = fileOf(kind)
   const source = await readCsv(Readable.from([bytes]), { market: kind.region ?? 'AU' })
   const records: (readonly string[])[] = []
   for await (const { cells } of source.records) records.push(cells)
 
-  const { document, text } = await bringAndGive(yard, bytes)
+  const { document, text } = await importAndExport(fixture, bytes)
 
   const { preamble, cells } = readBack(text, kind)
   expect(document).toMatchObject({ records: 8, accepted: 4, collapsed: 1, skipped: 2, rejected: 1 })
@@ -117,12 +117,12 @@ test.each(kinds)('an upload of %s is exported with every row and cell', async (_
 })
 
 test('each row has its price, or the reason why it has none', async () => {
-  await using yard = await openExportFixture()
-  const { document } = await bring(yard, fileOf(plain))
-  await yard.price('00123')
-  await yard.price('B-7', { retail: null, error: 'no market data' })
+  await using fixture = await openExportFixture()
+  const { document } = await importFile(fixture, fileOf(plain))
+  await fixture.price('00123')
+  await fixture.price('B-7', { retail: null, error: 'no market data' })
 
-  const { stdout } = await yard.exportList(
+  const { stdout } = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -130,27 +130,27 @@ test('each row has its price, or the reason why it has none', async () => {
   )
 
   const { cells } = readBack(stdout, plain)
-  const told = cells.slice(1).map((row) => row.slice(names.length))
+  const appended = cells.slice(1).map((row) => row.slice(names.length))
   const prices = ['25000.50', '24000.50', '26000.50', '20000.40', '', '']
   const priced = [...prices, 'AUD', '2026-03-10T14:00:00Z', '', '']
-  expect(told[0]).toEqual([...priced, 'priced', ''])
-  expect(told[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
-  expect(told[2]!.slice(-1)).toEqual(['it has no VIN and no ADCode, so it cannot be priced'])
-  expect(told[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
-  expect(told[4]).toEqual([...priced, 'collapsed', 'repeats another row of the file'])
-  expect(told[5]!.at(-1)).toMatch(/blank/)
-  expect(told[7]!.at(-1)).toBe('a total, not a vehicle')
+  expect(appended[0]).toEqual([...priced, 'priced', ''])
+  expect(appended[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
+  expect(appended[2]!.slice(-1)).toEqual(['it has no VIN and no ADCode, so it cannot be priced'])
+  expect(appended[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
+  expect(appended[4]).toEqual([...priced, 'collapsed', 'repeats another row of the file'])
+  expect(appended[5]!.at(-1)).toMatch(/blank/)
+  expect(appended[7]!.at(-1)).toBe('a total, not a vehicle')
 })
 
 test('a row whose stock number now belongs to another vehicle gets no price', async () => {
-  await using yard = await openExportFixture()
-  const { document } = await bring(yard, fileOf(plain))
-  await yard.database.pool.query(
+  await using fixture = await openExportFixture()
+  const { document } = await importFile(fixture, fileOf(plain))
+  await fixture.database.pool.query(
     `update core.stock_unit set vin = '6T1BF3FK20X999999' where stock_no = '00123'`,
   )
-  await yard.price('00123')
+  await fixture.price('00123')
 
-  const { stdout } = await yard.exportList(
+  const { stdout } = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -165,7 +165,7 @@ test('a row whose stock number now belongs to another vehicle gets no price', as
 })
 
 test('rows with too few or too many cells keep them all, and the prices are in their columns', async () => {
-  await using yard = await openExportFixture()
+  await using fixture = await openExportFixture()
   const ragged = [
     'Stock No,VIN,Make,Year,Price',
     'A1,6T1BF3FK20X100001,Kia,2019,25000',
@@ -174,7 +174,7 @@ test('rows with too few or too many cells keep them all, and the prices are in t
     'A4,6T1BF3FK20X100004,Kia,2019,26000',
   ].join('\n')
 
-  const { text } = await bringAndGive(yard, ragged)
+  const { text } = await importAndExport(fixture, ragged)
 
   const { cells } = readBack(text, plain)
   const [, , short, long] = cells as [string[], string[], string[], string[]]
@@ -187,23 +187,23 @@ test('rows with too few or too many cells keep them all, and the prices are in t
 })
 
 test('a header of two rows is kept, and a file without a header gets none', async () => {
-  await using yard = await openExportFixture()
+  await using fixture = await openExportFixture()
   const body = [...rows.slice(0, 4), ...rows.slice(0, 4)].map(
     (row) => `"${row.map((c) => c.replaceAll('"', '""')).join('","')}"`,
   )
   const second = ['#', '', '', '', '', 'km', 'AUD', '']
   const two = [names.join(','), second.join(','), ...body].join('\n')
 
-  const withTwo = await bringAndGive(yard, two)
+  const withTwo = await importAndExport(fixture, two)
   const maps = ['stock_number', 'vin', 'make', 'model', 'model_year', 'odometer', 'price_asking']
-  const without = await yard.importList(
+  const without = await fixture.importList(
     'bare.csv',
     body.join('\n'),
     '--mode',
     'delta',
     ...maps.flatMap((field, at) => ['--map', `${field}=#${at + 1}`]),
   )
-  const bare = await yard.exportList(
+  const bare = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -219,11 +219,11 @@ test('a header of two rows is kept, and a file without a header gets none', asyn
 })
 
 test('a name that the file already has is not used twice', async () => {
-  await using yard = await openExportFixture()
+  await using fixture = await openExportFixture()
   const file =
     'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Reserved\nA2,6T1BF3FK20X100002,Kia,2019,26000,Reserved\n'
 
-  const { text } = await bringAndGive(yard, file)
+  const { text } = await importAndExport(fixture, file)
 
   expect(readBack(text, plain).cells[0]!.slice(6)).toEqual(
     appendedColumns.map((name) =>
@@ -233,11 +233,11 @@ test('a name that the file already has is not used twice', async () => {
 })
 
 test('an export imports like the upload, and its next export has new prices, not more columns', async () => {
-  await using yard = await openExportFixture()
-  const first = await bringAndGive(yard, fileOf(plain))
-  await yard.price('00123')
+  await using fixture = await openExportFixture()
+  const first = await importAndExport(fixture, fileOf(plain))
+  await fixture.price('00123')
 
-  const second = await bringAndGive(yard, first.text)
+  const second = await importAndExport(fixture, first.text)
 
   expect(second.document).toMatchObject({
     ...{ records: 8, accepted: 4, collapsed: 1, skipped: 2, rejected: 1 },
@@ -252,12 +252,12 @@ test('an export imports like the upload, and its next export has new prices, not
 })
 
 test('with --raw every cell is unchanged, formulas too', async () => {
-  await using yard = await openExportFixture()
+  await using fixture = await openExportFixture()
   const file = '=now(),,\nStock No,VIN,=Notes\nA1,6T1BF3FK20X100001,=1+1\nA2,6T1BF3FK20X100002,@x\n'
 
-  const raw = await bringAndGive(yard, file, '--raw')
+  const raw = await importAndExport(fixture, file, '--raw')
   const id = String(raw.document['importId'])
-  const safe = (await yard.exportList('--rooftop', 'north', '--original', id)).stdout
+  const safe = (await fixture.exportList('--rooftop', 'north', '--original', id)).stdout
 
   const firstCells = (text: string) => readBack(text, plain).cells.map((row) => row.slice(0, 3))
   expect(firstCells(raw.text)).toEqual(
@@ -275,12 +275,12 @@ test('with --raw every cell is unchanged, formulas too', async () => {
 })
 
 test('an unknown import, or one of another rooftop, is refused', async () => {
-  await using yard = await openExportFixture()
-  await bring(yard, fileOf(plain))
+  await using fixture = await openExportFixture()
+  await importFile(fixture, fileOf(plain))
 
-  const unknown = await yard.exportList('--rooftop', 'north', '--original', '99')
-  const others = await yard.exportList('--rooftop', 'empty', '--original', '1')
-  const noNumber = await yard.exportList('--rooftop', 'north', '--original', 'stock.csv')
+  const unknown = await fixture.exportList('--rooftop', 'north', '--original', '99')
+  const others = await fixture.exportList('--rooftop', 'empty', '--original', '1')
+  const noNumber = await fixture.exportList('--rooftop', 'north', '--original', 'stock.csv')
 
   expect([unknown.code, others.code, noNumber.code]).toEqual([2, 2, 2])
   expect(unknown.stderr).toBe('Rooftop north has no import 99; its newest are: 1 (stock.csv).\n')

@@ -76,14 +76,14 @@ test('every type of a mart is read back from Parquet exactly', async () => {
 test("the file's columns have the mart's types", async () => {
   const { metadata } = await written([[full]])
 
-  const told = metadata.schema
+  const columns = metadata.schema
     .slice(1)
     .map(({ name, type, logical_type: logical }) =>
       [name, type, logical?.type ?? '', 'precision' in (logical ?? {}) ? 'exact' : '']
         .join(' ')
         .trim(),
     )
-  expect(told).toEqual([
+  expect(columns).toEqual([
     ...['yes BOOLEAN', 'int INT32', 'long INT64', 'day INT32 DATE', 'at INT64 TIMESTAMP'],
     ...['text BYTE_ARRAY STRING', 'amount INT64 DECIMAL exact'],
     ...['great FIXED_LEN_BYTE_ARRAY DECIMAL exact', 'open FIXED_LEN_BYTE_ARRAY DECIMAL exact'],

@@ -32,16 +32,16 @@ const files = [
 
 test.skipIf(!isHere).each(files)('%s is exported with every row and cell', async (...file) => {
   const [name, region, map] = file
-  await using yard = await openExportFixture({ region })
+  await using fixture = await openExportFixture({ region })
   const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
   const records: (readonly string[])[] = []
   for await (const { cells } of source.records) records.push(cells)
   const maps = map === undefined ? [] : ['--map', map]
 
   const bytes = await readFile(folder + name)
-  const { document } = await yard.importList(name, bytes, ...maps, '--allow-mass-removal')
+  const { document } = await fixture.importList(name, bytes, ...maps, '--allow-mass-removal')
   const id = String(document['importId'])
-  const { stdout } = await yard.exportList('--rooftop', 'north', '--original', id, '--no-bom')
+  const { stdout } = await fixture.exportList('--rooftop', 'north', '--original', id, '--no-bom')
 
   const { width, dialect, preamble, header } = source
   const from_line = preamble.length + (dialect.sepLine ? 1 : 0) + 1

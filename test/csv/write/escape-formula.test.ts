@@ -17,7 +17,7 @@ const attacks = [
   '   \t=1+1',
   '\u00A0=1+1',
   '\t=1+1',
-  '\tharmless looking',
+  '\talmost harmless',
   '\r=1+1',
   '\n=1+1',
   '\0=1+1',

@@ -195,11 +195,11 @@ test('a customer who is also a salesperson stays in the list of users, and the r
 })
 
 test('another customer with the same name or phone is not changed, and the receipt names the evaluation', async () => {
-  const twin = { ...jane, email: 'other.jane@example.org', address: '1 Far Road' }
+  const namesake = { ...jane, email: 'other.jane@example.org', address: '1 Far Road' }
   const world = worldOf({
     evaluations: [
       anEvaluation({ evalId: 1, createdAt, customer: jane }),
-      anEvaluation({ evalId: 2, createdAt, customer: twin, notes: 'Jane Citizen rang' }),
+      anEvaluation({ evalId: 2, createdAt, customer: namesake, notes: 'Jane Citizen rang' }),
     ],
   })
   await using fixture = await openFixture({

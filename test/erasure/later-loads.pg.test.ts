@@ -312,7 +312,7 @@ test('an answer or a list item without an evaluation is stored without an erased
     return await screenAnswer(tx.db, { text, endpoint: 'lookup' }, about, wire.appraisal)
   })
 
-  const aside = await pool.query('select payload from ops.quarantine order by natural_key')
-  expect(aside.rows).toEqual([{ payload: '[erased]' }, { payload: harmless }])
+  const quarantined = await pool.query('select payload from ops.quarantine order by natural_key')
+  expect(quarantined.rows).toEqual([{ payload: '[erased]' }, { payload: harmless }])
   expect(answer).toBe('[{"EvalID":null,"Notes":"Jane Citizen, [erased]"}]')
 })

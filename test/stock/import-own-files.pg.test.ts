@@ -38,7 +38,7 @@ test.for(Object.entries(rows))(
       .catch((error: unknown) => error)
 
     expect(first).toMatchObject({ rejected: 1, removed: 0 })
-    expect(String(report)).toMatch(/none of its 1 rows can be taken[\s\S]*complete .*"_errors"/)
+    expect(String(report)).toMatch(/none of its 1 rows is valid[\s\S]*complete .*"_errors"/)
     expect(await fixture.rows(own)).toEqual(before)
   },
 )
@@ -66,13 +66,13 @@ test('a row is accepted once its cells are completed or its error is emptied in 
   await fixture.import(`${listOf(vehicles(7))}S0008,${aVehicle(8).vin}\r\n${many}\r\n`, { rejects })
   const text = await readFile(rejects, 'utf8')
 
-  const mended = text
+  const corrected = text
     .replace(/(S0008,\w+),,,,,,,/, '$1,Toyota,Corolla,2019,45056,20008,Red,')
     .replace('Corolla,Hatch,2019,45063,20009,', 'Corolla,2019,45063,20009,Red,')
     .replace(/(Red,\d+,).*extra-cell.*/, '$1')
-  const report = await fixture.import(mended, { mode: 'delta' })
+  const report = await fixture.import(corrected, { mode: 'delta' })
 
-  expect(text).toMatch(/once its cells are right, empty this cell/)
+  expect(text).toMatch(/when its cells are right, empty this cell/)
   expect(report).toMatchObject({ accepted: 2, rejected: 0, added: 2 })
   expect(
     await fixture.rows(

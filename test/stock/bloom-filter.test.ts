@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { BloomFilter } from '#src/stock/import/bloom-filter.ts'
 
 test('an added name is always found, and new names are seldom false positives', () => {
-  const before = new BloomFilter()
+  const filter = new BloomFilter()
   const names = Array.from({ length: 200_000 }, (_, index) => `S${1_000_000 + index}`)
 
-  const taken = names.filter((name) => before.testAndAdd(name)).length
+  const falsePositives = names.filter((name) => filter.testAndAdd(name)).length
 
-  expect(taken).toBeLessThan(1000)
-  expect(names.every((name) => before.testAndAdd(name))).toBe(true)
+  expect(falsePositives).toBeLessThan(1000)
+  expect(names.every((name) => filter.testAndAdd(name))).toBe(true)
 })

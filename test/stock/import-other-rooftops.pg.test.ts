@@ -21,8 +21,8 @@ test.for([
     /^40 of the 40 vehicles .* in stock at SOUTH \(south\): is it the list of that rooftop\? .*S0001, S0002, /,
   )
   expect(stockImportLines(report).join('\n')).toContain('\n    40 of the 40 vehicles')
-  const kept = await fixture.rows('select warnings from core.stock_import order by import_id')
-  expect(kept.map(({ warnings }) => warnings)).toEqual(dryRun ? [[]] : [[], report.warnings])
+  const stored = await fixture.rows('select warnings from core.stock_import order by import_id')
+  expect(stored.map(({ warnings }) => warnings)).toEqual(dryRun ? [[]] : [[], report.warnings])
 })
 
 test('a moved vehicle is named once, and not after it has left the other rooftop', async () => {
