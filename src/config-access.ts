@@ -4,7 +4,7 @@ import { z } from 'zod'
 export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
 export type AccessRole = (typeof accessRoles)[number]
 
-const taken = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
+const reservedNames = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
 
 /** Printable ASCII only: every driver sends it alike. */
 const password = z
@@ -23,7 +23,7 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
         abort: true,
       })
       .refine(
-        (name) => !taken.test(name) && !accessRoles.some((role) => role === name),
+        (name) => !reservedNames.test(name) && !accessRoles.some((role) => role === name),
         'is already the name of a role of Postgres or Forecourt',
       ),
     role: z

@@ -46,7 +46,7 @@ export async function grantAccess(request: GrantRequest): Promise<GrantReport> {
     try {
       return await tryOnce(request)
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!isRetryable(error)) throw error
       if (attempt === attempts)
         throw new UsageError(
           'The tables of the warehouse were always in use, so nothing was granted: run "forecourt grant" again when no run is loading.',
@@ -78,15 +78,15 @@ async function tryOnce({
     // Blocks other grants and the building of marts.
     if (!dryRun) await client.query('lock table ops.mart_version in share row exclusive mode')
     const { logins } = config.access
-    const around = await readServerState(
+    const server = await readServerState(
       client,
       logins.map(({ name }) => name),
     )
     const rights = await planRights(client)
     const groups = config.rooftops.map(({ group }) => group)
-    const people = await planLogins(logins, around, groups, passwordTrial(url))
+    const people = await planLogins(logins, server, groups, passwordTrial(url))
     const unknown = unknownOf(
-      around.logins,
+      server.logins,
       logins.map(({ name }) => name),
     )
     const removed = revokeRemoved ? unknown.filter(({ isOurs }) => isOurs) : []
@@ -108,7 +108,7 @@ async function tryOnce({
 }
 
 /** Whether a retry may succeed: another session creates or changes the same role, or locks a table. */
-function isPassing(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return (
     ['42710', '23505', '55P03', '40P01', '40001'].includes(code) ||

@@ -6,7 +6,7 @@ export interface LoginState {
   readonly name: string
   readonly canLogin: boolean
   /** Rights that our logins must not have, e.g. `createrole`. */
-  readonly beyond: readonly string[]
+  readonly excessRights: readonly string[]
   readonly bypassesRowSecurity: boolean
   readonly connectionLimit: number
   /** Our roles that it is a member of. */
@@ -29,7 +29,7 @@ export interface ServerState {
   readonly owners: readonly string[]
   readonly mayBypassRowSecurity: boolean
   /** Postgres 16 and newer have options for each membership. */
-  readonly saysInherit: boolean
+  readonly hasInheritOption: boolean
   readonly groupCodes: readonly string[]
   readonly logins: ReadonlyMap<string, LoginState>
 }
@@ -40,7 +40,7 @@ export async function readServerState(
   names: readonly string[],
 ): Promise<ServerState> {
   const { rows } = await client.query<Omit<ServerState, 'logins'> & { readsPasswords: boolean }>(
-    around,
+    serverQuery,
   )
   const { readsPasswords, ...surroundings } = rows[0]!
   const logins = await client.query<LoginState & { settings: readonly string[] }>(
@@ -51,11 +51,11 @@ export async function readServerState(
   return { ...surroundings, logins: new Map(known as [string, LoginState][]) }
 }
 
-const around = `
+const serverQuery = `
   select current_database() as database, current_user as user,
     array[pg_get_userbyid(d.datdba)::text, pg_get_userbyid(n.nspowner)::text] as owners,
     me.rolsuper or (me.rolbypassrls and version >= 160000) as "mayBypassRowSecurity",
-    version >= 160000 as "saysInherit",
+    version >= 160000 as "hasInheritOption",
     has_table_privilege('pg_catalog.pg_authid', 'select') as "readsPasswords",
     array(select group_code::text from core.rooftop_group order by 1) as "groupCodes"
   from pg_roles as me
@@ -73,7 +73,7 @@ const loginsQuery = (readsPasswords: boolean) => `
   )
   select r.rolname::text as name, r.rolcanlogin as "canLogin", r.rolbypassrls as "bypassesRowSecurity", r.rolconnlimit as "connectionLimit",
     array_remove(array[case when r.rolsuper then 'superuser' end, case when r.rolcreaterole then 'createrole' end,
-      case when r.rolcreatedb then 'createdb' end, case when r.rolreplication then 'replication' end], null) as beyond,
+      case when r.rolcreatedb then 'createdb' end, case when r.rolreplication then 'replication' end], null) as "excessRights",
     r.member_of as "memberOf",
     coalesce((select s.setconfig from pg_db_role_setting as s join pg_database as d on d.oid = s.setdatabase
       where s.setrole = r.oid and d.datname = current_database()), '{}') as settings,

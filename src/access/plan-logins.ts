@@ -17,29 +17,31 @@ const { escapeIdentifier: quoted, escapeLiteral: literal } = pg
 /** The steps that the config's logins need. UsageError for a name that must not be used, or an unknown group. */
 export async function planLogins(
   logins: readonly Login[],
-  around: ServerState,
+  server: ServerState,
   configuredGroups: readonly string[],
   tryPassword: PasswordCheck,
 ): Promise<Plan> {
   for (const login of logins) {
-    assertFree(login, around)
-    assertGroups(login, [...new Set([...configuredGroups, ...around.groupCodes])])
+    assertFree(login, server)
+    assertGroups(login, [...new Set([...configuredGroups, ...server.groupCodes])])
   }
   const steps: Step[] = []
   for (const login of logins) {
-    const state = around.logins.get(login.name)
-    steps.push(...attributeSteps(login, state, around))
+    const state = server.logins.get(login.name)
+    steps.push(...attributeSteps(login, state, server))
     steps.push(...(await passwordSteps(login, state, tryPassword)))
-    steps.push(...membershipSteps(login, state, around), ...settingSteps(login, state, around))
+    steps.push(...membershipSteps(login, state, server), ...settingSteps(login, state, server))
     steps.push(...recordSteps(login, state))
   }
-  const loaders = logins.filter((login) => lacksBypass(login, around))
-  const mute = logins.filter(({ name, password }) => !password && !around.logins.has(name))
+  const loaders = logins.filter((login) => lacksBypass(login, server))
+  const withoutPassword = logins.filter(
+    ({ name, password }) => !password && !server.logins.has(name),
+  )
   return {
     steps,
     notes: [
-      ...loaders.map((login) => bypassNote(login, around)),
-      ...mute.map(
+      ...loaders.map((login) => bypassNote(login, server)),
+      ...withoutPassword.map(
         ({ name }) =>
           `The login ${name} has no password, so no one can log in with it: set its variable and run "forecourt grant" again.`,
       ),
@@ -50,12 +52,12 @@ export async function planLogins(
 /** UsageError for a role that has other rights, or that grant did not create: it must not be changed. */
 function assertFree({ name, role }: Login, { user, owners, logins }: ServerState): void {
   const state = logins.get(name)
-  const beyond = state?.beyond ?? []
+  const excessRights = state?.excessRights ?? []
   const why =
     name === user || owners.includes(name)
       ? 'owns the warehouse or is your connected user'
-      : beyond.length > 0
-        ? `exists with other rights (${beyond.join(', ')})`
+      : excessRights.length > 0
+        ? `exists with other rights (${excessRights.join(', ')})`
         : state !== undefined && state.madeAs === null && state.memberOf.length === 0
           ? `exists already and was not created by grant (if it is the right one, run: grant ${role} to ${quoted(name)})`
           : null
@@ -75,13 +77,13 @@ function assertGroups({ name, groups }: Login, known: readonly string[]): void {
   )
 }
 
-function attributeSteps(login: Login, state: LoginState | undefined, around: ServerState): Step[] {
+function attributeSteps(login: Login, state: LoginState | undefined, server: ServerState): Step[] {
   const limit = login.connectionLimit ?? (login.role === 'forecourt_writer' ? -1 : 20)
   const bypasses = login.role === 'forecourt_writer'
   const attributes = [
     state?.canLogin === true ? '' : 'login',
     (state?.connectionLimit ?? -1) === limit ? '' : `connection limit ${limit}`,
-    bypasses && !state?.bypassesRowSecurity && around.mayBypassRowSecurity ? 'bypassrls' : '',
+    bypasses && !state?.bypassesRowSecurity && server.mayBypassRowSecurity ? 'bypassrls' : '',
     !bypasses && state?.bypassesRowSecurity ? 'nobypassrls' : '',
   ].filter((attribute) => attribute !== '')
   if (attributes.length === 0) return []
@@ -120,7 +122,7 @@ async function passwordSteps(
 function membershipSteps(
   { name, role }: Login,
   state: LoginState | undefined,
-  { saysInherit }: ServerState,
+  { hasInheritOption }: ServerState,
 ): Step[] {
   const memberOf = state?.memberOf ?? []
   const others = memberOf.filter((other) => other !== role)
@@ -135,7 +137,7 @@ function membershipSteps(
       : [
           {
             what: `login ${name} is in ${role}`,
-            statement: `grant ${own} to ${login}${saysInherit ? ' with inherit true, set true' : ''}`,
+            statement: `grant ${own} to ${login}${hasInheritOption ? ' with inherit true, set true' : ''}`,
           },
         ]),
   ]
@@ -201,9 +203,9 @@ function recordSteps({ name, role, groups }: Login, state: LoginState | undefine
   return [...(state?.madeAs === role ? [] : [record]), ...(isSame ? [] : [groupStep])]
 }
 
-function lacksBypass({ name, role }: Login, around: ServerState): boolean {
-  const has = around.logins.get(name)?.bypassesRowSecurity === true
-  return role === 'forecourt_writer' && !has && !around.mayBypassRowSecurity
+function lacksBypass({ name, role }: Login, server: ServerState): boolean {
+  const has = server.logins.get(name)?.bypassesRowSecurity === true
+  return role === 'forecourt_writer' && !has && !server.mayBypassRowSecurity
 }
 
 function bypassNote({ name }: Login, { user, owners }: ServerState): string {

@@ -79,7 +79,7 @@ export function isStillThere(
   const column = isBody(hit) ? 'body' : isQuarantinedEvaluation(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null)
-    return matchesTerms(hit, terms, { beyondFacts: true })
+    return matchesTerms(hit, terms, { ignoreFacts: true })
   const { evalId } = hit.evaluation
   const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, terms }, blankUnmarked)
   return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text

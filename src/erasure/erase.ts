@@ -57,7 +57,7 @@ export async function erase(
     const done = await inTransaction(pool, (tx) => eraseIn(tx, wire, request, cache, mode)).catch(
       (error: unknown) => {
         if (error instanceof DryRun) return error
-        if (left === 0 || !isPassing(error)) throw error
+        if (left === 0 || !isRetryable(error)) throw error
         return null
       },
     )
@@ -67,7 +67,7 @@ export async function erase(
 }
 
 /** Whether a retry may succeed: new data names the customer in a new way, or there was a deadlock. */
-function isPassing(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return error instanceof NotCachedError || (error as { code?: unknown }).code === deadlock
 }
 

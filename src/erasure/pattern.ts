@@ -27,7 +27,7 @@ export function patternsOf(
 ): Patterns {
   const texts = terms.filter(({ kind }) => kind === 'email' || kind === 'phrase')
   const phones = terms.filter(({ kind }) => kind === 'phone')
-  const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(containing))]
+  const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(patternsOfTerm))]
   return {
     texts: distinct(texts),
     digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
@@ -57,18 +57,18 @@ export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns):
 }
 
 /** A shorter run of letters would match half of the warehouse. */
-const leastRun = 3
+const minRun = 3
 
 /** The patterns of a phrase or an e-mail; none if all its runs of letters are too short. */
-function containing(term: SearchTerm): string[] {
+function patternsOfTerm(term: SearchTerm): string[] {
   const parts = partsOf(term)
   const loose = pattern(parts.map(loosened))
-  if (longestRun(loose) >= leastRun) return [loose]
+  if (longestRun(loose) >= minRun) return [loose]
   const spelled = parts.some(isBeyondAscii) ? spellings(parts) : [parts]
   // Such short words are significant only together.
   return spelled
-    .map((words) => (words.some((word) => word.length >= leastRun) ? words : [words.join(' ')]))
-    .filter((words) => words.some((word) => word.length >= leastRun))
+    .map((words) => (words.some((word) => word.length >= minRun) ? words : [words.join(' ')]))
+    .filter((words) => words.some((word) => word.length >= minRun))
     .flatMap((words) => [pattern(words.map(asWritten)), pattern(words.map(asEscaped))])
 }
 

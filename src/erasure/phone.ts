@@ -15,7 +15,7 @@ const nationalDigits: readonly (readonly [code: string, lengths: readonly number
     '968': [8],
   })
 /** Fewer digits identify no one; more are not a phone number (E.164). */
-const least = 7
+const minDigits = 7
 const mostDigits = 15
 
 /** A phone number within a text. */
@@ -76,11 +76,11 @@ function isSeparator(text: string, start: number, end: number): boolean {
 
 function nationalOf(digits: string, plus: boolean): string | null {
   // A text has many rows of digits, most of them too short.
-  if (digits.length < least) return null
+  if (digits.length < minDigits) return null
   const isInternational = plus || digits.startsWith('00')
   const bare = digits.startsWith('0') ? digits.replace(/^0+/, '') : digits
   const national = withoutCode(bare, isInternational || (bare === digits && digits.length >= 11))
-  return national.length >= least && national.length <= mostDigits ? national : null
+  return national.length >= minDigits && national.length <= mostDigits ? national : null
 }
 
 function withoutCode(digits: string, mayHaveOne: boolean): string {

@@ -85,13 +85,13 @@ async function select(
 }
 
 /** Columns that are counted and compared: never changed, even if a customer's name equals a value. */
-const facts = new Set([
+const factColumns = new Set([
   ...['vin', 'make', 'model', 'variant', 'colour', 'registration_state'],
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
 ])
 
 export function isRedactable({ name, isKey }: TextColumn): boolean {
-  return !isKey && !facts.has(name)
+  return !isKey && !factColumns.has(name)
 }
 
 /** Redacts the text of a column; returns the same text if it has no term. */
@@ -103,16 +103,16 @@ export function redactColumn({ type }: TextColumn, text: string, terms: SearchTe
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
-/** Whether a row contains a term; `beyondFacts` ignores the facts of a vehicle. */
+/** Whether a row contains a term; `ignoreFacts` ignores the facts of a vehicle. */
 export function matchesTerms(
   { table, texts, isForeign }: Hit,
   terms: SearchTerms,
-  { beyondFacts = false } = {},
+  { ignoreFacts = false } = {},
 ): boolean {
   const known = isForeign ? withoutNames(terms) : terms
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
-    if (text === null || (beyondFacts && facts.has(column.name))) return false
+    if (text === null || (ignoreFacts && factColumns.has(column.name))) return false
     return redactColumn(column, text, known) !== text
   })
 }

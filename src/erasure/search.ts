@@ -40,7 +40,7 @@ export class SearchCache {
       const known = this.#known.get(key)
       if (known === undefined && mode === 'cached') throw new NotCachedError()
       // Taken before the first row is read, so that rows written meanwhile count as unseen.
-      const now = await markOf(client, tables)
+      const now = await readSnapshot(client, tables)
       const found = new Map<string, Searched>()
       const hits: Hit[] = []
       for (const table of tables) {
@@ -59,7 +59,7 @@ export class SearchCache {
   }
 }
 
-async function markOf(client: pg.ClientBase, tables: readonly TextTable[]) {
+async function readSnapshot(client: pg.ClientBase, tables: readonly TextTable[]) {
   const { rows } = await client.query<{ since: string; name: string; file: string }>(
     `select pg_snapshot_xmin(pg_current_snapshot())::text as since, name,
        pg_relation_filenode(name::regclass)::text as file

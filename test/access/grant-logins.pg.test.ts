@@ -110,7 +110,7 @@ test('a login made for another purpose is not changed, unless it was put into a 
   const config = { ...logins.config, access }
 
   await expect(logins.grant({ config })).rejects.toThrow(
-    `exists already and was not made by grant (if it is meant, run: grant bi_reader to "${name}")`,
+    `exists already and was not created by grant (if it is the right one, run: grant bi_reader to "${name}")`,
   )
   await logins.grant({ config: { ...config, access: { logins: [] } } })
   await pool.query(`grant bi_reader to ${name}`)
@@ -132,10 +132,10 @@ test('names of roles with other rights, and unknown groups, are refused', async 
   }
 
   await expect(granting({ name: rows[0]!.user, role: 'bi_reader' })).rejects.toThrow(
-    /owns the warehouse or is who you are connected as, so it is not made a login/,
+    /owns the warehouse or is your connected user, so it cannot be a login/,
   )
   await expect(granting({ name: logins.name('reader'), role: 'bi_reader' })).rejects.toThrow(
-    /exists with rights of its own \(createrole\).*choose another name/,
+    /exists with other rights \(createrole\).*choose another name/,
   )
   await expect(
     granting({ name: logins.name('tenant'), role: 'bi_tenant', groups: ['nroth'] }),

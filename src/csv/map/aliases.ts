@@ -6,7 +6,7 @@ import { headerKey, readHeader } from './header-name.ts'
 export interface Meaning {
   readonly field: Field
   /** 0..1 */
-  readonly worth: number
+  readonly confidence: number
 }
 
 const plain = 0.95
@@ -126,19 +126,19 @@ const meanings = buildMeanings()
 const byWords = buildByWords()
 
 function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
-  const worthOf = new Map<string, number>()
-  for (const [worth, names] of Object.entries(weak))
-    for (const name of split(names)) worthOf.set(headerKey(name), Number(worth))
+  const confidenceOf = new Map<string, number>()
+  for (const [confidence, names] of Object.entries(weak))
+    for (const name of split(names)) confidenceOf.set(headerKey(name), Number(confidence))
   const found = new Map<string, Meaning[]>()
   for (const field of fields)
     for (const alias of split(aliasTable[field])) {
       const { key } = readHeader(alias)
-      if (!found.has(key)) found.set(key, [{ field, worth: worthOf.get(key) ?? plain }])
+      if (!found.has(key)) found.set(key, [{ field, confidence: confidenceOf.get(key) ?? plain }])
     }
   for (const [key, entries] of Object.entries(ambiguous))
     found.set(
       headerKey(key),
-      entries.map(([field, worth]) => ({ field, worth })),
+      entries.map(([field, confidence]) => ({ field, confidence })),
     )
   return found
 }
@@ -151,7 +151,7 @@ function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
     const words = wordKey(readHeader(name).words)
     const before = found.get(words)
     if (before && before[0]!.field !== known[0]!.field) twice.add(words)
-    if (!before || known[0]!.worth > before[0]!.worth) found.set(words, known)
+    if (!before || known[0]!.confidence > before[0]!.confidence) found.set(words, known)
   }
   for (const words of twice) found.delete(words)
   return found
@@ -183,7 +183,7 @@ export function meaningsOf(header: string): readonly Meaning[] {
   if (whole) return whole
   const spelt = byWords.get(wordKey(words)) ?? withoutVehicle(words)
   if (spelt.length > 0) return spelt
-  if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', worth: 0.5 }]
+  if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', confidence: 0.5 }]
   const sides = header.split(/[/|\n]/).map((side) => meanings.get(readHeader(side).key))
   const known = sides.filter((side) => side !== undefined)
   const [first] = known
@@ -191,7 +191,7 @@ export function meaningsOf(header: string): readonly Meaning[] {
   const agreed = first.filter(({ field }) =>
     known.every((side) => side.some((meaning) => meaning.field === field)),
   )
-  return agreed.map(({ field, worth }) => ({ field, worth: Math.min(worth, 0.9) }))
+  return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
 }
 
 /** Whether some dealer system writes this header. Used to find the header row of a file. */

@@ -4,7 +4,7 @@ import type { Field } from './stock-fields.ts'
 import { scoreField } from './field-score.ts'
 import { type ColumnProfile, isWellFilled } from './column-profile.ts'
 
-const plainWorth = 0.9
+const plainConfidence = 0.9
 /** Fields that values alone can prove, and the confidence without a header that confirms them. */
 const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => boolean])[] = [
   ['vin', 0.9, ({ share }) => share.vin >= 0.8],
@@ -45,14 +45,14 @@ function isNameLike({ share, distinct }: ColumnProfile): boolean {
 
 /** All fields that a column may hold: those its header names, weighed by the values, and those the values prove alone. */
 export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[]): Candidate[] {
-  const named = meaningsFor(column).map(({ field, worth }): Candidate => {
-    const isPlainName = worth >= plainWorth
+  const named = meaningsFor(column).map(({ field, confidence }): Candidate => {
+    const isPlainName = confidence >= plainConfidence
     const fit = scoreField(field, column.profile, isPlainName)
-    const against = objection(field, column, all)
+    const against = contradiction(field, column, all)
     return {
       column: column.index,
       field,
-      confidence: against === null ? weigh(worth, fit.score) : 0.05,
+      confidence: against === null ? adjustConfidence(confidence, fit.score) : 0.05,
       source: 'header',
       isPlainName,
       evidence: [`its header can mean ${field}`, against ?? fit.reason].filter((why) => why !== ''),
@@ -88,14 +88,14 @@ function fromValues(column: SampleColumn, field: Field, confidence: number): Can
 }
 
 /** Values that agree raise the confidence part of the way to 1; values that disagree lower it by their share. */
-function weigh(worth: number, score: number): number {
-  return score >= 0 ? worth + (1 - worth) * score * 0.7 : worth * (1 + score)
+function adjustConfidence(confidence: number, score: number): number {
+  return score >= 0 ? confidence + (1 - confidence) * score * 0.7 : confidence * (1 + score)
 }
 
 const address = /^(zip|zipcode|postcode|postalcode|street|streetname|address|suburb|city|country)$/
 
 /** Why other columns contradict a meaning; null when none does. */
-function objection(
+function contradiction(
   field: Field,
   column: SampleColumn,
   all: readonly SampleColumn[],

@@ -16,12 +16,12 @@ const percent = (share: number) => `${Math.round(share * 100)} %`
 export function scoreField(field: Field, profile: ColumnProfile, isPlainName: boolean): FieldScore {
   if (profile.filled === 0) return { score: 0, reason: 'the column is empty' }
   if (field === 'stock_number') return stockNumberFit(profile, isPlainName)
-  return judges[field]?.(profile, isPlainName) ?? nothing
+  return scorers[field]?.(profile, isPlainName) ?? nothing
 }
 
-type Judge = (profile: ColumnProfile, isPlainName: boolean) => FieldScore
+type Scorer = (profile: ColumnProfile, isPlainName: boolean) => FieldScore
 
-const judges: Partial<Record<Field, Judge>> = {
+const scorers: Partial<Record<Field, Scorer>> = {
   vin: vinFit,
   make: makeFit,
   model: modelFit,
@@ -67,13 +67,13 @@ const judges: Partial<Record<Field, Judge>> = {
     averageLength >= 10 && share.text >= 0.8 ? { score: 0.4, reason: 'long texts' } : nothing,
 }
 
-function graded(share: number, name: string, least: number): FieldScore {
+function graded(share: number, name: string, minShare: number): FieldScore {
   if (share >= 0.9) return { score: 1, reason: `${percent(share)} are ${name}` }
-  if (share >= least) return { score: 0.3, reason: `${percent(share)} are ${name}` }
+  if (share >= minShare) return { score: 0.3, reason: `${percent(share)} are ${name}` }
   return { score: -0.9, reason: `only ${percent(share)} are ${name}` }
 }
 
-function wordFit(trait: Trait, name: string): Judge {
+function wordFit(trait: Trait, name: string): Scorer {
   return ({ share }) => {
     const score = share[trait] >= 0.6 ? 1 : share[trait] >= 0.3 ? 0.3 : -0.5
     return {

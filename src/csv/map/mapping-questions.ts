@@ -20,7 +20,7 @@ interface Proposal {
 
 /** A mapping with at least this confidence is used without a question. */
 export const certainConfidence = 0.6
-const worthAsking = 0.35
+const askConfidence = 0.35
 
 /** Everything that the user must confirm; empty when the mapping is certain. */
 export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
@@ -56,8 +56,8 @@ function contradicted({
     .filter(({ column, field, confidence, isPlainName, source }) => {
       const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
       if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
-      const isWorthIt = isVital(field) && sample[column]!.profile.share.digits >= 0.3
-      const isAsked = isPlainName || isWorthIt || confidence >= worthAsking
+      const hasDigits = isVital(field) && sample[column]!.profile.share.digits >= 0.3
+      const isAsked = isPlainName || hasDigits || confidence >= askConfidence
       return isAsked && confidence < certainConfidence && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) =>

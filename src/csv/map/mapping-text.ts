@@ -16,7 +16,7 @@ const names: Readonly<Record<keyof typeof stockColumns, string>> = {
   price_currency: 'currency',
   received_date: 'date in stock',
 }
-const grounds: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
+const sourceTexts: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
   header: 'by its name',
   values: 'by its values',
   remembered: 'as before',
@@ -38,7 +38,7 @@ export function mappingSummary(
       !missing.some((known) => known.field === field),
   )
   return [
-    ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${groundOf(column)}`),
+    ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${sourceText(column)}`),
     ...none.map((field) => `${named(field)}: no column, as confirmed`),
     ...missingLines(missing),
     ...listed('stored as text', extra, ({ field }) =>
@@ -61,9 +61,9 @@ function quoted({ header, index }: ColumnMapping): string {
   return header === null || header.trim() === '' ? `#${index + 1}` : `"${header.trim()}"`
 }
 
-function groundOf({ source, samples }: ColumnMapping): string {
-  const ground = source === null ? '' : grounds[source]
-  return samples.length === 0 ? `${ground}; empty in the sample` : ground
+function sourceText({ source, samples }: ColumnMapping): string {
+  const text = source === null ? '' : sourceTexts[source]
+  return samples.length === 0 ? `${text}; empty in the sample` : text
 }
 
 function listed(
@@ -107,7 +107,7 @@ export function mappingLines(mapping: Mapping): string[] {
 /** The message of exit 2: the questions, the proposed mapping, and the arguments that confirm it. */
 export function unsureText(mapping: Mapping): string {
   const maps = [...new Set(mapping.questions.flatMap((doubt) => doubt.maps))]
-  const say =
+  const confirmation =
     maps.length === 0 ? [] : ['', 'If that is right, confirm it with:', `  ${mapArguments(maps)}`]
   return [
     ...mapping.questions.map(({ message }) => message),
@@ -115,7 +115,7 @@ export function unsureText(mapping: Mapping): string {
     'Proposed columns:',
     ...mappingLines(mapping).map((line) => `  ${line}`),
     ...missingLines(mapping.missing).map((line) => `  ${line}`),
-    ...say,
+    ...confirmation,
     'Leave a field out with --map <field>= (nothing after the sign). The answer is stored for this rooftop and header.',
   ].join('\n')
 }

@@ -21,7 +21,7 @@ export interface MappingOptions {
 }
 
 /** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
-const weakest = 0.5
+const usableConfidence = 0.5
 
 /**
  * Maps headers to fields, weighed by the values of a sample (some hundred rows do). `names` is null for a file
@@ -42,8 +42,8 @@ export function proposeMapping(
     sample.flatMap((column) => candidatesOf(column, sample)),
   )
   const known = knownChoices(remembered, overrides, absent)
-  const least = leastFor(names, overrides, remembered)
-  const chosen = assign(sample, candidates, known, absent, least)
+  const minConfidence = minConfidenceFor(names, overrides, remembered)
+  const chosen = assign(sample, candidates, known, absent, minConfidence)
   const columns = sample.map((column) => columnMapping(column, chosen, candidates))
   const key = keyOf(columns, sample)
   const missing = missingOf(columns, sample, absent)
@@ -76,12 +76,12 @@ export function rememberedOf(mapping: Mapping): RememberedMapping {
  * Without a header all guesses are shown until the user names the key column; then only the user's columns count.
  * With a remembered mapping only certain candidates are added, since the user is not asked about the rest again.
  */
-function leastFor(
+function minConfidenceFor(
   names: readonly string[] | null,
   { columns }: Overrides,
   remembered: Remembered | null,
 ): number {
-  if (names !== null) return remembered?.absent ? certainConfidence : weakest
+  if (names !== null) return remembered?.absent ? certainConfidence : usableConfidence
   const isKeyNamed = [...columns.values()].some(
     (field) => field === 'stock_number' || field === 'vin',
   )
@@ -147,11 +147,11 @@ function assign(
   candidates: readonly Candidate[],
   known: Choices,
   absent: ReadonlySet<Field>,
-  least: number,
+  minConfidence: number,
 ): Choices {
   const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
   const byConfidence = candidates
-    .filter(({ confidence }) => confidence >= least)
+    .filter(({ confidence }) => confidence >= minConfidence)
     .toSorted(
       (a, b) =>
         Number(filled(b) > 0) - Number(filled(a) > 0) ||

@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { CsvEncoding, Market } from './csv-file.ts'
-import { cutTail, sniffHighBytes } from './encoding.ts'
+import { incompleteTail, sniffHighBytes } from './encoding.ts'
 import { chunksWithLineFeeds } from './line-ends.ts'
 import { CsvFileError } from './csv-file-error.ts'
 
@@ -60,7 +60,7 @@ export class Decoding {
         yield this.#text(decoder.decode(bytes, { stream: true }))
         continue
       }
-      const cut = cutTail(bytes)
+      const cut = incompleteTail(bytes)
       held = bytes.subarray(bytes.length - cut)
       yield this.#sound(bytes.subarray(0, bytes.length - cut))
     }

@@ -34,7 +34,7 @@ function narrow(bytes: Buffer, whole: boolean, market?: Market): CsvEncoding {
 
 /** The same for bytes without a BOM that are neither UTF-16 nor pure ASCII. */
 export function sniffHighBytes(bytes: Buffer, market?: Market): CsvEncoding {
-  const text = bytes.subarray(0, bytes.length - cutTail(bytes))
+  const text = bytes.subarray(0, bytes.length - incompleteTail(bytes))
   if (isUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'certain' }
   if (isMostlyUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'likely' }
   return singleByte(bytes, market)
@@ -51,7 +51,7 @@ function isMostlyUtf8(bytes: Buffer): boolean {
 }
 
 /** Bytes at the end that begin an incomplete UTF-8 character: 0 to 3. */
-export function cutTail(bytes: Buffer): number {
+export function incompleteTail(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!
     if (byte < 0x80) return 0

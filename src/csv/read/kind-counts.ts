@@ -24,11 +24,13 @@ export function hasKnownKinds(cells: readonly string[], { rows, columns }: KindC
   if (rows < 5 || cells.length !== columns.length) return false
   return columns.every((kinds, column) => {
     const kind = cellKindOf(cells[column] ?? '')
-    return kinds.has(kind) || (wordy.has(kind) && [...wordy].some((other) => kinds.has(other)))
+    return (
+      kinds.has(kind) || (textKinds.has(kind) && [...textKinds].some((other) => kinds.has(other)))
+    )
   })
 }
 
-const wordy: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
+const textKinds: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
 
 /** How well the cells fit the columns, as a log-likelihood. null: too few rows, or a kind that its column
  *  never has. */

@@ -14,7 +14,7 @@ export interface Layout {
 }
 
 /** The header is searched in this many rows. */
-const deepestHeader = 20
+const headerSearchRows = 20
 /** How many rows are used to learn the columns' kinds. */
 const profiledRows = 200
 
@@ -56,7 +56,7 @@ function startOf(
   width: number,
   isKnownName: (name: string) => boolean,
 ): number {
-  const top = records.slice(0, deepestHeader)
+  const top = records.slice(0, headerSearchRows)
   const known = top.findIndex(({ cells }) => cells.filter(isKnownName).length >= 3)
   if (known >= 0) return known
   const start = top.findIndex(
@@ -66,7 +66,7 @@ function startOf(
 }
 
 function firstLongRow(records: readonly CsvRecord[], width: number): number {
-  const top = records.slice(0, deepestHeader)
+  const top = records.slice(0, headerSearchRows)
   const isTitle = ({ cells }: CsvRecord) => cells.length <= width / 2 && cells.length < width
   if (!top.some((record) => countFilled(record.cells) > 0 && !isTitle(record))) return 0
   return top.findIndex((record) => countFilled(record.cells) > 0 && !isTitle(record))

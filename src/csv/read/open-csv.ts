@@ -77,7 +77,7 @@ export class OpenCsv implements CsvFile {
       hasStrayQuote: (text: string) => hasSwallowedLines(text, columns),
     }
     // A quote left open in a title must not swallow records.
-    const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
+    const body = fromLine(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
     const lengths = { records: 0, short: 0 }
     for await (const batch of splitRecords(body, this.dialect, options))
       yield batch.flatMap((raw) => {
@@ -155,7 +155,7 @@ async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<
 }
 
 /** Yields the UTF-8 chunks from line `firstLine` on. */
-async function* below(
+async function* fromLine(
   chunks: AsyncIterable<Buffer>,
   firstLine: number,
   { lineEnd }: Dialect,

@@ -69,14 +69,14 @@ function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): n
   const consistency = share(({ cells }) => cells.length === width) * (1 - skipped / 3)
   const sound = 1 - share(({ strayQuotes, isUnclosed }) => strayQuotes > 0 || isUnclosed)
   const cells = rows.flatMap((row) => row.cells)
-  const clean = cells.filter((cell) => !isOdd(cell, delimiter)).length / cells.length
+  const clean = cells.filter((cell) => !showsWrongDialect(cell, delimiter)).length / cells.length
   const spread = 1 - 1 / (width + 1)
   return (
     consistency *
     (0.1 + 0.9 * sound) *
     (0.3 + 0.7 * clean) *
     spread *
-    trust(rows, width, delimiter) *
+    delimiterTrust(rows, width, delimiter) *
     (quote === null ? (rows.length < 10 ? 0.2 : 0.5) : 1)
   )
 }
@@ -88,7 +88,7 @@ function isPerfect(rows: readonly SampleRecord[], score: number): boolean {
 }
 
 /** Text has blanks everywhere, and enumerations have a comma and a blank, so these delimiters need more evidence. */
-function trust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
+function delimiterTrust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
   if (delimiter === ', ') return 1.001
   if (delimiter === ',' && width > 1) {
     const later = rows.flatMap(({ cells }) => cells.slice(1))
@@ -101,7 +101,7 @@ function trust(rows: readonly SampleRecord[], width: number, delimiter: string):
 }
 
 /** Whether a cell shows a wrong dialect: quotes around it, or another delimiter in it. */
-function isOdd(cell: string, delimiter: string): boolean {
+function showsWrongDialect(cell: string, delimiter: string): boolean {
   if (cell.length > 200) return false
   if (/^\s*(?:'.*'|".*")\s*$/s.test(cell)) return true
   return [';', '\t', '|'].some((other) => other !== delimiter && cell.includes(other))

@@ -42,7 +42,7 @@ export async function applyDiff(
 }
 
 /** Marks units as off stock once they were missing for the days of grace; a dry run only counts them. Returns the number. */
-export async function endGrace(
+export async function markOffStock(
   client: Pick<pg.ClientBase, 'query'>,
   rooftopId: number,
   graceDays: number,

@@ -22,15 +22,15 @@ export interface Duplicates {
  * Resolves stock numbers with several rows: equal rows count once; rows that contradict each other
  * are all rejected, and their unit stays unchanged. A VIN with several stock numbers is a warning.
  */
-export async function settleDuplicates(
+export async function resolveDuplicates(
   client: pg.ClientBase,
   staging: Staging,
   staged: StagedUnits,
 ): Promise<Duplicates> {
   const { collapsed, rejected, rolledBack } =
-    staged.staged === 0 ? none : await settleStockNumbers(client, staging, staged)
+    staged.staged === 0 ? none : await resolveStockNumbers(client, staging, staged)
   const sameVin = await findSameVin(client, staging, staged.duplicateVins)
-  if (sameVin.count > 0) await mark(client, staging, null)
+  if (sameVin.count > 0) await addIssues(client, staging, null)
   return {
     collapsed,
     rolledBack,
@@ -50,7 +50,7 @@ const nothing: Found = { count: 0, first: [] }
 const none = { collapsed: 0, rejected: nothing, rolledBack: 0 }
 
 /** Only units with a row in the stage can have two rows. */
-async function settleStockNumbers(
+async function resolveStockNumbers(
   client: pg.ClientBase,
   staging: Staging,
   { added }: StagedUnits,
@@ -66,7 +66,7 @@ async function settleStockNumbers(
   const collapsed = await collapse(client, staging)
   const rejected = await rejectContradictions(client)
   const rolledBack = rejected.count > 0 ? await deleteAdded(client, staging) : 0
-  if (rejected.count > 0) await mark(client, staging, 'rejected')
+  if (rejected.count > 0) await addIssues(client, staging, 'rejected')
   if (added > 0) await unstageFirstRows(client, staging)
   return { collapsed, rejected, rolledBack }
 }
@@ -120,7 +120,7 @@ async function collapse(client: pg.ClientBase, { tables, importId }: Staging): P
 }
 
 async function rejectContradictions(client: pg.ClientBase): Promise<Found> {
-  return await find(
+  return await findRows(
     client,
     `update stock_stage as own set is_rejected = true from stock_duplicate as duplicate
      where not duplicate.is_same and not own.is_rejected and own.stock_no = duplicate.stock_no
@@ -169,7 +169,7 @@ async function findSameVin(
     values: [rooftopId, importId, ...(among ? [among] : [])],
   })
   if (rowCount === 0) return nothing
-  return await find(
+  return await findRows(
     client,
     `with named as (
        select line_no, vin from stock_stage join stock_duplicate_vin using (vin) where not is_rejected
@@ -187,7 +187,7 @@ async function findSameVin(
 }
 
 /** Writes the rows that a query finds, with their issue, to stock_issues. */
-async function find(
+async function findRows(
   client: pg.ClientBase,
   query: string,
   code: string,
@@ -214,7 +214,7 @@ async function find(
 }
 
 /** Adds the issues of stock_issues to the stored rows. */
-async function mark(
+async function addIssues(
   client: pg.ClientBase,
   { tables, importId }: Staging,
   status: 'rejected' | null,

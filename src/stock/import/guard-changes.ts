@@ -7,7 +7,7 @@ import type { RowCounts } from './import-report.ts'
 import type { ImportRequest } from './request.ts'
 
 /** Values that do not change: one may be corrected, but not most at once. */
-const lasting = ['make', 'model', 'model_year', 'acquired_on', 'currency_code'] as const
+const fixedColumns = ['make', 'model', 'model_year', 'acquired_on', 'currency_code'] as const
 /** Values that most vehicles do not lose at once. */
 const watched = {
   make: 'make',
@@ -22,7 +22,7 @@ const watched = {
 } as const
 
 /** Fewer changes are corrections by hand. */
-const fewest = 3
+const minChanges = 3
 
 interface MassChange {
   readonly name: keyof typeof watched
@@ -33,7 +33,7 @@ interface MassChange {
 }
 
 /**
- * UsageError if the list would change lasting values of most vehicles, or remove a value from most. That is
+ * UsageError if the list would change fixedColumns values of most vehicles, or remove a value from most. That is
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
@@ -51,7 +51,7 @@ export async function guardChanges(
     readonly diff: Diff
   },
 ): Promise<void> {
-  if (request.allowMassChange || diff.updated + diff.reappeared < fewest) return
+  if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return
   const mapped = mapping.columns.filter(({ source }) => source === 'override')
   const mappedColumns = mapped.map(
     ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
@@ -59,9 +59,9 @@ export async function guardChanges(
   const names = Object.keys(watched).filter((name) => !mappedColumns.includes(name))
   const { rows: changed } = await client.query<Omit<MassChange, 'had'>>(changedQuery, [
     names,
-    lasting,
+    fixedColumns,
   ])
-  const many = changed.filter(({ count }) => count >= fewest)
+  const many = changed.filter(({ count }) => count >= minChanges)
   if (many.length === 0) return
   const { rows: had } = await client.query<Record<string, number>>(
     `select ${many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', ')}

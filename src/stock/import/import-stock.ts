@@ -3,7 +3,7 @@ import { inTransaction, type Tx } from '../../db/transaction.ts'
 import { holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
-import { endGrace } from './apply-diff.ts'
+import { markOffStock } from './apply-diff.ts'
 import {
   isReadUnchanged,
   newestImport,
@@ -69,7 +69,10 @@ async function importWithin(
   const isSame = isUnchangedFile(newest, source.sha256, request.mode)
   const again = async (mapping: Mapping) => {
     const { graceDays } = services.warehouse.config.stock
-    const offStock = await endGrace(tx.client, rooftopId, graceDays, { ...request, dryRun: false })
+    const offStock = await markOffStock(tx.client, rooftopId, graceDays, {
+      ...request,
+      dryRun: false,
+    })
     if (!request.dryRun) await rememberMapping(tx.client, rooftopId, mapping)
     const { missing } = mapping
     return await alreadyImported(tx.client, newest!, request, { offStock, missing })

@@ -25,14 +25,14 @@ export interface ListSource extends FileDigest, AsyncDisposable {
 /** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
   const { file, input } = request
-  const handle = input ? await spooled(input, signal) : await openFile(file)
+  const handle = input ? await copyToTempFile(input, signal) : await openFile(file)
   try {
     const before = await handle.stat()
-    const fingerprint = await fingerprintOf(handle)
+    const fingerprint = await digestOf(handle)
     const assertUnchanged = async () => {
       const { size, mtimeMs } = await handle.stat()
       if (size !== fingerprint.bytes || mtimeMs !== before.mtimeMs)
-        throw stillWritten(file, before.size, size)
+        throw changedWhileRead(file, before.size, size)
     }
     return {
       ...fingerprint,
@@ -44,7 +44,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
           yield chunk
         }
         if (hash.digest().equals(fingerprint.sha256)) return
-        throw stillWritten(file, before.size, (await handle.stat()).size)
+        throw changedWhileRead(file, before.size, (await handle.stat()).size)
       },
       [Symbol.asyncDispose]: () => handle.close(),
     }
@@ -54,7 +54,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
   }
 }
 
-function stillWritten(file: string, before: number, now: number): UsageError {
+function changedWhileRead(file: string, before: number, now: number): UsageError {
   const sizes = before === now ? '' : ` (${before} bytes at first, ${now} now)`
   return new UsageError(
     `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete. Tip: write under another name and rename at the end.`,
@@ -82,7 +82,7 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-async function fingerprintOf(handle: FileHandle): Promise<FileDigest> {
+async function digestOf(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of chunksOf(handle)) {
@@ -105,7 +105,7 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
 }
 
 /** Copies standard input to an unnamed file: a pipe can be read only once, a list is sometimes read twice. No crash leaves it behind. */
-async function spooled(input: Readable, signal: AbortSignal): Promise<FileHandle> {
+async function copyToTempFile(input: Readable, signal: AbortSignal): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'forecourt-list-'))
   const handle = await open(join(folder, 'list'), 'wx+', 0o600)
   try {

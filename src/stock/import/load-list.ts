@@ -4,9 +4,9 @@ import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { erasedContacts } from '../../erasure/erased-contacts.ts'
 import { UsageError } from '../../errors.ts'
-import { applyDiff, endGrace } from './apply-diff.ts'
+import { applyDiff, markOffStock } from './apply-diff.ts'
 import { diffStock, type Diff } from './diff.ts'
-import { type Duplicates, settleDuplicates } from './duplicates.ts'
+import { type Duplicates, resolveDuplicates } from './duplicates.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
 import { guardRemovals } from './guard-removals.ts'
 import { guardChanges } from './guard-changes.ts'
@@ -53,7 +53,7 @@ export async function loadList(loading: LoadInput): Promise<LoadResult> {
   const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
   const { hadStock, firstAdded, left } = staged.units
-  const duplicates = await settleDuplicates(client, staging, staged.units)
+  const duplicates = await resolveDuplicates(client, staging, staged.units)
   const rows = countRows(staged.counts, duplicates)
   staged.tally.addMany(duplicates.rejected, duplicates.rejectedFirst)
   staged.tally.addMany(duplicates.sameVin, duplicates.sameVinFirst)
@@ -78,7 +78,7 @@ export async function loadList(loading: LoadInput): Promise<LoadResult> {
     await finishImport(client, importId, typed, rows, units)
   }
   const { graceDays } = services.warehouse.config.stock
-  const offStock = await endGrace(client, rooftopId, graceDays, request)
+  const offStock = await markOffStock(client, rooftopId, graceDays, request)
   const rejects = await rejectsOf(client, loading, { rowsTable: tables.rows, importId }, rows)
   const report = reportOf(loading, typed, rows, units, offStock)
   const rejectsFile = rejects ? request.rejects : null

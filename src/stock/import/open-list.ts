@@ -86,7 +86,7 @@ export function mapList(
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping
-  throw new UsageError(unsure(mapping, request))
+  throw new UsageError(unsureMessage(mapping, request))
 }
 
 /** Removes titles and footers, which fill a cell or two and are no evidence of the columns' fields. */
@@ -96,7 +96,7 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
   return rows.filter((cells) => filled(cells) * 3 > most)
 }
 
-function unsure(mapping: Mapping, request: ImportRequest): string {
+function unsureMessage(mapping: Mapping, request: ImportRequest): string {
   const { rooftop, maps } = request
   const file = request.input ? '-' : request.file
   const wanted = [...new Set([...maps, ...mapping.questions.flatMap((doubt) => doubt.maps)])]

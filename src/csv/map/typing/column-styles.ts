@@ -136,19 +136,19 @@ function stylesOf(
   const money = new Map<number, NumberStyle>()
   const dates = new Map<number, DateStyle>()
   const issues: CellIssue[] = []
-  const say = (watch: Watch, finding: Finding | null) => {
+  const addIssue = (watch: Watch, finding: Finding | null) => {
     if (finding) issues.push(columnIssue(watch, finding))
   }
   for (const watch of watches) {
     if (watch.kind === 'money') money.set(watch.column.index, moneyStyle(watch, options))
     if (watch.kind === 'date') dates.set(watch.column.index, dateStyle(watch.dates, options))
-    if (watch.kind === 'date') say(watch, dateFinding(watch.dates, options))
-    else say(watch, numberFinding(watch, options))
-    if (watch.kind === 'money') say(watch, currencyFinding(watch, options))
+    if (watch.kind === 'date') addIssue(watch, dateFinding(watch.dates, options))
+    else addIssue(watch, numberFinding(watch, options))
+    if (watch.kind === 'money') addIssue(watch, currencyFinding(watch, options))
   }
   const odometer = watches.find(({ kind }) => kind === 'odometer')
   const unit = odometer?.column.unit ?? defaultUnit(options)
-  if (odometer) say(odometer, unitFinding(odometer, mapping, unit))
+  if (odometer) addIssue(odometer, unitFinding(odometer, mapping, unit))
   return { options, money, dates, odometerUnit: unit, issues }
 }
 

@@ -76,7 +76,7 @@ export function typeDate(text: string, style: DateStyle, today: string): Typed<s
   // A text matches at most one of these forms, so the most common is tried first.
   const common = numericParts(fit, style, today)
   if (common === null && serial.test(fit)) return fromSerial(fit, today)
-  const parts = common ?? ownParts(fit, Number(today.slice(0, 4)))
+  const parts = common ?? clearParts(fit, Number(today.slice(0, 4)))
   if (parts === null) return leftOut('a date')
   if (parts === 'either')
     return typed<string>(null, {
@@ -84,7 +84,7 @@ export function typeDate(text: string, style: DateStyle, today: string): Typed<s
       severity: 'warning',
       hint: 'the column has dates with the day first and dates with the month first, so this one is ambiguous and was left out: write it as YYYY-MM-DD',
     })
-  return inTime(dayText(parts), today)
+  return withinRange(dayText(parts), today)
 }
 
 function leftOut(wanted: string): Typed<string> {
@@ -95,7 +95,7 @@ function leftOut(wanted: string): Typed<string> {
   })
 }
 
-function inTime(day: string | null, today: string): Typed<string> {
+function withinRange(day: string | null, today: string): Typed<string> {
   if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
     return typed(day)
@@ -107,7 +107,7 @@ function inTime(day: string | null, today: string): Typed<string> {
 }
 
 /** The parts of a date whose form shows its order. */
-function ownParts(text: string, thisYear: number): Parts | null {
+function clearParts(text: string, thisYear: number): Parts | null {
   const found = yearFirst.exec(text)
   if (found) return { year: Number(found[1]), month: Number(found[3]), day: Number(found[4]) }
   const packed = compact.exec(text)
@@ -157,5 +157,5 @@ function dayText({ year, month, day }: Parts): string | null {
 function fromSerial(text: string, today: string): Typed<string> {
   const days = Math.floor(Number(text))
   if (days < 18_264 || days > 73_050) return leftOut('a date')
-  return inTime(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), today)
+  return withinRange(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), today)
 }

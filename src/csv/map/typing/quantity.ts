@@ -24,15 +24,15 @@ export function readQuantity(text: string): Quantity | null {
   const reading = readNumber(before === '' ? core : withoutStop(before, core))
   if (!reading) return null
   if (before === '' && after === '') return { reading, isNegative: false, words: noWords }
-  return { reading, ...around(before, after) }
+  return { reading, ...wordsAround(before, after) }
 }
 
-type Around = Omit<Quantity, 'reading'>
+type WordsAround = Omit<Quantity, 'reading'>
 /** A cache: the text around a column's numbers repeats. */
-const seen = new Map<string, Around>()
+const seen = new Map<string, WordsAround>()
 const mostSeen = 1000
 
-function around(before: string, after: string): Around {
+function wordsAround(before: string, after: string): WordsAround {
   const key = `${before}0${after}`
   const known = seen.get(key)
   if (known) return known

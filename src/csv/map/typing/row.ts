@@ -77,11 +77,11 @@ function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): Typ
   const key = { stockNo: draft.stock_no || null, vin: draft.vin }
   if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
   if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
-  if (draft.stock_no === '') standIn(draft, layout, notes)
+  if (draft.stock_no === '') useVinAsKey(draft, layout, notes)
   return { status: 'accepted', unit: draft, key, issues: notes.issues }
 }
 
-function standIn(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
+function useVinAsKey(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
   draft.stock_no = draft.vin!
   if (!layout.stock_number) return
   notes.cell('stock_number', {
