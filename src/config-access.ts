@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** Roles for logins; sql/access defines what each sees. */
 export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
+/** One of `accessRoles`. */
 export type AccessRole = (typeof accessRoles)[number]
 
 const reservedNames = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/

@@ -13,10 +13,13 @@ export const flag = z.preprocess(
   (value) => (value === 'true' ? true : value === 'false' ? false : value),
   z.boolean(),
 )
+/** A whole number within bounds. */
 export const whole = (min: number, max: number) => number(z.int().min(min).max(max))
+/** A number within bounds, perhaps with decimals. */
 export const amount = (min: number, max: number) => number(z.number().min(min).max(max))
 /** Empty counts as left out: `${NAME:-}` gives it. */
 export const optionalText = z.string().min(1, 'is empty').nullable().default(null)
+/** A group of settings. If the file leaves it out, its settings have their defaults. */
 export const group = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape).prefault({} as never)
 
@@ -32,6 +35,7 @@ export const urlOfV1 = url
     'does not end in /v1: write the address with it, e.g. https://host/v1',
   )
   .transform((text) => text.replace(/\/+$/, ''))
+/** The URL of the warehouse. */
 export const warehouseUrl = z
   .string()
   .refine(
@@ -39,6 +43,7 @@ export const warehouseUrl = z
     'is not of the form postgres://user:password@host:5432/database (special characters of the password are %-encoded)',
   )
 export const zone = z.string().refine(isTimeZone, 'is not an IANA time zone, e.g. Australia/Sydney')
+/** A date or an ISO instant. YAML may give it as a Date. */
 export const start = z.preprocess(
   (value) => (value instanceof Date ? value.toISOString() : value),
   z
@@ -46,6 +51,7 @@ export const start = z.preprocess(
     .refine((text) => parseInstant(text) !== null, 'is not a date (2024-01-01) or an ISO instant')
     .transform((text) => parseInstant(text)!),
 )
+/** A text that HTTP allows as the value of a header. */
 export const headerValue = z
   .string()
   .min(1, 'is empty')
@@ -54,6 +60,7 @@ export const headerValue = z
     'begins or ends with a space or has a line end or another character that an HTTP header cannot have',
   )
 export const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name')
+/** A host of PDFs: exact, with port, or `*.example.com` for its subdomains. */
 export const archiveHost = z
   .string()
   .regex(

@@ -18,6 +18,7 @@ export interface GrantReport {
   readonly unknownLogins: readonly UnknownLogin[]
 }
 
+/** A login in one of our roles that the config does not name. */
 export interface UnknownLogin {
   readonly name: string
   readonly roles: readonly AccessRole[]
@@ -27,6 +28,7 @@ export interface UnknownLogin {
   readonly statement: string
 }
 
+/** The options of one grant. */
 export interface GrantRequest {
   readonly pool: pg.Pool
   readonly url: string

@@ -13,6 +13,7 @@ export interface Step {
   readonly shown?: string
 }
 
+/** The steps of a grant, in a valid order. */
 export interface Plan {
   readonly steps: readonly Step[]
   /** Changes that the present user may not make, and who can make them. */

@@ -20,6 +20,7 @@ export async function ensureSecret(db: Db): Promise<Secret> {
   return (await readSecret(db))!
 }
 
+/** The keyed digest of a search term, under which it is stored on the suppression list. */
 export function digestOf(secret: Secret, term: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
   return digestText(secret, termId(term))
 }

@@ -43,6 +43,7 @@ function reasonOf({ reason }: ErasureRequest, terms: readonly SearchTerm[]): str
   return redactText(reason, contacts).slice(0, 400)
 }
 
+/** The part of a receipt that describes the request. */
 export async function receiptHead(
   client: pg.ClientBase,
   request: ErasureRequest,
@@ -74,6 +75,7 @@ export async function evaluationNames(
   return rows
 }
 
+/** Stores the receipt with the record of its erasure. */
 export async function writeReceipt(
   client: Pick<pg.ClientBase, 'query'>,
   receipt: Receipt,

@@ -40,6 +40,7 @@ export const evaluationKeys: EvaluationKeys = {
 /** Rows that changed, by table. */
 export type Counts = Readonly<Record<string, number>>
 
+/** The sums by table, without zeros. */
 export function addCounts(...all: readonly Counts[]): Counts {
   const sum: Record<string, number> = {}
   for (const counts of all)

@@ -174,6 +174,7 @@ export function rooftopsOf(found: readonly EvaluationKey[]): number[] {
   return [...new Set(found.flatMap(({ rooftopIds }) => rooftopIds))]
 }
 
+/** An evaluation as a key for maps and sets. */
 export function keyOf({ groupId, evalId }: EvaluationKey): string {
   return `${groupId} ${evalId}`
 }

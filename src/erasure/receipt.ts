@@ -36,12 +36,14 @@ export interface Receipt {
   }
 }
 
+/** An evaluation as a receipt names it. */
 export interface EvaluationName {
   /** Uid of its rooftop; the dealer group's code if it has none. */
   readonly rooftop: string
   readonly evalId: number
 }
 
+/** Whether the search after the erasure found nothing of the customer. */
 export function isClean({ rescan }: Receipt): boolean {
   return Object.keys(rescan.left).length === 0
 }

@@ -6,6 +6,7 @@ export function numberedMark(version: number): string {
   return `[erased ${version}]`
 }
 
+/** Whether a value is one of the marks. */
 export function isErasedMark(value: unknown): boolean {
   return typeof value === 'string' && /^\[erased( \d+)?\]$/.test(value)
 }

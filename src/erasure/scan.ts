@@ -90,6 +90,7 @@ const factColumns = new Set([
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
 ])
 
+/** Whether an erasure may change a column: neither a key nor a vehicle fact. */
 export function isRedactable({ name, isKey }: TextColumn): boolean {
   return !isKey && !factColumns.has(name)
 }

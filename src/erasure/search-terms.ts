@@ -21,6 +21,7 @@ export interface SearchTerms {
   readonly phraseWords: readonly number[]
 }
 
+/** A set of plain search terms. */
 export function plainTerms(terms: readonly SearchTerm[]): SearchTerms {
   const keys = new Map<SearchTermKind, Set<string>>()
   for (const { kind, key } of terms) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
@@ -53,15 +54,18 @@ export function isName({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): boolean
   return kind === 'phrase' && !/\p{N}/u.test(key)
 }
 
+/** Kind and key as one text, for sets and digests. */
 export function termId({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): string {
   return `${kind}:${key}`
 }
 
+/** The lengths of the phrases in words, so that a search forms only phrases of these lengths. */
 export function phraseWordsOf(terms: readonly SearchTerm[]): number[] {
   const phrases = terms.filter(({ kind }) => kind === 'phrase')
   return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
 }
 
+/** The terms without repetition. */
 export function distinctTerms(terms: readonly SearchTerm[]): SearchTerm[] {
   return [...new Map(terms.map((term) => [termId(term), term])).values()]
 }

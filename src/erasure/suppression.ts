@@ -19,6 +19,7 @@ export interface Suppressed extends Erased {
   readonly at: Date
 }
 
+/** Evaluations of one dealer group on the suppression list, by EvalID. */
 export type Suppressions = ReadonlyMap<number, Suppressed>
 
 /** The evaluations of a dealer group that are on the list. */

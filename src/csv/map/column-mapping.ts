@@ -27,6 +27,7 @@ export interface ColumnMapping {
   readonly currency: string | null
 }
 
+/** The fields of a file's columns, with the questions that are still open. */
 export interface Mapping {
   /** `unsure`: never loaded until the user confirms it. */
   readonly status: 'sure' | 'unsure'
@@ -43,6 +44,7 @@ export interface Mapping {
   readonly questions: readonly MappingQuestion[]
 }
 
+/** A vital field that no column fills. */
 export interface MissingField {
   readonly field: VitalField
   /** The column whose header names it but which has no value in the sample; null: no such column. */

@@ -22,6 +22,7 @@ export interface ColumnProfile {
   readonly share: Readonly<Record<Trait, number>>
 }
 
+/** A property that a cell's text may have. A cell may have several. */
 export type Trait =
   | 'vin'
   | 'code'

@@ -7,6 +7,7 @@ export interface HeaderEvidence {
   readonly currency: string | null
 }
 
+/** A header in the forms that are compared with known names. */
 export interface HeaderName extends HeaderEvidence {
   /** Letters and digits of any script; compared exactly, never as a part of another. `#` where nothing else is left. */
   readonly key: string

@@ -13,6 +13,7 @@ import { headerFingerprint } from './fingerprint.ts'
 import { noOverrides, type Overrides } from './overrides.ts'
 import { assignRetailColumns } from './retail-columns.ts'
 
+/** What is known besides headers and values. */
 export interface MappingOptions {
   readonly overrides?: Overrides
   readonly remembered?: RememberedMapping | null

@@ -5,6 +5,7 @@ import { headerKey } from './header-name.ts'
 /** A field that a column of a stock list can hold. An unknown column holds none of these; it is stored too. */
 export type Field = keyof typeof aliasTable
 
+/** All fields. */
 export const fields = Object.keys(aliasTable) as readonly Field[]
 
 /** The columns of `core.stock_unit` that a file fills, by field. */
@@ -29,6 +30,7 @@ export const vitalFields = ['price_asking', 'model_year', 'odometer', 'received_
 
 export type VitalField = (typeof vitalFields)[number]
 
+/** Whether a vehicle cannot be priced, or its days counted, without the field. */
 export function isVital(field: Field): field is VitalField {
   return (vitalFields as readonly Field[]).includes(field)
 }

@@ -45,6 +45,7 @@ const states =
 /** A longer text is prose that contains such a word by chance. */
 const longest = 40
 
+/** Whether the text is a known make, in any spelling that headers may have. */
 export function isMake(text: string): boolean {
   return text.length <= 24 && makes.has(headerKey(text))
 }

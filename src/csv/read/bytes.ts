@@ -38,6 +38,7 @@ async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The beginning of a file, from which its form is detected. */
 export interface Sample {
   readonly bytes: Buffer
   /** The sample is the whole file. */

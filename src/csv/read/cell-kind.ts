@@ -7,6 +7,7 @@ const date = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 const time = /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?$/i
 const url = /^(?:https?:\/\/|www\.)\S+$/i
 
+/** The kind of a cell. Digits of Arabic script count as digits. */
 export function cellKindOf(cell: string): CellKind {
   const text = cell.trim()
   if (text === '') return 'empty'

@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 
+/** The reason why a file is unreadable. */
 export type CsvFileErrorCode =
   | 'unreadable'
   | 'empty'

@@ -1,6 +1,7 @@
 /** The region, which decides the encoding if the bytes do not: windows-1256 for GCC, else windows-1252. */
 export type Market = 'AU' | 'US' | 'GCC'
 
+/** What the user or the rooftop states about a file. */
 export interface CsvOptions {
   readonly market?: Market
   /** A name that TextDecoder knows; overrides detection. */
@@ -15,6 +16,7 @@ export interface CsvOptions {
   readonly maxCellBytes?: number
 }
 
+/** The encoding of a file, and how certain it is. */
 export interface CsvEncoding {
   /** As TextDecoder names it. */
   readonly name: string
@@ -25,6 +27,7 @@ export interface CsvEncoding {
 
 export type LineEnd = 'LF' | 'CRLF' | 'CR'
 
+/** The characters that separate and quote cells. */
 export interface Dialect {
   readonly delimiter: string
   /** null: quotes are text. */
@@ -36,6 +39,7 @@ export interface Dialect {
   readonly lineEnd: LineEnd
 }
 
+/** The header of a file: one row of names or several. */
 export interface CsvHeader {
   /** Physical line of its first row, from 1. */
   readonly line: number
@@ -48,6 +52,7 @@ export interface CsvHeader {
   readonly ragged: boolean
 }
 
+/** The kinds of damage of a record. They are stored as issue codes, so they never change. */
 export type ProblemCode =
   | 'extra-cell'
   | 'missing-cell'
@@ -57,6 +62,7 @@ export type ProblemCode =
   | 'repeated-header'
   | 'blank-row'
 
+/** Damage of one record. */
 export interface CsvProblem {
   readonly code: ProblemCode
   readonly message: string
@@ -64,6 +70,7 @@ export interface CsvProblem {
   readonly repaired: boolean
 }
 
+/** One record of a file. */
 export interface CsvRecord {
   /** Physical line of its first character, from 1. */
   readonly line: number
@@ -74,12 +81,14 @@ export interface CsvRecord {
   readonly problem?: CsvProblem
 }
 
+/** A problem of the file as a whole. */
 export interface CsvWarning {
   readonly code: 'TRUNCATED_FILE' | 'ENCODING_ERROR' | 'HEADER_WIDTH'
   readonly line: number
   readonly message: string
 }
 
+/** An opened CSV file. Its form is known, and its records are read on demand. */
 export interface CsvFile {
   /** By the bytes read so far: pure ASCII may turn out to be another encoding later in the file. */
   readonly encoding: CsvEncoding
@@ -102,6 +111,7 @@ export interface CsvFile {
   close(): Promise<void>
 }
 
+/** Sizes beyond which a file is refused. */
 export interface Limits {
   readonly maxColumns: number
   readonly maxCellBytes: number

@@ -6,6 +6,7 @@ export interface KindCounts {
   readonly columns: readonly ReadonlyMap<CellKind, number>[]
 }
 
+/** Counts the kinds of cells by column, for rows of exactly `width` cells. */
 export function countKinds(rows: readonly (readonly string[])[], width: number): KindCounts {
   const whole = rows.filter((cells) => cells.length === width)
   const columns = Array.from({ length: width }, (_, column) => {

@@ -15,6 +15,7 @@ import { CsvFileError } from './csv-file-error.ts'
 import { type Columns, hasSwallowedLines } from './repair.ts'
 import { splitRecords } from './split-records.ts'
 
+/** The detected form of a file, and its bytes. */
 export interface OpenCsvParts {
   readonly dialect: Dialect
   readonly layout: Layout

@@ -12,6 +12,7 @@ export interface RawRecord {
   readonly hasLineEnd: boolean
 }
 
+/** How a text is split into records. */
 export interface SplitOptions {
   /** The chunks reach the end of the file: the rest is a record too. */
   readonly isWhole: boolean

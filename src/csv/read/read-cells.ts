@@ -1,5 +1,6 @@
 import type { Dialect } from './csv-file.ts'
 
+/** The cells of a record, and how many of its quotes are wrong. */
 export interface CellReading {
   readonly cells: readonly string[]
   /** Quotes that are neither around a cell nor escaped. */

@@ -144,6 +144,7 @@ export function hasWidth(line: string, columns: Columns): boolean {
   )
 }
 
+/** Splits a text at the dialect's line ends. */
 export function linesOf(text: string, { lineEnd }: Dialect): string[] {
   return text.split(lineEnd === 'CR' ? '\r' : /\r?\n/)
 }

@@ -7,6 +7,7 @@ export interface CsvStyle {
   readonly lineEnd: '\r\n' | '\n'
 }
 
+/** Plain CSV by RFC 4180. */
 export const defaultStyle: CsvStyle = {
   delimiter: ',',
   quote: '"',

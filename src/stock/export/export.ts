@@ -23,6 +23,7 @@ export type ExportSubject =
   | { readonly is: 'original'; readonly rooftop: Rooftop; readonly importId: number }
   | { readonly is: 'mart'; readonly name: string }
 
+/** The options of one export. */
 export interface ExportRequest {
   readonly subject: ExportSubject
   readonly format: 'csv' | 'parquet'
@@ -36,6 +37,7 @@ export interface ExportRequest {
   readonly signal: AbortSignal
 }
 
+/** The size of a finished export. */
 export interface Exported {
   /** Without the header. */
   readonly rows: number

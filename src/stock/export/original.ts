@@ -15,6 +15,7 @@ import {
 } from './priced-unit.ts'
 import type { StoredFile } from './stored-file.ts'
 
+/** How an uploaded file is exported. */
 export interface OriginalOptions {
   readonly rooftopId: number
   /** null: the delimiter of the upload. */

@@ -11,6 +11,7 @@ import {
   priceStatusOf,
 } from './priced-unit.ts'
 
+/** Which units a priced list has. */
 export interface ListOptions {
   readonly rooftopId: number
   /** Includes units that the newest list does not name: in their days of grace, or off stock. */

@@ -90,6 +90,7 @@ export function instantText(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19)}Z`
 }
 
+/** The columns `status` and `message` of an export. */
 export interface PriceStatus {
   /** `missing`: not in the newest list, within its days of grace. */
   readonly status: 'priced' | 'not_priced' | 'missing' | 'off_stock'

@@ -13,6 +13,7 @@ const storedFile = z.object({
   mapping: z.array(z.object({ index: z.number(), field: z.string().nullable() })),
 })
 
+/** How an uploaded file was written. */
 export interface StoredFile {
   readonly importId: number
   readonly delimiter: string

@@ -34,6 +34,7 @@ export interface LoadInput {
   readonly mapping: Mapping
 }
 
+/** The report of a loaded list, and its rejects file, which is renamed after the commit. */
 export interface LoadResult {
   readonly report: StockImportReport
   readonly rejects: PendingFile | null

@@ -66,6 +66,7 @@ async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): Asy
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }
 
+/** The key under which the mapping of this list's header is remembered. */
 export function fingerprintOf({ names, width }: OpenList): string {
   return headerFingerprint(names, width)
 }

@@ -22,6 +22,7 @@ export interface NewestImport {
   readonly skipped: number
 }
 
+/** The newest import of the rooftop; undefined for the first list. */
 export async function newestImport(db: Db, rooftopId: number): Promise<NewestImport | undefined> {
   return await db
     .selectFrom('core.stock_import')
@@ -57,6 +58,7 @@ export function isReadUnchanged(
   )
 }
 
+/** The stored mapping of a header for the rooftop; null for a new header. */
 export async function rememberedMapping(
   db: Db,
   rooftopId: number,

@@ -51,6 +51,7 @@ export async function startImport(
   return rows[0]!.import_id
 }
 
+/** Adds the results to the row of the import. */
 export async function finishImport(
   client: pg.ClientBase,
   importId: number,

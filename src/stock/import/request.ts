@@ -27,6 +27,7 @@ export interface ImportRequest {
   readonly now: Date
 }
 
+/** What an import uses of the program. */
 export interface ImportServices {
   readonly warehouse: Pick<Warehouse, 'pool' | 'config'>
   readonly signal: AbortSignal

@@ -32,6 +32,7 @@ interface ImportTables {
   readonly changes: string
 }
 
+/** Tables of a real import. */
 export const stockTables: ImportTables = {
   rows: 'core.stock_import_row',
   units: 'core.stock_unit',

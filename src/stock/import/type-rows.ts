@@ -18,6 +18,7 @@ import type { RowRedaction } from './redact-rows.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'
 
+/** The result of typing and staging a whole list. */
 export interface TypedList {
   readonly counts: RowCounts
   readonly units: StagedUnits

@@ -1,6 +1,7 @@
 import type { ColumnMapping, Mapping } from '../column-mapping.ts'
 import { type Field, isStockField } from '../stock-fields.ts'
 
+/** The column that holds a field. */
 export interface FieldColumn {
   readonly index: number
   /** For issues: the header, or `#3`. */
@@ -11,6 +12,7 @@ export interface FieldColumn {
 /** The column of each field that typing reads. */
 export type FieldColumns = Partial<Record<Field, FieldColumn>> & { readonly hasHeader: boolean }
 
+/** The columns of a mapping by field. */
 export function fieldColumnsOf(mapping: Mapping): FieldColumns {
   const places = mapping.columns
     .filter(({ field }) => field !== null)

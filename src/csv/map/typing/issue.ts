@@ -4,6 +4,7 @@
  */
 export type Severity = 'error' | 'warning' | 'info'
 
+/** The codes of issues. Rejects files and the warehouse have them, so they never change. */
 export type IssueCode =
   | 'primary-key'
   | 'type-error'
@@ -60,6 +61,7 @@ export interface Typed<Value> {
 
 const none: readonly Finding[] = []
 
+/** A typed cell from its value and issues; without issues nothing is allocated. */
 export function typed<Value>(value: Value | null, ...findings: readonly Finding[]): Typed<Value> {
   return { value, findings: findings.length === 0 ? none : findings }
 }

@@ -13,6 +13,7 @@ export interface AmountText {
   readonly currency: string | null
 }
 
+/** An amount with its currency. */
 export interface Money {
   /** Decimal text as `numeric(15,3)` writes it. */
   readonly amount: string

@@ -24,6 +24,7 @@ export interface NumberStyle {
 /** Three digits after one separator are thousands, as usual for prices and odometers. */
 export const thousands: NumberStyle = { either: { '.': 'group', ',': 'group' } }
 
+/** The digits of a number. One separator before three digits has two readings, which the column's style decides. */
 export type Reading =
   | { readonly kind: 'certain'; readonly digits: Digits; readonly shows: Shows | null }
   | {
@@ -48,6 +49,7 @@ const grouped: Readonly<Record<Separator, RegExp>> = {
   ',': /^\d{1,3}(,\d{2,3})*,\d{3}$/,
 }
 
+/** Evidence with all counts 0. */
 export function separatorEvidence(): SeparatorEvidence {
   return { decimal: { '.': 0, ',': 0 }, group: { '.': 0, ',': 0 }, either: { '.': 0, ',': 0 } }
 }

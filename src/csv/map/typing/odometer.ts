@@ -5,6 +5,7 @@ import { readQuantity } from './quantity.ts'
 
 export type DistanceUnit = 'km' | 'mi'
 
+/** A distance in kilometres, with the original reading. */
 export interface Odometer {
   readonly km: number
   /** As written, in `unit`. */
@@ -12,6 +13,7 @@ export interface Odometer {
   readonly unit: DistanceUnit
 }
 
+/** A distance as written: its digits, and the unit in the cell. */
 export interface DistanceText {
   readonly reading: Reading
   readonly isNegative: boolean

@@ -30,6 +30,7 @@ export type StockDraft = { -readonly [Key in keyof StockRow]: StockRow[Key] } & 
   extras: Record<string, string>
 }
 
+/** A record after typing: the unit, or why there is none. */
 export interface TypedRow {
   /** `skipped`: not a vehicle (blank, total, title, repeated header), or one that has left; not an error. */
   readonly status: 'accepted' | 'rejected' | 'skipped'

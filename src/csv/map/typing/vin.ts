@@ -2,6 +2,7 @@ import { type Finding, type Typed, typed } from './issue.ts'
 
 // VINs by ISO 3779: stored as typed, except for case, blanks, hyphens and asterisks.
 
+/** A cell of a VIN column: a VIN, or another number of the vehicle. */
 export interface VinCell {
   /** 17 characters without I, O and Q; null when the cell has another number. */
   readonly vin: string | null
