@@ -29,7 +29,7 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       ),
     role: z
       .enum(accessRoles)
-      .describe('bi_tenant sees its groups alone; bi_pii_reader sees who the customers are too'),
+      .describe('bi_tenant sees only its groups; bi_pii_reader also sees customers'),
     groups: z
       .array(z.string().min(1, 'is empty').max(130))
       .default([])
@@ -39,7 +39,7 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       .nullable()
       .default(null)
       .describe(
-        'Take it from the environment: only grant needs it; null or empty: the password of the role is left alone',
+        'Take it from the environment: only grant needs it; null or empty: the password of the role does not change',
       ),
     connectionLimit: whole(1, 10_000)
       .nullable()

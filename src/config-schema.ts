@@ -26,7 +26,7 @@ const key = z.strictObject({
     .enum(['partner', 'dedicated'])
     .describe('partner: one key for several rooftops, X-Dealer-Id is sent [A §5]'),
   region: region.describe('Regional behaviour follows the key [A §5]'),
-  user: optionalText.describe('Sent as `user` with /geteval alone, where the key needs it [A §4]'),
+  user: optionalText.describe('Sent as `user` only with /geteval, where the key needs it [A §4]'),
 })
 
 const currencies = new Set(Intl.supportedValuesOf('currency'))
@@ -38,7 +38,7 @@ const rooftop = z.strictObject({
   dealerId: number(z.int())
     .nullable()
     .default(null)
-    .describe('Goes into the list filter [A §4 /getevallist]'),
+    .describe('Sent in the list filter [A §4 /getevallist]'),
   key: z.string().describe('The name of a key in `keys`'),
   group: z
     .string()
@@ -207,7 +207,7 @@ export const fileSchema = z.strictObject({
   }),
   webhooks: group({
     publicUrl: url
-      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write the address alone')
+      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
       .transform((text) => text.replace(/\/+$/, ''))
       .nullable()
       .default(null)

@@ -27,7 +27,7 @@ export class PlainLines {
     return this.#text.length
   }
 
-  /** Of what comes next. */
+  /** Line of the next record. */
   get line(): number {
     return this.#line
   }

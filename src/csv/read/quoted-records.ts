@@ -19,7 +19,7 @@ export class QuotedRecords {
     this.#parser = this.#open()
   }
 
-  /** Of what comes next. */
+  /** Line of the next record. */
   get line(): number {
     return this.#line
   }

@@ -87,7 +87,7 @@ function isPerfect(rows: readonly SampleRecord[], score: number): boolean {
   return width >= 3 && score >= 0.995 * (1 - 1 / (width + 1))
 }
 
-/** Text has blanks everywhere, and enumerations have a comma and a blank, so these delimiters need more evidence. */
+/** How far to trust a delimiter. Text is full of blanks, so a blank as delimiter needs rows with numbers or dates. */
 function delimiterTrust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
   if (delimiter === ', ') return 1.001
   if (delimiter === ',' && width > 1) {
@@ -107,7 +107,7 @@ function showsWrongDialect(cell: string, delimiter: string): boolean {
   return [';', '\t', '|'].some((other) => other !== delimiter && cell.includes(other))
 }
 
-/** The most common number; in a tie, the first to appear. Lines of one cell count only if they are most of the file. */
+/** The most common number; in a tie, the first to appear. Lines of one cell count only if they are over three quarters of the file. */
 export function commonWidth(widths: readonly number[]): number {
   const wide = widths.filter((width) => width > 1)
   const counts = new Map<number, number>()

@@ -33,7 +33,7 @@ interface MassChange {
 }
 
 /**
- * UsageError if the list would change fixedColumns values of most vehicles, or remove a value from most. That is
+ * UsageError if the list would change lasting values of most vehicles, or remove a value from most. That is
  * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
@@ -101,8 +101,8 @@ function massText(
   known: number,
 ): string {
   const parts = mass.map(({ name, count, lost, had, example }) => {
-    const what = lost === count ? 'take away' : name === 'odometer_km' ? 'turn back' : 'change'
+    const what = lost === count ? 'remove' : name === 'odometer_km' ? 'reduce' : 'change'
     return `${what} the ${watched[name]} of ${count} of ${had} (${example})`
   })
-  return `${file} would ${parts.join(', ')}, among ${known} vehicles that are known at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
+  return `${file} would ${parts.join(', ')}, of ${known} known vehicles at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
 }

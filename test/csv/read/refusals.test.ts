@@ -102,7 +102,7 @@ test('an unknown encoding, or one that does not fit the bytes, is refused', asyn
   const unknown = await refusalOf('a,b\n', { encoding: 'klingon' })
 
   expect(wrong.code).toBe('undecodable')
-  expect(wrong.message).toContain('none in utf-8')
+  expect(wrong.message).toContain('invalid in utf-8')
   expect(unknown.message).toContain('"klingon" is not known')
 })
 
