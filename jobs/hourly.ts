@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Reads evaluations of windows that are not settled yet, so that today appears today',
+  does: 'Reads the evaluations of today and of other windows that are not settled yet',
   schedule: '20 * * * *',
   timezone: 'UTC',
   work: { kind: 'sync', streams: ['evaluations'], windows: 'fresh' },
