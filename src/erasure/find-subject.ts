@@ -34,7 +34,7 @@ export async function searchWithoutLocks<T>(
 ): Promise<T> {
   const client = await pool.connect()
   try {
-    // Bodies are stored outside their table (TOAST), so it looks small and Postgres would scan it with one process.
+    // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
     await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
     const tables = await textTables(client, evaluationKeys)
     return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })

@@ -28,7 +28,7 @@ export class IssueTally {
     }
   }
 
-  /** Adds a number of issues of which only the first were fetched. */
+  /** Adds a number of issues; only the first were fetched. */
   addMany(count: number, first: readonly CellIssue[]): void {
     const [issue] = first
     if (!issue) return

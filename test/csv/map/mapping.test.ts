@@ -129,13 +129,13 @@ test('a file without a header is mapped by its values and must be confirmed', ()
 })
 
 test('the text of an unsure mapping shows every column and the arguments to type', () => {
-  const mapping = mapColumns([["Yard's no", stockNumbers], makes])
+  const mapping = mapColumns([["Shop's no", stockNumbers], makes])
 
   expect(mappingLines(mapping)).toEqual([
-    "#1  Yard's no  (not mapped)        U1001 · U1014 · U1027",
+    "#1  Shop's no  (not mapped)        U1001 · U1014 · U1027",
     '#2  Make       make          99 %  Toyota · Ford · BMW',
   ])
-  expect(unsureText(mapping)).toContain("--map 'stock_number=Yard'\\''s no'")
+  expect(unsureText(mapping)).toContain("--map 'stock_number=Shop'\\''s no'")
 })
 
 test('a table of any width and raggedness is mapped without an error', () => {

@@ -81,8 +81,8 @@ test('a character that is split between two chunks is read correctly, at any pos
   const text = `Stock,Make,Note\nA1,漢字,${'é漢😎'.repeat(30_000)}\n`
 
   for (const encoding of ['utf-8', 'utf-16le bom'])
-    for (const shift of ['', 'x', 'xx', 'xxx']) {
-      const { records } = await readAll(encode(text.replace('A1', `A1${shift}`), encoding))
+    for (const padding of ['', 'x', 'xx', 'xxx']) {
+      const { records } = await readAll(encode(text.replace('A1', `A1${padding}`), encoding))
 
       expect(records[0]?.cells[2]).toBe('é漢😎'.repeat(30_000))
     }

@@ -186,7 +186,7 @@ test('rows with too few or too many cells keep them all, and the prices are in t
   ])
 })
 
-test('a header of two rows is kept, and a file without a header gets none', async () => {
+test('a header of two rows is exported, and a file without a header gets none', async () => {
   await using fixture = await openExportFixture()
   const body = [...rows.slice(0, 4), ...rows.slice(0, 4)].map(
     (row) => `"${row.map((c) => c.replaceAll('"', '""')).join('","')}"`,
