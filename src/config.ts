@@ -35,7 +35,7 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly homeDir: string
 }
 
-/** Environment variables and working directory of the process; the only reader of `process.env`. */
+/** What the process was started with beyond the config; the only reader of `process.env`. */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>
   readonly cwd: string
@@ -46,7 +46,7 @@ export function processEnvironment(): Environment {
   return { variables: process.env, cwd: process.cwd() }
 }
 
-/** The config file of a command line: `--config`, else `forecourt.yaml` in the working directory. */
+/** The config file that a command line means: `--config`, else `forecourt.yaml` in the working directory. */
 export function configPath(file: string | undefined, { cwd }: Environment): string {
   return path.resolve(cwd, file ?? 'forecourt.yaml')
 }

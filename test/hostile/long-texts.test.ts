@@ -22,16 +22,16 @@ const jane = {
 }
 
 test.each(hostileTexts)('a megabyte of %s is searched for a customer', (_, text) => {
-  const terms = plainTerms(termsForOwnEvaluation(jane))
+  const needles = plainTerms(termsForOwnEvaluation(jane))
 
-  expect(redactText(`${text} Jane Citizen`, terms)).toContain('[erased]')
+  expect(redactText(`${text} Jane Citizen`, needles)).toContain('[erased]')
 })
 
-test.each(hostileTexts)('a customer called by a megabyte of %s is few terms', (_, text) => {
+test.each(hostileTexts)('a customer called by a megabyte of %s is few needles', (_, text) => {
   const person = { name: text, phone: text, email: text, address: text, suburb: text, plate: text }
-  const terms = termsForOwnEvaluation(person)
+  const needles = termsForOwnEvaluation(person)
 
-  expect(terms.length).toBeLessThan(5_000)
+  expect(needles.length).toBeLessThan(5_000)
   expect(patternsOf(termsOf(person)).texts.length).toBeLessThan(5_000)
 })
 
