@@ -21,13 +21,13 @@ beforeAll(async () => {
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
     ),
     pair: { role: 'bi_tenant', groups: [first, second] },
-    noGroup: { role: 'bi_tenant', groups: [first] },
+    ungrouped: { role: 'bi_tenant', groups: [first] },
     reader: { role: 'bi_reader' },
     people: { role: 'bi_pii_reader' },
   })
   await logins.grant()
   await fixture.database.pool.query(
-    `delete from ops.bi_access where role_name = '${logins.name('noGroup')}'`,
+    `delete from ops.bi_access where role_name = '${logins.name('ungrouped')}'`,
   )
 }, 240_000)
 
@@ -81,7 +81,7 @@ test('a session of the login sees the same as the role', async () => {
 
   const reader = await countsOf(await logins.as('reader'), 'mart')
   const pair = await countsOf(await logins.as('pair'), 'mart_scoped')
-  const noGroup = await countsOf(await logins.as('noGroup'), 'mart_scoped')
+  const ungrouped = await countsOf(await logins.as('ungrouped'), 'mart_scoped')
   const own = [await logins.as('tenant0'), await logins.as('tenant1')]
   const [first = [], second = []] = [
     await countsOf(own[0]!, 'mart_scoped'),
@@ -92,7 +92,7 @@ test('a session of the login sees the same as the role', async () => {
     const isCommon = common.includes(view)
     const both = isCommon ? first[index] : first[index]! + second[index]!
     expect({ view, pair: pair[index] }).toEqual({ view, pair: both })
-    expect({ view, rows: noGroup[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
+    expect({ view, rows: ungrouped[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
   }
 })
 
