@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Everything that is due, of every stream: what "forecourt sync" does',
+  does: 'Syncs everything that is due, of every stream, like "forecourt sync"',
   schedule: '0 2 * * *',
   timezone: 'Australia/Sydney',
   work: {

@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Prices the stock on hand anew, by price-batch',
+  does: 'Prices the stock on hand again, by price-batch',
   schedule: '30 5 * * 1',
   timezone: 'Australia/Sydney',
   work: { kind: 'reprice' },

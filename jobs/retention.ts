@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Deletes what retention: of the config no longer keeps',
+  does: 'Deletes data older than the config allows (retention:)',
   schedule: '15 4 * * *',
   timezone: 'Australia/Sydney',
   work: { kind: 'retention' },

@@ -1,7 +1,7 @@
 import { defineJob } from '../src/scheduler/job.ts'
 
 export default defineJob({
-  does: 'Asks for new past checks and for the state of those that are watched',
+  does: 'Reads new past checks and the state of watched ones',
   schedule: '10 1,7,13,19 * * *',
   timezone: 'UTC',
   work: { kind: 'sync', streams: ['vehicle-checks'], windows: 'due' },

@@ -1,34 +1,35 @@
 import { z } from 'zod'
 
-/** Roles that a login may be given; what each sees stands in sql/access. */
+/** Roles for logins; sql/access defines what each sees. */
 export const accessRoles = ['bi_reader', 'bi_tenant', 'bi_pii_reader', 'forecourt_writer'] as const
+/** One of `accessRoles`. */
 export type AccessRole = (typeof accessRoles)[number]
 
-const taken = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
+const reservedNames = /^(pg_.*|public|none|mart_owner|mart_scoped_owner|mart_pii_owner)$/
 
-/** Printable ASCII alone: every driver makes the same of it. */
+/** Printable ASCII only: every driver sends it alike. */
 const password = z
   .string()
   .min(12, 'is shorter than 12 characters')
   .max(200)
   .regex(/^[\x20-\x7e]*$/, 'has characters that are not printable ASCII')
 
-/** `whole` is the number of the other settings, which may come from the environment. */
+/** `whole` is the schema for whole numbers, which may come from the environment. */
 export function accessSettings(whole: (min: number, max: number) => z.ZodType<number>) {
   const login = z.strictObject({
     name: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,62}$/, {
-        error: 'is not a name of a role: small letters, digits and _, a letter first',
+        error: 'is not a role name: lower-case letters, digits and _, starting with a letter',
         abort: true,
       })
       .refine(
-        (name) => !taken.test(name) && !accessRoles.some((role) => role === name),
-        'is the name of a role that Postgres or Forecourt has already',
+        (name) => !reservedNames.test(name) && !accessRoles.some((role) => role === name),
+        'is already the name of a role of Postgres or Forecourt',
       ),
     role: z
       .enum(accessRoles)
-      .describe('bi_tenant sees its groups alone; bi_pii_reader sees who the customers are too'),
+      .describe('bi_tenant sees only its groups; bi_pii_reader also sees customers'),
     groups: z
       .array(z.string().min(1, 'is empty').max(130))
       .default([])
@@ -38,7 +39,7 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       .nullable()
       .default(null)
       .describe(
-        'Take it from the environment: only grant needs it; null or empty: the password of the role is left alone',
+        'Take it from the environment: only grant needs it; null or empty: the password of the role does not change',
       ),
     connectionLimit: whole(1, 10_000)
       .nullable()
@@ -49,10 +50,10 @@ export function accessSettings(whole: (min: number, max: number) => z.ZodType<nu
       .default(null)
       .describe('A longer query is stopped; default: 120, for forecourt_writer never'),
   })
-  return { logins: z.array(login).superRefine(tellContradictions).default([]) }
+  return { logins: z.array(login).superRefine(checkContradictions).default([]) }
 }
 
-function tellContradictions(
+function checkContradictions(
   logins: readonly {
     readonly name: string
     readonly role: AccessRole
@@ -61,13 +62,13 @@ function tellContradictions(
   context: z.RefinementCtx,
 ): void {
   for (const [index, { name, role, groups }] of logins.entries()) {
-    const tell = (field: string, message: string) =>
+    const report = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [index, field], message })
     if (logins.findIndex((other) => other.name === name) < index)
-      tell('name', 'stands twice: list every login once')
+      report('name', 'is listed twice: list every login once')
     if (role !== 'bi_tenant' && groups.length > 0)
-      tell('groups', `is for bi_tenant alone: ${role} sees every group, so leave it out`)
+      report('groups', `is only for bi_tenant: ${role} sees every group, so leave it out`)
     if (role === 'bi_tenant' && groups.length === 0)
-      tell('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
+      report('role', 'is bi_tenant, which sees nothing without groups: list its dealer groups')
   }
 }

@@ -3,12 +3,12 @@ import { type ConfigFile, fileSchema } from './config-schema.ts'
 import type { Problem } from './config-text.ts'
 import { nearestName } from './values/nearest-name.ts'
 
-/** The config with its defaults, or everything that is wrong with it. */
+/** The config with its defaults, or all its problems. */
 export type Checked =
   | { readonly config: ConfigFile; readonly problems: readonly [] }
   | { readonly config: undefined; readonly problems: readonly Problem[] }
 
-/** Validates what a config file says. A null or empty setting counts as left out where it has a default. */
+/** Validates the content of a config file. A null or empty setting with a default counts as left out. */
 export function checkFile(written: unknown): Checked {
   const value = leaveOutEmpty(fileSchema, written)
   const parsed = fileSchema.safeParse(value)
@@ -20,7 +20,7 @@ export function checkFile(written: unknown): Checked {
   return { config: undefined, problems }
 }
 
-/** A path as it is written in messages: `rooftops[0].timezone`. */
+/** A path as messages show it: `rooftops[0].timezone`. */
 export function dotted(path: readonly PropertyKey[]): string {
   const text = path.reduce<string>((all, part) => {
     if (typeof part === 'number') return `${all}[${part}]`
@@ -34,7 +34,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
   if (Array.isArray(value) && kind instanceof z.ZodArray)
     return value.map((item) => leaveOutEmpty(kind.element as z.ZodType, item))
   if (!isRecord(value)) return value
-  const kept = Object.entries(value).flatMap(([name, item]) => {
+  const entries = Object.entries(value).flatMap(([name, item]) => {
     const inner = memberOf(kind, name)
     if (!inner) return [[name, item] as const]
     const isEmpty = item === null || item === ''
@@ -42,7 +42,7 @@ function leaveOutEmpty(schema: z.ZodType, value: unknown): unknown {
       isEmpty && !inner.safeParse(item).success && inner.safeParse(undefined).success
     return takesNone ? [] : [[name, leaveOutEmpty(inner, item)] as const]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
 function memberOf(kind: z.ZodType, name: PropertyKey): z.ZodType | undefined {
@@ -69,7 +69,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
   return issue.keys.map((name) => {
     const meant = nearestName(name, known)
     const advice = meant
-      ? `(did you mean ${meant}?): mend its name or remove it`
+      ? `(did you mean ${meant}?): correct its name or remove it`
       : `: remove it; known here are ${known.join(', ')}`
     return { path: [...path, name], problem: `is not a setting ${advice}.`.replace(' : ', ': ') }
   })
@@ -82,7 +82,7 @@ function namesAt(path: readonly PropertyKey[]): string[] {
   return found instanceof z.ZodObject ? Object.keys(found.shape) : []
 }
 
-/** A zod issue as words that follow the path; never the value, which may be a secret. */
+/** A zod issue as words that follow the path; never with the value, which may be a secret. */
 function explain(issue: z.core.$ZodIssue, value: unknown): string {
   const found = issue.path.reduce<unknown>(
     (node, part) => (node as Record<PropertyKey, unknown> | undefined)?.[part],
@@ -110,7 +110,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** What concerns several settings at once; also said when something else is wrong. */
+/** Checks that concern several settings; made even if there are other problems. */
 function crossCheck(value: unknown): Problem[] {
   if (!isRecord(value) || !Array.isArray(value['rooftops'])) return []
   const keys = isRecord(value['keys']) ? value['keys'] : {}
@@ -120,7 +120,7 @@ function crossCheck(value: unknown): Problem[] {
     const earlier = rooftops.slice(0, index).filter(isRecord)
     const found = { ...keyProblems(entry, keys, earlier), ...dealerProblems(entry, rooftops) }
     if (typeof entry['uid'] === 'string' && earlier.some(({ uid }) => uid === entry['uid']))
-      found['uid'] = 'stands twice: list every rooftop once.'
+      found['uid'] = 'is listed twice: list every rooftop once.'
     return Object.entries(found).map(([field, problem]) => ({
       path: ['rooftops', index, field],
       problem,
@@ -128,22 +128,22 @@ function crossCheck(value: unknown): Problem[] {
   })
 }
 
-/** One key with one dealerId twice: the list would name each evaluation for both. Told at both, so that both lines are named. */
+/** The same key and dealerId twice: each evaluation would be listed for both. Reported at both, so that both lines are shown. */
 function dealerProblems(
   entry: Readonly<Record<string, unknown>>,
   rooftops: readonly unknown[],
 ): Record<string, string> {
   const dealer = dealerOf(entry)
-  const twin = rooftops.findIndex(
+  const same = rooftops.findIndex(
     (other) => isRecord(other) && other['uid'] !== entry['uid'] && dealerOf(other) === dealer,
   )
-  if (dealer === null || twin < 0) return {}
+  if (dealer === null || same < 0) return {}
   return {
-    dealerId: `is that of rooftops[${twin}] too, with the same key: each has its own [A §4 /getevallist], so mend one.`,
+    dealerId: `is also that of rooftops[${same}], with the same key: each has its own [A §4 /getevallist], so correct one.`,
   }
 }
 
-/** Key and dealerId, which the environment gives as text; null when there is none. */
+/** Key and dealerId, which the environment gives as text; null for none. */
 function dealerOf({ key, dealerId }: Readonly<Record<string, unknown>>): string | null {
   const isNumeric = /^-?\d+$/.test(String(dealerId))
   return typeof key === 'string' && isNumeric ? `${Number(dealerId)} ${key}` : null
@@ -160,15 +160,19 @@ function keyProblems(
     const meant = nearestName(key, Object.keys(keys))
     const known = Object.keys(keys).join(', ') || 'none'
     const hint = meant ? `did you mean ${meant}?` : `known: ${known}`
-    return { key: `names a key that is not under keys (${hint}): mend it, or add the key there.` }
+    return {
+      key: `names a key that is not under keys (${hint}): correct it, or add the key there.`,
+    }
   }
   if (!isRecord(access)) return {}
   const isShared = access['kind'] === 'dedicated' && earlier.some((other) => other['key'] === key)
   if (isShared)
-    return { key: 'names a dedicated key that another rooftop has: such a key is for one [A §5].' }
+    return {
+      key: 'names a dedicated key that another rooftop uses: such a key is for one rooftop [A §5].',
+    }
   const places = [region, access['region']]
   const differ = places.every((place) => typeof place === 'string') && places[0] !== places[1]
   return differ
-    ? { region: `is ${places[0]}, but its key ${key} is for ${places[1]}: mend one [A §5].` }
+    ? { region: `is ${places[0]}, but its key ${key} is for ${places[1]}: correct one [A §5].` }
     : {}
 }

@@ -26,7 +26,7 @@ const key = z.strictObject({
     .enum(['partner', 'dedicated'])
     .describe('partner: one key for several rooftops, X-Dealer-Id is sent [A §5]'),
   region: region.describe('Regional behaviour follows the key [A §5]'),
-  user: optionalText.describe('Sent as `user` with /geteval alone, where the key needs it [A §4]'),
+  user: optionalText.describe('Sent as `user` only with /geteval, where the key needs it [A §4]'),
 })
 
 const currencies = new Set(Intl.supportedValuesOf('currency'))
@@ -38,7 +38,7 @@ const rooftop = z.strictObject({
   dealerId: number(z.int())
     .nullable()
     .default(null)
-    .describe('Goes into the list filter [A §4 /getevallist]'),
+    .describe('Sent in the list filter [A §4 /getevallist]'),
   key: z.string().describe('The name of a key in `keys`'),
   group: z
     .string()
@@ -70,7 +70,7 @@ const sync = group({
   recheckDays: amount(0, 3650).default(60).describe('Listed again for late completions and edits'),
   deepRelistNights: whole(1, 365)
     .default(28)
-    .describe('Older windows are listed again in turn within so many nights'),
+    .describe('Nights in which all older windows are listed again, a part each night'),
   rereadBudget: whole(0, 10_000_000)
     .default(5000)
     .describe('Known evaluations read again for one rooftop in one run, at most'),
@@ -81,7 +81,7 @@ const job = z.strictObject({
     .string()
     .refine(
       (text) => parseCron(text) !== null,
-      'is no schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first',
+      'is not a schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first',
     )
     .optional()
     .describe("Cron expression; default: the job's own"),
@@ -91,7 +91,7 @@ const job = z.strictObject({
 
 const perDay = whole(0, 1_000_000).default(0)
 
-/** The config file as it may be written; what concerns several settings at once is in config-check.ts. */
+/** The config file as it may be written; config-check.ts has the checks of several settings at once. */
 export const fileSchema = z.strictObject({
   appraisal: group({
     baseUrl: urlOfV1.default('http://127.0.0.1:4010/v1').describe('{base_url}, ends in /v1 [A §1]'),
@@ -146,7 +146,9 @@ export const fileSchema = z.strictObject({
       .default(null)
       .describe('Opens the permalinks of "forecourt serve"; take it from the environment'),
     archive: group({
-      folder: optionalText.describe('Where PDFs are kept, relative to this file; null: no archive'),
+      folder: optionalText.describe(
+        'Where PDFs are stored, relative to this file; null: no archive',
+      ),
       hosts: z
         .array(archiveHost)
         .default([])
@@ -156,7 +158,7 @@ export const fileSchema = z.strictObject({
   stock: group({
     graceDays: whole(0, 365)
       .default(3)
-      .describe('A vehicle that the lists no longer name is off stock after so many days'),
+      .describe('Days until a vehicle that the lists no longer name is off stock'),
   }),
   prices: group({
     batchSize: whole(1, 100_000).default(500),
@@ -175,19 +177,19 @@ export const fileSchema = z.strictObject({
   jobs: z
     .record(z.string(), job)
     .default({})
-    .describe('What "forecourt schedule" does otherwise than the files of jobs/ say'),
+    .describe('Where "forecourt schedule" differs from the files of jobs/'),
   alerts: group({
     url: url
       .nullable()
       .default(null)
-      .describe('Gets one message by POST for each cause of trouble, and one when it is over'),
+      .describe('Gets one message by POST for each problem, and one when it is over'),
     format: z
       .enum(['json', 'slack', 'teams'])
       .default('json')
-      .describe("The message's body: ours, or as the webhooks of Slack or Teams take it"),
+      .describe("The message's format: generic, or as the webhooks of Slack or Teams expect it"),
     afterMinutes: amount(0, 1440)
       .default(5)
-      .describe('A problem is reported once it has lasted for so many minutes'),
+      .describe('Minutes that a problem must last before it is reported'),
   }),
   serve: group({
     host: z.string().min(1, 'is empty').default('127.0.0.1'),
@@ -205,7 +207,7 @@ export const fileSchema = z.strictObject({
   }),
   webhooks: group({
     publicUrl: url
-      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write the address alone')
+      .refine((text) => !/[?#]/.test(text), 'has a ? or #: write only the address')
       .transform((text) => text.replace(/\/+$/, ''))
       .nullable()
       .default(null)
@@ -233,14 +235,14 @@ export const fileSchema = z.strictObject({
 export type ConfigFile = z.infer<typeof fileSchema>
 /** The config file as it may be written. */
 export type ConfigInput = z.input<typeof fileSchema>
-/** Where a key and its rooftops are. */
+/** The region of a key and its rooftops. */
 export type Region = z.infer<typeof region>
 /** An API key of the appraisal service. */
 export type KeyConfig = z.infer<typeof key>
 
 const environmentReference = { type: 'string', pattern: '\\$\\{' }
 
-/** JSON Schema of the config file, for editors. Made from the zod schema that validates it. */
+/** JSON Schema of the config file, for editors. Generated from the zod schema that validates it. */
 export function configJsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(fileSchema, {
     io: 'input',
@@ -248,7 +250,7 @@ export function configJsonSchema(): Record<string, unknown> {
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod
       if (def.type === 'default') jsonSchema.default = JSON.parse(JSON.stringify(def.defaultValue))
-      // Anything but free text may come from the environment too, and a group with only comments in it is null.
+      // Anything except free text may also come from the environment, and a group with only comments in it is null.
       const { type } = jsonSchema
       if (type === 'integer' || type === 'number' || type === 'boolean' || jsonSchema.enum)
         Object.assign(jsonSchema, { anyOf: [narrowed(jsonSchema), environmentReference] })
@@ -258,7 +260,7 @@ export function configJsonSchema(): Record<string, unknown> {
   }) as Record<string, unknown>
 }
 
-/** Takes the keywords of a type out of a schema, into one of their own. */
+/** Moves the keywords of a type into a schema of their own. */
 function narrowed(schema: Record<string, unknown>): Record<string, unknown> {
   const names = ['type', 'enum', 'minimum', 'maximum'].filter((name) => name in schema)
   const own = Object.fromEntries(names.map((name) => [name, schema[name]]))

@@ -1,20 +1,20 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { interpolate, type ReferenceFault } from './values/interpolate.ts'
 
-/** What is wrong, where, and what to do: `problem` follows the path. Never holds a value, which may be a secret. */
+/** A problem, its place, and what to do: `problem` follows the path. Never has a value, which may be a secret. */
 export interface Problem {
   readonly path: readonly PropertyKey[]
   readonly problem: string
 }
 
-/** A config text as read. `lineOf` gives the line of a setting, or of the nearest thing around it. */
+/** A parsed config text. `lineOf` gives the line of a setting, or of the nearest node around it. */
 export interface ReadText {
   readonly value: unknown
   readonly problems: readonly Problem[]
   lineOf(path: readonly PropertyKey[]): number
 }
 
-/** Not YAML at all: one message a fault, each with its line. */
+/** Not valid YAML: one message for each error, with its line. */
 export interface BrokenText {
   readonly broken: readonly { readonly line: number; readonly message: string }[]
 }
@@ -42,26 +42,26 @@ export function readText(
 function faultsOf({ errors }: Document.Parsed, text: string, lines: LineCounter) {
   const twice = errors.filter(({ code }) => code === 'DUPLICATE_KEY')
   const syntax = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
-  // One slip breaks all that follows: only the first fault of the syntax means something.
+  // One syntax error breaks everything after it, so only the first is useful.
   const found = syntax.length > 0 ? syntax.slice(0, 1) : twice
   return found.map((error) => {
     const line = lines.linePos(error.pos[0]).line
     const key = /^[^\s:,{}]*/.exec(text.slice(error.pos[0]))?.[0]
-    const duplicate = `${interpolate.unmask(key ?? '')} stands twice in the same place: keep one of the two.`
+    const duplicate = `${interpolate.unmask(key ?? '')} is set twice in the same group: keep one of the two.`
     return { line, message: error.code === 'DUPLICATE_KEY' ? duplicate : notYaml(error) }
   })
 }
 
-// What follows the colon quotes the text, which may hold a secret.
+// The part after the colon quotes the text, which may be a secret.
 function notYaml({ message }: Error): string {
-  return `is not valid YAML (${message.split(/: |\n/)[0]}): mend the line.`
+  return `is not valid YAML (${message.split(/: |\n/)[0]}): correct the line.`
 }
 
 function referenceProblem({ name, path }: ReferenceFault): Problem {
   const problem =
     name === null
-      ? `has a "\${" that begins no \${NAME} or \${NAME:-default}: mend it, or write "$\${" for a plain "\${".`
-      : `takes the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}.`
+      ? `has a "\${" that does not begin \${NAME} or \${NAME:-default}: correct it, or write "$\${" for a plain "\${".`
+      : `needs the environment variable ${name}, which is not set: set it, or give a default with \${${name}:-default}.`
   return { path, problem }
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseInstant } from './values/instant.ts'
 
-// The kinds of values that settings have, each with what it says of a value that does not fit.
+// Schemas for the values of settings, each with the message for an invalid value.
 
-/** Numbers and switches may come from the environment, where everything is text. */
+/** Numbers and booleans may come from the environment, where everything is text. */
 export const number = (schema: z.ZodNumber) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value),
@@ -13,10 +13,13 @@ export const flag = z.preprocess(
   (value) => (value === 'true' ? true : value === 'false' ? false : value),
   z.boolean(),
 )
+/** A whole number within bounds. */
 export const whole = (min: number, max: number) => number(z.int().min(min).max(max))
+/** A number within bounds, perhaps with decimals. */
 export const amount = (min: number, max: number) => number(z.number().min(min).max(max))
-/** Empty is left out: `${NAME:-}` gives it. */
+/** Empty counts as left out: `${NAME:-}` gives it. */
 export const optionalText = z.string().min(1, 'is empty').nullable().default(null)
+/** A group of settings. If the file leaves it out, its settings have their defaults. */
 export const group = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape).prefault({} as never)
 
@@ -32,6 +35,7 @@ export const urlOfV1 = url
     'does not end in /v1: write the address with it, e.g. https://host/v1',
   )
   .transform((text) => text.replace(/\/+$/, ''))
+/** The URL of the warehouse. */
 export const warehouseUrl = z
   .string()
   .refine(
@@ -39,6 +43,7 @@ export const warehouseUrl = z
     'is not of the form postgres://user:password@host:5432/database (special characters of the password are %-encoded)',
   )
 export const zone = z.string().refine(isTimeZone, 'is not an IANA time zone, e.g. Australia/Sydney')
+/** A date or an ISO instant. YAML may give it as a Date. */
 export const start = z.preprocess(
   (value) => (value instanceof Date ? value.toISOString() : value),
   z
@@ -46,16 +51,16 @@ export const start = z.preprocess(
     .refine((text) => parseInstant(text) !== null, 'is not a date (2024-01-01) or an ISO instant')
     .transform((text) => parseInstant(text)!),
 )
+/** A text that HTTP allows as the value of a header. */
 export const headerValue = z
   .string()
   .min(1, 'is empty')
   .refine(
     (text) => /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/.test(text),
-    'begins or ends with a space or has a line end or another character that no HTTP header carries',
+    'begins or ends with a space or has a line end or another character that an HTTP header cannot have',
   )
-export const headerName = z
-  .string()
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header')
+export const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name')
+/** A host of PDFs: exact, with port, or `*.example.com` for its subdomains. */
 export const archiveHost = z
   .string()
   .regex(
@@ -64,7 +69,7 @@ export const archiveHost = z
   )
 export const region = z.enum(['AU', 'US', 'GCC'])
 
-// An offset such as +10:00 is a zone to Intl, but Postgres reads its sign the other way round.
+// Intl accepts an offset such as +10:00 as a zone, but Postgres reads its sign the other way round.
 function isTimeZone(text: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })

@@ -13,7 +13,7 @@ import { messageOf, UsageError } from './errors.ts'
 
 export { type ConfigInput, configJsonSchema, type KeyConfig, type Region }
 
-/** A rooftop with everything that the file may leave out filled in. */
+/** A rooftop with all defaults filled in. */
 export interface RooftopConfig {
   readonly uid: string
   readonly name: string
@@ -29,9 +29,9 @@ export interface RooftopConfig {
 /** The whole config, complete and frozen. */
 export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly rooftops: readonly RooftopConfig[]
-  /** Where the config came from, for messages; null: built-in defaults. */
+  /** The config's file, for messages; null: built-in defaults. */
   readonly file: string | null
-  /** Where `.forecourt/` lies. */
+  /** The folder of `.forecourt/`. */
   readonly homeDir: string
 }
 
@@ -53,7 +53,7 @@ export function configPath(file: string | undefined, { cwd }: Environment): stri
 
 /**
  * Reads `--config`, else `forecourt.yaml` in the working directory, else the built-in defaults.
- * UsageError names the file, the line and the path of everything that is wrong with it, one line each.
+ * UsageError names the file, the line and the path of every problem, one line each.
  */
 export function loadConfig(file: string | undefined, environment: Environment): Config {
   const wanted = configPath(file, environment)
@@ -75,7 +75,7 @@ export function loadConfig(file: string | undefined, environment: Environment): 
   return parseConfig(text, wanted, environment)
 }
 
-/** Parses the text of a config file; `file` is for messages, and its folder is home. */
+/** Parses the text of a config file. `file` is for messages; its folder is the home folder. */
 export function parseConfig(text: string, file: string, environment: Environment): Config {
   const short = path.basename(file)
   const read = readText(text, environment.variables)
@@ -89,15 +89,15 @@ export function parseConfig(text: string, file: string, environment: Environment
     ...checked.problems.filter((one) => isNew(one, read.problems)),
   ]
   if (problems.length === 0) return complete(checked, file, path.dirname(path.resolve(file)))
-  const told = problems
+  const sorted = problems
     .map((one) => ({ ...one, line: read.lineOf(one.path) }))
     .sort((a, b) => a.line - b.line)
   throw new UsageError(
-    told.map((one) => `${short}:${one.line}: ${dotted(one.path)} ${one.problem}`).join('\n'),
+    sorted.map((one) => `${short}:${one.line}: ${dotted(one.path)} ${one.problem}`).join('\n'),
   )
 }
 
-/** A config made in the program (the demo, tests), through the same validation. */
+/** A config made in code (demo, tests), with the same validation. */
 export function makeConfig(input: ConfigInput, homeDir: string): Config {
   const checked = checkFile(input)
   if (checked.problems.length === 0) return complete(checked, null, homeDir)
@@ -106,7 +106,7 @@ export function makeConfig(input: ConfigInput, homeDir: string): Config {
   )
 }
 
-/** Every value of the config that must appear in no log, no error and no output. */
+/** Every value of the config that must not appear in logs, errors or output. */
 export function secretsOf(config: Config): string[] {
   const { url } = config.warehouse
   const passwords = url ? [new URL(url).password, new URL(url).searchParams.get('password')] : []
@@ -123,7 +123,7 @@ export function secretsOf(config: Config): string[] {
   ].filter((secret): secret is string => secret !== null && secret.length >= 4)
 }
 
-// A lone % sign is legal in a password that nobody encoded.
+// A password that is not encoded may have a lone % sign.
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -132,7 +132,7 @@ function decode(text: string): string {
   }
 }
 
-/** A setting whose variable is not set need not be told to be empty as well. */
+/** Whether the place has no problem yet: a setting whose variable is not set is not reported as empty too. */
 function isNew({ path: at }: Problem, known: readonly Problem[]): boolean {
   return !known.some(({ path: other }) => dotted(other) === dotted(at))
 }

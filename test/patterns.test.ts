@@ -55,7 +55,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/stock/export/amount-text.ts': { '0+$': 'a number of the warehouse' },
   'src/stock/export/columns.ts': { 'new RegExp(`^(forecourt_)?${column}(_\\\\d+)?$`)': short.own },
   'src/stock/import/earlier-result.ts': {
-    "new RegExp(`\\\\((${faults.join('|')})\\\\)`)": 'a choice of fixed words',
+    "new RegExp(`\\\\((${recordErrors.join('|')})\\\\)`)": 'a choice of fixed words',
   },
   'src/values/http-date.ts': {
     'new RegExp(`^\\\\w{3}, \\\\d{2} (?:${months}) \\\\d{4} ${time} GMT$`)': 'has no repetition',

@@ -8,37 +8,39 @@ import { type PasswordCheck, planLogins } from './plan-logins.ts'
 import { assertMayGrant } from './restore.ts'
 import { planRights, type Step, runSteps } from './step.ts'
 
-/** What was done, or with `dryRun` would be. */
+/** What was done, or would be done with `dryRun`. */
 export interface GrantReport {
   readonly dryRun: boolean
   readonly steps: readonly { readonly what: string; readonly sql: string }[]
   readonly notes: readonly string[]
   readonly logins: readonly Pick<Config['access']['logins'][number], 'name' | 'role' | 'groups'>[]
-  /** Logins in our roles that the config does not name: told, never dropped. */
+  /** Logins in our roles that the config does not name: reported, never dropped. */
   readonly unknownLogins: readonly UnknownLogin[]
 }
 
+/** A login in one of our roles that the config does not name. */
 export interface UnknownLogin {
   readonly name: string
   readonly roles: readonly AccessRole[]
-  /** false: made by hand, or for another warehouse of the cluster. */
+  /** false: created by hand, or for another warehouse of the cluster. */
   readonly isOurs: boolean
-  /** What to type to be rid of it. */
+  /** The SQL that removes it. */
   readonly statement: string
 }
 
+/** The options of one grant. */
 export interface GrantRequest {
   readonly pool: pg.Pool
   readonly url: string
   readonly config: Config
   readonly dryRun: boolean
-  /** Takes logins that grant has made and the config no longer names out of our roles, and lets them log in no more. */
+  /** Removes logins that grant created and the config no longer names from our roles, and disables them. */
   readonly revokeRemoved?: boolean
 }
 
 /**
- * Brings roles, logins, row-level security and rights to what the config and the marts ask for, in one transaction; what is so
- * already is left alone. Roles belong to the cluster: another warehouse may be granting them at this moment, so it is tried again.
+ * Sets roles, logins, row-level security and rights as the config and the marts require, in one transaction; what is right
+ * is not touched. Roles belong to the cluster, so a conflict with a grant of another warehouse is retried.
  */
 export async function grantAccess(request: GrantRequest): Promise<GrantReport> {
   if (!request.dryRun) await assertMayGrant(request.pool)
@@ -46,10 +48,10 @@ export async function grantAccess(request: GrantRequest): Promise<GrantReport> {
     try {
       return await tryOnce(request)
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!isRetryable(error)) throw error
       if (attempt === attempts)
         throw new UsageError(
-          'The tables of the warehouse were in use all the time, so nothing was granted: run "forecourt grant" again when no run is loading.',
+          'The tables of the warehouse were always in use, so nothing was granted: run "forecourt grant" again when no run is loading.',
           { cause: error },
         )
       await sleep(50 + Math.random() * 250)
@@ -59,7 +61,7 @@ export async function grantAccess(request: GrantRequest): Promise<GrantReport> {
 
 const attempts = 40
 
-// Shorter than deadlock_timeout (1 s by default): of a loader and us, it is we who give way.
+// Shorter than deadlock_timeout (1 s by default), so that grant gives way, not a loader.
 const lockTimeout = '800ms'
 
 async function tryOnce({
@@ -73,20 +75,20 @@ async function tryOnce({
   let broken = true
   try {
     await client.query(dryRun ? 'begin read only' : 'begin')
-    // Names are shown, and compared, with their schemas.
+    // Names are shown and compared with their schemas.
     await client.query(`set local lock_timeout = '${lockTimeout}'; set local search_path = ''`)
-    // What builds the marts, and another grant, wait.
+    // Blocks other grants and the building of marts.
     if (!dryRun) await client.query('lock table ops.mart_version in share row exclusive mode')
     const { logins } = config.access
-    const around = await readServerState(
+    const server = await readServerState(
       client,
       logins.map(({ name }) => name),
     )
     const rights = await planRights(client)
     const groups = config.rooftops.map(({ group }) => group)
-    const people = await planLogins(logins, around, groups, passwordTrial(url))
+    const people = await planLogins(logins, server, groups, passwordTrial(url))
     const unknown = unknownOf(
-      around.logins,
+      server.logins,
       logins.map(({ name }) => name),
     )
     const removed = revokeRemoved ? unknown.filter(({ isOurs }) => isOurs) : []
@@ -107,8 +109,8 @@ async function tryOnce({
   }
 }
 
-/** Another session makes or changes the same role or holds a table: the next attempt finds it done, or free. */
-function isPassing(error: unknown): boolean {
+/** Whether a retry may succeed: another session creates or changes the same role, or locks a table. */
+function isRetryable(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return (
     ['42710', '23505', '55P03', '40P01', '40001'].includes(code) ||
@@ -117,10 +119,10 @@ function isPassing(error: unknown): boolean {
 }
 
 function unknownOf(
-  standing: ReadonlyMap<string, LoginState>,
+  current: ReadonlyMap<string, LoginState>,
   named: readonly string[],
 ): UnknownLogin[] {
-  return [...standing.values()]
+  return [...current.values()]
     .filter(
       ({ name, canLogin, memberOf }) => canLogin && memberOf.length > 0 && !named.includes(name),
     )
@@ -134,19 +136,19 @@ function unknownOf(
     })
 }
 
-/** The role stays, for it may own things or be another warehouse's too; and it stays noted as ours, to be taken up again. */
+/** The role itself stays: it may own objects, or belong to another warehouse too. It stays recorded as ours, so it can be reactivated. */
 function removalSteps({ name, roles }: UnknownLogin): Step[] {
   const login = pg.escapeIdentifier(name)
   const ours = roles.map((role) => pg.escapeIdentifier(role)).join(', ')
   return [
     {
-      what: `login ${name}, which the config no longer names, is in ${roles.join(', ')} no more and logs in no more`,
+      what: `login ${name}, which the config no longer names, is no longer in ${roles.join(', ')} and cannot log in`,
       statement: `revoke ${ours} from ${login}; alter role ${login} nologin; delete from ops.bi_access where role_name = ${pg.escapeLiteral(name)}`,
     },
   ]
 }
 
-/** Connects as the login would. Where the server asks for no password, any is right. */
+/** Checks a password by connecting as the login. If the server asks for none, any password is right. */
 function passwordTrial(url: string): PasswordCheck {
   return async (name, password) => {
     const address = new URL(url)

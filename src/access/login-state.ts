@@ -1,46 +1,46 @@
 import type pg from 'pg'
 import { type AccessRole, accessRoles } from '../config-access.ts'
 
-/** A login role as it stands. */
+/** The present state of a login role. */
 export interface LoginState {
   readonly name: string
   readonly canLogin: boolean
-  /** Rights that no login of ours has, e.g. `createrole`. */
-  readonly beyond: readonly string[]
+  /** Rights that our logins must not have, e.g. `createrole`. */
+  readonly excessRights: readonly string[]
   readonly bypassesRowSecurity: boolean
   readonly connectionLimit: number
-  /** Which of our roles it is in. */
+  /** Our roles that it is a member of. */
   readonly memberOf: readonly AccessRole[]
-  /** Settings in this database, by name in small letters. */
+  /** Settings in this database, by lower-case name. */
   readonly settings: Readonly<Record<string, string>>
   /** Dealer groups in ops.bi_access. */
   readonly groups: readonly string[]
-  /** What ops.bi_login says that it is in; null: not made here. */
+  /** The role recorded in ops.bi_login; null: not created by grant. */
   readonly madeAs: AccessRole | null
-  /** What is stored of its password; undefined: the present user may not read it. */
+  /** The stored verifier of its password; undefined: the present user may not read it. */
   readonly verifier: string | null | undefined
 }
 
-/** What every login is planned against. */
+/** The database, its owners and the existing logins. */
 export interface ServerState {
   readonly database: string
   readonly user: string
   /** Roles that own the database or the warehouse. */
   readonly owners: readonly string[]
   readonly mayBypassRowSecurity: boolean
-  /** Postgres 16 and newer say with each membership what it brings. */
-  readonly saysInherit: boolean
+  /** Postgres 16 and newer have options for each membership. */
+  readonly hasInheritOption: boolean
   readonly groupCodes: readonly string[]
   readonly logins: ReadonlyMap<string, LoginState>
 }
 
-/** Reads the named logins, those in our roles, and what is around them. */
+/** Reads the named logins, those in our roles, and the server's state. */
 export async function readServerState(
   client: pg.ClientBase,
   names: readonly string[],
 ): Promise<ServerState> {
   const { rows } = await client.query<Omit<ServerState, 'logins'> & { readsPasswords: boolean }>(
-    around,
+    serverQuery,
   )
   const { readsPasswords, ...surroundings } = rows[0]!
   const logins = await client.query<LoginState & { settings: readonly string[] }>(
@@ -51,11 +51,11 @@ export async function readServerState(
   return { ...surroundings, logins: new Map(known as [string, LoginState][]) }
 }
 
-const around = `
+const serverQuery = `
   select current_database() as database, current_user as user,
     array[pg_get_userbyid(d.datdba)::text, pg_get_userbyid(n.nspowner)::text] as owners,
     me.rolsuper or (me.rolbypassrls and version >= 160000) as "mayBypassRowSecurity",
-    version >= 160000 as "saysInherit",
+    version >= 160000 as "hasInheritOption",
     has_table_privilege('pg_catalog.pg_authid', 'select') as "readsPasswords",
     array(select group_code::text from core.rooftop_group order by 1) as "groupCodes"
   from pg_roles as me
@@ -73,7 +73,7 @@ const loginsQuery = (readsPasswords: boolean) => `
   )
   select r.rolname::text as name, r.rolcanlogin as "canLogin", r.rolbypassrls as "bypassesRowSecurity", r.rolconnlimit as "connectionLimit",
     array_remove(array[case when r.rolsuper then 'superuser' end, case when r.rolcreaterole then 'createrole' end,
-      case when r.rolcreatedb then 'createdb' end, case when r.rolreplication then 'replication' end], null) as beyond,
+      case when r.rolcreatedb then 'createdb' end, case when r.rolreplication then 'replication' end], null) as "excessRights",
     r.member_of as "memberOf",
     coalesce((select s.setconfig from pg_db_role_setting as s join pg_database as d on d.oid = s.setdatabase
       where s.setrole = r.oid and d.datname = current_database()), '{}') as settings,

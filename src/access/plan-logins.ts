@@ -7,61 +7,64 @@ import type { LoginState, ServerState } from './login-state.ts'
 import { isVerifierOf, scramVerifier } from './scram.ts'
 import type { Plan, Step } from './step.ts'
 
+/** A login as the config names it. */
 export type Login = Config['access']['logins'][number]
 
-/** Is this the login's password? Asked where what is stored of it cannot be read. */
+/** Whether this is the login's password. Used if the stored verifier cannot be read. */
 export type PasswordCheck = (name: string, password: string) => Promise<boolean>
 
 const { escapeIdentifier: quoted, escapeLiteral: literal } = pg
 
-/** What the logins of the config lack. UsageError for one that must not be taken, or a group that nobody knows. */
+/** The steps that the config's logins need. UsageError for a name that must not be used, or an unknown group. */
 export async function planLogins(
   logins: readonly Login[],
-  around: ServerState,
+  server: ServerState,
   configuredGroups: readonly string[],
   tryPassword: PasswordCheck,
 ): Promise<Plan> {
   for (const login of logins) {
-    assertFree(login, around)
-    assertGroups(login, [...new Set([...configuredGroups, ...around.groupCodes])])
+    assertFree(login, server)
+    assertGroups(login, [...new Set([...configuredGroups, ...server.groupCodes])])
   }
   const steps: Step[] = []
   for (const login of logins) {
-    const state = around.logins.get(login.name)
-    steps.push(...attributeSteps(login, state, around))
+    const state = server.logins.get(login.name)
+    steps.push(...attributeSteps(login, state, server))
     steps.push(...(await passwordSteps(login, state, tryPassword)))
-    steps.push(...membershipSteps(login, state, around), ...settingSteps(login, state, around))
+    steps.push(...membershipSteps(login, state, server), ...settingSteps(login, state, server))
     steps.push(...recordSteps(login, state))
   }
-  const loaders = logins.filter((login) => lacksBypass(login, around))
-  const mute = logins.filter(({ name, password }) => !password && !around.logins.has(name))
+  const loaders = logins.filter((login) => lacksBypass(login, server))
+  const withoutPassword = logins.filter(
+    ({ name, password }) => !password && !server.logins.has(name),
+  )
   return {
     steps,
     notes: [
-      ...loaders.map((login) => bypassNote(login, around)),
-      ...mute.map(
+      ...loaders.map((login) => bypassNote(login, server)),
+      ...withoutPassword.map(
         ({ name }) =>
-          `The login ${name} has no password, so nobody can log in with it: set its variable and run "forecourt grant" again.`,
+          `The login ${name} has no password, so no one can log in with it: set its variable and run "forecourt grant" again.`,
       ),
     ],
   }
 }
 
-/** A role that is more than a login of ours, or was there before us, is not ours to change. */
+/** UsageError for a role that has other rights, or that grant did not create: it must not be changed. */
 function assertFree({ name, role }: Login, { user, owners, logins }: ServerState): void {
   const state = logins.get(name)
-  const beyond = state?.beyond ?? []
+  const excessRights = state?.excessRights ?? []
   const why =
     name === user || owners.includes(name)
-      ? 'owns the warehouse or is who you are connected as'
-      : beyond.length > 0
-        ? `exists with rights of its own (${beyond.join(', ')})`
+      ? 'owns the warehouse or is your connected user'
+      : excessRights.length > 0
+        ? `exists with other rights (${excessRights.join(', ')})`
         : state !== undefined && state.madeAs === null && state.memberOf.length === 0
-          ? `exists already and was not made by grant (if it is meant, run: grant ${role} to ${quoted(name)})`
+          ? `exists already and was not created by grant (if it is the right one, run: grant ${role} to ${quoted(name)})`
           : null
   if (why !== null)
     throw new UsageError(
-      `The role ${name} ${why}, so it is not made a login of access.logins: choose another name.`,
+      `The role ${name} ${why}, so it cannot be a login of access.logins: choose another name.`,
     )
 }
 
@@ -71,17 +74,17 @@ function assertGroups({ name, groups }: Login, known: readonly string[]): void {
   const meant = nearestName(unknown, known)
   const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ') || 'none'}`
   throw new UsageError(
-    `The login ${name} is to see the dealer group "${unknown}", which neither rooftops[].group nor the warehouse has (${hint}): correct access.logins.`,
+    `The login ${name} has the dealer group "${unknown}", which neither rooftops[].group nor the warehouse has (${hint}): correct access.logins.`,
   )
 }
 
-function attributeSteps(login: Login, state: LoginState | undefined, around: ServerState): Step[] {
+function attributeSteps(login: Login, state: LoginState | undefined, server: ServerState): Step[] {
   const limit = login.connectionLimit ?? (login.role === 'forecourt_writer' ? -1 : 20)
   const bypasses = login.role === 'forecourt_writer'
   const attributes = [
     state?.canLogin === true ? '' : 'login',
     (state?.connectionLimit ?? -1) === limit ? '' : `connection limit ${limit}`,
-    bypasses && !state?.bypassesRowSecurity && around.mayBypassRowSecurity ? 'bypassrls' : '',
+    bypasses && !state?.bypassesRowSecurity && server.mayBypassRowSecurity ? 'bypassrls' : '',
     !bypasses && state?.bypassesRowSecurity ? 'nobypassrls' : '',
   ].filter((attribute) => attribute !== '')
   if (attributes.length === 0) return []
@@ -120,7 +123,7 @@ async function passwordSteps(
 function membershipSteps(
   { name, role }: Login,
   state: LoginState | undefined,
-  { saysInherit }: ServerState,
+  { hasInheritOption }: ServerState,
 ): Step[] {
   const memberOf = state?.memberOf ?? []
   const others = memberOf.filter((other) => other !== role)
@@ -135,7 +138,7 @@ function membershipSteps(
       : [
           {
             what: `login ${name} is in ${role}`,
-            statement: `grant ${own} to ${login}${saysInherit ? ' with inherit true, set true' : ''}`,
+            statement: `grant ${own} to ${login}${hasInheritOption ? ' with inherit true, set true' : ''}`,
           },
         ]),
   ]
@@ -148,7 +151,7 @@ const paths: Readonly<Record<AccessRole, string | null>> = {
   forecourt_writer: null,
 }
 
-/** Comfort, not protection: a user may change all of them for the session. */
+/** Defaults, not protection: a user may change all of them for the session. */
 function wantedSettings({
   role,
   statementTimeoutSeconds,
@@ -159,7 +162,7 @@ function wantedSettings({
     default_transaction_read_only: isReader ? 'on' : null,
     statement_timeout: timeout === null ? null : `${timeout}s`,
     idle_in_transaction_session_timeout: isReader ? '60s' : null,
-    // A working day: sessions that a tool has forgotten give their place back, and none is cut off over lunch.
+    // A working day: frees the connections of abandoned sessions without ending one during a lunch break.
     idle_session_timeout: isReader ? '8h' : null,
     search_path: paths[role],
     timezone: isReader ? 'UTC' : null,
@@ -174,11 +177,11 @@ function settingSteps(
   const role = `alter role ${quoted(login.name)} in database ${quoted(database)}`
   return Object.entries(wantedSettings(login)).flatMap(([name, value]) => {
     if ((state?.settings[name] ?? null) === value) return []
-    // A list of schemas is no single value.
+    // A list of schemas must not be quoted as one value.
     const text = name === 'search_path' ? value : literal(value ?? '')
     return [
       {
-        what: `login ${login.name} begins with ${name} ${value ?? 'as the server has it'}`,
+        what: `login ${login.name} starts with ${name} ${value ?? 'as the server default'}`,
         statement: value === null ? `${role} reset ${name}` : `${role} set ${name} to ${text}`,
       },
     ]
@@ -186,12 +189,12 @@ function settingSteps(
 }
 
 function recordSteps({ name, role, groups }: Login, state: LoginState | undefined): Step[] {
-  const standing = state?.groups ?? []
+  const current = state?.groups ?? []
   const [login, codes] = [literal(name), [...new Set(groups)].sort()]
-  const isSame = codes.length === standing.length && codes.every((code) => standing.includes(code))
+  const isSame = codes.length === current.length && codes.every((code) => current.includes(code))
   const list = `array[${codes.map(literal).join(', ')}]::text[]`
   const record = {
-    what: `login ${name} is noted as one of this warehouse`,
+    what: `login ${name} is recorded as a login of this warehouse`,
     statement: `insert into ops.bi_login (role_name, member_of) values (${login}, ${literal(role)}) on conflict (role_name) do update set member_of = excluded.member_of, granted_at = now()`,
   }
   const groupStep = {
@@ -201,14 +204,14 @@ function recordSteps({ name, role, groups }: Login, state: LoginState | undefine
   return [...(state?.madeAs === role ? [] : [record]), ...(isSame ? [] : [groupStep])]
 }
 
-function lacksBypass({ name, role }: Login, around: ServerState): boolean {
-  const has = around.logins.get(name)?.bypassesRowSecurity === true
-  return role === 'forecourt_writer' && !has && !around.mayBypassRowSecurity
+function lacksBypass({ name, role }: Login, server: ServerState): boolean {
+  const has = server.logins.get(name)?.bypassesRowSecurity === true
+  return role === 'forecourt_writer' && !has && !server.mayBypassRowSecurity
 }
 
 function bypassNote({ name }: Login, { user, owners }: ServerState): string {
   return (
-    `The login ${name} cannot load yet: Postgres lets no role COPY into a table with row-level security but its owner and roles with BYPASSRLS, which ${user} may not give. ` +
+    `The login ${name} cannot load yet: only its owner and roles with BYPASSRLS may COPY into a table with row-level security, and ${user} may not give BYPASSRLS. ` +
     `Let the loader connect as ${owners.at(-1)}, or have a superuser run: alter role ${quoted(name)} bypassrls;`
   )
 }

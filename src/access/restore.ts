@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { UsageError } from '../errors.ts'
 import { planRights, runSteps } from './step.ts'
 
-/** Gives views and tables that are new or made anew their owners, policies and rights, where access was granted in this database before. */
+/** Gives new and rebuilt views and tables their owners, policies and rights, if access was granted in this database before. */
 export async function restoreAccess(client: pg.ClientBase): Promise<void> {
   if (await isGranted(client)) await runSteps(client, (await planRights(client)).steps)
 }
@@ -17,7 +17,7 @@ async function isGranted(client: pg.ClientBase): Promise<boolean> {
   return rows[0]?.granted === true
 }
 
-/** UsageError unless the present user owns the schema, or there is none yet. `lacking` is what `migrate` is to bring up to date. */
+/** UsageError unless the present user owns the schema, or there is none yet. `lacking` names what `migrate` would add. */
 export async function assertMayMigrate(pool: pg.Pool, lacking: string): Promise<void> {
   const other = await foreignOwner(pool)
   if (other !== null)
@@ -32,11 +32,11 @@ export async function assertMayGrant(pool: pg.Pool): Promise<void> {
   const other = await foreignOwner(pool)
   if (other !== null)
     throw new UsageError(
-      `${other.user} does not own the warehouse, so it gives nobody access: run "forecourt grant" as the owner (${other.owner}).`,
+      `${other.user} does not own the warehouse, so it cannot grant access: run "forecourt grant" as the owner (${other.owner}).`,
     )
 }
 
-/** Who owns the warehouse, where that is not the present user. */
+/** The owner of the warehouse, if it is not the present user. */
 async function foreignOwner(pool: pg.Pool): Promise<{ user: string; owner: string } | null> {
   const { rows } = await pool.query<{ user: string; owner: string }>(
     `select current_user as user, r.rolname as owner

@@ -1,9 +1,9 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto'
 
-// As libpq's PQencryptPasswordConn: the password itself is in no statement, and so in no log of the server.
+// Like libpq's PQencryptPasswordConn: the password itself is in no statement, so it is in no server log.
 const iterations = 4096
 
-/** What Postgres stores of a password (RFC 5803), fit for `alter role … password`. The password is ASCII, so SASLprep changes nothing. */
+/** The verifier that Postgres stores for a password (RFC 5803), for `alter role … password`. ASCII passwords need no SASLprep. */
 export function scramVerifier(
   password: string,
   salt: Buffer = randomBytes(16),
@@ -16,7 +16,7 @@ export function scramVerifier(
   return `SCRAM-SHA-256$${rounds}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }
 
-/** Was the stored verifier made from the password? False for none, and for one of another kind. */
+/** Whether the stored verifier belongs to the password. false for none, and for another kind of verifier. */
 export function isVerifierOf(stored: string | null, password: string): boolean {
   const [, rounds, salt] = /^SCRAM-SHA-256\$(\d+):([A-Za-z0-9+/=]+)\$/.exec(stored ?? '') ?? []
   if (stored === null || rounds === undefined || salt === undefined) return false

@@ -4,22 +4,23 @@ import type pg from 'pg'
 import { sqlFolder } from '../db/migration-files.ts'
 import { messageOf, UsageError } from '../errors.ts'
 
-/** One thing that is not as it should be. */
+/** One change that the roles or rights need. */
 export interface Step {
-  /** For people: what is so afterwards. */
+  /** The state afterwards, for people. */
   readonly what: string
   readonly statement: string
   /** The statement without its secret, where it has one. */
   readonly shown?: string
 }
 
+/** The steps of a grant, in a valid order. */
 export interface Plan {
   readonly steps: readonly Step[]
-  /** What the present user may not do, and who does what instead. */
+  /** Changes that the present user may not make, and who can make them. */
   readonly notes: readonly string[]
 }
 
-/** What the roles' rights lack in this database, in the order in which it can be done: the rows of sql/access. Writes nothing. */
+/** The changes that the roles' rights need in this database, in a valid order: the rows of sql/access. Writes nothing. */
 export async function planRights(client: pg.ClientBase): Promise<Plan> {
   const folder = sqlFolder('access')
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
@@ -31,12 +32,12 @@ export async function planRights(client: pg.ClientBase): Promise<Plan> {
     )
     for (const { may, what, statement } of rows)
       if (may) steps.push({ what, statement })
-      else notes.push(`Not yet so: ${what}. Have its owner, or a superuser, run: ${statement};`)
+      else notes.push(`Not done: ${what}. Its owner, or a superuser, must run: ${statement};`)
   }
   return { steps, notes }
 }
 
-/** Does the steps in the open transaction. UsageError where the present user may not. */
+/** Runs the steps in the open transaction. UsageError if the present user may not. */
 export async function runSteps(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
   for (const { what, statement } of steps) {
     try {
@@ -44,7 +45,7 @@ export async function runSteps(client: pg.ClientBase, steps: readonly Step[]): P
     } catch (cause) {
       if ((cause as { code?: string }).code !== '42501') throw cause
       throw new UsageError(
-        `Postgres refused that ${what} (${messageOf(cause)}), and nothing was granted: ` +
+        `Postgres refused a step (${what}: ${messageOf(cause)}), and nothing was granted: ` +
           'run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints.',
         { cause },
       )

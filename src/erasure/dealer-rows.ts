@@ -8,7 +8,7 @@ const tables = [
   'ops.bi_access',
 ]
 
-/** A row that names the dealers' own people and places: salespeople and rooftops. It is theirs, whoever is called the same. */
+/** Whether a row names salespeople or rooftops of the dealer. It stays, even if a customer has the same name. */
 export function isDealerRow({ table, texts }: Hit): boolean {
   if (tables.includes(table.name)) return true
   const endpoint = table.columns.findIndex(({ name }) => name === 'endpoint')

@@ -3,10 +3,10 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import { termId, type SearchTerm, type SearchTerms } from './search-terms.ts'
 
-/** The key of all digests, in the warehouse (pii.erasure_secret): whoever has it can test a guess against them. */
+/** The key of all digests, stored in pii.erasure_secret. Anyone who has it can test a guess against them. */
 export type Secret = Buffer
 
-/** null: nothing was ever erased. */
+/** null: nothing was erased yet. */
 export async function readSecret(db: Db): Promise<Secret | null> {
   const row = await db.selectFrom('pii.erasure_secret').select('secret').executeTakeFirst()
   return row?.secret ?? null
@@ -20,27 +20,28 @@ export async function ensureSecret(db: Db): Promise<Secret> {
   return (await readSecret(db))!
 }
 
-export function digestOf(secret: Secret, needle: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
-  return digestText(secret, termId(needle))
+/** The keyed digest of a search term, under which it is stored on the suppression list. */
+export function digestOf(secret: Secret, term: Pick<SearchTerm, 'kind' | 'key'>): Buffer {
+  return digestText(secret, termId(term))
 }
 
-/** `digestOf` that remembers: the needles of an erasure are put on the list with every evaluation. */
-export function digester(secret: Secret): (needle: Pick<SearchTerm, 'kind' | 'key'>) => Buffer {
+/** `digestOf` with a cache: an erasure lists the same terms with every evaluation. */
+export function digester(secret: Secret): (term: Pick<SearchTerm, 'kind' | 'key'>) => Buffer {
   const known = new Map<string, Buffer>()
-  return (needle) => {
-    const name = termId(needle)
-    const digest = known.get(name) ?? digestOf(secret, needle)
+  return (term) => {
+    const name = termId(term)
+    const digest = known.get(name) ?? digestOf(secret, term)
     known.set(name, digest)
     return digest
   }
 }
 
-/** Of a name together with a contact. */
+/** The digest of a name together with a contact. */
 export function digestOfPair(secret: Secret, name: string, contact: SearchTerm): Buffer {
   return digestText(secret, `person:${name}:${termId(contact)}`)
 }
 
-/** Needles of which nothing but digests is known. */
+/** Search terms that are known only by their digests. */
 export function termsFromDigests(
   secret: Secret,
   digests: readonly Buffer[],

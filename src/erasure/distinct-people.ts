@@ -1,8 +1,8 @@
 import type { Found } from './find-customer.ts'
 import { isName, termsOf } from './search-terms.ts'
 
-/** The evaluations of a contact by whom they name: one e-mail or phone may be a family's, or a dealer's own. People are told
- *  apart by their full names alone; where an evaluation has none, it is anybody's. */
+/** Groups the evaluations of a contact by person: an e-mail or phone may belong to a family, or to the dealer. People are
+ *  distinguished by their full names alone. Evaluations without a name join the first person. */
 export function distinctPeople(evaluations: readonly Found[]): readonly (readonly Found[])[] {
   const people: { readonly names: Set<string>; readonly evaluations: Found[] }[] = []
   const nameless: Found[] = []
@@ -24,8 +24,8 @@ export function distinctPeople(evaluations: readonly Found[]): readonly (readonl
 }
 
 function namesOf({ name }: Found['persons'][number]): string[] {
-  const nobody = { email: null, phone: null, address: null, suburb: null, plate: null }
-  return termsOf({ ...nobody, name })
+  const noFields = { email: null, phone: null, address: null, suburb: null, plate: null }
+  return termsOf({ ...noFields, name })
     .filter(isName)
     .map(({ key }) => key)
 }

@@ -11,23 +11,23 @@ import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
 import type { TextTable } from './text-tables.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
-/** What is to be taken out of an evaluation. With a mention, payloads that name one who `isTheirs` as the customer are
- *  scrubbed of them wholly. */
+/** What to remove from an evaluation. For a mention, payloads whose customer fits `isSubject` are
+ *  scrubbed like the customer's own. */
 export interface EvaluationErasure {
   readonly key: EvaluationKey
   readonly erased: Erased
-  readonly isTheirs?: IsSubject | undefined
+  readonly isSubject?: IsSubject | undefined
 }
 
-/** Takes the customer, or the mention of one, out of all that belongs to some evaluations of one dealer group: what changed, of
- *  each in order. Their facts stay. The rows of all of them are read together: a customer may have hundreds. */
+/** Removes the customer, or a mention of them, from all rows of some evaluations of one dealer group. Returns the changes of
+ *  each in order. Vehicle facts stay. All rows are read together, because a customer may have hundreds of evaluations. */
 export async function eraseEvaluations(
   work: ErasureWork,
   erasures: readonly EvaluationErasure[],
 ): Promise<Counts[]> {
   const counts: Counts[] = []
-  for (const { key, erased, isTheirs } of erasures) {
-    const bodies = await scrubBodies(work, key, erased, isTheirs)
+  for (const { key, erased, isSubject } of erasures) {
+    const bodies = await scrubBodies(work, key, erased, isSubject)
     const blanked = erased.scope === 'customer' ? await blankCustomer(work.client, key) : {}
     counts.push(addCounts(bodies, blanked))
   }
@@ -38,59 +38,59 @@ export async function eraseEvaluations(
     const hits = await rowsOfEvaluations(work.client, table, first.key.rooftopIds, ids, true)
     const others = table.name === 'raw.payload' ? hits.filter((hit) => !isBody(hit)) : hits
     const byId = Map.groupBy(others, ({ evaluation }) => evaluation?.evalId)
-    for (const [index, { key, erased, isTheirs }] of erasures.entries()) {
+    for (const [index, { key, erased, isSubject }] of erasures.entries()) {
       const own = byId.get(key.evalId) ?? []
-      const changed = await scrubRows(work, key, { ...erased, isTheirs }, table, own)
+      const changed = await scrubRows(work, key, { ...erased, isSubject }, table, own)
       counts[index] = addCounts(counts[index]!, { [table.name]: changed })
     }
   }
   return counts
 }
 
-/** What they hold is no text about anybody. */
+/** Tables without text about people. */
 const factTables = new Set(['core.evaluation', 'core.evaluation_version'])
 
 async function scrubRows(
   work: ErasureWork,
   { evalId }: EvaluationKey,
-  erased: Erased & { readonly isTheirs: IsSubject | undefined },
+  erased: Erased & { readonly isSubject: IsSubject | undefined },
   table: TextTable,
   hits: readonly Hit[],
 ): Promise<number> {
   const { client, wire } = work
   if (table.name === 'raw.payload') return await scrubAnswers(work, hits, erased)
-  // What a load makes of a body must be what it would make of the scrubbed one.
+  // A row must be what a load would write for the scrubbed body.
   const isOfStream = (evaluations.tables as readonly string[]).includes(table.name)
-  const needles = isOfStream ? erased.needles : withoutWholeTerms(erased.needles)
+  const terms = isOfStream ? erased.terms : withoutWholeTerms(erased.terms)
   return await rewrite(client, hits, (text, column, hit) =>
-    column.name === 'payload' && isEvaluationAside(hit)
+    column.name === 'payload' && isQuarantinedEvaluation(hit)
       ? scrubPayload(evaluations, evalId, text, wire, erasedIn(text, evalId, wire, erased))
-      : redactColumn(column, text, needles),
+      : redactColumn(column, text, terms),
   )
 }
 
-/** Whether anything that an erasure would take is still in a row: what it leaves in a body is the vehicle's and our own
- *  people's. */
+/** Whether a row still has data that an erasure removes. Data of the vehicle and of the dealer's
+ *  staff stays in a body. */
 export function isStillThere(
   { wire }: Pick<ErasureWork, 'wire'>,
   hit: Hit,
-  { scope, needles }: Erased,
+  { scope, terms }: Erased,
 ): boolean {
-  const column = isBody(hit) ? 'body' : isEvaluationAside(hit) ? 'payload' : null
+  const column = isBody(hit) ? 'body' : isQuarantinedEvaluation(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null)
-    return matchesTerms(hit, needles, { beyondFacts: true })
+    return matchesTerms(hit, terms, { ignoreFacts: true })
   const { evalId } = hit.evaluation
-  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, needles }, blankUnmarked)
+  const scrubbed = scrubPayload(evaluations, evalId, text, wire, { scope, terms }, blankUnmarked)
   return scrubbed !== JSON.stringify(parseJson(text) ?? null) && scrubbed !== text
 }
 
-/** A mark in an older body stands where a value has gone. */
+/** Blanks values, but not the marks of an earlier erasure. */
 function blankUnmarked(_: string, value: unknown): unknown {
   return isErasedMark(value) ? value : value === undefined ? undefined : null
 }
 
-function isEvaluationAside(hit: Hit): boolean {
+function isQuarantinedEvaluation(hit: Hit): boolean {
   return hit.table.name === 'ops.quarantine' && valueIn(hit, 'stream') === evaluations.name
 }
 
@@ -102,7 +102,7 @@ function valueIn({ table, texts }: Hit, name: string): string | null {
   return texts[table.columns.findIndex((column) => column.name === name)] ?? null
 }
 
-/** Answers to other calls about the evaluation. Their hash is that of the scrubbed answer, as the load makes it. */
+/** Scrubs answers to other calls about the evaluation. Their hash becomes that of the scrubbed answer, as a load computes it. */
 async function scrubAnswers(
   { client, wire }: ErasureWork,
   hits: readonly Hit[],
@@ -124,7 +124,7 @@ async function scrubAnswers(
         : bodyHash(text)
     await client.query(
       'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [hit.place, text, hash],
+      [hit.ctid, text, hash],
     )
     changed++
   }
@@ -135,7 +135,7 @@ const customerColumns = [
   ...['customer_name', 'phone', 'email', 'address', 'suburb', 'registration_plate', 'notes'],
 ]
 
-/** The customer's own columns, and every custom field: it may hold anything about anybody. */
+/** Blanks the customer's columns, and every custom field, because it may contain anything. */
 async function blankCustomer(
   client: pg.ClientBase,
   { rooftopIds, evalId }: EvaluationKey,

@@ -20,22 +20,22 @@ import { rewrite, redactColumn } from './scan.ts'
 import { pairsOf, suppress, suppressedAmong } from './suppression.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 
-/** What an erasure has found, under its number. */
+/** The findings of an erasure, with its id. */
 export interface Erasing {
   readonly findings: Findings
   readonly secret: Secret
   readonly erasureId: number
 }
 
-/** Everything that changes but the record of the erasure itself. */
+/** Makes all changes of an erasure, except its own record. */
 export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   const { client } = tx
-  const { found, terms: needles, otherRows: elsewhere } = erasing.findings
+  const { found, terms, otherRows } = erasing.findings
   const own = await eraseOwn(tx, work, erasing)
   const mentions = await eraseMentions(tx, work, erasing)
   const rows: Counts[] = []
-  const naming = plainTerms(needles)
-  for (const hit of elsewhere) {
+  const naming = plainTerms(terms)
+  for (const hit of otherRows) {
     const count = await rewrite(client, [hit], (text, column) =>
       redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
     )
@@ -54,18 +54,18 @@ export async function eraseFound(tx: Tx, work: ErasureWork, erasing: Erasing) {
   }
 }
 
-/** Bounds the rows that are held at once. */
+/** Limits the rows in memory. */
 const evaluationsAtOnce = 100
 
-/** The customer's own evaluations. */
+/** Erases the customer's own evaluations. */
 async function eraseOwn(
   { db }: Tx,
   work: ErasureWork,
-  { findings: { found, terms: needles }, secret, erasureId }: Erasing,
+  { findings: { found, terms }, secret, erasureId }: Erasing,
 ) {
   let [counts, suppressed]: [Counts, number] = [{}, 0]
-  // Once for all evaluations: a customer may have hundreds.
-  const naming = plainTerms(needles)
+  // Built once for all evaluations: a customer may have hundreds.
+  const naming = plainTerms(terms)
   const digest = digester(secret)
   for (const [groupId, all] of Map.groupBy(found, (each) => each.groupId)) {
     const ids = all.map(({ evalId }) => evalId)
@@ -75,11 +75,11 @@ async function eraseOwn(
       const theirs = distinctTerms(each.persons.flatMap(termsForOwnEvaluation))
       const own = unionOfTerms(naming, plainTerms(theirs))
       const known = before.get(each.evalId)
-      const sought = known ? unionOfTerms(own, known.needles) : own
-      erasures.push({ key: each, erased: { scope: 'customer', needles: sought } })
-      const listed = distinctTerms([...needles, ...theirs])
+      const sought = known ? unionOfTerms(own, known.terms) : own
+      erasures.push({ key: each, erased: { scope: 'customer', terms: sought } })
+      const listed = distinctTerms([...terms, ...theirs])
       const { evalId } = each
-      const entry = { evalId, scope: 'customer', erasureId, needles: listed } as const
+      const entry = { evalId, scope: 'customer', erasureId, terms: listed } as const
       if (await suppress(db, digest, groupId, entry)) suppressed++
     }
     for (let at = 0; at < erasures.length; at += evaluationsAtOnce) {
@@ -90,8 +90,8 @@ async function eraseOwn(
   return { counts, suppressed }
 }
 
-/** Evaluations of others that name the customer: those where anything could be taken out. One that was the customer's once
- *  is among them. */
+/** Erases mentions in evaluations of others. Returns those where something was removed. Former evaluations of the customer
+ *  are included. */
 async function eraseMentions(
   { db }: Tx,
   work: ErasureWork,
@@ -105,27 +105,27 @@ async function eraseMentions(
     ...mentions.map((key) => ({ key, persons: [] as Found['persons'] })),
     ...former.map((key) => ({ key, persons: key.persons })),
   ]) {
-    const needles = home.has(key.groupId) ? all : all.filter((needle) => !isName(needle))
-    const erased = { scope: 'mention', needles: plainTerms(needles) } as const
-    const isTheirs = (person: Person) => persons.some((one) => isSamePerson(one, person))
+    const terms = home.has(key.groupId) ? all : all.filter((term) => !isName(term))
+    const erased = { scope: 'mention', terms: plainTerms(terms) } as const
+    const isSubject = (person: Person) => persons.some((one) => isSamePerson(one, person))
     const [done] = await eraseEvaluations(work, [
-      { key, erased, isTheirs: persons.length > 0 ? isTheirs : undefined },
+      { key, erased, isSubject: persons.length > 0 ? isSubject : undefined },
     ])
     if (Object.keys(done!).length === 0) continue
     keys.push(key)
     counts = addCounts(counts, done!)
-    const entry = { evalId: key.evalId, scope: 'mention', erasureId, needles } as const
+    const entry = { evalId: key.evalId, scope: 'mention', erasureId, terms } as const
     if (await suppress(db, digest, key.groupId, entry)) suppressed++
   }
   return { keys, counts, suppressed }
 }
 
-/** Contacts that are the customer's alone count by themselves; what others carry too counts with the name. */
+/** Lists the customer's contacts. A contact that others share is listed only together with the name. */
 async function suppressContacts(
   client: pg.ClientBase,
-  { findings: { found, former, terms: needles }, secret, erasureId }: Erasing,
+  { findings: { found, former, terms }, secret, erasureId }: Erasing,
 ): Promise<number> {
-  const contacts = needles.filter(({ kind }) => kind === 'email' || kind === 'phone')
+  const contacts = terms.filter(({ kind }) => kind === 'email' || kind === 'phone')
   const alone = new Set(contacts.map(termId))
   const pairs = [...found, ...former]
     .flatMap(({ persons }) => persons.flatMap(pairsOf))

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { addCounts, type Counts, type EvaluationKey } from './erasure-work.ts'
 
-/** Deletes the signed links and archived PDFs of evaluations; files that no other check has are noted for removal. */
+/** Deletes the signed links and archived PDFs of evaluations. Files that no other check has are recorded for removal. */
 export async function eraseLinks(
   client: pg.ClientBase,
   evaluations: readonly EvaluationKey[],
@@ -28,7 +28,7 @@ export async function eraseLinks(
   const noted = await client.query(
     `insert into pii.erasure_file (sha256)
      select distinct sha256 from unnest($1::bytea[]) as gone (sha256)
-     where not exists (select from pii.archived_pdf as kept where kept.sha256 = gone.sha256)
+     where not exists (select from pii.archived_pdf as stored where stored.sha256 = gone.sha256)
      on conflict do nothing`,
     [digests],
   )

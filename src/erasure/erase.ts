@@ -23,12 +23,12 @@ import { textTables } from './text-tables.ts'
 import { searchWithoutLocks, findSubject, searchBeforeLocking } from './find-subject.ts'
 import { evaluationKeys } from './erasure-work.ts'
 
-/** Carries the receipt of a dry run out of its transaction, which is rolled back. */
+/** Thrown to roll a dry run back; has its receipt. */
 class DryRun extends Error {
   readonly receipt: Receipt
 
   constructor(receipt: Receipt) {
-    super('a dry run keeps nothing')
+    super('dry run: rolled back')
     this.receipt = receipt
   }
 }
@@ -36,28 +36,28 @@ class DryRun extends Error {
 const deadlock = '40P01'
 
 /**
- * Erases a customer everywhere in the warehouse, in one transaction, and puts them on the suppression list. It searches
- * while loads go on; then it takes the lock that every load takes part in (`awaitErasures`), searches what was written
- * meanwhile, and erases, so that no load brings them in behind its back. The proof is a search of everything once more,
- * when loads go on again. Files of the archive are noted; `removeErasedFiles` takes them away. UsageError when the
- * evaluation is not known, or to several dealer groups, or several people share the e-mail or phone.
+ * Erases a customer everywhere in the warehouse, in one transaction, and puts them on the suppression list. First it searches
+ * while loads continue. Then it takes the lock that every load shares (`holdErasureLock`), searches what was written
+ * meanwhile, and erases, so that no concurrent load restores the data. At the end everything is searched again as proof,
+ * while loads continue. Files of the archive are recorded; `removeErasedFiles` removes them. UsageError if the
+ * evaluation is unknown or in several dealer groups, or if several people share the e-mail or phone.
  */
 export async function erase(
   pool: pg.Pool,
   wire: AppraisalWire,
   request: ErasureRequest,
 ): Promise<Receipt> {
-  const memory = new SearchCache()
-  const ahead = async () => await searchBeforeLocking(pool, wire, request.subject, memory)
-  await ahead()
+  const cache = new SearchCache()
+  const searchUnlocked = async () => await searchBeforeLocking(pool, wire, request.subject, cache)
+  await searchUnlocked()
   for (let left = 4; ; left--) {
-    // What came in during a long search is searched before loads wait, too.
-    await ahead()
-    const how = left === 0 ? 'whatever' : 'held'
-    const done = await inTransaction(pool, (tx) => eraseIn(tx, wire, request, memory, how)).catch(
+    // A second search covers data that arrived during the first, so that loads wait for less.
+    await searchUnlocked()
+    const mode = left === 0 ? 'locked' : 'cached'
+    const done = await inTransaction(pool, (tx) => eraseIn(tx, wire, request, cache, mode)).catch(
       (error: unknown) => {
         if (error instanceof DryRun) return error
-        if (left === 0 || !isPassing(error)) throw error
+        if (left === 0 || !isRetryable(error)) throw error
         return null
       },
     )
@@ -66,8 +66,8 @@ export async function erase(
   }
 }
 
-/** What has come in names the customer in a new way; or a deadlock. */
-function isPassing(error: unknown): boolean {
+/** Whether a retry may succeed: new data names the customer in a new way, or there was a deadlock. */
+function isRetryable(error: unknown): boolean {
   return error instanceof NotCachedError || (error as { code?: unknown }).code === deadlock
 }
 
@@ -80,21 +80,21 @@ async function eraseIn(
   tx: Tx,
   wire: AppraisalWire,
   request: ErasureRequest,
-  memory: SearchCache,
-  how: 'held' | 'whatever',
+  cache: SearchCache,
+  mode: 'cached' | 'locked',
 ): Promise<Done> {
   const { client, db } = tx
   await client.query('select pg_advisory_xact_lock($1::int, 0)', [erasureLock])
   const tables = await textTables(client, evaluationKeys)
-  const work = { client, wire, tables, search: memory.searchWith(client, how) }
+  const work = { client, wire, tables, search: cache.searchWith(client, mode) }
   const secret = await ensureSecret(db)
   const findings = await findSubject(work, request.subject)
   const people = await peopleNamed(client, findings)
   if (people.length > 1 && !request.dryRun && request.allPeople !== true)
     throw severalPeople(request, people)
   const contacts = await readContacts(db)
-  const [before] = requestedTerms(request.subject).map((needle) =>
-    contacts.get(digestOf(secret, needle).toString('hex')),
+  const [before] = requestedTerms(request.subject).map((term) =>
+    contacts.get(digestOf(secret, term).toString('hex')),
   )
   const erasureId = await insertErasure(client, request, namesIn(findings))
   const erased = await eraseFound(tx, work, { findings, secret, erasureId })
@@ -113,8 +113,8 @@ async function eraseIn(
   return { receipt, findings }
 }
 
-function matchesOf({ found, former, mentions, otherRows: elsewhere }: Findings): number {
-  return found.length + former.length + mentions.length + elsewhere.length
+function matchesOf({ found, former, mentions, otherRows }: Findings): number {
+  return found.length + former.length + mentions.length + otherRows.length
 }
 
 async function peopleNamed(
@@ -130,11 +130,11 @@ async function peopleNamed(
 function severalPeople({ subject }: ErasureRequest, people: EvaluationName[][]): UsageError {
   const each = people.map(([one]) => `${one!.evalId} (${one!.rooftop})`).slice(0, 20)
   return new UsageError(
-    `The ${subject.kind} ${maskOf(subject)} is carried by ${people.length} people of different names, e.g. in ${each.join(', ')}: nothing was erased. See with --dry-run whose evaluations they are; then erase one of them with --eval <id>, or everybody with --all-people.`,
+    `The ${subject.kind} ${maskOf(subject)} belongs to ${people.length} people with different names, e.g. in ${each.join(', ')}: nothing was erased. --dry-run shows their evaluations; then erase one person with --eval <id>, or all with --all-people.`,
   )
 }
 
-/** Nothing is taken on trust from the searches before: this one begins anew. */
+/** Searches everything again with an empty cache, as proof. */
 async function prove(
   pool: pg.Pool,
   wire: AppraisalWire,
@@ -149,14 +149,14 @@ async function prove(
     return proved
   } catch (cause) {
     throw new Error(
-      `Erasure ${receipt.erasureId} is done and committed, but the search that proves it did not come to its end (${messageOf(cause)}): run the same "forecourt erase" again.`,
+      `Erasure ${receipt.erasureId} is done and committed, but the search that proves it did not finish (${messageOf(cause)}): run the same "forecourt erase" again.`,
       { cause },
     )
   }
 }
 
-/** Everything that may name the customer in a reason, shared or not. */
-function namesIn({ found, former, terms: needles, shared }: Findings): SearchTerm[] {
+/** All terms that may name the customer in a reason, shared ones too. */
+function namesIn({ found, former, terms, shared }: Findings): SearchTerm[] {
   const persons = [...found, ...former].flatMap((each) => each.persons)
-  return distinctTerms([...needles, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
+  return distinctTerms([...terms, ...shared, ...persons.flatMap(termsForOwnEvaluation)])
 }

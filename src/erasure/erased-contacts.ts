@@ -7,8 +7,8 @@ import { redactJson, redactText } from './redact.ts'
 import { parseJson } from './scrub-payload.ts'
 import { readContacts, suppressedAmong } from './suppression.ts'
 
-/** Every e-mail and phone number that was erased, for texts that belong to no evaluation; null: none was. The caller holds
- *  the lock of `awaitErasures`. */
+/** Every erased e-mail and phone number, for texts that belong to no evaluation; null for none. The caller holds
+ *  the lock of `holdErasureLock`. */
 export async function erasedContacts(db: Db): Promise<SearchTerms | null> {
   const secret = await readSecret(db)
   const contacts = secret === null ? null : await readContacts(db)
@@ -21,7 +21,7 @@ export async function erasedContacts(db: Db): Promise<SearchTerms | null> {
   }
 }
 
-/** An answer of the source that no load has screened: of an evaluation of the dealer group, or of none. */
+/** Removes erased customers from an answer that no load has screened. It may belong to an evaluation of the dealer group. */
 export async function screenAnswer(
   db: Db,
   answer: { readonly text: string; readonly endpoint: string },

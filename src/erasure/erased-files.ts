@@ -2,16 +2,16 @@ import { removePdf } from '../archive/archive.ts'
 import type { Db } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 
-/** What became of the files that erasures have noted for removal. */
+/** The result of removing the files that erasures recorded. */
 export interface FilesRemoved {
   readonly removed: number
-  /** Files that are still to be removed, and why. */
+  /** Files that could not be removed yet. */
   readonly pending: number
   readonly reason: string | null
 }
 
-/** Removes the files of the archive that erasures have noted, those of an earlier one that was cut short included. A file
- *  that another check has come to share stays. `folder` is null without an archive. */
+/** Removes the archive's files that erasures recorded, also those of an interrupted one. A file
+ *  that another check now shares stays. `folder` is null without an archive. */
 export async function removeErasedFiles(db: Db, folder: string | null): Promise<FilesRemoved> {
   const noted = await db.selectFrom('pii.erasure_file').select('sha256').execute()
   let [removed, reason]: [number, string | null] = [0, null]
@@ -23,7 +23,7 @@ export async function removeErasedFiles(db: Db, folder: string | null): Promise<
       .executeTakeFirst()
     if (shared === undefined) {
       if (folder === null) {
-        reason = 'links.archive.folder is not set, so it is not known where they are'
+        reason = 'links.archive.folder is not set, so their location is unknown'
         continue
       }
       try {

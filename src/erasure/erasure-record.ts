@@ -11,31 +11,31 @@ export interface ErasureRequest {
   readonly reason: string | null
   /** user@host */
   readonly requestedBy: string
-  /** Everything is done and undone again: the receipt says what it would have been. */
+  /** Runs everything and rolls it back; the receipt shows what would change. */
   readonly dryRun: boolean
-  /** Everybody who carries the e-mail or phone; else UsageError where several people do. */
+  /** Erases all people with the e-mail or phone; otherwise several people are a UsageError. */
   readonly allPeople?: boolean
 }
 
-/** Its receipt is written at the end. */
+/** Inserts the record of an erasure; `writeReceipt` adds the receipt at the end. */
 export async function insertErasure(
   client: pg.ClientBase,
   request: ErasureRequest,
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
 ): Promise<number> {
   const { subject, requestedBy } = request
   const { rows } = await client.query<{ erasure_id: number }>(
     `insert into pii.erasure (subject_kind, subject_masked, reason, requested_by, receipt)
      values ($1, $2, $3, $4, '{}') returning erasure_id`,
-    [subject.kind, maskOf(subject), reasonOf(request, needles), requestedBy.slice(0, 120)],
+    [subject.kind, maskOf(subject), reasonOf(request, terms), requestedBy.slice(0, 120)],
   )
   return rows[0]!.erasure_id
 }
 
-/** A reason may name the customer, and a receipt must not: nor anybody else by an e-mail or a phone number. */
-function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): string | null {
+/** The reason without the customer's data and without any e-mail or phone number: a receipt has no personal data. */
+function reasonOf({ reason }: ErasureRequest, terms: readonly SearchTerm[]): string | null {
   if (reason === null) return null
-  const named = plainTerms(needles)
+  const named = plainTerms(terms)
   const contacts: SearchTerms = {
     has: (kind, key) => kind === 'email' || kind === 'phone' || named.has(kind, key),
     phraseWords: named.phraseWords,
@@ -43,21 +43,22 @@ function reasonOf({ reason }: ErasureRequest, needles: readonly SearchTerm[]): s
   return redactText(reason, contacts).slice(0, 400)
 }
 
+/** The part of a receipt that describes the request. */
 export async function receiptHead(
   client: pg.ClientBase,
   request: ErasureRequest,
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
 ): Promise<Pick<Receipt, 'subject' | 'reason' | 'requestedBy' | 'at'>> {
   const { rows } = await client.query<{ at: Date }>('select now() as at')
   return {
     subject: { kind: request.subject.kind, masked: maskOf(request.subject) },
-    reason: reasonOf(request, needles),
+    reason: reasonOf(request, terms),
     requestedBy: request.requestedBy,
     at: rows[0]!.at.toISOString(),
   }
 }
 
-/** Evaluations by the rooftop that has them, in order. */
+/** The evaluations with their rooftops, sorted. */
 export async function evaluationNames(
   client: pg.ClientBase,
   keys: readonly EvaluationKey[],
@@ -74,6 +75,7 @@ export async function evaluationNames(
   return rows
 }
 
+/** Stores the receipt with the record of its erasure. */
 export async function writeReceipt(
   client: Pick<pg.ClientBase, 'query'>,
   receipt: Receipt,

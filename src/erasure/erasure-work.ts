@@ -5,7 +5,7 @@ import type { AppraisalWire } from '../values/wire.ts'
 import type { Search } from './search.ts'
 import type { EvaluationKeys, TextTable } from './text-tables.ts'
 
-/** What the parts of an erasure work with: in its transaction, or ahead of it. */
+/** What all parts of an erasure use, in its transaction or before it. */
 export interface ErasureWork {
   readonly client: pg.ClientBase
   readonly wire: AppraisalWire
@@ -22,7 +22,7 @@ export interface EvaluationKey {
 
 const asks = allStreams.flatMap((stream) => (stream.kind === 'enrichment' ? stream.asks : []))
 
-/** Payloads and quarantined records that are about one evaluation. */
+/** Payloads and quarantined records that belong to one evaluation. */
 export const evaluationKeys: EvaluationKeys = {
   endpoints: [
     ...new Set([
@@ -40,6 +40,7 @@ export const evaluationKeys: EvaluationKeys = {
 /** Rows that changed, by table. */
 export type Counts = Readonly<Record<string, number>>
 
+/** The sums by table, without zeros. */
 export function addCounts(...all: readonly Counts[]): Counts {
   const sum: Record<string, number> = {}
   for (const counts of all)

@@ -14,34 +14,34 @@ import { isDealerRow } from './dealer-rows.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 import { phraseOf } from './tokenize.ts'
 
-/** An evaluation of the customer, with every spelling in which it has named them. */
+/** An evaluation of the customer, with every spelling of their data. */
 export interface Found extends EvaluationKey {
   readonly persons: readonly Person[]
-  /** Others whom it has named as its customer: before them, or after. */
-  readonly strangers: readonly Person[]
+  /** Other people who were its customer, before or after. */
+  readonly otherPersons: readonly Person[]
 }
 
-/** Who is to be erased, and where they were found. */
+/** The customer to erase, and where they were found. */
 export interface Findings {
   readonly found: readonly Found[]
-  /** Evaluations that were the customer's once, and have another one now, who stays. */
+  /** Evaluations that were the customer's and now have another customer, who stays. */
   readonly former: readonly Found[]
-  /** What names the customer anywhere: what was asked for, and what no other customer carries. */
+  /** Terms that name only this customer: those requested, and those that no other customer has. */
   readonly terms: readonly SearchTerm[]
-  /** What names them, and others too: it is taken out of their own evaluations alone. */
+  /** Terms that name others too: removed only from the customer's own evaluations. */
   readonly shared: readonly SearchTerm[]
-  /** Of these, what salespeople and rooftops are called. */
+  /** Shared terms that are names of salespeople or rooftops. */
   readonly dealerNames: readonly SearchTerm[]
-  /** Evaluations of other customers that hold a needle, with their rows. */
+  /** Evaluations of other customers that contain a term. */
   readonly mentions: readonly EvaluationKey[]
-  /** Rows of no evaluation that hold a needle. */
+  /** Rows outside of evaluations that contain a term. */
   readonly otherRows: readonly Hit[]
   /** Evaluations of other customers with the same name, phone or address. */
   readonly others: readonly EvaluationKey[]
 }
 
-/** Finds the evaluations of a customer by their contact, or begins with those given. Matches whole values of the
- *  customer's fields: a mention in a text makes nobody the customer. */
+/** Finds the evaluations of a customer by their contact, or starts with those given. Matches whole values of the
+ *  customer's fields: a mention in a text does not make someone the customer. */
 export async function findCustomer(
   work: ErasureWork,
   asked: readonly SearchTerm[],
@@ -51,7 +51,10 @@ export async function findCustomer(
   const found = new Map<string, Found>()
   const former: Found[] = []
   for (const { key, named } of await readPersons(work, begin))
-    found.set(keyOf(key), { ...key, ...tell(named, (person) => named.present.includes(person)) })
+    found.set(keyOf(key), {
+      ...key,
+      ...splitPersons(named, (person) => named.current.includes(person)),
+    })
   const own = [...found.values()].flatMap(({ persons }) => persons)
   const emails = own.flatMap(contactsOf).filter(({ kind }) => kind === 'email')
   const ownNames = new Set(own.map(({ name }) => phraseOf(name ?? '')))
@@ -63,29 +66,29 @@ export async function findCustomer(
       contactsOf(person).some(({ kind, key }) =>
         seeds.some((seed) => seed.kind === kind && seed.key === key),
       ) &&
-      // An e-mail that was not asked for may be anybody's: the name must be the same.
+      // An e-mail that was not requested may be shared, so the name must be the same.
       (asked.length > 0 || ownNames.has(phraseOf(person.name ?? '')))
-    const told = { ...candidate, ...tell(named, isTheirs) }
-    if (told.persons.length === 0) continue
-    const isPresent = named.present.every((person) => told.persons.includes(person))
-    if (isPresent) found.set(keyOf(candidate), told)
-    else former.push(told)
+    const match = { ...candidate, ...splitPersons(named, isTheirs) }
+    if (match.persons.length === 0) continue
+    const isCurrent = named.current.every((person) => match.persons.includes(person))
+    if (isCurrent) found.set(keyOf(candidate), match)
+    else former.push(match)
   }
-  return await beyond(work, groups, asked, { found: [...found.values()], former })
+  return await findMentions(work, groups, asked, { found: [...found.values()], former })
 }
 
-/** Tells the customer from others whom an evaluation has named: a salesperson may have entered the wrong one first. */
-function tell(
-  { all, present }: NamedPersons,
+/** Separates the customer from other people in an evaluation: a salesperson may have entered the wrong one first. */
+function splitPersons(
+  { all, current }: NamedPersons,
   isCustomer: (person: Person) => boolean,
-): Pick<Found, 'persons' | 'strangers'> {
-  const everybody = [...new Set([...present, ...all])]
-  const known = everybody.filter(isCustomer)
+): Pick<Found, 'persons' | 'otherPersons'> {
+  const everyone = [...new Set([...current, ...all])]
+  const known = everyone.filter(isCustomer)
   const isTheirs = (person: Person) =>
     known.some((one) => one === person || isSamePerson(one, person))
   return {
-    persons: everybody.filter(isTheirs),
-    strangers: everybody.filter((person) => !isTheirs(person)),
+    persons: everyone.filter(isTheirs),
+    otherPersons: everyone.filter((person) => !isTheirs(person)),
   }
 }
 
@@ -94,11 +97,11 @@ type Groups = Awaited<ReturnType<typeof readGroups>>
 async function evaluationsNaming(
   { search, tables }: ErasureWork,
   groups: Groups,
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
 ): Promise<EvaluationKey[]> {
   const sources = ['pii.evaluation_customer', 'raw.payload', 'ops.quarantine']
   const searched = tables.filter(({ name }) => sources.includes(name))
-  const hits = await search(searched, patternsOf(needles))
+  const hits = await search(searched, patternsOf(terms))
   return evaluationsOf(hits, groups)
 }
 
@@ -110,8 +113,8 @@ function evaluationsOf(hits: readonly Hit[], groups: Groups): EvaluationKey[] {
   return [...new Map(keys.map((key) => [keyOf(key), key])).values()]
 }
 
-/** Where else in the warehouse the customer is named. */
-async function beyond(
+/** Finds where else in the warehouse the customer is named. */
+async function findMentions(
   { client, tables, wire, search }: ErasureWork,
   groups: Groups,
   asked: readonly SearchTerm[],
@@ -123,44 +126,43 @@ async function beyond(
   const anyOf = plainTerms(all)
   const matches = await search(tables, patternsOf(all, rooftopsOf(known)))
   const theirs = new Set(known.map(keyOf))
-  const isTheirs = ({ evaluation }: Hit) => {
+  const isOwnRow = ({ evaluation }: Hit) => {
     const group = evaluation && groups.get(evaluation.rooftopId)
     return group != null && theirs.has(keyOf({ ...group, evalId: evaluation!.evalId }))
   }
-  // Their own rows are erased whatever they say: of a customer with hundreds of evaluations, most are.
-  const hits = matches.filter((hit) => !isTheirs(hit) && matchesTerms(hit, anyOf))
-  const strangers = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
+  // The customer's own rows are erased in any case; with hundreds of evaluations they are most of the hits.
+  const hits = matches.filter((hit) => !isOwnRow(hit) && matchesTerms(hit, anyOf))
+  const otherKeys = evaluationsOf(hits, groups).filter((key) => !theirs.has(keyOf(key)))
   const inAll = new Set(all.map(termId))
   const carriedBy = (people: readonly Person[]) =>
     people
       .flatMap(termsOf)
       .map(termId)
-      .filter((needle) => inAll.has(needle))
-  const carried = new Set(carriedBy(former.flatMap((each) => each.strangers)))
+      .filter((term) => inAll.has(term))
+  const carried = new Set(carriedBy(former.flatMap((each) => each.otherPersons)))
   const others: EvaluationKey[] = []
-  for (const { key: stranger, named } of await readPersons({ client, wire }, strangers)) {
+  for (const { key: otherKey, named } of await readPersons({ client, wire }, otherKeys)) {
     const carries = carriedBy(named.all)
-    if (carries.length > 0) others.push(stranger)
-    for (const needle of carries) carried.add(needle)
+    if (carries.length > 0) others.push(otherKey)
+    for (const term of carries) carried.add(term)
   }
-  const ownPeople = hits.filter(isDealerRow)
+  const dealerRows = hits.filter(isDealerRow)
   const isAsked = new Set(asked.map(termId))
-  const ofOwnPeople = all.filter(
-    (needle) =>
-      !isAsked.has(termId(needle)) &&
-      ownPeople.some((hit) => matchesTerms(hit, plainTerms([needle]))),
+  const dealerNames = all.filter(
+    (term) =>
+      !isAsked.has(termId(term)) && dealerRows.some((hit) => matchesTerms(hit, plainTerms([term]))),
   )
-  const isShared = (needle: SearchTerm) =>
-    ofOwnPeople.includes(needle) || (!isAsked.has(termId(needle)) && carried.has(termId(needle)))
-  const needles = all.filter((needle) => !isShared(needle))
-  const naming = plainTerms(needles)
+  const isShared = (term: SearchTerm) =>
+    dealerNames.includes(term) || (!isAsked.has(termId(term)) && carried.has(termId(term)))
+  const terms = all.filter((term) => !isShared(term))
+  const naming = plainTerms(terms)
   const named = hits.filter((hit) => matchesTerms(hit, naming))
   return {
     found,
     former,
-    terms: needles,
+    terms,
     shared: all.filter(isShared),
-    dealerNames: ofOwnPeople,
+    dealerNames,
     mentions: evaluationsOf(named, groups).filter((key) => !theirs.has(keyOf(key))),
     otherRows: named.filter((hit) => hit.evaluation === null && !isDealerRow(hit)),
     others,
@@ -172,6 +174,7 @@ export function rooftopsOf(found: readonly EvaluationKey[]): number[] {
   return [...new Set(found.flatMap(({ rooftopIds }) => rooftopIds))]
 }
 
+/** An evaluation as a key for maps and sets. */
 export function keyOf({ groupId, evalId }: EvaluationKey): string {
   return `${groupId} ${evalId}`
 }

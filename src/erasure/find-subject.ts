@@ -8,38 +8,38 @@ import { requestedTerms, type Subject } from './subject.ts'
 import { textTables } from './text-tables.ts'
 import { type ErasureWork, evaluationKeys, type EvaluationKey } from './erasure-work.ts'
 
-/** Who is meant, and where they are. UsageError when the evaluation is not known, or to several dealer groups. */
+/** Finds the subject of an erasure. UsageError if the evaluation is unknown, or in several dealer groups. */
 export async function findSubject(work: ErasureWork, subject: Subject): Promise<Findings> {
   const asked = requestedTerms(subject)
   const begin = subject.kind === 'eval' ? [await theEvaluation(work.client, subject)] : []
   return await findCustomer(work, asked, begin)
 }
 
-/** The same while loads go on, so that `memory` knows almost everything when they have to wait. */
+/** The same while loads continue, so that the cache has almost everything when they must wait. */
 export async function searchBeforeLocking(
   pool: pg.Pool,
   wire: AppraisalWire,
   subject: Subject,
-  memory: SearchCache,
+  cache: SearchCache,
 ): Promise<void> {
-  await searchWithoutLocks(pool, wire, memory, async (work) => await findSubject(work, subject))
+  await searchWithoutLocks(pool, wire, cache, async (work) => await findSubject(work, subject))
 }
 
-/** Work that changes nothing and locks nothing for longer than a statement, with what Postgres has to spare. */
+/** Runs reading work without lasting locks, with parallel scans. */
 export async function searchWithoutLocks<T>(
   pool: pg.Pool,
   wire: AppraisalWire,
-  memory: SearchCache,
+  cache: SearchCache,
   read: (work: ErasureWork) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
   try {
-    // Bodies lie outside of their table, which is small: it would be read by one process.
+    // Bodies are stored outside their table (TOAST), so the table is small and Postgres would scan it with one process.
     await client.query("set min_parallel_table_scan_size = '256kB'; set jit = off")
     const tables = await textTables(client, evaluationKeys)
-    return await read({ client, wire, tables, search: memory.searchWith(client, 'ahead') })
+    return await read({ client, wire, tables, search: cache.searchWith(client, 'unlocked') })
   } finally {
-    // Without its settings: no session that others are lent.
+    // Closes the session: the pool must not reuse its settings.
     client.release(true)
   }
 }
@@ -51,7 +51,7 @@ async function theEvaluation(
   const [one, ...others] = await findEvaluations(client, evalId, rooftopUid)
   if (one === undefined)
     throw new UsageError(
-      `Evaluation ${evalId} is in no table${rooftopUid === null ? '' : ` of ${rooftopUid}`}: nothing was erased. "forecourt why ${evalId}" shows what is known of an evaluation.`,
+      `Evaluation ${evalId} is in no table${rooftopUid === null ? '' : ` of ${rooftopUid}`}: nothing was erased. "forecourt why ${evalId}" shows what the warehouse has of an evaluation.`,
     )
   if (others.length > 0) {
     const { rows } = await client.query<{ rooftop_uid: string }>(
@@ -59,7 +59,7 @@ async function theEvaluation(
       [[one, ...others].map(({ groupId }) => groupId)],
     )
     throw new UsageError(
-      `Evaluation ${evalId} is known to several dealer groups: add --rooftop, one of ${rows.map((row) => row.rooftop_uid).join(', ')}.`,
+      `Evaluation ${evalId} is in several dealer groups: add --rooftop, one of ${rows.map((row) => row.rooftop_uid).join(', ')}.`,
     )
   }
   return one

@@ -1,43 +1,43 @@
 import { isName, type SearchTerm } from './search-terms.ts'
 import { tokenize } from './tokenize.ts'
 
-// Needles as LIKE patterns over text as it is stored, JSON with its escapes included. They find more than is meant; redact.ts
-// decides. Regular expressions would say more and take a hundred times as long.
+// Search terms as LIKE patterns over stored text, including JSON with its escapes. They find too much; redact.ts
+// decides. Regular expressions would be more exact, but take a hundred times as long.
 
-/** What a search compares: `texts` with the text in lower case, `digits` with the text without what stands between digits. */
+/** Patterns of a search: `texts` for the lower-case text, `digits` for the text without separators between digits. */
 export interface Patterns {
   readonly texts: readonly string[]
   readonly digits: readonly string[]
-  /** Those of `texts` that count in the rows of other rooftops too; names do not. */
+  /** The `texts` that also count in rows of other rooftops; names do not. */
   readonly anywhere: readonly string[]
-  /** Where all of them count; null: everywhere. */
+  /** Rooftops where all patterns count; null: everywhere. */
   readonly rooftopIds: readonly number[] | null
 }
 
-/** Stands between the digits of a phone number, as JSON escapes it too. */
+/** Separators between the digits of a phone number, also as JSON escapes. */
 const betweenDigits = [
   ...[' ', '-', '(', ')', '.', '/', '\t', '\n', '\u00a0', '\u2010', '\u2013'],
   ...['\\t', '\\n'],
 ]
 
-/** With rooftops given, names are searched for in their rows and in those of no rooftop alone. */
+/** With rooftops given, names are searched only in their rows and in rows without a rooftop. */
 export function patternsOf(
-  needles: readonly SearchTerm[],
+  terms: readonly SearchTerm[],
   rooftopIds: readonly number[] | null = null,
 ): Patterns {
-  const texts = needles.filter(({ kind }) => kind === 'email' || kind === 'phrase')
-  const phones = needles.filter(({ kind }) => kind === 'phone')
-  const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(containing))]
+  const texts = terms.filter(({ kind }) => kind === 'email' || kind === 'phrase')
+  const phones = terms.filter(({ kind }) => kind === 'phone')
+  const distinct = (of: readonly SearchTerm[]) => [...new Set(of.flatMap(patternsOfTerm))]
   return {
     texts: distinct(texts),
     digits: [...new Set(phones.map(({ key }) => `%${key}%`))],
-    anywhere: distinct(texts.filter((needle) => !isName(needle))),
+    anywhere: distinct(texts.filter((term) => !isName(term))),
     rooftopIds,
   }
 }
 
-/** Whether the column of a row of `rooftop` matches `parametersOf`. Nested `replace` is several times quicker than `translate`,
- *  and still the dearest part: it is left out where no number is searched for. */
+/** SQL: whether the column of a row of `rooftop` matches `parametersOf`. Nested `replace` is several times faster than `translate`,
+ *  and still the slowest part, so it is left out if no number is searched for. */
 export function matching(column: string, rooftop: string): string {
   const text = `${column}::text`
   const digits = betweenDigits.reduce((all, one) => `replace(${all}, '${one}', '')`, text)
@@ -45,7 +45,7 @@ export function matching(column: string, rooftop: string): string {
   return `($1::text[] <> '{}' and lower(${text} collate "C") like any(${texts}) or $2::text[] <> '{}' and ${digits} like any($2::text[]))`
 }
 
-/** Tells patterns from others; personal data. */
+/** Identifies the patterns; personal data. */
 export function patternsKey({ texts, digits, anywhere, rooftopIds }: Patterns): string {
   const sorted = [texts, digits, anywhere].map((of) => [...of].sort())
   return JSON.stringify([...sorted, rooftopIds && [...rooftopIds].sort((a, b) => a - b)])
@@ -56,19 +56,19 @@ export function parametersOf({ texts, digits, anywhere, rooftopIds }: Patterns):
   return [texts, digits, anywhere, rooftopIds]
 }
 
-/** Fewer letters in a row would match half of the warehouse. */
-const leastRun = 3
+/** A shorter run of letters would match half of the warehouse. */
+const minRun = 3
 
-/** The patterns of a phrase or an e-mail; none when all its runs of letters are too short to tell anything. */
-function containing(needle: SearchTerm): string[] {
-  const parts = partsOf(needle)
+/** The patterns of a phrase or an e-mail; none if all its runs of letters are too short. */
+function patternsOfTerm(term: SearchTerm): string[] {
+  const parts = partsOf(term)
   const loose = pattern(parts.map(loosened))
-  if (longestRun(loose) >= leastRun) return [loose]
+  if (longestRun(loose) >= minRun) return [loose]
   const spelled = parts.some(isBeyondAscii) ? spellings(parts) : [parts]
-  // Words so short tell something only as they stand together.
+  // Such short words are significant only together.
   return spelled
-    .map((words) => (words.some((word) => word.length >= leastRun) ? words : [words.join(' ')]))
-    .filter((words) => words.some((word) => word.length >= leastRun))
+    .map((words) => (words.some((word) => word.length >= minRun) ? words : [words.join(' ')]))
+    .filter((words) => words.some((word) => word.length >= minRun))
     .flatMap((words) => [pattern(words.map(asWritten)), pattern(words.map(asEscaped))])
 }
 
@@ -77,23 +77,23 @@ function partsOf({ kind, key, spelling }: SearchTerm): string[] {
   return tokenize(spelling).map(({ start, end }) => spelling.slice(start, end))
 }
 
-/** Words in their order, whatever is between them. */
+/** Words in their order, with any text between them. */
 function pattern(words: readonly string[]): string {
   return `%${words.join('%')}%`
 }
 
-/** An accented letter of our alphabet may be stored in many ways, the bare letter among them: anything may stand for it. */
+/** A wildcard for each accented Latin letter: it may be stored in many forms, also without the accent. */
 function loosened(word: string): string {
   return asWritten(word).replaceAll(/(?:(?![\x20-\x7e])[\p{Script=Latin}\p{M}])+/gu, '%')
 }
 
-/** Of a loosened pattern, in ASCII: another script has to be spelled out. */
+/** The longest run of ASCII letters in a loosened pattern: other scripts must be spelled out. */
 function longestRun(loose: string): number {
   if (isBeyondAscii(loose)) return 0
   return Math.max(...loose.split(/[%_]/).map((run) => run.length))
 }
 
-/** As names of any script are stored: composed, decomposed and without marks, in either letter case. */
+/** Spellings in which names of any script may be stored: composed, decomposed and without marks, in both cases. */
 function spellings(words: readonly string[]): string[][] {
   const forms: ((word: string) => string)[] = [
     (word) => word.normalize('NFC'),
@@ -107,12 +107,12 @@ function spellings(words: readonly string[]): string[][] {
   })
 }
 
-/** Lower case as the collation "C" makes it: that of ASCII alone. */
+/** Lower case as in the collation "C": ASCII only. */
 function asWritten(word: string): string {
   return word.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()).replaceAll(/[\\%_]/g, '_')
 }
 
-/** As JSON may have it, `\u00e9`; the search lowers the digits. */
+/** As JSON may escape it, `\u00e9`; the search has the digits in lower case. */
 function asEscaped(word: string): string {
   return asWritten(word).replaceAll(
     /[^\x20-\x7e]/g,

@@ -5,19 +5,19 @@ import { termId, termsOf, termsForOwnEvaluation } from './search-terms.ts'
 import { parseJson } from './scrub-payload.ts'
 import type { ErasureWork, EvaluationKey } from './erasure-work.ts'
 
-/** Whom an evaluation has named as its customer. */
+/** The people that an evaluation has named as its customer. */
 export interface NamedPersons {
-  /** As loaded, in every kept body, and in quarantine. */
+  /** From the loaded row, every stored body, and quarantine. */
   readonly all: readonly Person[]
-  /** Of these, whom it names now: as loaded, else as in what was received last. Empty: nobody any more. */
-  readonly present: readonly Person[]
+  /** The customer now: as loaded, else from the newest body. Empty: no one any more. */
+  readonly current: readonly Person[]
 }
 
-/** Bounds the bodies that are held at once. */
+/** Limits the bodies in memory. */
 const evaluationsAtOnce = 100
 
-/** Everybody whom evaluations have named, in the order of `keys`: those first whom one was loaded with, then from the newest body
- *  on. Read together: a customer may have hundreds. */
+/** Reads all people that evaluations have named, in the order of `keys`: loaded ones first, then from the newest body
+ *  on. Reads many evaluations together, because a customer may have hundreds. */
 export async function readPersons<Key extends EvaluationKey>(
   work: Pick<ErasureWork, 'client' | 'wire'>,
   keys: readonly Key[],
@@ -45,12 +45,12 @@ async function personsOfSome<Key extends EvaluationKey>(
   )
   const { rows: bodies } = await client.query<{ evalId: string; body: string }>(
     `select id as "evalId", body from (
-       select natural_key as id, body::text as body, fetched_at as at, 1 as place from raw.payload
+       select natural_key as id, body::text as body, fetched_at as at, 1 as rank from raw.payload
        where rooftop_id = any($1::int[]) and endpoint = $3 and natural_key = any($2::text[])
        union all
        select natural_key, payload, null, 2 from ops.quarantine
        where rooftop_id = any($1::int[]) and stream = $4 and natural_key = any($2::text[]) and payload is not null
-     ) as kept order by place, at desc`,
+     ) as stored order by rank, at desc`,
     [rooftopIds, ids.map(String), evaluations.endpoint, evaluations.name],
   )
   const loadedOf = Map.groupBy(loaded, ({ evalId }) => evalId)
@@ -62,17 +62,17 @@ async function personsOfSome<Key extends EvaluationKey>(
     })
     const rows = (loadedOf.get(key.evalId) ?? []).map(({ evalId: _, ...person }) => person)
     const asLoaded = rows.filter(isSomebody)
-    const present = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
-    return [key, { all: [...rows, ...received], present }]
+    const current = asLoaded.length > 0 ? asLoaded : received.filter(isSomebody).slice(0, 1)
+    return [key, { all: [...rows, ...received], current }]
   })
 }
 
-/** A suburb or a plate alone is nobody. */
+/** Whether the fields identify a person; a suburb or a plate alone does not. */
 function isSomebody(person: Person): boolean {
   return termsForOwnEvaluation({ ...person, suburb: null, plate: null }).length > 0
 }
 
-/** Whether two are the same person, as far as can be told: by an e-mail, a phone number or the full name. */
+/** Whether two are probably the same person: they share an e-mail, a phone number or the full name. */
 export function isSamePerson(one: Person, other: Person): boolean {
   const known = new Set(namesOf(one))
   return namesOf(other).some((key) => known.has(key))
@@ -82,7 +82,7 @@ function namesOf(person: Person): string[] {
   return termsOf({ ...person, address: null }).map(termId)
 }
 
-/** The evaluations of that number: one of each dealer group that knows it. */
+/** The evaluations with that number: one for each dealer group that has it. */
 export async function findEvaluations(
   client: pg.ClientBase,
   evalId: number,

@@ -1,6 +1,6 @@
-// Phone numbers however they are written: 0412 345 678, +61 412 345 678 and (61) 412345678 are one.
+// Phone numbers in any notation: 0412 345 678, +61 412 345 678 and (61) 412345678 are the same.
 
-/** Calling codes of the regions, and how many digits a number has behind them. */
+/** Calling codes of the regions, and the number of digits after them. */
 const nationalDigits: readonly (readonly [code: string, lengths: readonly number[]])[] =
   Object.entries({
     '61': [9],
@@ -14,8 +14,8 @@ const nationalDigits: readonly (readonly [code: string, lengths: readonly number
     '973': [8],
     '968': [8],
   })
-/** Fewer are no number that names anybody; more are no phone number (E.164). */
-const least = 7
+/** Fewer digits identify no one; more are not a phone number (E.164). */
+const minDigits = 7
 const mostDigits = 15
 
 /** A phone number within a text. */
@@ -25,18 +25,18 @@ export interface PhoneFound {
   readonly end: number
 }
 
-/** The number without calling code and leading zeros; null when the text is none. */
+/** The number without calling code and leading zeros; null for another text. */
 export function phoneKey(text: string): string | null {
   const digits = text.replaceAll(/\D/g, '')
   return nationalOf(digits, text.trimStart().replace(/^\(/, '').startsWith('+'))
 }
 
-/** In a row of more groups than a number is ever written in, which is a table of figures, a number has at most `mostGroups`:
- *  hostile text must not make ten candidates of every digit. */
+/** A row with more digit groups is a table of figures. There a number has at most `mostGroups` groups:
+ *  hostile text must not give ten candidates for every digit. */
 const longRow = 40
 const mostGroups = 7
 
-/** Everything in the text that can be read as a phone number: every part of a row of digit groups that stand close together. */
+/** Every possible phone number in the text: every part of a row of adjacent digit groups. */
 export function* phonesIn(text: string): Generator<PhoneFound> {
   for (const row of rowsOf(text)) {
     const most = row.length > longRow ? mostGroups : row.length
@@ -75,12 +75,12 @@ function isSeparator(text: string, start: number, end: number): boolean {
 }
 
 function nationalOf(digits: string, plus: boolean): string | null {
-  // Most rows of digits in a text are too short, and a text has many.
-  if (digits.length < least) return null
+  // A text has many rows of digits, most of them too short.
+  if (digits.length < minDigits) return null
   const isInternational = plus || digits.startsWith('00')
   const bare = digits.startsWith('0') ? digits.replace(/^0+/, '') : digits
   const national = withoutCode(bare, isInternational || (bare === digits && digits.length >= 11))
-  return national.length >= least && national.length <= mostDigits ? national : null
+  return national.length >= minDigits && national.length <= mostDigits ? national : null
 }
 
 function withoutCode(digits: string, mayHaveOne: boolean): string {

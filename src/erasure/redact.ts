@@ -8,9 +8,9 @@ interface Range {
   readonly end: number
 }
 
-/** The text with the mark in place of every needle; the very text when it has none. Doing it twice changes nothing more. */
-export function redactText(text: string, needles: SearchTerms): string {
-  const ranges = found(text, needles).sort((a, b) => a.start - b.start || b.end - a.end)
+/** Replaces every term in the text by the mark; returns the same text if it has none. A second call changes nothing. */
+export function redactText(text: string, terms: SearchTerms): string {
+  const ranges = found(text, terms).sort((a, b) => a.start - b.start || b.end - a.end)
   if (ranges.length === 0) return text
   let [result, at] = ['', 0]
   for (const { start, end } of ranges) {
@@ -20,20 +20,17 @@ export function redactText(text: string, needles: SearchTerms): string {
   return result + text.slice(at)
 }
 
-/** The same for every string and number of a JSON value, keys included. The very value when it has no needle. */
-export function redactJson(value: unknown, needles: SearchTerms): unknown {
-  if (typeof value === 'string') return redactText(value, needles)
-  if (typeof value === 'number') return redactNumber(value, needles)
+/** The same for all strings, numbers and keys of a JSON value. Returns the same object if it has no term. */
+export function redactJson(value: unknown, terms: SearchTerms): unknown {
+  if (typeof value === 'string') return redactText(value, terms)
+  if (typeof value === 'number') return redactNumber(value, terms)
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactJson(item, needles))
+    const items = value.map((item) => redactJson(item, terms))
     return items.some((item, index) => item !== value[index]) ? items : value
   }
   const entries = Object.entries(value)
-  const redacted = entries.map(([key, item]) => [
-    redactText(key, needles),
-    redactJson(item, needles),
-  ])
+  const redacted = entries.map(([key, item]) => [redactText(key, terms), redactJson(item, terms)])
   const isSame = redacted.every(([key, item], index) => {
     const [oldKey, oldItem] = entries[index]!
     return key === oldKey && item === oldItem
@@ -41,21 +38,21 @@ export function redactJson(value: unknown, needles: SearchTerms): unknown {
   return isSame ? value : Object.fromEntries(redacted)
 }
 
-/** A phone number may be sent as a number. */
-export function redactNumber(value: number, needles: SearchTerms): number | string {
+/** Redacts a number: a phone number may be sent as one. */
+export function redactNumber(value: number, terms: SearchTerms): number | string {
   if (!Number.isSafeInteger(value) || value < 1_000_000) return value
-  return redactText(String(value), needles) === String(value) ? value : erasedMark
+  return redactText(String(value), terms) === String(value) ? value : erasedMark
 }
 
-function found(text: string, needles: SearchTerms): Range[] {
+function found(text: string, terms: SearchTerms): Range[] {
   const words = tokenize(text)
   const keys = words.map(({ key }) => key)
   const whole = keys.join(' ')
-  if (whole !== '' && needles.has('whole', whole)) return [{ start: 0, end: text.length }]
+  if (whole !== '' && terms.has('whole', whole)) return [{ start: 0, end: text.length }]
   return [
-    ...emailsIn(text).filter(({ key }) => needles.has('email', key)),
-    ...phonesIn(text).filter(({ key }) => needles.has('phone', key)),
-    ...needles.phraseWords.flatMap((length) => phrasesIn(words, keys, length, needles)),
+    ...emailsIn(text).filter(({ key }) => terms.has('email', key)),
+    ...phonesIn(text).filter(({ key }) => terms.has('phone', key)),
+    ...terms.phraseWords.flatMap((length) => phrasesIn(words, keys, length, terms)),
   ]
 }
 
@@ -63,13 +60,13 @@ function phrasesIn(
   words: readonly Word[],
   keys: readonly string[],
   length: number,
-  needles: SearchTerms,
+  terms: SearchTerms,
 ): Range[] {
   const ranges: Range[] = []
   for (let first = 0; first + length <= words.length; first++) {
     let phrase = keys[first]!
     for (let next = first + 1; next < first + length; next++) phrase += ` ${keys[next]!}`
-    if (needles.has('phrase', phrase))
+    if (terms.has('phrase', phrase))
       ranges.push({ start: words[first]!.start, end: words[first + length - 1]!.end })
   }
   return ranges

@@ -1,11 +1,12 @@
-/** What stands where a person stood. */
+/** Replaces erased personal data. */
 export const erasedMark = '[erased]'
 
-/** Stands in an older body, so that it differs from the next one as it did before. */
+/** The mark in an older body, which must still differ from the next body. */
 export function numberedMark(version: number): string {
   return `[erased ${version}]`
 }
 
+/** Whether a value is one of the marks. */
 export function isErasedMark(value: unknown): boolean {
   return typeof value === 'string' && /^\[erased( \d+)?\]$/.test(value)
 }

@@ -14,48 +14,48 @@ import type { Receipt } from './receipt.ts'
 import { type Hit, matchesTerms, rowsOfEvaluations } from './scan.ts'
 import { addCounts, type Counts, type ErasureWork } from './erasure-work.ts'
 
-/** Searches every text of the warehouse for the customer once more. Within the erasure, `work.search` may leave out what it
- *  has searched ahead and nobody has written since. */
+/** Searches all texts of the warehouse for the customer again. Within the erasure, `work.search` may skip what was
+ *  searched before and not written since. */
 export async function rescan(
   work: ErasureWork,
-  { found, former, terms: needles, shared, dealerNames: ofOwnPeople }: Findings,
+  { found, former, terms, shared, dealerNames }: Findings,
 ): Promise<Receipt['rescan']> {
   const groups = await readGroups(work.client)
-  const isOurs = new Set(ofOwnPeople.map(termId))
-  const naming = plainTerms(needles)
-  // Once for each evaluation: of many rows of many evaluations, building it again takes most of the time.
+  const isDealerName = new Set(dealerNames.map(termId))
+  const naming = plainTerms(terms)
+  // Built once for each evaluation: building it for each row would take most of the time.
   const own = new Map(
     found.map((each) => {
       const theirs = each.persons.flatMap(termsForOwnEvaluation)
-      const named = plainTerms(theirs.filter((needle) => !isOurs.has(termId(needle))))
+      const named = plainTerms(theirs.filter((term) => !isDealerName.has(termId(term))))
       return [keyOf(each), unionOfTerms(naming, named)] as const
     }),
   )
   const hits = await work.search(
     work.tables,
-    patternsOf([...needles, ...shared], rooftopsOf([...found, ...former])),
+    patternsOf([...terms, ...shared], rooftopsOf([...found, ...former])),
   )
   for (const each of Map.groupBy(found, ({ groupId }) => groupId).values())
     for (const table of work.tables) {
       const ids = each.map(({ evalId }) => evalId)
       hits.push(...(await rowsOfEvaluations(work.client, table, each[0]!.rooftopIds, ids)))
     }
-  const anyOf = plainTerms([...needles, ...shared])
+  const anyOf = plainTerms([...terms, ...shared])
   const ownOf = (hit: Hit) => {
     const group = hit.evaluation && groups.get(hit.evaluation.rooftopId)
     return group && own.get(keyOf({ ...group, evalId: hit.evaluation!.evalId }))
   }
-  const verdict = (hit: Hit): 'left' | 'others' | 'clean' => {
+  const resultOf = (hit: Hit): 'left' | 'others' | 'clean' => {
     const theirs = ownOf(hit)
     const inner = withoutWholeTerms(theirs ?? naming)
     const sought = hit.isForeign ? withoutNames(inner) : inner
-    const erased = { scope: theirs ? 'customer' : 'mention', needles: sought } as const
+    const erased = { scope: theirs ? 'customer' : 'mention', terms: sought } as const
     if (isStillThere(work, hit, erased)) return 'left'
     return matchesTerms(hit, sought) || matchesTerms(hit, anyOf) ? 'others' : 'clean'
   }
-  const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.place}`, hit]))
-  const verdicts = Map.groupBy(once.values(), verdict)
-  const count = (of: 'left' | 'others') => countByTable(verdicts.get(of) ?? [])
+  const once = new Map(hits.map((hit) => [`${hit.table.name} ${hit.ctid}`, hit]))
+  const results = Map.groupBy(once.values(), resultOf)
+  const count = (of: 'left' | 'others') => countByTable(results.get(of) ?? [])
   return { tables: work.tables.length, left: count('left'), others: count('others') }
 }
 

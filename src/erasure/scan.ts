@@ -5,23 +5,23 @@ import { redactJson, redactText } from './redact.ts'
 import { parseJson } from './scrub-payload.ts'
 import { castOf, type TextColumn, type TextTable, textsOf } from './text-tables.ts'
 
-/** A row that may name somebody. */
+/** A row that may name the person. */
 export interface Hit {
   readonly table: TextTable
-  /** Where the row stands, within the transaction. */
-  readonly place: string
-  /** The evaluation that it belongs to. */
+  /** The row's physical position, valid within the transaction. */
+  readonly ctid: string
+  /** The evaluation that it belongs to; null: none. */
   readonly evaluation: { readonly rooftopId: number; readonly evalId: number } | null
-  /** Of a rooftop that is none of those whose rows were searched for names: names in it are not the customer's. */
+  /** Whether its rooftop is not among those searched for names. Names in it are not the customer's. */
   readonly isForeign: boolean
-  /** Of each text column. */
+  /** The value of each text column. */
   readonly texts: readonly (string | null)[]
 }
 
-/** The part of a table that a search looks at, and whether it locks what it finds until the commit. */
+/** The part of a table to search, and whether to lock the rows found until the commit. */
 export interface Extent {
   /** These rows, and those written by transactions from `since` on (xid8); null: all rows. */
-  readonly part: { readonly places: readonly string[]; readonly since: string } | null
+  readonly part: { readonly ctids: readonly string[]; readonly since: string } | null
   readonly locks: boolean
 }
 
@@ -37,15 +37,15 @@ export async function scanTable(
   const read = async (where: string, more: readonly unknown[]) =>
     await select(client, table, { where, locks }, [...values, ...more], patterns.rooftopIds)
   if (part === null) return await read(matches, [])
-  const { places, since } = part
-  // A row that was written again stands at another place, with the transaction that wrote it.
+  const { ctids, since } = part
+  // A row that was written again has a new position, and the id of the transaction that wrote it.
   const fresh = await read(`age(xmin) <= age($5::xid8::xid) and ${matches}`, [since])
-  if (places.length === 0) return fresh
-  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [places])
-  return [...new Map([...again, ...fresh].map((hit) => [hit.place, hit])).values()]
+  if (ctids.length === 0) return fresh
+  const again = await read(`ctid = any($5::tid[]) and ${matches}`, [ctids])
+  return [...new Map([...again, ...fresh].map((hit) => [hit.ctid, hit])).values()]
 }
 
-/** All rows of evaluations of one dealer group, whatever they say. `locks`: until the commit. */
+/** All rows of evaluations of one dealer group, whatever their text. `locks`: until the commit. */
 export async function rowsOfEvaluations(
   client: pg.ClientBase,
   table: TextTable,
@@ -66,58 +66,59 @@ async function select(
   home: Patterns['rooftopIds'] = null,
 ): Promise<Hit[]> {
   const { rows } = await client.query<{
-    place: string
+    ctid: string
     owner: number | null
     rooftop: number | null
     texts: (string | null)[]
   }>(
-    `select ctid::text as place, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
+    `select ctid::text as ctid, ${table.owner} as owner, ${table.rooftop} as rooftop, ${textsOf(table)} as texts
      from ${table.name} where ${where} ${locks ? 'for no key update' : ''}`,
     values,
   )
-  return rows.map(({ place, owner, rooftop, texts }) => ({
+  return rows.map(({ ctid, owner, rooftop, texts }) => ({
     table,
-    place,
+    ctid,
     evaluation: owner === null ? null : { rooftopId: rooftop!, evalId: Number(owner) },
     isForeign: rooftop !== null && home !== null && !home.includes(rooftop),
     texts,
   }))
 }
 
-/** Facts that are counted and compared: a customer who is called like one of them changes none. */
-const facts = new Set([
+/** Columns that are counted and compared: never changed, even if a customer's name equals a value. */
+const factColumns = new Set([
   ...['vin', 'make', 'model', 'variant', 'colour', 'registration_state'],
   ...['recon_type', 'source', 'price_source', 'field_name', 'field_type', 'angle', 'hero_source'],
 ])
 
+/** Whether an erasure may change a column: neither a key nor a vehicle fact. */
 export function isRedactable({ name, isKey }: TextColumn): boolean {
-  return !isKey && !facts.has(name)
+  return !isKey && !factColumns.has(name)
 }
 
-/** The text of a column without the needles; the very text when it has none. */
-export function redactColumn({ type }: TextColumn, text: string, needles: SearchTerms): string {
-  if (type === 'text') return redactText(text, needles)
+/** Redacts the text of a column; returns the same text if it has no term. */
+export function redactColumn({ type }: TextColumn, text: string, terms: SearchTerms): string {
+  if (type === 'text') return redactText(text, terms)
   const body = parseJson(text)
-  if (body === undefined) return redactText(text, needles)
-  const redacted = redactJson(body, needles)
+  if (body === undefined) return redactText(text, terms)
+  const redacted = redactJson(body, terms)
   return redacted === body ? text : JSON.stringify(redacted)
 }
 
-/** Whether a row names somebody; `beyondFacts` leaves the facts of a vehicle out. */
+/** Whether a row contains a term; `ignoreFacts` ignores the facts of a vehicle. */
 export function matchesTerms(
   { table, texts, isForeign }: Hit,
-  needles: SearchTerms,
-  { beyondFacts = false } = {},
+  terms: SearchTerms,
+  { ignoreFacts = false } = {},
 ): boolean {
-  const known = isForeign ? withoutNames(needles) : needles
+  const known = isForeign ? withoutNames(terms) : terms
   return table.columns.some((column, index) => {
     const text = texts[index] ?? null
-    if (text === null || (beyondFacts && facts.has(column.name))) return false
+    if (text === null || (ignoreFacts && factColumns.has(column.name))) return false
     return redactColumn(column, text, known) !== text
   })
 }
 
-/** Writes what differs; how many rows did. */
+/** Updates the rows whose text changes. Returns their number. */
 export async function rewrite(
   client: pg.ClientBase,
   hits: readonly Hit[],
@@ -125,7 +126,7 @@ export async function rewrite(
 ): Promise<number> {
   let changed = 0
   for (const hit of hits) {
-    const { table, place, texts } = hit
+    const { table, ctid, texts } = hit
     const next = table.columns.flatMap((column, index) => {
       const text = texts[index] ?? null
       if (text === null || !isRedactable(column)) return []
@@ -137,7 +138,7 @@ export async function rewrite(
       ({ column }, index) => `${column.name} = ${castOf(column, `$${index + 2}`)}`,
     )
     await client.query(`update ${table.name} set ${set.join(', ')} where ctid = $1::tid`, [
-      place,
+      ctid,
       ...next.map(({ value }) => value),
     ])
     changed++

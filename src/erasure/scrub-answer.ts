@@ -6,15 +6,15 @@ import type { Erased } from './scrub-payload.ts'
 
 const listsOfLinks = Object.values(pastOperations).map(({ name }): string => name)
 
-/** Pure. The answer to another call about an evaluation, without the customer; of their own one the signed links of
- *  certificates go too. The very body when there is nothing to take out. */
+/** Pure. Removes the customer from the answer to another call about an evaluation; from the customer's own evaluation also
+ *  the signed links of certificates. Returns the same object if nothing was removed. */
 export function scrubAnswer(
   body: unknown,
   endpoint: string,
   wire: AppraisalWire,
-  { scope, needles }: Erased,
+  { scope, terms }: Erased,
 ): unknown {
-  const redacted = redactJson(body, withoutWholeTerms(needles))
+  const redacted = redactJson(body, withoutWholeTerms(terms))
   if (scope !== 'customer' || !listsOfLinks.includes(endpoint)) return redacted
   const unlinked = pastContent(redacted, wire)
   return JSON.stringify(unlinked) === JSON.stringify(redacted) ? redacted : unlinked

@@ -10,7 +10,7 @@ import { type Erased, parseJson, scrubPayload } from './scrub-payload.ts'
 import type { Counts, ErasureWork, EvaluationKey } from './erasure-work.ts'
 
 interface Body {
-  readonly place: string
+  readonly ctid: string
   readonly rooftopId: number
   readonly fetchedAt: Date
   readonly text: string
@@ -21,15 +21,15 @@ interface ScrubbedBody extends Body {
 }
 
 /**
- * Scrubs every kept body of an evaluation. The newest is left as the load would leave it, so that an unchanged source stays
- * unchanged; in older ones a numbered mark stands where a value differed from the next body's, so that a replay finds the same
+ * Scrubs every stored body of an evaluation. The newest becomes what a load would store, so that an unchanged source stays
+ * unchanged. Older ones get a numbered mark where a value differed from the next body's, so that a replay finds the same
  * versions with the same changed fields.
  */
 export async function scrubBodies(
   work: ErasureWork,
   key: EvaluationKey,
   erased: Erased,
-  isTheirs?: IsSubject,
+  isSubject?: IsSubject,
 ): Promise<Counts> {
   const { client, wire } = work
   const bodies = await readBodies(client, key)
@@ -38,41 +38,46 @@ export async function scrubBodies(
   for (const [index, body] of bodies.entries()) {
     const blanked: Blanked = new Map()
     const blank = blankAgainst(newer, blanked, bodies.length - index)
-    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isTheirs })
+    const inBody = erasedIn(body.text, key.evalId, wire, { ...erased, isSubject })
     const text = scrubPayload(evaluations, key.evalId, body.text, wire, inBody, blank)
-    if (isTheirs && inBody.scope === 'mention') noteKept(blanked, text, key.evalId, wire)
+    if (isSubject && inBody.scope === 'mention') recordValues(blanked, text, key.evalId, wire)
     scrubbed.push({ ...body, before: body.text, text })
     newer = blanked
   }
   const changed = scrubbed.filter(({ text, before }) => text !== before)
-  for (const { place, text } of changed)
+  for (const { ctid, text } of changed)
     await client.query(
       'update raw.payload set body = $2::json, content_hash = $3 where ctid = $1::tid',
-      [place, text, bodyHash(text)],
+      [ctid, text, bodyHash(text)],
     )
   const rehashed = await rehash(work, key, scrubbed, erased.scope === 'customer')
   return { 'raw.payload': changed.length, ...rehashed }
 }
 
-/** Whether one whom a payload names as the customer is the one to be erased. */
+/** Whether the customer in a payload is the person to erase. */
 export type IsSubject = (person: Person) => boolean
 
-/** What is taken out of one payload of an evaluation that was the customer's for some time. */
+/** What to remove from one payload of an evaluation that was the customer's for some time. */
 export function erasedIn(
   text: string,
   evalId: number,
   wire: ErasureWork['wire'],
-  { scope, needles, isTheirs }: Erased & { readonly isTheirs: IsSubject | undefined },
+  { scope, terms, isSubject }: Erased & { readonly isSubject: IsSubject | undefined },
 ): Erased {
-  const body = isTheirs && scope === 'mention' ? parseJson(text) : undefined
-  const isOwn = body !== undefined && isTheirs!(evaluations.personOf(body, evalId, wire))
-  return { scope: isOwn ? 'customer' : scope, needles }
+  const body = isSubject && scope === 'mention' ? parseJson(text) : undefined
+  const isOwn = body !== undefined && isSubject!(evaluations.personOf(body, evalId, wire))
+  return { scope: isOwn ? 'customer' : scope, terms }
 }
 
-/** The customer who stays: the older body is told from this one by what stands here. */
-function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork['wire']): void {
-  const blank = (place: string, value: unknown) => {
-    kept.set(place, { was: JSON.stringify(value ?? null), now: value })
+/** Records the values of a customer who stays, for the comparison with the next older body. */
+function recordValues(
+  blanked: Blanked,
+  text: string,
+  evalId: number,
+  wire: ErasureWork['wire'],
+): void {
+  const blank = (path: string, value: unknown) => {
+    blanked.set(path, { was: JSON.stringify(value ?? null), now: value })
     return value
   }
   const body = parseJson(text)
@@ -80,10 +85,10 @@ function noteKept(kept: Blanked, text: string, evalId: number, wire: ErasureWork
   evaluations.withoutPerson(body, evalId, wire, { redact: <T>(value: T): T => value, blank })
 }
 
-/** No content has it: the next load writes the evaluation anew. */
+/** No content has this hash, so the next load writes the evaluation again. */
 const unknownHash = Buffer.alloc(32)
 
-/** What was blanked, by place: the value that stood there, and what stands there now. */
+/** Blanked values by JSON path: the value before, and the value now. */
 type Blanked = Map<string, { readonly was: string; readonly now: unknown }>
 
 function blankAgainst(
@@ -91,15 +96,15 @@ function blankAgainst(
   blanked: Blanked,
   version: number,
 ): NonNullable<PersonRedaction['blank']> {
-  return (place, value) => {
+  return (path, value) => {
     const was = JSON.stringify(value ?? null)
-    const next = newer?.get(place)
+    const next = newer?.get(path)
     const now = isErasedMark(value)
       ? value
       : next === undefined || next.was === was
         ? next?.now
         : numberedMark(version)
-    blanked.set(place, { was, now })
+    blanked.set(path, { was, now })
     return now ?? (value === undefined ? undefined : null)
   }
 }
@@ -109,7 +114,7 @@ async function readBodies(
   { rooftopIds, evalId }: EvaluationKey,
 ): Promise<Body[]> {
   const { rows } = await client.query<Body>(
-    `select ctid::text as place, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
+    `select ctid::text as ctid, rooftop_id as "rooftopId", fetched_at as "fetchedAt", body::text as text
      from raw.payload where rooftop_id = any($1::int[]) and endpoint = $2 and natural_key = $3
      order by fetched_at desc for no key update`,
     [rooftopIds, evaluations.endpoint, String(evalId)],
@@ -117,8 +122,8 @@ async function readBodies(
   return rows
 }
 
-/** The hashes of rows and versions are those of the scrubbed bodies: they say nothing of the customer any more, and what
- *  comes back from the source is found to be the same. State and postcode, which the hash covers, go with it. */
+/** Sets the hashes of rows and versions to those of the scrubbed bodies, so that they reveal nothing of the customer and an
+ *  unchanged answer of the source counts as unchanged. The hash covers state and postcode, so these are erased too. */
 async function rehash(
   { client, wire }: ErasureWork,
   { rooftopIds, evalId }: EvaluationKey,
@@ -158,7 +163,7 @@ async function rehash(
   }
 }
 
-/** null: it does not fit any more, and would not have been loaded. */
+/** null: the body does not fit the contract, so it would not have been loaded. */
 function hashOf(
   text: string,
   evalId: number,

@@ -10,11 +10,11 @@ import {
 } from './search-terms.ts'
 import { redactNumber, redactText } from './redact.ts'
 
-/** What is taken out of the payloads of a record. */
+/** What to remove from the payloads of a record. */
 export interface Erased {
-  /** mention: its customer is another one, and stays. */
+  /** mention: its customer is another person, who stays. */
   readonly scope: 'customer' | 'mention'
-  readonly needles: SearchTerms
+  readonly terms: SearchTerms
 }
 
 type PersonStream = Pick<WindowedStream, 'personOf' | 'withoutPerson'>
@@ -23,43 +23,43 @@ const toNull: NonNullable<PersonRedaction['blank']> = (_, value) =>
   value === undefined ? undefined : null
 
 /**
- * The payload without the person: the very text when there is nothing to take out, so that doing it twice changes nothing
- * more. A source that sends the same gets the same. What is no JSON and names somebody is not kept at all.
+ * Removes the person from a payload. Returns the same text if there is nothing to remove, so a second call changes
+ * nothing, and equal payloads give equal results. Text that is not JSON and names the person is dropped completely.
  */
 export function scrubPayload(
   stream: PersonStream,
   id: number,
   text: string,
   wire: AppraisalWire,
-  { scope, needles: given }: Erased,
+  { scope, terms: given }: Erased,
   blank = toNull,
 ): string {
   const body = parseJson(text)
   if (body === undefined) return scrubBroken(text, scope, given)
   const isOwn = scope === 'customer'
   const own = isOwn ? termsForOwnEvaluation(stream.personOf(body, id, wire)) : []
-  const needles = unionOfTerms(given, plainTerms(own))
-  const scrub = { redact: redactWith(needles), blank: isOwn ? blank : null }
+  const terms = unionOfTerms(given, plainTerms(own))
+  const scrub = { redact: redactWith(terms), blank: isOwn ? blank : null }
   const scrubbed = JSON.stringify(stream.withoutPerson(body, id, wire, scrub))
-  // A key that is there twice is seen once by whoever parses it.
-  const isClean = scrubbed === JSON.stringify(body) && redactText(text, needles) === text
+  // Parsing hides the first of two equal keys, so the text is checked too.
+  const isClean = scrubbed === JSON.stringify(body) && redactText(text, terms) === text
   return isClean ? text : scrubbed
 }
 
-function redactWith(needles: SearchTerms): PersonRedaction['redact'] {
+function redactWith(terms: SearchTerms): PersonRedaction['redact'] {
   return ((value: string | number) =>
     typeof value === 'string'
-      ? redactText(value, needles)
-      : redactNumber(value, needles)) as PersonRedaction['redact']
+      ? redactText(value, terms)
+      : redactNumber(value, terms)) as PersonRedaction['redact']
 }
 
-/** In what is cut off or broken nobody can tell whose the rest is. */
-function scrubBroken(text: string, scope: Erased['scope'], needles: SearchTerms): string {
-  const isNamed = scope === 'customer' || redactText(text, needles) !== text
+/** In broken JSON it is unknown whose data the rest is, so all of it is replaced. */
+function scrubBroken(text: string, scope: Erased['scope'], terms: SearchTerms): string {
+  const isNamed = scope === 'customer' || redactText(text, terms) !== text
   return isNamed && text !== '' ? erasedMark : text
 }
 
-/** undefined: it is no JSON, or is nested too deeply to be walked. */
+/** Parses JSON; undefined for other text, or if it is nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const body = JSON.parse(text) as unknown

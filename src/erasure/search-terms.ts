@@ -3,34 +3,35 @@ import { isErasedMark } from './redaction-mark.ts'
 import { phoneKey, phonesIn } from './phone.ts'
 import { phraseOf, tokenize } from './tokenize.ts'
 
-/** `whole` matches a text that says nothing else; the others match within a text. */
+/** `whole` matches a complete text; the others match within a text. */
 export type SearchTermKind = 'email' | 'phone' | 'phrase' | 'whole'
 
-/** Something that names a person, in the spelling that it is compared in. Personal data: never printed, never stored. */
+/** A text that names a person, normalised for comparison. Personal data: never printed, never stored. */
 export interface SearchTerm {
   readonly kind: SearchTermKind
   readonly key: string
-  /** As it was written, for a search in SQL. */
+  /** The original spelling, for a search in SQL. */
   readonly spelling: string
 }
 
-/** What is searched for: plain needles, or the digests of such. */
+/** A set of search terms: plain, or as digests. */
 export interface SearchTerms {
   readonly has: (kind: SearchTermKind, key: string) => boolean
-  /** How many words the phrases have, without repetition. */
+  /** The distinct lengths of the phrases, in words. */
   readonly phraseWords: readonly number[]
 }
 
-export function plainTerms(needles: readonly SearchTerm[]): SearchTerms {
+/** A set of plain search terms. */
+export function plainTerms(terms: readonly SearchTerm[]): SearchTerms {
   const keys = new Map<SearchTermKind, Set<string>>()
-  for (const { kind, key } of needles) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
+  for (const { kind, key } of terms) keys.set(kind, (keys.get(kind) ?? new Set()).add(key))
   return {
     has: (kind, key) => keys.get(kind)?.has(key) === true,
-    phraseWords: phraseWordsOf(needles),
+    phraseWords: phraseWordsOf(terms),
   }
 }
 
-/** What either of them has. */
+/** The terms of both sets. */
 export function unionOfTerms(one: SearchTerms, other: SearchTerms): SearchTerms {
   return {
     has: (kind, key) => one.has(kind, key) || other.has(kind, key),
@@ -38,44 +39,47 @@ export function unionOfTerms(one: SearchTerms, other: SearchTerms): SearchTerms 
   }
 }
 
-/** For data where a word alone may mean anything. */
+/** Leaves out terms of kind `whole`, for data where a single word proves nothing. */
 export function withoutWholeTerms({ has, phraseWords }: SearchTerms): SearchTerms {
   return { has: (kind, key) => kind !== 'whole' && has(kind, key), phraseWords }
 }
 
-/** For data of other dealer groups, where a name may be a common word or somebody else's. */
+/** Leaves out names, for data of other dealer groups, where a name may be a common word or another person's. */
 export function withoutNames({ has, phraseWords }: SearchTerms): SearchTerms {
   return { has: (kind, key) => !isName({ kind, key }) && has(kind, key), phraseWords }
 }
 
-/** Whether it is a phrase without a number, which an address line has. */
+/** Whether it is a phrase without a number; address lines have one. */
 export function isName({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): boolean {
   return kind === 'phrase' && !/\p{N}/u.test(key)
 }
 
+/** Kind and key as one text, for sets and digests. */
 export function termId({ kind, key }: Pick<SearchTerm, 'kind' | 'key'>): string {
   return `${kind}:${key}`
 }
 
-export function phraseWordsOf(needles: readonly SearchTerm[]): number[] {
-  const phrases = needles.filter(({ kind }) => kind === 'phrase')
+/** The lengths of the phrases in words, so that a search forms only phrases of these lengths. */
+export function phraseWordsOf(terms: readonly SearchTerm[]): number[] {
+  const phrases = terms.filter(({ kind }) => kind === 'phrase')
   return [...new Set(phrases.map(({ key }) => key.split(' ').length))].sort((a, b) => a - b)
 }
 
-export function distinctTerms(needles: readonly SearchTerm[]): SearchTerm[] {
-  return [...new Map(needles.map((needle) => [termId(needle), needle])).values()]
+/** The terms without repetition. */
+export function distinctTerms(terms: readonly SearchTerm[]): SearchTerm[] {
+  return [...new Map(terms.map((term) => [termId(term), term])).values()]
 }
 
-/** An e-mail as it is compared; null when the text is none. */
+/** An e-mail, normalised for comparison; null for another text. */
 export function emailKey(text: string): string | null {
   const key = text.trim().toLowerCase()
   return /^[^\s@]+@[^\s@]+$/.test(key) ? key : null
 }
 
-/** E-mails within a text, also one that stands in a link. */
+/** E-mails within a text, also inside links. */
 export function emailsIn(text: string): { key: string; start: number; end: number }[] {
   if (!text.includes('@') && !text.includes('%40')) return []
-  return emailPlaces(text).flatMap(({ start, end }) => {
+  return emailRanges(text).flatMap(({ start, end }) => {
     const key = text.slice(start, end).toLowerCase().replace('%40', '@')
     const bare = key.replace(/^[._%+'-]+/, '')
     return bare === key
@@ -87,21 +91,21 @@ export function emailsIn(text: string): { key: string; start: number; end: numbe
   })
 }
 
-/** Scanned in parts: a single pattern for local part, `@` and domain takes a time that is quadratic in the text. */
-function emailPlaces(text: string): { start: number; end: number }[] {
+/** Scans in parts: a single pattern for local part, `@` and domain would take quadratic time. */
+function emailRanges(text: string): { start: number; end: number }[] {
   const localPart = /[\p{L}\p{N}._%+'-]+/gu
-  const places: { start: number; end: number }[] = []
+  const ranges: { start: number; end: number }[] = []
   for (let run = localPart.exec(text); run !== null; run = localPart.exec(text)) {
     const end = domainEnd(text, run.index, localPart.lastIndex)
     if (end === null) continue
-    places.push({ start: run.index, end })
+    ranges.push({ start: run.index, end })
     localPart.lastIndex = end
   }
-  return places
+  return ranges
 }
 
-/** Where the e-mail ends whose local part begins the characters from `start` to `end`: at the `@` behind them, or at the last
- *  `%40` among them. null: there is none. */
+/** The end of an e-mail whose local part is at the beginning of `start` to `end`. Its `@` follows these characters, or is the last
+ *  `%40` among them. null: no e-mail. */
 function domainEnd(text: string, start: number, end: number): number | null {
   const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/uy
   const endFrom = (at: number) => {
@@ -119,23 +123,23 @@ function domainEnd(text: string, start: number, end: number): number | null {
   return null
 }
 
-/** Nobody's name, address or list of contacts is longer. What stands behind is left out, else a hostile field of a megabyte
- *  makes hundreds of thousands of needles. */
+/** Longer than any real name, address or list of contacts. The rest is ignored, or a hostile field of a megabyte
+ *  would give hundreds of thousands of terms. */
 const longestField = 1000
 const mostWords = 24
 
-/** The e-mails and phone numbers of a person's fields: a field may hold several. */
+/** The e-mails and phone numbers of a person's fields; a field may have several. */
 export function contactsOf(person: Person): SearchTerm[] {
   const { email, phone } = shortened(person)
   const emails = [emailKey(email ?? ''), ...emailsIn(email ?? '').map(({ key }) => key)]
   const phones = [phoneKey(phone ?? ''), ...phonesIn(phone ?? '').map(({ key }) => key)]
   return distinctTerms([
-    ...emails.flatMap((key) => (key === null ? [] : [needle('email', key, key)])),
-    ...phones.flatMap((key) => (key === null ? [] : [needle('phone', key, key)])),
+    ...emails.flatMap((key) => (key === null ? [] : [term('email', key, key)])),
+    ...phones.flatMap((key) => (key === null ? [] : [term('phone', key, key)])),
   ])
 }
 
-/** What names the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
+/** The terms that name the person in any text: contacts, the full name, an address line. Never a first name or a suburb alone. */
 export function termsOf(found: Person): SearchTerm[] {
   const person = withoutMarks(found)
   return distinctTerms([
@@ -145,7 +149,7 @@ export function termsOf(found: Person): SearchTerm[] {
   ])
 }
 
-/** What names the person within the data of their own evaluation, where less is enough. */
+/** The terms that name the person in their own evaluation, where shorter terms are enough. */
 export function termsForOwnEvaluation(found: Person): SearchTerm[] {
   const person = withoutMarks(found)
   const { name, suburb, plate } = person
@@ -155,11 +159,11 @@ export function termsForOwnEvaluation(found: Person): SearchTerm[] {
     ...phrases(nameSpellings(name), (words) => letters(words) >= 4),
     ...phrases(addressSpellings(person.address), (words) => words.length >= 2),
     ...phrases(plateSpellings(plate), (words) => letters(words) >= 4 && hasDigit(words)),
-    ...wholes.filter((key) => key.length >= 2).map((key) => needle('whole', key, key)),
+    ...wholes.filter((key) => key.length >= 2).map((key) => term('whole', key, key)),
   ])
 }
 
-/** A field that was erased before names nobody. */
+/** Ignores fields that were erased before. */
 function withoutMarks(person: Person): Person {
   return mapFields(shortened(person), (value) => (isErasedMark(value) ? null : value))
 }
@@ -173,21 +177,21 @@ function mapFields(person: Person, change: (value: string | null) => string | nu
   return Object.fromEntries(fields) as unknown as Person
 }
 
-function needle(kind: SearchTermKind, key: string, spelling: string): SearchTerm {
+function term(kind: SearchTermKind, key: string, spelling: string): SearchTerm {
   return { kind, key, spelling }
 }
 
 function phrases(
   spellings: readonly string[],
-  isTelling: (words: readonly string[]) => boolean,
+  isSpecific: (words: readonly string[]) => boolean,
 ): SearchTerm[] {
   return spellings.flatMap((spelling) => {
     const words = tokenize(spelling).map(({ key }) => key)
-    return words.length > 0 && isTelling(words) ? [needle('phrase', words.join(' '), spelling)] : []
+    return words.length > 0 && isSpecific(words) ? [term('phrase', words.join(' '), spelling)] : []
   })
 }
 
-/** Jane Ann Citizen, Citizen Jane Ann (wherever the family name begins), and Jane Citizen. */
+/** Jane Ann Citizen, Citizen Jane Ann (for any start of the family name), and Jane Citizen. */
 function nameSpellings(name: string | null): string[] {
   const words =
     name === null
@@ -196,10 +200,10 @@ function nameSpellings(name: string | null): string[] {
           .slice(0, mostWords)
           .map(({ start, end }) => name.slice(start, end))
   if (words.length < 2) return words
-  const turned = words.map((_, begin) =>
+  const rotations = words.map((_, begin) =>
     [...words.slice(begin), ...words.slice(0, begin)].join(' '),
   )
-  return [...turned, `${words[0]} ${words.at(-1)}`]
+  return [...rotations, `${words[0]} ${words.at(-1)}`]
 }
 
 /** The whole address, and its first line. */
@@ -213,7 +217,7 @@ function plateSpellings(plate: string | null): string[] {
   return plate === null ? [] : [plate, plate.replaceAll(/[^\p{L}\p{N}]/gu, '')]
 }
 
-/** Not an initial and a family name: two words of more than a letter. */
+/** Whether at least two words have more than one letter: an initial and a family name are not enough. */
 function isFullName(words: readonly string[]): boolean {
   return words.filter((word) => word.length >= 2).length >= 2 && letters(words) >= 5
 }

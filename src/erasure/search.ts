@@ -6,60 +6,60 @@ import type { TextTable } from './text-tables.ts'
 /** Rows of the tables that match a pattern. */
 export type Search = (tables: readonly TextTable[], patterns: Patterns) => Promise<Hit[]>
 
-/** A search while loads wait has come upon something that was not searched for ahead: caught, and searched for. */
+/** Thrown when a search under the lock needs something that was not searched before. The caller releases the lock and searches it. */
 export class NotCachedError extends Error {
   constructor() {
-    super('the warehouse was not searched for this ahead')
+    super('not searched before the lock')
   }
 }
 
-/** What a table had when it was searched. */
+/** The hits of a table when it was searched. */
 interface Searched {
-  /** The file of the table: another one, and no place of it means anything. */
+  /** The table's file: if it changes, the positions are invalid. */
   readonly file: string
-  readonly places: readonly string[]
+  readonly ctids: readonly string[]
 }
 
 interface Known {
-  /** Transactions from this one on may have written what the search has not seen. */
+  /** Transactions from this one on may have written rows that the search did not see. */
   readonly since: string
   readonly tables: ReadonlyMap<string, Searched>
 }
 
-/** What was searched for, and what was found: the next search for the same looks at that, and at what was written since. It
+/** Searches and their hits. The next search with the same patterns reads only these rows and newer ones. It
  *  holds personal data. */
 export class SearchCache {
   readonly #known = new Map<string, Known>()
 
-  /** `ahead` locks nothing, searches what is unknown as a whole, and is remembered. `held` locks the rows it finds until
-   *  the commit; NotSearched for what is unknown, unless `whatever` it takes. */
-  searchWith(client: pg.ClientBase, how: 'ahead' | 'held' | 'whatever'): Search {
+  /** `unlocked` takes no locks and fills the cache; tables that are not cached are searched completely. `cached` locks the rows
+   *  found until the commit, and throws NotCachedError for anything not cached; `locked` searches that too. */
+  searchWith(client: pg.ClientBase, mode: 'unlocked' | 'cached' | 'locked'): Search {
     return async (tables, patterns) => {
       if (patterns.texts.length + patterns.digits.length === 0) return []
       const key = `${tables.map(({ name }) => name).join(' ')}\n${patternsKey(patterns)}`
       const known = this.#known.get(key)
-      if (known === undefined && how === 'held') throw new NotCachedError()
-      // Before the first row is read: what is written meanwhile counts as unseen.
-      const now = await markOf(client, tables)
+      if (known === undefined && mode === 'cached') throw new NotCachedError()
+      // Taken before the first row is read, so that rows written meanwhile count as unseen.
+      const now = await readSnapshot(client, tables)
       const found = new Map<string, Searched>()
       const hits: Hit[] = []
       for (const table of tables) {
         const file = now.files.get(table.name)!
         const before = known?.tables.get(table.name)
         const isKnown = known !== undefined && before?.file === file
-        if (!isKnown && how === 'held') throw new NotCachedError()
-        const part = isKnown ? { places: before.places, since: known.since } : null
-        const own = await scanTable(client, table, patterns, { part, locks: how !== 'ahead' })
-        found.set(table.name, { file, places: own.map(({ place }) => place) })
+        if (!isKnown && mode === 'cached') throw new NotCachedError()
+        const part = isKnown ? { ctids: before.ctids, since: known.since } : null
+        const own = await scanTable(client, table, patterns, { part, locks: mode !== 'unlocked' })
+        found.set(table.name, { file, ctids: own.map(({ ctid }) => ctid) })
         hits.push(...own)
       }
-      if (how === 'ahead') this.#known.set(key, { since: now.since, tables: found })
+      if (mode === 'unlocked') this.#known.set(key, { since: now.since, tables: found })
       return hits
     }
   }
 }
 
-async function markOf(client: pg.ClientBase, tables: readonly TextTable[]) {
+async function readSnapshot(client: pg.ClientBase, tables: readonly TextTable[]) {
   const { rows } = await client.query<{ since: string; name: string; file: string }>(
     `select pg_snapshot_xmin(pg_current_snapshot())::text as since, name,
        pg_relation_filenode(name::regclass)::text as file

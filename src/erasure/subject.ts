@@ -2,12 +2,12 @@ import { UsageError } from '../errors.ts'
 import { emailKey, type SearchTerm } from './search-terms.ts'
 import { phoneKey } from './phone.ts'
 
-/** Whom an erasure is about. The value is personal data, but for an EvalID. */
+/** The subject of an erasure. The value is personal data, except an EvalID. */
 export type Subject =
   | { readonly kind: 'email' | 'phone'; readonly value: string }
   | { readonly kind: 'eval'; readonly evalId: number; readonly rooftopUid: string | null }
 
-/** What was asked for, as it is compared; empty for an evaluation. UsageError when it is no e-mail or phone number. */
+/** The requested contact as a search term; empty for an evaluation. UsageError for an invalid e-mail or phone number. */
 export function requestedTerms(subject: Subject): SearchTerm[] {
   if (subject.kind === 'eval') return []
   const { kind, value } = subject
@@ -15,12 +15,12 @@ export function requestedTerms(subject: Subject): SearchTerm[] {
   if (key !== null) return [{ kind, key, spelling: key }]
   throw new UsageError(
     kind === 'email'
-      ? 'That is no e-mail address: write it as the customer gave it, e.g. --email jane@example.org.'
-      : 'That is no phone number: write at least seven digits, e.g. --phone "0412 345 678".',
+      ? 'This is not an e-mail address: write it as the customer gave it, e.g. --email jane@example.org.'
+      : 'This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".',
   )
 }
 
-/** For people and receipts: enough to know it again, too little to learn it. */
+/** Masks the subject for people and receipts: recognisable, but not readable. */
 export function maskOf(subject: Subject): string {
   if (subject.kind === 'eval') return String(subject.evalId)
   if (subject.kind === 'phone') return `***${subject.value.replaceAll(/\D/g, '').slice(-2)}`

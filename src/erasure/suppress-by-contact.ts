@@ -6,15 +6,15 @@ import { emailsIn, type SearchTerm, termsForOwnEvaluation } from './search-terms
 import { phonesIn } from './phone.ts'
 import { contactDigests, readContacts, suppress } from './suppression.ts'
 
-/** An evaluation as it was read, with whom it names as its customer. */
+/** An evaluation as received, with its customer. */
 export interface ReceivedEvaluation {
   readonly evalId: number
   readonly person: Person
   readonly text: string
 }
 
-/** Puts evaluations on the suppression list whose customer's contact was erased, or whose texts hold such a contact. Whether
- *  there were any. The list of contacts is read whole: it has a few entries for every customer that was ever erased. */
+/** Puts evaluations on the suppression list whose customer or texts have an erased contact. Returns whether
+ *  there were any. Reads the whole list of contacts, which has a few entries for each erased customer. */
 export async function suppressByContact(
   db: Db,
   secret: Secret,
@@ -33,14 +33,14 @@ export async function suppressByContact(
     const erasureId = own ?? (named[0] && erasureOf(digestOf(secret, named[0])))
     if (erasureId === undefined) continue
     const scope = own === undefined ? 'mention' : 'customer'
-    const needles = own === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
-    await suppress(db, digester(secret), groupId, { evalId, scope, erasureId, needles })
+    const terms = own === undefined ? named : [...named, ...termsForOwnEvaluation(person)]
+    await suppress(db, digester(secret), groupId, { evalId, scope, erasureId, terms })
     found = true
   }
   return found
 }
 
-/** The e-mails and phone numbers of a text that are on the list. A digest each is most of a second for a text of a megabyte. */
+/** The e-mails and phone numbers of a text that are on the list. The digests of a megabyte of text take most of a second. */
 export async function contactsIn(
   text: string,
   isListed: (contact: SearchTerm) => boolean,

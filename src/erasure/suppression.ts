@@ -8,7 +8,7 @@ import { lockClass } from '../values/lock-classes.ts'
 
 export const erasureLock = lockClass.erasure
 
-/** Held by every load until its commit: an erasure waits for the loads under way, and those that come wait for it. */
+/** Taken by every load until its commit: an erasure waits for running loads, and later loads wait for it. */
 export async function holdErasureLock({ client }: Tx): Promise<void> {
   await client.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
 }
@@ -19,9 +19,10 @@ export interface Suppressed extends Erased {
   readonly at: Date
 }
 
+/** Evaluations of one dealer group on the suppression list, by EvalID. */
 export type Suppressions = ReadonlyMap<number, Suppressed>
 
-/** Which of the evaluations of a dealer group are on the list. */
+/** The evaluations of a dealer group that are on the list. */
 export async function suppressedAmong(
   db: Db,
   groupId: number,
@@ -47,19 +48,19 @@ export async function suppressedAmong(
         scope: row.scope,
         erasureId: row.erasure_id,
         at: row.suppressed_at,
-        needles: termsFromDigests(row.secret, row.digests, row.phrase_words),
+        terms: termsFromDigests(row.secret, row.digests, row.phrase_words),
       },
     ]),
   )
 }
 
-/** When the customer of an evaluation was erased; null: they were not. */
+/** When the customer of an evaluation was erased; null: never. */
 export function erasedAt(suppressed: Suppressions, evalId: number): Date | null {
   const found = suppressed.get(evalId)
   return found?.scope === 'customer' ? found.at : null
 }
 
-/** The erased contacts by their digest in hex, with the erasure that put them on the list. */
+/** Erased contacts by digest in hex, with the erasure that listed them. */
 export async function readContacts(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('pii.suppressed_contact')
@@ -68,7 +69,7 @@ export async function readContacts(db: Db): Promise<ReadonlyMap<string, number>>
   return new Map(rows.map((row) => [row.digest.toString('hex'), row.erasure_id]))
 }
 
-/** The digests under which a customer would stand on the list of contacts. */
+/** The digests under which a customer would be on the list of contacts. */
 export function contactDigests(secret: Secret, person: Person): Buffer[] {
   const contacts = contactsOf(person)
   return [
@@ -77,17 +78,17 @@ export function contactDigests(secret: Secret, person: Person): Buffer[] {
   ]
 }
 
-/** A name with each of the contacts and address lines beside it. */
+/** Pairs of each name with each contact and address line of the person. */
 export function pairsOf(person: Person): { readonly name: string; readonly contact: SearchTerm }[] {
   const names = termsOf({ ...person, email: null, phone: null, address: null })
   const contacts = termsOf({ ...person, name: null })
   return names.flatMap(({ key: name }) => contacts.map((contact) => ({ name, contact })))
 }
 
-/** In milliseconds, as JavaScript has it: what is written again from here must be the same to the letter. */
+/** In milliseconds, the precision of JavaScript: a value that is read and written back must not change. */
 const thisMoment = sql`date_trunc('milliseconds', now())`
 
-/** Puts an evaluation on the list, or adds to what stands there; false: it was all there. */
+/** Puts an evaluation on the list, or extends its entry; false: nothing was new. */
 export async function suppress(
   db: Db,
   digest: ReturnType<typeof digester>,
@@ -96,15 +97,15 @@ export async function suppress(
     readonly evalId: number
     readonly scope: Suppressed['scope']
     readonly erasureId: number
-    readonly needles: readonly SearchTerm[]
+    readonly terms: readonly SearchTerm[]
   },
 ): Promise<boolean> {
-  const { evalId, scope, erasureId, needles } = evaluation
-  const digests = needles.map(digest)
+  const { evalId, scope, erasureId, terms } = evaluation
+  const digests = terms.map(digest)
   const { numAffectedRows } = await sql`
     insert into pii.suppressed_evaluation as known
       (group_id, eval_id, scope, erasure_id, suppressed_at, digests, phrase_words)
-    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(needles)}::smallint[])
+    values (${groupId}, ${evalId}, ${scope}, ${erasureId}, ${thisMoment}, ${digests}::bytea[], ${phraseWordsOf(terms)}::smallint[])
     on conflict (group_id, eval_id) do update set
       scope = case when known.scope = 'customer' then known.scope else excluded.scope end,
       suppressed_at = case when known.scope in ('customer', excluded.scope) then known.suppressed_at else excluded.suppressed_at end,

@@ -1,29 +1,29 @@
 import type pg from 'pg'
 
-/** A column that holds text somewhere. */
+/** A column with text in it. */
 export interface TextColumn {
   readonly name: string
   readonly type: 'text' | 'json' | 'jsonb' | 'array'
   /** As Postgres writes it, for a cast. */
   readonly declared: string
-  /** Part of a key: rows are found by it, so it is looked at and never changed. */
+  /** Part of a key: searched, but never changed. */
   readonly isKey: boolean
 }
 
-/** A table with its text columns, and how its rows belong to evaluations. */
+/** A table with its text columns, and the relation of its rows to evaluations. */
 export interface TextTable {
-  /** `schema.table`, quoted where it needs to be. */
+  /** `schema.table`, quoted if necessary. */
   readonly name: string
   readonly columns: readonly TextColumn[]
-  /** The evaluation that a row belongs to, as SQL over the row; `null::bigint` where it belongs to none. */
+  /** SQL for the evaluation of a row; `null::bigint` for none. */
   readonly owner: string
-  /** Whether a row belongs to one of the evaluations $2 (bigint[]), as SQL that an index serves; null where none does. */
+  /** SQL condition, served by an index: the row belongs to one of the evaluations $2 (bigint[]). null: no row does. */
   readonly belongs: string | null
-  /** The rooftop of the row, as SQL. */
+  /** SQL for the rooftop of a row. */
   readonly rooftop: string
 }
 
-/** What an erasure writes itself, and names of our own: no customer's. */
+/** Tables that are not searched: written by erasures, or with names of the program only. */
 const notSearched = [
   /^pii\.(erasure|suppressed)/,
   /^ops\.(schema_migration|mart_version|bi_login|bi_access)$/,
@@ -34,11 +34,11 @@ const notSearched = [
 export interface EvaluationKeys {
   readonly endpoints: readonly string[]
   readonly streams: readonly string[]
-  /** What may follow the EvalID in a key. */
+  /** Texts that may follow the EvalID in a key. */
   readonly suffixes: readonly string[]
 }
 
-/** Every table of the warehouse that holds text, those of the work engine and of whatever comes later included. */
+/** Every table of the warehouse with text, including those of the work queue and later ones. */
 export async function textTables(
   client: pg.ClientBase,
   keys: EvaluationKeys,
@@ -93,7 +93,7 @@ function ownership(
   return none
 }
 
-/** Keys are the EvalID, with what was asked behind a slash where a stream asks several things. */
+/** SQL for tables whose key is the EvalID, or EvalID/call where a stream makes several calls. */
 function byNaturalKey(
   column: string,
   known: readonly string[],
@@ -103,7 +103,7 @@ function byNaturalKey(
   const isNumber = `natural_key ~ '^[0-9]{1,15}(/|$)'`
   return {
     owner: `case when ${isKnown} and ${isNumber} then split_part(natural_key, '/', 1)::bigint end`,
-    // A list of whole keys, since no index serves a pattern that is a parameter.
+    // A list of whole keys, because no index serves a pattern in a parameter.
     belongs: `${isKnown} and natural_key = any(array(
       select id || suffix from unnest($2::bigint[]) as id, unnest(array[${literals(suffixes)}]) as suffix))`,
   }
@@ -113,7 +113,7 @@ function literals(texts: readonly string[]): string {
   return texts.map((text) => `'${text.replaceAll("'", "''")}'`).join(', ')
 }
 
-/** The columns of a row as one array of text, as JSON: an array of Postgres is parsed letter by letter. */
+/** The columns of a row as a JSON array of text: the driver parses Postgres arrays slowly. */
 export function textsOf({ columns }: TextTable): string {
   return `to_json(array[${columns.map(textOf).join(', ')}])`
 }

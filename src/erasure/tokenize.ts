@@ -1,4 +1,4 @@
-/** A word of a text, in the spelling that words are compared in, and where it stands. */
+/** A word of a text, normalised for comparison, with its position. */
 export interface Word {
   readonly key: string
   readonly start: number
@@ -7,7 +7,7 @@ export interface Word {
 
 const wordPattern = /[\p{L}\p{N}\p{M}]+/gu
 
-/** The words of a text: letters and digits, without case and accents, whatever stands between them. */
+/** The words of a text: letters and digits, without case and accents. */
 export function tokenize(text: string): Word[] {
   return [...text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
     key: keyOf(word),
@@ -24,7 +24,7 @@ export function phraseOf(text: string): string {
 }
 
 function keyOf(word: string): string {
-  // Most words are plain, and a long text has very many.
+  // Most words are ASCII, and this check is much cheaper.
   if (/^[\x20-\x7e]*$/.test(word)) return word.toLowerCase()
   return word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
 }

@@ -26,8 +26,8 @@ export async function scrubAnswers(
 }
 
 function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
-  const needles = withoutWholeTerms(erased.needles)
-  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, needles) }
+  const terms = withoutWholeTerms(erased.terms)
+  if (!('body' in answer)) return { ...answer, reason: redactText(answer.reason, terms) }
   const { task, fetchedAt, at } = answer
   const wire = job.context.config.wire.appraisal
   const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)

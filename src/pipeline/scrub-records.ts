@@ -68,7 +68,7 @@ function scrubbed(job: Job, entry: Hydrated, suppressed: Suppressions): Hydrated
   const wire = job.context.config.wire.appraisal
   const text = scrubPayload(stream, entry.id, textOf(entry), wire, erased)
   if (entry.kind === 'rejected') {
-    const issues = redactJson(entry.issues, erased.needles) as typeof entry.issues
+    const issues = redactJson(entry.issues, erased.terms) as typeof entry.issues
     return { ...entry, text, issues }
   }
   if (text === entry.payload.text) return entry

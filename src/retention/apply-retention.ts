@@ -9,25 +9,25 @@ export interface RetentionReport {
   readonly payloads: number
   /** Records of quarantine that were resolved. */
   readonly quarantine: number
-  /** Signed links that have expired and are not renewed any more. */
+  /** Signed links that have expired and are no longer renewed. */
   readonly links: number
-  /** Bodies of webhooks; what was delivered when stays, since missed deliveries are counted by it. */
+  /** Bodies of webhooks. The rows stay, because missed deliveries are counted by them. */
   readonly deliveries: number
-  /** What the runs for webhooks counted; the runs themselves stay, since what they brought names them. */
+  /** Counts of runs for webhooks. The runs stay, because their records refer to them. */
   readonly eventRuns: number
-  /** Files of the archive that erasures had left behind. */
+  /** Files of the archive that erasures could not remove at once. */
   readonly files: FilesRemoved
 }
 
 export type RetentionContext = Pick<Context, 'pool' | 'db' | 'config' | 'signal'>
 
-/** Rows that one statement deletes: it holds no lock for long, and what is done stays done when it is stopped. */
+/** Rows that one statement deletes: locks are short, and an interruption keeps the finished batches. */
 const batchSize = 1_000
 
 /**
- * Deletes what `retention.rawDays` no longer keeps: superseded payloads, bodies of webhooks and the counts of their runs, records
- * that left quarantine, and links that have expired of checks that the source no longer lists. The newest payload of each record stays for ever: `why` and `replay`
- * need it. Stops between two batches when the signal says so.
+ * Deletes data older than `retention.rawDays`: superseded payloads, bodies of webhooks and the counts of their runs, records
+ * that left quarantine, and expired links of checks that the source no longer lists. The newest payload of each record always stays: `why` and `replay`
+ * need it. Stops between two batches when the signal is aborted.
  */
 export async function applyRetention(context: RetentionContext): Promise<RetentionReport> {
   const { db, config } = context
@@ -51,7 +51,7 @@ export async function applyRetention(context: RetentionContext): Promise<Retenti
   return { payloads, quarantine, links, deliveries, eventRuns, files }
 }
 
-// A link of a check that is listed is signed anew, however old it is: its row says that it has to be.
+// The links of listed checks stay: their rows show that they must be signed again.
 const expiredLinks = `
   delete from pii.signed_link where (rooftop_id, eval_id, link_kind, link_ref) in (
     select rooftop_id, eval_id, link_kind, link_ref from pii.signed_link as link

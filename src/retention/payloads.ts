@@ -1,20 +1,20 @@
 import type { Context } from '../context.ts'
 import { allStreams } from '../streams/all.ts'
 
-/** Calls that are asked again and again, so that a newer answer takes the place of an older one. An answer that was paid for
- *  is none: it is the receipt of what it cost. */
+/** Calls that are repeated, so that a newer answer replaces an older one. A paid answer
+ *  always stays: it is the receipt of its cost. */
 const repeated = allStreams.flatMap((stream) => {
   if (stream.kind === 'enrichment') return stream.asks
   return stream.kind === 'batch' ? [] : [stream.endpoint]
 })
 
-interface Place {
+interface Entry {
   readonly naturalKey: string
   readonly fetchedAt: Date
 }
 
-/** Deletes the payloads that were read before the cutoff and have a newer one of their record. Every index entry is looked
- *  at once, and no body; how many were deleted. */
+/** Deletes payloads that were read before the cutoff and have a newer one of the same record. Reads every index entry
+ *  once, and no body. Returns how many were deleted. */
 export async function deletePayloads(
   { pool, signal }: Pick<Context, 'pool' | 'signal'>,
   cutoff: Date,
@@ -26,12 +26,12 @@ export async function deletePayloads(
   let deleted = 0
   for (const { id } of rooftops) {
     for (const endpoint of repeated) {
-      let after: Place | null = { naturalKey: '', fetchedAt: new Date(0) }
+      let after: Entry | null = { naturalKey: '', fetchedAt: new Date(0) }
       while (after !== null) {
         signal.throwIfAborted()
         const page: Page = await deleteNext(pool, [id, endpoint, after, cutoff, batchSize])
         deleted += page.gone
-        after = page.looked < batchSize ? null : page.last
+        after = page.checked < batchSize ? null : page.last
       }
     }
   }
@@ -39,27 +39,27 @@ export async function deletePayloads(
 }
 
 interface Page {
-  readonly last: Place | null
-  readonly looked: number
+  readonly last: Entry | null
+  readonly checked: number
   readonly gone: number
 }
 
 async function deleteNext(
   pool: Context['pool'],
-  [rooftopId, endpoint, after, cutoff, limit]: readonly [number, string, Place, Date, number],
+  [rooftopId, endpoint, after, cutoff, limit]: readonly [number, string, Entry, Date, number],
 ): Promise<Page> {
   const values = [rooftopId, endpoint, after.naturalKey, after.fetchedAt, cutoff, limit]
   const { rows } = await pool.query<{
     key: string | null
     at: Date | null
-    looked: number
+    checked: number
     gone: number
   }>(deletePage, values)
-  const { key, at, looked, gone } = rows[0]!
-  return { last: key === null ? null : { naturalKey: key, fetchedAt: at! }, looked, gone }
+  const { key, at, checked, gone } = rows[0]!
+  return { last: key === null ? null : { naturalKey: key, fetchedAt: at! }, checked, gone }
 }
 
-// The next places in the order of the key, and how many of them went. The last place says where to go on.
+// The next entries in the order of the key, and how many were deleted. The last entry is where the next page starts.
 const deletePage = `
   with page as materialized (
     select natural_key, fetched_at, fetched_at < $5 and exists (
@@ -78,4 +78,4 @@ const deletePage = `
     select natural_key, fetched_at from page order by natural_key desc, fetched_at desc limit 1
   )
   select (select natural_key from last) as key, (select fetched_at from last) as at,
-    (select count(*)::int from page) as looked, (select count(*)::int from gone) as gone`
+    (select count(*)::int from page) as checked, (select count(*)::int from gone) as gone`

@@ -18,7 +18,7 @@ export async function screenBody(
   const ids = evalId === null || rooftop === null ? [] : [evalId]
   const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? 0, ids)
   const erased = suppressed.get(evalId ?? 0)
-  const screened = erased === undefined ? body : redactJson(body, erased.needles)
+  const screened = erased === undefined ? body : redactJson(body, erased.terms)
   const contacts = await readContacts(tx.db)
   const text = textOf(screened)
   const found = await contactsIn(text, (contact) =>

@@ -2,9 +2,9 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { drafts, openFixture } from './fixture.ts'
-import { said } from './logins.ts'
+import { resultOf } from './logins.ts'
 
-test('a login that moves to another role loses what it had', async () => {
+test('a login that moves to another role loses its old rights', async () => {
   await using fixture = await openFixture()
   const { logins } = fixture
   await logins.grant()
@@ -27,7 +27,7 @@ test('a login that moves to another role loses what it had', async () => {
       'mart_pii.customer',
       'core.photo',
     ])
-      answer.push(await said(client, `select from ${table}`))
+      answer.push(await resultOf(client, `select from ${table}`))
     answers[key] = answer
   }
   const no = (schema: string) => `permission denied for schema ${schema}`
@@ -42,23 +42,23 @@ test('a login that moves to another role loses what it had', async () => {
   expect((await logins.grant({ config })).steps).toEqual([])
 })
 
-test('a login that the config no longer names is told, kept, and forgotten once it is dropped', async () => {
+test('a login that the config no longer names is reported until it is dropped', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   await logins.grant()
   const config = logins.configOf({ reader: { role: 'bi_reader' } })
   const name = logins.name('tenant')
 
-  const told = await logins.grant({ config })
+  const report = await logins.grant({ config })
   await logins.as('tenant')
-  const mine = told.unknownLogins.find((login) => login.name === name)
+  const mine = report.unknownLogins.find((login) => login.name === name)
   await pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${name}'`,
   )
   await pool.query(mine!.statement)
   const after = await logins.grant({ config })
 
-  expect(told.steps).toEqual([])
+  expect(report.steps).toEqual([])
   expect(mine).toEqual({
     name,
     roles: ['bi_tenant'],
@@ -71,7 +71,7 @@ test('a login that the config no longer names is told, kept, and forgotten once 
   expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
 })
 
-test('a login that the config no longer names is shut out when asked, and let in again when it is named again', async () => {
+test('a login that the config no longer names is disabled on request, and enabled when it is named again', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   await logins.grant()
@@ -80,7 +80,7 @@ test('a login that the config no longer names is shut out when asked, and let in
 
   const report = await logins.grant({ config, revokeRemoved: true })
   const again = await logins.grant({ config, revokeRemoved: true })
-  const stands = await pool.query(
+  const state = await pool.query(
     `select rolcanlogin as login, array(select roleid from pg_auth_members where member = r.oid) as roles,
        (select count(*)::int from ops.bi_access where role_name = rolname) as groups
      from pg_roles as r where rolname = '${name}'`,
@@ -90,15 +90,15 @@ test('a login that the config no longer names is shut out when asked, and let in
   await logins.grant()
 
   expect(report.steps.map(({ what }) => what)).toContain(
-    `login ${name}, which the config no longer names, is in bi_tenant no more and logs in no more`,
+    `login ${name}, which the config no longer names, is no longer in bi_tenant and cannot log in`,
   )
   expect(report.unknownLogins.some((login) => login.isOurs)).toBe(false)
   expect(again.steps).toEqual([])
-  expect(stands.rows).toEqual([{ login: false, roles: [], groups: 0 }])
+  expect(state.rows).toEqual([{ login: false, roles: [], groups: 0 }])
   expect((await (await logins.as('tenant')).query('select from dim_rooftop')).rowCount).toBe(1)
 })
 
-test('a login that somebody made for something else is not taken over, one that was put into a role of ours is', async () => {
+test('a login made for another purpose is not changed, unless it was put into a role of ours', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   const name = logins.name('reader')
@@ -110,18 +110,18 @@ test('a login that somebody made for something else is not taken over, one that 
   const config = { ...logins.config, access }
 
   await expect(logins.grant({ config })).rejects.toThrow(
-    `exists already and was not made by grant (if it is meant, run: grant bi_reader to "${name}")`,
+    `exists already and was not created by grant (if it is the right one, run: grant bi_reader to "${name}")`,
   )
   await logins.grant({ config: { ...config, access: { logins: [] } } })
   await pool.query(`grant bi_reader to ${name}`)
   const taken = await logins.grant({ config })
 
   expect(taken.steps.map(({ what }) => what)).toContain(
-    `login ${name} is noted as one of this warehouse`,
+    `login ${name} is recorded as a login of this warehouse`,
   )
 })
 
-test('names that are more than logins of ours, and groups that nobody knows, are refused', async () => {
+test('names of roles with other rights, and unknown groups, are refused', async () => {
   await using fixture = await openFixture()
   const { logins, pool } = fixture
   const { rows } = await pool.query<{ user: string }>('select current_user as user')
@@ -132,10 +132,10 @@ test('names that are more than logins of ours, and groups that nobody knows, are
   }
 
   await expect(granting({ name: rows[0]!.user, role: 'bi_reader' })).rejects.toThrow(
-    /owns the warehouse or is who you are connected as, so it is not made a login/,
+    /owns the warehouse or is your connected user, so it cannot be a login/,
   )
   await expect(granting({ name: logins.name('reader'), role: 'bi_reader' })).rejects.toThrow(
-    /exists with rights of its own \(createrole\).*choose another name/,
+    /exists with other rights \(createrole\).*choose another name/,
   )
   await expect(
     granting({ name: logins.name('tenant'), role: 'bi_tenant', groups: ['nroth'] }),

@@ -3,7 +3,7 @@ import { grantAccess } from '#src/access/grant.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { drafts, type Fixture, openFixture } from './fixture.ts'
 
-/** Everything that grant may write, with xmin: what was written again is another one. */
+/** Everything that grant may write, with xmin, which changes when a row is written again. */
 async function written({ pool, logins }: Fixture): Promise<unknown> {
   const names = Object.keys(drafts).map(logins.name)
   const roles = [...names, 'bi_reader', 'bi_tenant', 'mart_owner', 'mart_scoped_owner']
@@ -56,7 +56,7 @@ test('a dry run writes nothing, and its statements do what grant would', async (
   expect(passwords).toHaveLength(4)
 })
 
-test('no password is in what is reported, nor in a statement that is sent', async () => {
+test('no password is in the report or in a statement that is sent', async () => {
   await using fixture = await openFixture()
   const sent: string[] = []
   fixture.pool.on('acquire', (client) => {
@@ -82,7 +82,7 @@ test('no password is in what is reported, nor in a statement that is sent', asyn
     expect(JSON.stringify([report, sent])).not.toContain(fixture.logins.password(key).slice(0, 14))
 })
 
-test('what was changed by hand is put right', async () => {
+test('changes by hand are corrected', async () => {
   await using fixture = await openFixture()
   const { pool, logins } = fixture
   await logins.grant()
@@ -147,7 +147,7 @@ test('grants in several databases at once, of the same logins, end in the same r
   }
 })
 
-test('a grant waits for a loader that holds a table, and is never what stops it', async () => {
+test('a grant waits for a loader that locks a table, and never stops it', async () => {
   await using fixture = await openFixture()
   const loader = await fixture.pool.connect()
   await loader.query('begin; lock table core.photo in row exclusive mode')

@@ -7,10 +7,10 @@ import type { TestDatabase } from '../support/postgres.ts'
 
 type Draft = NonNullable<NonNullable<ConfigInput['access']>['logins']>[number]
 
-/** Logins of one warehouse under names of their own, since roles belong to the whole server; disposing drops them. */
+/** Logins of one warehouse with unique names, because roles belong to the whole server. Disposing drops them. */
 export interface Logins extends AsyncDisposable {
   readonly config: Config
-  /** The name of the role that a test calls `key`. */
+  /** The role name for a test's `key`. */
   name(key: string): string
   password(key: string): string
   url(key: string): string
@@ -21,7 +21,7 @@ export interface Logins extends AsyncDisposable {
   }): Promise<GrantReport>
   /** The same config with other logins, by the same keys. */
   configOf(drafts: Readonly<Record<string, Omit<Draft, 'name'>>>): Config
-  /** A session of the login, ended with the rest. */
+  /** A session of the login; closed on disposal. */
   as(key: string): Promise<pg.Client>
 }
 
@@ -68,15 +68,15 @@ export async function openLogins(
   }
 }
 
-/** Drops roles that hold nothing but memberships. */
+/** Drops roles that have only memberships. */
 export async function dropRoles(url: string, names: readonly string[]): Promise<void> {
   const pool = await openPool(url, { applicationName: 'test', max: 1 })
   for (const name of names) await pool.query(`drop role if exists ${pg.escapeIdentifier(name)}`)
   await pool.end()
 }
 
-/** What Postgres says to a statement: its rows as objects, or its refusal. */
-export async function said(client: pg.Client, statement: string): Promise<string> {
+/** The result of a statement: its rows as objects, or its error. */
+export async function resultOf(client: pg.Client, statement: string): Promise<string> {
   try {
     const { rows } = await client.query(statement)
     return `${rows.length} rows`

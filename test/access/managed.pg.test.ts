@@ -8,9 +8,9 @@ import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { buildMarts } from '#src/db/marts.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
-/** A server of its own, whose roles nobody has made yet, with a database that belongs to somebody who may make roles and no more. */
+/** A server without our roles, and a database whose owner may create roles but is not a superuser. */
 async function openManaged() {
   const folder = await temporaryFolder(0o755)
   const place = join(folder.path, 'postgres')
@@ -41,18 +41,18 @@ async function openManaged() {
   }
 }
 
-test('whoever owns the database and may make roles needs no superuser, and is told what only one can do', async () => {
+test('an owner with CREATEROLE needs no superuser, and is report what only a superuser can do', async () => {
   await using fixture = await openManaged()
   const { pool, logins } = fixture
   await fixture.admin.query('alter role shop nocreaterole')
   const refused = logins.grant()
   await expect(refused).rejects.toThrow(
-    /^Postgres refused that role bi_pii_reader is made \(permission denied to create role\), and nothing was granted: run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints\.$/,
+    /^Postgres refused a step \(role bi_pii_reader is made: permission denied to create role\), and nothing was granted: run "forecourt grant" as a role that owns the warehouse and has CREATEROLE, or have a superuser run what "forecourt grant --dry-run" prints\.$/,
   )
   await fixture.admin.query('alter role shop createrole')
 
   const first = await logins.grant()
-  // Passwords cannot be read here: they are tried.
+  // Stored passwords cannot be read here, so grant tries to log in.
   const second = await logins.grant()
   await pool.query("update ops.mart_version set checksum = 'of an older release'")
   await buildMarts(pool, restoreAccess)
@@ -70,18 +70,20 @@ test('whoever owns the database and may make roles needs no superuser, and is to
     await logins.as('tenant'),
     await logins.as('writer'),
   ]
-  expect(await said(reader, 'select from mart.data_freshness')).toBe('0 rows')
-  expect(await said(tenant, 'select from mart_scoped.data_freshness')).toBe('0 rows')
-  expect(await said(tenant, 'select from mart.dim_date')).toBe('permission denied for schema mart')
-  expect(await said(writer, 'select from core.evaluation')).toBe('0 rows')
-  expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
-  expect(await said(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
+  expect(await resultOf(reader, 'select from mart.data_freshness')).toBe('0 rows')
+  expect(await resultOf(tenant, 'select from mart_scoped.data_freshness')).toBe('0 rows')
+  expect(await resultOf(tenant, 'select from mart.dim_date')).toBe(
+    'permission denied for schema mart',
+  )
+  expect(await resultOf(writer, 'select from core.evaluation')).toBe('0 rows')
+  expect(await resultOf(writer, 'create temporary table mine (id int)')).toBe('0 rows')
+  expect(await resultOf(reader, 'create temporary table mine (id int)')).toMatch(/denied|read-only/)
 
   await fixture.admin.query(`alter role ${logins.name('writer')} bypassrls`)
   expect((await logins.grant()).notes).toEqual([])
 })
 
-test('a password that was changed in the config is given to the login, where it cannot be read either', async () => {
+test('a password changed in the config is set, even if the stored one cannot be read', async () => {
   await using fixture = await openManaged()
   const { logins } = fixture
   await logins.grant()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
 /** A warehouse with one login of each kind. */
 async function openReaders() {
@@ -51,7 +51,7 @@ test('each login reads the schemas of its role, and no other', async () => {
     const client = await fixture.logins.as(key)
     const seen = new Set<string>()
     for (const { schema, name } of relations)
-      if ((await said(client, `select from ${name} limit 1`)).endsWith('rows')) seen.add(schema)
+      if ((await resultOf(client, `select from ${name} limit 1`)).endsWith('rows')) seen.add(schema)
       else if (schema.startsWith('mart')) seen.delete(schema)
     readable[key] = [...seen].sort()
   }
@@ -64,7 +64,7 @@ test('each login reads the schemas of its role, and no other', async () => {
   })
 })
 
-test('nothing can be written or made, with read-only off as well', async () => {
+test('nothing can be written or created, even with read-only off', async () => {
   await using fixture = await openReaders()
   const statements = [
     'create table public.mine (id int)',
@@ -92,12 +92,12 @@ test('nothing can be written or made, with read-only off as well', async () => {
 
   for (const key of keys) {
     const client = await fixture.logins.as(key)
-    const asGiven = await said(client, 'insert into mart.dim_date default values')
+    const asGiven = await resultOf(client, 'insert into mart.dim_date default values')
     await client.query('set default_transaction_read_only = off')
     await client.query('set transaction_read_only = off')
     const answers: string[] = []
     for (const statement of statements)
-      answers.push(`${statement}: ${await said(client, statement)}`)
+      answers.push(`${statement}: ${await resultOf(client, statement)}`)
 
     expect(asGiven).toMatch(/read-only transaction|permission denied/)
     expect(
@@ -109,7 +109,7 @@ test('nothing can be written or made, with read-only off as well', async () => {
   }
 })
 
-test('no role but its own can be taken on', async () => {
+test('a login can set no role except its own', async () => {
   await using fixture = await openReaders()
   const others = ['mart_owner', 'mart_scoped_owner', 'mart_pii_owner', 'forecourt_writer']
   const groupRoles = { reader: 'bi_reader', tenant: 'bi_tenant', people: 'bi_pii_reader' }
@@ -123,21 +123,25 @@ test('no role but its own can be taken on', async () => {
       ...keys.filter((other) => other !== key).map((other) => fixture.logins.name(other)),
     ]
     for (const role of refused) {
-      expect(await said(client, `set role ${role}`)).toBe(`permission denied to set role "${role}"`)
-      expect(await said(client, `set session authorization ${role}`)).toMatch(/^permission denied/)
+      expect(await resultOf(client, `set role ${role}`)).toBe(
+        `permission denied to set role "${role}"`,
+      )
+      expect(await resultOf(client, `set session authorization ${role}`)).toMatch(
+        /^permission denied/,
+      )
     }
-    expect(await said(client, `set role ${own}`)).toBe('0 rows')
+    expect(await resultOf(client, `set role ${own}`)).toBe('0 rows')
   }
 })
 
-test('a tenant is not another one by a path, a role of its own group or a function of that name', async () => {
+test('a search path, a role of its group or a function of that name does not make a tenant another one', async () => {
   await using fixture = await openReaders()
   const { pool } = fixture.database
   await pool.query(
     `insert into core.rooftop (rooftop_uid, group_id, rooftop_name, region, time_zone, currency_code, odometer_unit)
      select group_code, group_id, group_code, 'AU', 'Australia/Sydney', 'AUD', 'km' from core.rooftop_group`,
   )
-  // What somebody with rights may have left lying about.
+  // Objects that a user with rights may have created.
   await pool.query(
     `create schema traps;
      create function traps.visible_rooftops(name) returns int[] language sql return array[1, 2, 3];
@@ -154,7 +158,7 @@ test('a tenant is not another one by a path, a role of its own group or a functi
   const underTraps = await names()
   await tenant.query('set row_security = on; set role bi_tenant')
   const asTheGroup = await names()
-  const unsecured = await said(
+  const unsecured = await resultOf(
     tenant,
     'set row_security = off; select * from mart_scoped.dim_rooftop',
   )
@@ -165,7 +169,7 @@ test('a tenant is not another one by a path, a role of its own group or a functi
   expect(unsecured).toMatch(/would be affected by row-level security/)
 })
 
-test('sessions begin with read-only, time-outs, UTC and the marts, and the login with its limits', async () => {
+test('sessions start with read-only, timeouts, UTC and the marts, and the login has its limits', async () => {
   await using fixture = await openReaders()
   const client = await fixture.logins.as('reader')
 

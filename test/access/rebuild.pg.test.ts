@@ -8,9 +8,9 @@ import { sqlFolder } from '#src/db/migration-files.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { openFixture } from './fixture.ts'
-import { said } from './logins.ts'
+import { resultOf } from './logins.ts'
 
-test('marts that are built anew, or are new, are owned and granted in the same transaction', async () => {
+test('rebuilt and new marts get owner and rights in the same transaction', async () => {
   await using fixture = await openFixture()
   const { pool, logins } = fixture
   await logins.grant()
@@ -24,7 +24,7 @@ test('marts that are built anew, or are new, are owned and granted in the same t
     join(folder.path, '95_novelty.sql'),
     `-- grain: one row per rooftop\ncreate or replace view mart.novelty as\nselect n.* from core.novelty as n;\n${comment}\n`,
   )
-  // A column that another is put before: the views have to be dropped.
+  // A new column before another one: the views must be dropped.
   const file = join(folder.path, '01_dim_rooftop.sql')
   await writeFile(
     file,
@@ -37,20 +37,20 @@ test('marts that are built anew, or are new, are owned and granted in the same t
     pool,
     async (client) => {
       await restoreAccess(client)
-      seen.push(await said(reader, 'select from mart.novelty'))
+      seen.push(await resultOf(reader, 'select from mart.novelty'))
     },
     await readMarts(folder.path),
   )
 
   const tenant = await logins.as('tenant')
   expect(seen).toEqual(['relation "mart.novelty" does not exist'])
-  expect(await said(reader, 'select from mart.novelty')).toBe('2 rows')
+  expect(await resultOf(reader, 'select from mart.novelty')).toBe('2 rows')
   expect((await tenant.query('select novelty from novelty')).rows).toEqual([{ novelty: 'north' }])
-  expect(await said(tenant, 'select from dim_rooftop')).toBe('1 rows')
+  expect(await resultOf(tenant, 'select from dim_rooftop')).toBe('1 rows')
   expect((await logins.grant()).steps).toEqual([])
 })
 
-test('marts of a warehouse to which no access was granted belong to whoever builds them', async () => {
+test('without granted access, marts belong to the user who builds them', async () => {
   await using database = await createTestDatabase()
   await database.pool.query('select ops.drop_marts()')
 

@@ -4,10 +4,10 @@ import { makeConfig } from '#src/config.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { openLogins } from './logins.ts'
 
-/** Tables that a mart may read though their rows say neither rooftop nor group: they are the same for everybody. */
+/** Tables that a mart may read although their rows have no rooftop or group: they are the same for everyone. */
 const references = ['core.dim_date', 'core.ref_watch_status', 'ops.mart_version', 'ops.run']
 
-/** Tables that the views of a schema read, however deep, from the catalogue alone. */
+/** Tables that the views of a schema read, at any depth, by the catalogue alone. */
 async function tablesReadBy(pool: pg.Pool, schema: string) {
   const { rows } = await pool.query<{ name: string; rooftop: boolean; group: boolean }>(
     `with recursive reads (oid) as (
@@ -37,7 +37,7 @@ async function policiesOf(pool: pg.Pool, table: string): Promise<string[]> {
   return rows.map(({ policy }) => policy)
 }
 
-test('every table that a mart reads shows a tenant its own rows, or is named here as the same for everybody', async () => {
+test('every table that a mart reads shows a tenant its own rows, or is listed here as the same for everyone', async () => {
   await using database = await createTestDatabase()
   await using logins = await openLogins(database, makeConfig({}, '/nowhere'), {})
   await logins.grant()
@@ -62,7 +62,7 @@ test('every table that a mart reads shows a tenant its own rows, or is named her
   }
 })
 
-test('the marts of a tenant read nothing but tables with row-level security and what is the same for everybody', async () => {
+test('the marts of a tenant read only tables with row-level security and tables that are the same for everyone', async () => {
   await using database = await createTestDatabase()
   await using logins = await openLogins(database, makeConfig({}, '/nowhere'), {})
   await logins.grant()
@@ -73,12 +73,12 @@ test('the marts of a tenant read nothing but tables with row-level security and 
      where m.reader in ('mart_scoped', 'core_scoped') and c.relkind = 'v' and m.source_schema <> 'pg_catalog'`,
   )
 
-  // A view of another owner would be read with that one's rights.
+  // A view of another owner would be read with that owner's rights.
   expect(rows.length).toBeGreaterThan(0)
   expect(rows.filter(({ owner }) => owner !== 'mart_scoped_owner')).toEqual([])
 })
 
-test('row-level security costs the owner and the reader nothing: their plans are those without it', async () => {
+test('row-level security does not change the plans of the owner and the reader', async () => {
   await using database = await createTestDatabase()
   await using logins = await openLogins(database, makeConfig({}, '/nowhere'), {
     reader: { role: 'bi_reader' },

@@ -11,7 +11,7 @@ test('the verifier is the one of RFC 7677', () => {
   )
 })
 
-test('a verifier knows its password by its own salt and rounds, and no other', () => {
+test('a verifier accepts only its password, with any salt and rounds', () => {
   const stored = scramVerifier('a long password', Buffer.alloc(16, 7), 5_000)
 
   expect(isVerifierOf(stored, 'a long password')).toBe(true)

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inTransaction } from '#src/db/transaction.ts'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
-import { type Logins, openLogins, said } from './logins.ts'
+import { type Logins, openLogins, resultOf } from './logins.ts'
 
-// One loaded warehouse for all: nothing here changes a row of it.
+// One loaded warehouse for all tests: none changes a row.
 let fixture: Fixture
 let logins: Logins
 let groups: readonly string[]
@@ -21,13 +21,13 @@ beforeAll(async () => {
       groups.map((code, index) => [`tenant${index}`, { role: 'bi_tenant', groups: [code] }]),
     ),
     pair: { role: 'bi_tenant', groups: [first, second] },
-    nobody: { role: 'bi_tenant', groups: [first] },
+    ungrouped: { role: 'bi_tenant', groups: [first] },
     reader: { role: 'bi_reader' },
     people: { role: 'bi_pii_reader' },
   })
   await logins.grant()
   await fixture.database.pool.query(
-    `delete from ops.bi_access where role_name = '${logins.name('nobody')}'`,
+    `delete from ops.bi_access where role_name = '${logins.name('ungrouped')}'`,
   )
 }, 240_000)
 
@@ -36,10 +36,10 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** The same for everybody: no row of them belongs to a group. */
+/** The same for everyone: none of their rows belongs to a group. */
 const common = ['data_dictionary', 'dim_date', 'dim_watch_status', 'mart_version']
 
-test('for every mart, what the tenants see is what the reader sees, each row once', async () => {
+test("for every mart, the rows of all tenants together are the reader's rows, each once", async () => {
   const views = await viewsOf(fixture.database.pool, 'mart')
 
   const seen = await inTransaction(fixture.database.pool, async ({ client }) => {
@@ -61,14 +61,14 @@ test('for every mart, what the tenants see is what the reader sees, each row onc
     for (const own of rows.tenants) expect(own, view).toEqual(rows.reader)
   for (const [view, rows] of Object.entries(seen).filter((entry) => !isCommon(entry)))
     expect(rows.tenants.flat().sort(), view).toEqual(rows.reader)
-  // Else the test would say nothing.
+  // Otherwise the test would prove nothing.
   const thin = Object.entries(seen).filter(
     ([, rows]) => rows.tenants.filter((own) => own.length > 0).length < 2,
   )
   expect(thin.map(([view]) => view)).toEqual([])
 })
 
-test('a session of its own sees as much as the role does', async () => {
+test('a session of the login sees the same as the role', async () => {
   const views = (await viewsOf(fixture.database.pool, 'mart')).filter(
     (view) => view !== 'mart_version',
   )
@@ -81,7 +81,7 @@ test('a session of its own sees as much as the role does', async () => {
 
   const reader = await countsOf(await logins.as('reader'), 'mart')
   const pair = await countsOf(await logins.as('pair'), 'mart_scoped')
-  const nobody = await countsOf(await logins.as('nobody'), 'mart_scoped')
+  const ungrouped = await countsOf(await logins.as('ungrouped'), 'mart_scoped')
   const own = [await logins.as('tenant0'), await logins.as('tenant1')]
   const [first = [], second = []] = [
     await countsOf(own[0]!, 'mart_scoped'),
@@ -92,7 +92,7 @@ test('a session of its own sees as much as the role does', async () => {
     const isCommon = common.includes(view)
     const both = isCommon ? first[index] : first[index]! + second[index]!
     expect({ view, pair: pair[index] }).toEqual({ view, pair: both })
-    expect({ view, rows: nobody[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
+    expect({ view, rows: ungrouped[index] }).toEqual({ view, rows: isCommon ? reader[index] : 0 })
   }
 })
 
@@ -112,12 +112,12 @@ test('salespeople, rooftops and groups of others are not seen', async () => {
   expect(rows[0].people).toBeLessThan(rows[0].all)
 })
 
-test('a status that the document does not name is seen where a watch has taken it', async () => {
+test('a status outside the contract is visible once a watch has stored it', async () => {
   const { pool } = fixture.database
   await pool.query(
     `insert into core.ref_watch_status (watch_status, noteworthiness, is_terminal, is_known)
-     values ('unheard of', 0, false, false), ('met by nobody', 0, false, false);
-     update core.watch_status_change set from_status = to_status, to_status = 'unheard of'
+     values ('unknown', 0, false, false), ('never read', 0, false, false);
+     update core.watch_status_change set from_status = to_status, to_status = 'unknown'
      where check_ref = 'watched' and rooftop_id in (
        select rooftop_id from core.rooftop join core.rooftop_group using (group_id) where group_code = '${groups[1]}')`,
   )
@@ -129,28 +129,28 @@ test('a status that the document does not name is seen where a watch has taken i
     await (await logins.as('tenant1')).query(query),
   ]
   await pool.query(
-    `update core.watch_status_change set to_status = from_status, from_status = null where to_status = 'unheard of';
+    `update core.watch_status_change set to_status = from_status, from_status = null where to_status = 'unknown';
      delete from core.ref_watch_status where not is_known`,
   )
 
-  const seen = [{ watch_status: 'unheard of' }]
+  const seen = [{ watch_status: 'unknown' }]
   expect([reader.rows, first.rows, second.rows]).toEqual([seen, [], seen])
 })
 
-test('a condition of a tenant is never asked about rows of others', async () => {
+test("a condition in a tenant's query is never evaluated on rows of others", async () => {
   const { pool } = fixture.database
   await pool.query(
-    `create function public.tell(text) returns boolean language plpgsql immutable cost 0.0000001
+    `create function public.notice(text) returns boolean language plpgsql immutable cost 0.0000001
      as $$ begin raise notice '%', $1; return true; end $$`,
   )
   const tenant = await logins.as('tenant0')
-  const heard = new Set<string>()
-  tenant.on('notice', ({ message }) => heard.add(message ?? ''))
+  const notices = new Set<string>()
+  tenant.on('notice', ({ message }) => notices.add(message ?? ''))
 
-  await tenant.query('select from evaluation_wide where public.tell(rooftop_name)')
-  await tenant.query('select from dim_user where public.tell(display_name)')
-  await tenant.query('select from fact_stock_unit where public.tell(stock_no)')
-  await tenant.query('select from rpt_12_ai_price_accuracy where public.tell(rooftop_name)')
+  await tenant.query('select from evaluation_wide where public.notice(rooftop_name)')
+  await tenant.query('select from dim_user where public.notice(display_name)')
+  await tenant.query('select from fact_stock_unit where public.notice(stock_no)')
+  await tenant.query('select from rpt_12_ai_price_accuracy where public.notice(rooftop_name)')
 
   const { rows } = await pool.query<{ text: string }>(
     `select rooftop_name as text from core.rooftop join core.rooftop_group using (group_id) where group_code <> $1
@@ -158,12 +158,12 @@ test('a condition of a tenant is never asked about rows of others', async () => 
      except select display_name from core.app_user join core.rooftop_group using (group_id) where group_code = $1`,
     [groups[0]],
   )
-  expect(heard.size).toBeGreaterThan(5)
+  expect(notices.size).toBeGreaterThan(5)
   expect(rows.length).toBeGreaterThan(5)
-  expect(rows.filter(({ text }) => heard.has(text))).toEqual([])
+  expect(rows.filter(({ text }) => notices.has(text))).toEqual([])
 })
 
-test('no error tells of a row of another group', async () => {
+test('no error reveals a row of another group', async () => {
   const tenant = await logins.as('tenant0')
   const other = await fixture.database.pool.query<{ name: string }>(
     `select rooftop_name as name from core.rooftop join core.rooftop_group using (group_id) where group_code = $1`,
@@ -171,7 +171,7 @@ test('no error tells of a row of another group', async () => {
   )
   const name = other.rows[0]!.name.replaceAll("'", "''")
 
-  const asked = await said(
+  const asked = await resultOf(
     tenant,
     `select from evaluation_wide where (case when rooftop_name = '${name}' then rooftop_name else '1' end)::int = 1`,
   )
@@ -179,13 +179,13 @@ test('no error tells of a row of another group', async () => {
   expect(asked).toMatch(/^\d+ rows$/)
 })
 
-test('ops.visible_rooftops says nothing about anybody else', async () => {
+test('ops.visible_rooftops reveals nothing about other roles', async () => {
   const { pool } = fixture.database
   const others = [logins.name('tenant1'), logins.name('pair'), 'mart_scoped_owner', 'no such role']
   const tenant = await logins.as('tenant0')
-  const refused = await said(tenant, `select ops.visible_rooftops('${others[0]}')`)
+  const refused = await resultOf(tenant, `select ops.visible_rooftops('${others[0]}')`)
 
-  // Even where somebody lets it call the function.
+  // Even with the right to call the function.
   await pool.query(`grant usage on schema ops to ${logins.name('tenant0')}`)
   const own = await tenant.query(`select ops.visible_rooftops(current_user) as rooftops`)
   const asked = await tenant.query(
@@ -199,7 +199,7 @@ test('ops.visible_rooftops says nothing about anybody else', async () => {
   expect(asked.rows).toEqual(others.map(() => ({ rooftops: [] })))
 })
 
-test('customers are named to bi_pii_reader alone, and not those who were erased', async () => {
+test('only bi_pii_reader sees customers, without those who were erased', async () => {
   const { pool } = fixture.database
   const { rows } = await pool.query<{ rooftop_id: number; eval_id: number }>(
     `select rooftop_id, eval_id from pii.evaluation_customer where customer_name is not null order by 1, 2 limit 1`,
@@ -221,7 +221,7 @@ test('customers are named to bi_pii_reader alone, and not those who were erased'
   expect(after.people).toBe(before.people - 1)
   expect((await people.query('select from mart.evaluation_wide')).rowCount).toBeGreaterThan(50)
   for (const other of ['reader', 'tenant0'])
-    expect(await said(await logins.as(other), 'select from mart_pii.customer')).toBe(
+    expect(await resultOf(await logins.as(other), 'select from mart_pii.customer')).toBe(
       'permission denied for schema mart_pii',
     )
 })
@@ -242,7 +242,7 @@ async function viewsOf(pool: pg.Pool, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** All rows as sorted texts; in one transaction, since some tell the time until now. */
+/** All rows as sorted texts; in one transaction, because some contain the time until now. */
 async function rowsAs(client: pg.PoolClient, role: string, view: string): Promise<string[]> {
   await client.query(`set local role ${role}`)
   const { rows } = await client.query<{ row: string }>(
@@ -252,7 +252,7 @@ async function rowsAs(client: pg.PoolClient, role: string, view: string): Promis
   return rows.map(({ row }) => row).sort()
 }
 
-/** What sixty days of a sandbox seldom show: a vehicle that came back, an edit, and a watch that runs on this day of ours. */
+/** Cases that sixty days of a sandbox seldom have: a vehicle that came back, an edit, and a watch that runs today. */
 async function fillReports(pool: pg.Pool): Promise<void> {
   await pool.query(
     `with numbered as (
@@ -282,6 +282,6 @@ async function fillReports(pool: pg.Pool): Promise<void> {
      select distinct on (group_id) 'ON_COMPLETE', rooftop_id, eval_id, sha256(eval_id::text::bytea), 'waiting', completed_at, completed_at + interval '9 seconds'
      from core.evaluation where vin = 'JTMDFREV90D123456' order by group_id, eval_id`,
   )
-  // One of the sandbox's groups is Australian, and some reports are about Australia alone.
+  // One of the sandbox's groups is Australian, and some reports cover only Australia.
   await pool.query(`update core.rooftop set region = 'AU'`)
 }

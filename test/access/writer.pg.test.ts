@@ -10,11 +10,11 @@ import { configText } from '../support/child-fixture.ts'
 import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openLogins, said } from './logins.ts'
+import { openLogins, resultOf } from './logins.ts'
 
 const now = new Date('2026-03-10T06:30:00Z')
 
-/** A sandbox, a warehouse to which access was granted, and the command line of somebody who is in forecourt_writer alone. */
+/** A sandbox, a warehouse with granted access, and the command line of a user who is only in forecourt_writer. */
 async function openWriter() {
   const clock = new VirtualClock({ start: now, frozen: true })
   const sandbox = await startSandbox({ seed: 3, rooftops: 2, evaluations: 30, days: 6, clock })
@@ -41,7 +41,7 @@ async function openWriter() {
   }
 }
 
-test('everything but migrate and grant runs without a right to make, change or drop a table', async () => {
+test('everything except migrate and grant runs without the right to create, change or drop a table', async () => {
   await using fixture = await openWriter()
   const uid = fixture.config.rooftops[0]!.uid
   const outcomes: string[] = []
@@ -84,14 +84,14 @@ test('everything but migrate and grant runs without a right to make, change or d
   expect(outcomes).toHaveLength(21)
 })
 
-test('permalinks are served without such a right', async () => {
+test('permalinks are served without that right', async () => {
   await using fixture = await openWriter()
   await fixture.run('sync')
   const { rows } = await fixture.database.pool.query<{ kind: string; ref: string }>(
     'select link_kind as kind, link_ref as ref from pii.signed_link order by 1, 2 limit 1',
   )
   const { kind, ref } = rows[0]!
-  // Too old to be given away: it has to be signed anew.
+  // Too old to be handed out: it must be signed again.
   await fixture.database.pool.query(
     "update pii.signed_link set signed_at = signed_at - interval '30 days', expires_at = expires_at - interval '30 days'",
   )
@@ -111,7 +111,7 @@ test('permalinks are served without such a right', async () => {
   expect(stderr).not.toContain('permission denied')
 })
 
-test('the loader makes, changes and drops nothing, and cannot give itself access', async () => {
+test('the loader cannot create, change or drop tables, or give itself access', async () => {
   await using fixture = await openWriter()
   const writer = await fixture.logins.as('writer')
   const statements = [
@@ -137,14 +137,14 @@ test('the loader makes, changes and drops nothing, and cannot give itself access
   ]
 
   const answers: string[] = []
-  for (const statement of statements) answers.push(await said(writer, statement))
+  for (const statement of statements) answers.push(await resultOf(writer, statement))
 
   const refusal = /^(permission denied|must be (owner|able))/
   expect(answers.filter((answer) => !refusal.test(answer))).toEqual([])
-  expect(await said(writer, 'create temporary table mine (id int)')).toBe('0 rows')
+  expect(await resultOf(writer, 'create temporary table mine (id int)')).toBe('0 rows')
 })
 
-test('migrate as the loader says who is to run it, and so does a command that needs it', async () => {
+test('migrate as the loader names the user who must run it, and so does a command that needs it', async () => {
   await using fixture = await openWriter()
   const { pool } = fixture.database
   const { rows } = await pool.query<{ owner: string }>('select current_user as owner')
@@ -165,7 +165,7 @@ test('migrate as the loader says who is to run it, and so does a command that ne
   expect([marts.code, migrated.code, status.code]).toEqual([2, 2, 0])
 })
 
-test('a table with row-level security takes a COPY of the loader', async () => {
+test('the loader can COPY into a table with row-level security', async () => {
   await using fixture = await openWriter()
   const { rows } = await fixture.database.pool.query<{ bypasses: boolean }>(
     'select rolbypassrls as bypasses from pg_roles where rolname = $1',
@@ -173,11 +173,11 @@ test('a table with row-level security takes a COPY of the loader', async () => {
   )
   expect(rows).toEqual([{ bypasses: true }])
 
-  // What a loader without it is told by Postgres, and who grants by grant.
+  // Without it, Postgres rejects the loader's COPY, and grant reports it.
   await fixture.database.pool.query(`alter role ${fixture.logins.name('writer')} nobypassrls`)
   const writer = await fixture.logins.as('writer')
-  expect(await said(writer, 'copy core.evaluation from stdin')).toContain(
+  expect(await resultOf(writer, 'copy core.evaluation from stdin')).toContain(
     'COPY FROM not supported with row-level security',
   )
-  expect(await said(writer, 'select from core.evaluation')).toBe('0 rows')
+  expect(await resultOf(writer, 'select from core.evaluation')).toBe('0 rows')
 })

@@ -24,12 +24,12 @@ const cases: Record<string, Case> = {
   'an unknown config key': {
     args: 'sync',
     config: '# ours\nsync: { windowHour: 3 }\n',
-    says: 'forecourt.yaml:2: sync.windowHour is not a setting (did you mean windowHours?): mend its name or remove it.',
+    says: 'forecourt.yaml:2: sync.windowHour is not a setting (did you mean windowHours?): correct its name or remove it.',
   },
   'a missing environment variable': {
     args: 'sync',
     config: 'keys:\n  a: { value: $' + '{NO_SUCH_KEY}, kind: partner, region: AU }\n',
-    says: `forecourt.yaml:2: keys.a.value takes the environment variable NO_SUCH_KEY, which is not set: set it, or give a default with $\{NO_SUCH_KEY:-default}.`,
+    says: `forecourt.yaml:2: keys.a.value needs the environment variable NO_SUCH_KEY, which is not set: set it, or give a default with $\{NO_SUCH_KEY:-default}.`,
   },
   'a source url that is none': {
     args: 'check',
@@ -184,7 +184,7 @@ test('several faults of a config are all told, a line each, in the order of the 
 
   expect(code).toBe(2)
   expect(stderr).toMatchInlineSnapshot(`
-    "forecourt.yaml:1: sycn is not a setting (did you mean sync?): mend its name or remove it.
+    "forecourt.yaml:1: sycn is not a setting (did you mean sync?): correct its name or remove it.
     forecourt.yaml:3: http.concurrency must be a number.
     forecourt.yaml:4: http.timeoutSeconds must be 0.05 or more.
     forecourt.yaml:5: pricing must be a group of settings, name: value.

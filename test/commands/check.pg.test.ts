@@ -155,7 +155,7 @@ test('a broken config is exit 2, one sentence on stderr and one document', async
   const { code, stdout, stderr } = await runInProcess(['check', '--json'], { cwd: folder.path })
 
   const detail =
-    'forecourt.yaml:1: sycn is not a setting (did you mean sync?): mend its name or remove it.'
+    'forecourt.yaml:1: sycn is not a setting (did you mean sync?): correct its name or remove it.'
   expect({ code, stderr }).toEqual({ code: 2, stderr: `${detail}\n` })
   expect(JSON.parse(stdout)).toEqual({
     ok: false,

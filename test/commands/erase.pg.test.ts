@@ -111,10 +111,10 @@ test('wrong usage is told, and nothing is erased', async () => {
     [
       "Say whom to erase: one of --email, --phone and --eval.",
       "Say whom to erase: one of --email, --phone and --eval.",
-      "That is no e-mail address: write it as the customer gave it, e.g. --email jane@example.org.",
-      "That is no phone number: write at least seven digits, e.g. --phone "0412 345 678".",
+      "This is not an e-mail address: write it as the customer gave it, e.g. --email jane@example.org.",
+      "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
-      "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what is known of an evaluation.",
+      "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what the warehouse has of an evaluation.",
       "--rooftop elsewhere is not in the config; known are: rooftop-1.",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]

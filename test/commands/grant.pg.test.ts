@@ -109,6 +109,6 @@ test('whoever does not own the warehouse is told so, in one sentence and with ex
   expect(code).toBe(2)
   expect(stdout).toBe('')
   expect(stderr).toBe(
-    `${office.loader} does not own the warehouse, so it gives nobody access: run "forecourt grant" as the owner (${owner}).\n`,
+    `${office.loader} does not own the warehouse, so it cannot grant access: run "forecourt grant" as the owner (${owner}).\n`,
   )
 })

@@ -46,7 +46,7 @@ test('a file that is there already stays as it is, unless it is to be replaced',
   const kept = await yard.file('out.csv')
   const { code } = await yard.exportList('--rooftop', 'north', '--out', 'out.csv', '--force')
 
-  expect(message).toMatch(/out\.csv is there already: name another, or replace it with --force/)
+  expect(message).toMatch(/out\.csv already exists: name another, or replace it with --force/)
   expect(kept).toBe('mine')
   expect(code).toBe(0)
   expect(await yard.file('out.csv')).toContain('stock_number')
@@ -75,7 +75,7 @@ test('a place that cannot be written to is refused before anything is read', asy
   const folder = await refused(yard, '--rooftop', 'north', '--out', 'there', '--force')
   const missing = await refused(yard, '--rooftop', 'north', '--out', 'nowhere/out.csv')
 
-  expect(folder).toMatch(/there is no file that can be replaced/)
+  expect(folder).toMatch(/there is not a file that can be replaced/)
   expect(missing).toMatch(/there is no folder .*nowhere: create it first/i)
 })
 

@@ -62,8 +62,8 @@ test('a person reads counts, changes and the first errors; exit 1 when rows were
       odometer (odometer): "Odometer (km)", as before
       asking price (price_asking): "Price", as before
       date in stock (received_date): NO COLUMN
-      kept as text: "Colour" (colour_exterior)
-      Name a column with --map <field>=<header>, or say that there is none with --map <field>=
+      stored as text: "Colour" (colour_exterior)
+      Name a column with --map <field>=<header>, or confirm that there is none with --map <field>=
     Added:
       S0005
     Updated:
@@ -136,19 +136,19 @@ test('a mapping that is not sure is exit 2 with the command to type', async () =
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
-    "list.csv: nothing was imported, because it is not certain what its columns hold.
-    No column holds a stock number or a VIN, so the vehicles cannot be told apart from one file to the next. Export the list again with one of the two.
+    "list.csv: nothing was imported, because the meaning of its columns is not certain.
+    No column holds a stock number or a VIN, so the next file cannot be compared with this one. Export the list again with one of the two.
 
-    The columns as they would be read:
-      #1  Code   (kept as it is)        A17 · B18 · C19
-      #2  Make   make             99 %  Toyota · Mazda · Kia
-      #3  Model  model            96 %  Corolla · 3 · Rio
+    Proposed columns:
+      #1  Code   (not mapped)        A17 · B18 · C19
+      #2  Make   make          99 %  Toyota · Mazda · Kia
+      #3  Model  model         96 %  Corolla · 3 · Rio
       asking price (price_asking): NO COLUMN
       model year (model_year): NO COLUMN
       odometer (odometer): NO COLUMN
       date in stock (received_date): NO COLUMN
-    Leave a field out with --map <field>= (nothing after the sign). It is remembered for this rooftop and header.
-    The whole command:
+    Leave a field out with --map <field>= (nothing after the sign). The answer is stored for this rooftop and header.
+    The full command:
       forecourt stock import ./list.csv --rooftop u1 --map stock_number=<header> (or vin=)
     "
   `)

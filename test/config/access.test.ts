@@ -25,14 +25,17 @@ test('a login is read with its role, groups, limits and a password from the envi
 })
 
 test.each([
-  ['name: BI-Tool, role: bi_reader', 'access.logins[0].name is not a name of a role'],
+  ['name: BI-Tool, role: bi_reader', 'access.logins[0].name is not a role name'],
   [
     'name: pg_monitor, role: bi_reader',
-    'access.logins[0].name is the name of a role that Postgres',
+    'access.logins[0].name is already the name of a role of Postgres',
   ],
-  ['name: bi_reader, role: bi_reader', 'access.logins[0].name is the name of a role that Postgres'],
+  [
+    'name: bi_reader, role: bi_reader',
+    'access.logins[0].name is already the name of a role of Postgres',
+  ],
   ['name: bi, role: bi_writer', 'access.logins[0].role'],
-  ['name: bi, role: bi_reader, groups: [north]', 'access.logins[0].groups is for bi_tenant alone'],
+  ['name: bi, role: bi_reader, groups: [north]', 'access.logins[0].groups is only for bi_tenant'],
   [
     'name: bi, role: bi_tenant',
     'access.logins[0].role is bi_tenant, which sees nothing without groups',
@@ -45,7 +48,7 @@ test.each([
   ['name: bi, role: bi_reader, connectionLimit: 0', 'access.logins[0].connectionLimit must be 1'],
   [
     'name: bi, role: bi_reader }, { name: bi, role: bi_reader',
-    'access.logins[1].name stands twice: list every login once.',
+    'access.logins[1].name is listed twice: list every login once.',
   ],
 ])('%s is refused', (settings, problem) => {
   const problems = problemsOf(login(settings))

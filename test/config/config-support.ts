@@ -6,12 +6,12 @@ export function withVariables(variables: Record<string, string> = {}): Environme
   return { variables, cwd: '/srv' }
 }
 
-/** The config of a text as if it stood in /srv/forecourt.yaml. */
+/** The config of a text, as if it were /srv/forecourt.yaml. */
 export function configOf(text: string, variables: Record<string, string> = {}): Config {
   return parseConfig(text, '/srv/forecourt.yaml', withVariables(variables))
 }
 
-/** What is said about a text that is wrong, a line each. */
+/** The problems of an invalid text, a line each. */
 export function problemsOf(text: string, variables: Record<string, string> = {}): string[] {
   try {
     configOf(text, variables)

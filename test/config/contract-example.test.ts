@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { configOf } from './config-support.ts'
 
-// Section 2 of the contract, letter for letter but for `wire: { … }`.
+// The full example config, without `wire: { … }`.
 const example = `
 appraisal:   { baseUrl: http://127.0.0.1:4010/v1 }          # {base_url}, ends in /v1
 vehicleData: { baseUrl: http://127.0.0.1:4011, apiKey: \${FORECOURT_VEHICLE_DATA_KEY} }   # {data_url}; paths begin with /v1
@@ -32,7 +32,7 @@ const variables = {
   FORECOURT_KEY_AU: '0123',
 }
 
-test("the contract's own example is read as it stands", () => {
+test('the full example is valid', () => {
   const config = configOf(example, variables)
 
   expect(config.warehouse.url).toBe(variables.DATABASE_URL)

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references of a config file are the matter here.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: config texts with references are tested here.
 import { expect, test } from 'vitest'
 import { configOf, oneRooftop, problemsOf } from './config-support.ts'
 
@@ -11,7 +11,7 @@ test('a variable may be the whole value, or a part of it', () => {
   expect(marketOf("'${M}'", { M: 'x' })).toBe('x')
 })
 
-test('what a variable holds is taken as it is, whatever YAML would make of it', () => {
+test('the text of a variable is not parsed as YAML', () => {
   for (const value of [
     'a: b # c',
     '{x}',
@@ -26,7 +26,7 @@ test('what a variable holds is taken as it is, whatever YAML would make of it', 
     expect(marketOf('${M}', { M: value })).toBe(value)
 })
 
-test('a default holds when the variable is not set or empty, and may be empty itself', () => {
+test('a default applies when the variable is not set or empty, and may itself be empty', () => {
   expect(marketOf('${M:-AU}')).toBe('AU')
   expect(marketOf('${M:-AU}', { M: '' })).toBe('AU')
   expect(marketOf('${M:-AU}', { M: 'US' })).toBe('US')
@@ -37,7 +37,7 @@ test('a doubled dollar sign gives a plain ${', () => {
   expect(marketOf('$${M}')).toBe('${M}')
 })
 
-test('numbers, switches and the warehouse may come from the environment', () => {
+test('numbers, booleans and the warehouse may come from the environment', () => {
   const text = `http: { concurrency: $\{N}, timeoutSeconds: $\{T} }
 pricing: { reasoning: $\{R} }
 links: { keepAliveDays: $\{K:-} }
@@ -54,22 +54,22 @@ ${oneRooftop}    dealerId: $\{D}
   expect(config.rooftops[0]?.dealerId).toBe(101)
 })
 
-test('a variable that is not set is an error in a value, and none in a comment', () => {
+test('a variable that is not set is an error in a value, not in a comment', () => {
   expect(problemsOf('# ${NOT_SET}\nprices: {} # ${NOT_SET}\n')).toEqual([])
   expect(problemsOf('prices:\n  batchSize: ${SIZE}\n  market: "${A}${B}"\n')).toEqual([
-    'forecourt.yaml:2: prices.batchSize takes the environment variable SIZE, which is not set: set it, or give a default with ${SIZE:-default}.',
-    'forecourt.yaml:3: prices.market takes the environment variable A, which is not set: set it, or give a default with ${A:-default}.',
-    'forecourt.yaml:3: prices.market takes the environment variable B, which is not set: set it, or give a default with ${B:-default}.',
+    'forecourt.yaml:2: prices.batchSize needs the environment variable SIZE, which is not set: set it, or give a default with ${SIZE:-default}.',
+    'forecourt.yaml:3: prices.market needs the environment variable A, which is not set: set it, or give a default with ${A:-default}.',
+    'forecourt.yaml:3: prices.market needs the environment variable B, which is not set: set it, or give a default with ${B:-default}.',
   ])
 })
 
-test('a ${ that begins no reference is an error, not a strange value', () => {
+test('a ${ without a valid reference is an error', () => {
   expect(problemsOf('prices:\n  market: "${not-a-name}"\n')).toEqual([
-    'forecourt.yaml:2: prices.market has a "${" that begins no ${NAME} or ${NAME:-default}: mend it, or write "$${" for a plain "${".',
+    'forecourt.yaml:2: prices.market has a "${" that does not begin ${NAME} or ${NAME:-default}: correct it, or write "$${" for a plain "${".',
   ])
 })
 
-test('a reference moves no line', () => {
+test('a reference does not change line numbers', () => {
   const text = 'prices: { market: ${M} }\n# ${A:-\n# }\nhttp: { concurrency: 0 }\n'
 
   expect(problemsOf(text, { M: 'a\nb\nc' })).toEqual([

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { configJsonSchema } from '#src/config.ts'
 
-// zod reads JSON Schema too, so that it can stand in for an editor.
+// zod can read JSON Schema, so it replaces an editor here.
 const accepts = (value: unknown) =>
   z.fromJSONSchema(configJsonSchema() as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value)
     .success
 
-test('the JSON Schema takes what the config takes, variables included', () => {
+test('the JSON Schema accepts what the config accepts, variables included', () => {
   expect(accepts({})).toBe(true)
   expect(accepts({ wire: null, http: { concurrency: 4 }, sync: { start: '2024-01-01' } })).toBe(
     true,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { loadConfig, makeConfig, secretsOf } from '#src/config.ts'
 import { configOf, oneRooftop, problemsOf, withVariables } from './config-support.ts'
 
-test('an empty file, comments alone and no file at all are the defaults', () => {
+test('an empty file, a file of comments and no file give the defaults', () => {
   const { file: _, ...defaults } = makeConfig({}, '/srv')
 
   expect(configOf('')).toMatchObject(defaults)
@@ -10,7 +10,7 @@ test('an empty file, comments alone and no file at all are the defaults', () => 
   expect(loadConfig(undefined, withVariables())).toEqual({ ...defaults, file: null })
 })
 
-test('a section with only comments in it, and a null, leave the default', () => {
+test('a section of comments, and a null, give the default', () => {
   const text =
     'wire:\n  # appraisal: {}\nsync:\n  windowHours: ~\n  start: null\nrooftops: ~\nkeys:\n'
 
@@ -20,7 +20,7 @@ test('a section with only comments in it, and a null, leave the default', () => 
   expect(rooftops).toEqual([])
 })
 
-test('a null where something is needed is an error', () => {
+test('a null for a required setting is an error', () => {
   const text = 'keys:\n  a: ~\nrooftops:\n  - ~\n'
 
   expect(problemsOf(text)).toEqual([
@@ -32,23 +32,23 @@ test('a null where something is needed is an error', () => {
 test.for([
   ['- a\n- b\n', 'forecourt.yaml:1: the file must be a group of settings, name: value.'],
   ['hello\n', 'forecourt.yaml:1: the file must be a group of settings, name: value.'],
-  ['a: 1\n---\nb: 2\n', /^forecourt.yaml:\d: is not valid YAML \(.*\): mend the line\.$/],
-  ['sync: [1\n', /^forecourt.yaml:\d: is not valid YAML \(.*\): mend the line\.$/],
+  ['a: 1\n---\nb: 2\n', /^forecourt.yaml:\d: is not valid YAML \(.*\): correct the line\.$/],
+  ['sync: [1\n', /^forecourt.yaml:\d: is not valid YAML \(.*\): correct the line\.$/],
   [
     'sync: *there\n',
-    /^forecourt.yaml:1: is not valid YAML \(Unresolved alias.*\): mend the line\.$/,
+    /^forecourt.yaml:1: is not valid YAML \(Unresolved alias.*\): correct the line\.$/,
   ],
   ['a: "x" secret-word\n', /^(?!.*secret-word)forecourt.yaml:1: is not valid YAML/],
-] as const)('%j is told as what it is', ([text, expected]) => {
+] as const)('%j is reported', ([text, expected]) => {
   expect(problemsOf(text)).toEqual([
     typeof expected === 'string' ? expected : expect.stringMatching(expected),
   ])
 })
 
-test('a key that stands twice is named with its line', () => {
+test('a key that is set twice is reported with its line', () => {
   expect(problemsOf('sync: {}\nhttp: {}\nsync: {}\nhttp: {}\n')).toEqual([
-    'forecourt.yaml:3: sync stands twice in the same place: keep one of the two.',
-    'forecourt.yaml:4: http stands twice in the same place: keep one of the two.',
+    'forecourt.yaml:3: sync is set twice in the same group: keep one of the two.',
+    'forecourt.yaml:4: http is set twice in the same group: keep one of the two.',
   ])
 })
 
@@ -65,17 +65,17 @@ ${oneRooftop.replace('timezone', 'timeZone')}wire:
   const problems = problemsOf(text).map((line) => line.replace('forecourt.yaml:', ''))
 
   expect(problems.join('\n')).toMatchInlineSnapshot(`
-    "1: synk is not a setting (did you mean sync?): mend its name or remove it.
-    2: http.concurency is not a setting (did you mean concurrency?): mend its name or remove it.
+    "1: synk is not a setting (did you mean sync?): correct its name or remove it.
+    2: http.concurency is not a setting (did you mean concurrency?): correct its name or remove it.
     6: rooftops[0].timezone is missing: add it.
-    9: rooftops[0].timeZone is not a setting (did you mean timezone?): mend its name or remove it.
-    14: wire.appraisal.evaluation.Make is not a setting (did you mean make?): mend its name or remove it.
-    15: wire.vehicleData.priceBatch.poll.prcentComplete is not a setting (did you mean percentComplete?): mend its name or remove it.
+    9: rooftops[0].timeZone is not a setting (did you mean timezone?): correct its name or remove it.
+    14: wire.appraisal.evaluation.Make is not a setting (did you mean make?): correct its name or remove it.
+    15: wire.vehicleData.priceBatch.poll.prcentComplete is not a setting (did you mean percentComplete?): correct its name or remove it.
     15: wire.vehicleData.priceBatch.poll.zzz is not a setting: remove it; known here are method, path, batchId, percentComplete, results, reference, retail, retailLow, retailHigh, wholesale, wholesaleLow, wholesaleHigh, currency, error."
   `)
 })
 
-test('a key that is not there, or is for another region, is told at the rooftop', () => {
+test('an unknown key, or one for another region, is reported at the rooftop', () => {
   const text = `keys:
   north: { value: key-of-north, kind: partner, region: US }
 rooftops:
@@ -85,9 +85,9 @@ rooftops:
 `
 
   expect(problemsOf(text)).toEqual([
-    'forecourt.yaml:4: rooftops[0].key names a key that is not under keys (did you mean north?): mend it, or add the key there.',
-    'forecourt.yaml:5: rooftops[1].key names a key that is not under keys (known: north): mend it, or add the key there.',
-    'forecourt.yaml:6: rooftops[2].region is AU, but its key north is for US: mend one [A §5].',
+    'forecourt.yaml:4: rooftops[0].key names a key that is not under keys (did you mean north?): correct it, or add the key there.',
+    'forecourt.yaml:5: rooftops[1].key names a key that is not under keys (known: north): correct it, or add the key there.',
+    'forecourt.yaml:6: rooftops[2].region is AU, but its key north is for US: correct one [A §5].',
   ])
 })
 
@@ -103,8 +103,8 @@ rooftops:
 `
 
   expect(problemsOf(text)).toEqual([
-    'forecourt.yaml:6: rooftops[1].uid stands twice: list every rooftop once.',
-    'forecourt.yaml:8: rooftops[3].key names a dedicated key that another rooftop has: such a key is for one [A §5].',
+    'forecourt.yaml:6: rooftops[1].uid is listed twice: list every rooftop once.',
+    'forecourt.yaml:8: rooftops[3].key names a dedicated key that another rooftop uses: such a key is for one rooftop [A §5].',
   ])
 })
 
@@ -116,7 +116,7 @@ test.for(['Australia/Sidney', '+10:00', '', 'AEST time'])('%j is no time zone', 
   ])
 })
 
-test('two rooftops of one key with one dealerId are told at both lines', () => {
+test('two rooftops with the same key and dealerId are reported at both lines', () => {
   const text = `keys:
   p: { value: key-of-p, kind: partner, region: AU }
   q: { value: key-of-q, kind: partner, region: AU }
@@ -129,8 +129,8 @@ rooftops:
 `
 
   expect(problemsOf(text, { D: '101' })).toEqual([
-    'forecourt.yaml:5: rooftops[0].dealerId is that of rooftops[2] too, with the same key: each has its own [A §4 /getevallist], so mend one.',
-    'forecourt.yaml:7: rooftops[2].dealerId is that of rooftops[0] too, with the same key: each has its own [A §4 /getevallist], so mend one.',
+    'forecourt.yaml:5: rooftops[0].dealerId is also that of rooftops[2], with the same key: each has its own [A §4 /getevallist], so correct one.',
+    'forecourt.yaml:7: rooftops[2].dealerId is also that of rooftops[0], with the same key: each has its own [A §4 /getevallist], so correct one.',
   ])
 })
 
@@ -143,7 +143,7 @@ test.for(['http://127.0.0.1:4010', 'https://h/v2', 'https://h/v1/x', 'https://h/
   },
 )
 
-test('a slash behind the base URL is taken off', () => {
+test('a slash at the end of the base URL is removed', () => {
   const { appraisal } = configOf('appraisal: { baseUrl: "https://h/api/v1/" }')
 
   expect(appraisal.baseUrl).toBe('https://h/api/v1')
@@ -155,22 +155,22 @@ test.for(['AUX', 'aud', 'Dollar', ''])('%j is no currency', (currency) => {
   ])
 })
 
-test('a uid that YAML takes for a number has to be quoted, lest it lose its zeros', () => {
+test('a uid that YAML reads as a number must be quoted, or it loses its zeros', () => {
   expect(problemsOf(oneRooftop.replace('u1', '0012'))).toEqual([
     'forecourt.yaml:4: rooftops[0].uid must be text: put it in quotes.',
   ])
 })
 
-test('what is missing is told at the line of what it belongs to', () => {
+test('a missing setting is reported at the line of its group', () => {
   expect(problemsOf(oneRooftop.replace('    timezone: Australia/Sydney\n', ''))).toEqual([
     'forecourt.yaml:4: rooftops[0].timezone is missing: add it.',
   ])
 })
 
-test('a key that no HTTP header can carry is refused without being shown', () => {
+test('a key that is not a valid HTTP header is refused without being shown', () => {
   for (const key of ['line\nend', 'clé…', 'space '])
     expect(problemsOf(oneRooftop.replace('key-of-the-dealer', '$' + '{K}'), { K: key })).toEqual([
-      'forecourt.yaml:2: keys.a.value begins or ends with a space or has a line end or another character that no HTTP header carries: correct it.',
+      'forecourt.yaml:2: keys.a.value begins or ends with a space or has a line end or another character that an HTTP header cannot have: correct it.',
     ])
 })
 
@@ -203,7 +203,7 @@ test('passwords of a warehouse url are secrets in every form', () => {
   )
 })
 
-test('anchors and merge keys spare repetition', () => {
+test('anchors and merge keys work', () => {
   const text = `keys: { a: { value: key-of-a, kind: partner, region: AU } }
 rooftops:
   - &first { uid: u1, name: A, key: a, timezone: UTC, currency: AUD }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { changedSettings, defaultWire } from '#src/values/wire.ts'
 import { configOf, problemsOf } from './config-support.ts'
 
-// Contract section 3, by name.
+// All wire settings by name.
 const names = `
 appraisal.authHeader appraisal.authPrefix appraisal.evalList.items appraisal.evalList.id appraisal.evalList.updatedAt
 appraisal.evaluation.dealerId appraisal.evaluation.make appraisal.evaluation.model appraisal.evaluation.variant
@@ -37,7 +37,7 @@ vehicleData.prediction.customer`
   .trim()
   .split(/\s+/)
 
-test('every name of contract section 3 is there with a default', () => {
+test('every wire setting exists and has a default', () => {
   const settingAt = (name: string) =>
     name
       .split('.')
@@ -49,7 +49,7 @@ test('every name of contract section 3 is there with a default', () => {
   expect(names.filter((name) => settingAt(name) === undefined)).toEqual([])
 })
 
-test('a setting may be a path or candidates, and only what differs is told', () => {
+test('a setting may be a path or several candidates, and only differences are reported', () => {
   const { wire } = configOf(
     'wire: { appraisal: { authPrefix: "Bearer ", evalList: { id: [a.b, c] }, webhook: { items: "" } } }',
   )
@@ -60,7 +60,7 @@ test('a setting may be a path or candidates, and only what differs is told', () 
   ])
 })
 
-test('a wire setting that is no path or not one of the choices is told with its line', () => {
+test('a wire setting that is not a path, or not one of the choices, is reported with its line', () => {
   const text = `wire:
   appraisal:
     evalList:

@@ -3,7 +3,7 @@ import { type TextTable, textTables } from '#src/erasure/text-tables.ts'
 import { evaluationKeys } from '#src/erasure/erasure-work.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-/** Types that can name nobody. */
+/** Types that cannot name a person. */
 const mute =
   /^(int[248]|_int[248]|bool|numeric|float[48]|date|timestamp(tz)?|tstzmultirange|interval|uuid|job_state)$/
 
@@ -11,9 +11,9 @@ const mute =
 const declared: readonly (readonly [RegExp, string])[] = [
   [
     /^core\.(evaluation|evaluation_version|stock_unit)\.content_hash$/,
-    'digests, made anew with the row',
+    'digests, calculated again with the row',
   ],
-  [/^raw\.payload\.content_hash$/, 'digest of the body, made anew with it'],
+  [/^raw\.payload\.content_hash$/, 'digest of the body, calculated again with it'],
   [/^core\.(stock_)?price_observation\.value_hash$/, 'digest of prices'],
   [/^(core\.stock_import|pii\.archived_pdf|pii\.erasure_file)\.sha256$/, 'digest of a whole file'],
   [/^ops\.window_certificate\.ids_digest$/, 'digest of EvalIDs'],
@@ -25,7 +25,7 @@ const declared: readonly (readonly [RegExp, string])[] = [
   [/^pii\.suppressed_(contact|evaluation)\./, 'digests under the secret'],
 ]
 
-test('every column that could hold a person is searched by an erasure, or declared as holding none', async () => {
+test('every column that could name a person is searched by an erasure, or declared as safe', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const client = await pool.connect()

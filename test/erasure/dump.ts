@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** Every row of every table of every schema as text, one to a line: what a dump of the database would hold. */
+/** Every row of every table as text, one per line, like a dump of the database. */
 export async function dumpOf(pool: pg.Pool): Promise<string[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
@@ -16,7 +16,7 @@ export async function dumpOf(pool: pg.Pool): Promise<string[]> {
   return lines
 }
 
-/** Lines that hold one of the texts, in any letter case, also where JSON has escaped it. */
+/** Lines with one of the texts, in any letter case, also with JSON escapes. */
 export function linesWith(lines: readonly string[], texts: readonly string[]): string[] {
   const wanted = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)])
   return lines.filter((line) => {

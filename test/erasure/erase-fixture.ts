@@ -9,7 +9,7 @@ import { type Fixture, openFixture } from '../support/fixture.ts'
 
 export const now = new Date('2026-03-10T06:30:00Z')
 
-/** What the dump must not hold once she has been erased. */
+/** Texts that the dump must not have after she is erased. */
 export const jane = {
   name: 'Jane Ann Citizen',
   phone: '0412 345 678',
@@ -24,7 +24,7 @@ export const janesTexts = [
   ...['0412 345 678', '0412345678', '+61 412 345 678', '+61412345678', '412-345-678', 'JAN412'],
 ]
 
-/** Three evaluations of Jane, one of which has been edited, and five of others. */
+/** Three evaluations of Jane, one of them edited, and five of others. */
 export function janesWorld(): readonly Evaluation[] {
   const at = (day: number) => `2026-03-0${day}T01:00:00Z`
   return [

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 
-/** Columns that hold a customer, or tell of the content by its hash. */
+/** Columns with customer data, or with a hash of the content. */
 const personal = new Set([
   ...['content_hash', 'customer_state', 'customer_postcode', 'value_text', 'body', 'erased_at'],
   ...['customer_name', 'phone', 'email', 'address', 'suburb', 'registration_plate', 'notes'],
 ])
 
-/** Every row of every fact table without what an erasure takes: counts, money, times, versions, photos, checks. */
+/** Every row of every fact table without erased columns: counts, money, times, versions, photos, checks. */
 export async function factsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
   const { rows: tables } = await pool.query<{ name: string; columns: string[] }>(
     `select format('%I.%I', table_schema, table_name) as name, array_agg(column_name::text) as columns
@@ -17,16 +17,16 @@ export async function factsOf(pool: pg.Pool): Promise<Record<string, string[]>> 
   )
   const facts: Record<string, string[]> = {}
   for (const { name, columns } of tables) {
-    const kept = columns.filter((column) => !personal.has(column)).map((column) => `"${column}"`)
+    const checked = columns.filter((column) => !personal.has(column)).map((column) => `"${column}"`)
     const { rows } = await pool.query<{ line: string }>(
-      `select to_jsonb(kept)::text as line from (select ${kept.join(', ')} from ${name}) as kept order by 1`,
+      `select to_jsonb(checked)::text as line from (select ${checked.join(', ')} from ${name}) as checked order by 1`,
     )
     facts[name] = rows.map(({ line }) => line)
   }
   return facts
 }
 
-/** Every row that belongs to one of the evaluations, whole, with the place where it stands. */
+/** Every complete row of one of the evaluations, with its position. */
 export async function rowsOf(
   pool: pg.Pool,
   evalIds: readonly number[],

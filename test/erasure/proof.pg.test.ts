@@ -33,7 +33,7 @@ async function runMode(fixture: Fixture, mode: 'backfill' | 'replay' | 'retry') 
   })
 }
 
-/** Several nights, so that bodies of several versions are kept. */
+/** Several nights, so that bodies of several versions are stored. */
 async function openEditedFixture(): Promise<Fixture> {
   const edits = [
     { at: '2026-03-11T03:00:00Z', patch: { customer: { phone: '+61412345678' } } },
@@ -49,7 +49,7 @@ async function openEditedFixture(): Promise<Fixture> {
   return fixture
 }
 
-test('a dump holds nothing of an erased customer, in any letter case', async () => {
+test('a dump has nothing of an erased customer, in any letter case', async () => {
   await using fixture = await openJanesFixture()
   await fixture.night()
   expect((await janesLines(fixture)).length).toBeGreaterThan(8)
@@ -105,7 +105,7 @@ test('a replay of the scrubbed bodies finds the same facts and the same versions
   expect(await janesLines(fixture)).toEqual([])
 })
 
-test('what is edited at the source after the erasure lands without the customer', async () => {
+test('an edit at the source after the erasure is loaded without the customer', async () => {
   const [first, ...rest] = janesWorld()
   const edits = [
     { at: new Date('2026-03-10T09:00:00Z'), patch: { finalPrice: 18000 } },
@@ -143,11 +143,11 @@ test('a second erase changes nothing and has a receipt', async () => {
   expect(again.erasedBefore).toBe(first.erasureId)
 })
 
-test('a dry run says what would go and changes nothing', async () => {
+test('a dry run shows what would be erased and changes nothing', async () => {
   await using fixture = await openJanesFixture()
   await fixture.night()
   const { pool } = fixture.database
-  // The engine's monitor counts its own work, and a process says that it lives.
+  // The queue's monitor counts its own work, and each process writes a heartbeat.
   const dump = async () =>
     (await dumpOf(pool)).filter((line) => !/^(pgboss|ops\.rate_member)\b/.test(line))
   const before = await dump()
@@ -159,7 +159,7 @@ test('a dry run says what would go and changes nothing', async () => {
   expect(receipt.tables['pii.evaluation_customer']).toBe(4)
 })
 
-test('the receipt holds nothing personal', async () => {
+test('the receipt has no personal data', async () => {
   await using fixture = await openJanesFixture()
   await fixture.night()
 

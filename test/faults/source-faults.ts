@@ -222,17 +222,17 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         `${csv}/round-trip.test.ts`,
-        'a table comes back equal from any dialect, encoding and quirk: 10,000 cases',
+        'a table in any dialect, encoding and quirk is read exactly: 10,000 cases',
       ],
       [
         `${csv}/damaged-rows.test.ts`,
-        'a file that is cut within a quoted cell tells so of its last record',
+        'a file that is cut within a quoted cell has an issue on its last record',
       ],
       [
         'test/stock/import-bad-input.pg.test.ts',
-        'of a file that is cut the whole rows can be taken as a delta',
+        'the complete rows of a cut file can be imported as a delta',
       ],
-      ['test/stock/import-rules.pg.test.ts', 'an import that is stopped leaves nothing'],
+      ['test/stock/import-rules.pg.test.ts', 'a stopped import changes nothing'],
       [
         'test/memory/csv.test.ts',
         'reading and typing a stock list takes no more memory the longer it is',

@@ -10,7 +10,7 @@ import { contentDifferences, readExactContent } from '../support/warehouse-conte
 
 const now = new Date('2026-03-10T06:30:00Z')
 
-/** Five versions of evaluation 1 and one of evaluation 2, a body of each. */
+/** Five versions of evaluation 1 and one of evaluation 2, each with a body. */
 async function openEditedFixture(): Promise<Fixture> {
   const createdAt = '2026-03-02T01:00:00Z'
   const edits = [
@@ -35,11 +35,11 @@ async function openEditedFixture(): Promise<Fixture> {
   return fixture
 }
 
-/** As if everything had been read so many days earlier. */
+/** Moves all times back by a number of days. */
 async function age({ database }: Fixture, days: number): Promise<void> {
   const columns = {
     'raw.payload': ['fetched_at'],
-    // The source's time of a reading is told by the run that made it.
+    // The time of a reading comes from its run.
     'ops.run': ['started_at'],
     'core.evaluation_version': ['observed_at'],
     'core.evaluation': ['first_loaded_at', 'last_changed_at'],
@@ -57,7 +57,7 @@ async function bodies({ database }: Fixture): Promise<unknown[]> {
   return rows
 }
 
-test('superseded bodies go after their days, the newest of each record stays', async () => {
+test('superseded bodies are deleted after their days, the newest of each record stays', async () => {
   await using fixture = await openEditedFixture()
   const young = await applyRetention(fixture.context)
   await age(fixture, 91)
@@ -81,7 +81,7 @@ test('batches of any size delete the same', async () => {
   expect(await bodies(fixture)).toHaveLength(2)
 })
 
-test('a replay finds the same facts and versions from the bodies that stay, and why still tells', async () => {
+test('a replay of the remaining bodies gives the same facts and versions, and why still works', async () => {
   await using fixture = await openEditedFixture()
   await age(fixture, 91)
   const { pool } = fixture.database
@@ -101,13 +101,13 @@ test('a replay finds the same facts and versions from the bodies that stay, and 
   expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])
 })
 
-test('resolved quarantine and links of checks that are gone go; what is open or listed stays', async () => {
+test('resolved quarantine and links of vanished checks are deleted; open and listed ones stay', async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   await pool.query(
     `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id, resolved_at)
      select 'evaluations', rooftop_id, key, '[]', '', 1, at::timestamptz
-     from core.rooftop, (values ('open', null), ('old', '2020-01-01'), ('new', now()::text)) as aside (key, at)`,
+     from core.rooftop, (values ('open', null), ('old', '2020-01-01'), ('new', now()::text)) as quarantined (key, at)`,
   )
   await pool.query(
     `insert into core.vehicle_check (rooftop_id, eval_id, check_kind, check_ref, group_id, vin, first_seen_at, gone_at)
@@ -123,10 +123,10 @@ test('resolved quarantine and links of checks that are gone go; what is open or 
   const report = await applyRetention(fixture.context)
 
   expect(report).toMatchObject({ quarantine: 1, links: 1 })
-  const { rows: aside } = await pool.query(
+  const { rows: quarantined } = await pool.query(
     'select natural_key as key from ops.quarantine order by 1',
   )
-  expect(aside).toEqual([{ key: 'new' }, { key: 'open' }])
+  expect(quarantined).toEqual([{ key: 'new' }, { key: 'open' }])
   const { rows: links } = await pool.query('select link_ref as ref from pii.signed_link')
   expect(links).toEqual([{ ref: 'listed' }])
 })
@@ -141,7 +141,7 @@ test('a stopped retention deletes nothing more', async () => {
   expect(await bodies(fixture)).toMatchObject([{ count: 5 }, { count: 1 }])
 })
 
-test('a webhook keeps its body for the days of the config, and its row for ever', async () => {
+test('a webhook keeps its body for the configured days, and its row always', async () => {
   await using fixture = await openEditedFixture()
   const { pool } = fixture.database
   const deliver = (hash: string, days: number) =>
@@ -162,7 +162,7 @@ test('a webhook keeps its body for the days of the config, and its row for ever'
   expect(rows).toEqual([{ isGone: true }, { isGone: false }])
 })
 
-test('the counts of old runs for webhooks go, the runs and all of the others stay', async () => {
+test('the counts of old runs for webhooks are deleted, the runs and all others stay', async () => {
   await using fixture = await openFixture({ sandbox: { now, evaluations: 1 } })
   const { pool } = fixture.database
   await fixture.night()

@@ -61,8 +61,8 @@ test('an invalid schedule and an invalid zone are reported at their setting', ()
 
   expect(() => makeConfig({ jobs }, '/nowhere')).toThrow(
     [
-      'config: jobs.nightly.schedule is no schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first.',
-      'config: jobs.hourly.schedule is no schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first.',
+      'config: jobs.nightly.schedule is not a schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first.',
+      'config: jobs.hourly.schedule is not a schedule: write five cron fields, e.g. "0 2 * * *", or six with seconds first.',
       'config: jobs.recheck.timezone is not an IANA time zone, e.g. Australia/Sydney: correct it.',
     ].join('\n'),
   )

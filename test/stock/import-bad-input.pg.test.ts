@@ -29,7 +29,7 @@ test.for<readonly [string, string | Uint8Array, RegExp]>([
   [
     '10,000 columns',
     `${Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(',')}\n`,
-    /has 10000 cells, and the most is/,
+    /has 10000 cells, the limit is/,
   ],
   [
     'a cell of 50 MB',
@@ -65,7 +65,7 @@ test('a missing file and a folder are refused by name', async () => {
   await expect(folder()).rejects.toThrow(/lists is a folder: name the CSV file in it/)
 })
 
-test('of a file that is cut the whole rows can be taken as a delta', async () => {
+test('the complete rows of a cut file can be imported as a delta', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(good)
 
@@ -76,7 +76,7 @@ test('of a file that is cut the whole rows can be taken as a delta', async () =>
   expect(report.warnings).toMatchObject([{ code: 'TRUNCATED_FILE' }])
 })
 
-test('what Postgres cannot hold does not stop a list', async () => {
+test('text that Postgres cannot store does not stop a list', async () => {
   await using fixture = await openImportFixture()
   const odd = good.replace('Toyota', 'Toy\0ota').replace('Red', 'R\\N\ted\\').replace('Red', 'Re"d')
 

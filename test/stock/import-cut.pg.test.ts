@@ -5,7 +5,7 @@ import { listOf, openImportFixture, vehicles } from './import-fixture.ts'
 const list = listOf(vehicles(40))
 const row35 = list.indexOf('S0035')
 
-test('a list that was cut within a row is refused, and nothing behind the cut is removed', async () => {
+test('a list that was cut within a row is refused, and no vehicle after the cut is removed', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(list)
   const before = await fixture.content()
@@ -34,7 +34,7 @@ test('a list that was cut within a quoted cell is refused', async () => {
   }
 })
 
-test('as a delta list its whole rows are taken, and the row that was cut is rejected', async () => {
+test('as a delta its complete rows are imported, and the cut row is rejected', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(list)
 

@@ -18,7 +18,7 @@ export interface ImportFixture extends AsyncDisposable {
   readonly config: Config
   /** Writes a file of the folder and gives its path. */
   write(name: string, content: string | Uint8Array): Promise<string>
-  /** Imports a list, as a snapshot of `north` unless said otherwise. */
+  /** Imports a list, by default as a snapshot of `north`. */
   import(content: string | Uint8Array, changes?: Changes): Promise<StockImportReport>
   importFile(file: string, changes?: Changes): Promise<StockImportReport>
   rows<Row extends pg.QueryResultRow>(query: string): Promise<Row[]>
@@ -83,7 +83,7 @@ function configFor(graceDays: number, homeDir: string): Config {
   return makeConfig({ keys, rooftops, stock: { graceDays } }, homeDir)
 }
 
-/** With xmin and ctid: a row that was written again is another one. */
+/** With xmin and ctid, which change when a row is written again. */
 async function contentOf(pool: pg.Pool): Promise<unknown> {
   const tables = [
     ...['core.stock_unit', 'core.stock_import', 'core.stock_import_row', 'core.stock_unit_change'],
@@ -104,7 +104,7 @@ export interface Vehicle {
   readonly km: string
 }
 
-/** A vehicle whose VIN is sound; `index` makes it another one. */
+/** A vehicle with a valid VIN; each `index` gives another one. */
 export function aVehicle(index: number, changes: Partial<Vehicle> = {}): Vehicle {
   return {
     stockNo: `S${String(index).padStart(4, '0')}`,

@@ -19,13 +19,13 @@ test.for([
   [
     'other vehicles under the same stock numbers',
     listOf(vehicles(20).map((unit, index) => ({ ...unit, vin: vinOf(700 + index) }))),
-    /20 stock numbers stand for another VIN/,
+    /20 stock numbers now have another VIN/,
   ],
-  ['a header only', header, /names no vehicle: nothing was imported/],
+  ['a header only', header, /has no vehicle: nothing was imported/],
   [
     'rows that are all rejected',
     listOf(vehicles(20).map((unit) => ({ ...unit, price: '1x2' }))),
-    /none of its 20 rows can be taken[\s\S]*line 2, Price "1x2": this is not an amount/,
+    /none of its 20 rows is valid[\s\S]*line 2, Price "1x2": this is not an amount/,
   ],
 ] as const)('%s: refused by the guard, nothing changed', async ([, list, message]) => {
   await using fixture = await openImportFixture()
@@ -39,7 +39,7 @@ test.for([
   expect(await fixture.content()).toEqual(before)
 })
 
-test('half of a small stock gone is refused too, but not five of twenty', async () => {
+test('removing half of a small stock is refused too, but not five of twenty', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(20)))
   await fixture.import(listOf(vehicles(4)), { rooftop: 'south' })
@@ -53,7 +53,7 @@ test('half of a small stock gone is refused too, but not five of twenty', async 
   )
 })
 
-test('with --allow-mass-removal the list is taken as it is, even an empty one', async () => {
+test('with --allow-mass-removal the list is imported, even an empty one', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(20)))
 
@@ -63,23 +63,23 @@ test('with --allow-mass-removal the list is taken as it is, even an empty one', 
   expect([few.removed, none.removed, none.records]).toEqual([18, 2, 0])
 })
 
-test('a mapping that is not sure is refused with what to type, and taken once that was typed', async () => {
+test('an unsure mapping is refused with the arguments to type, which then confirm it', async () => {
   await using fixture = await openImportFixture()
   const list = 'Code,Make,Model\nA17,Toyota,Corolla\nB18,Mazda,3\nC19,Kia,Rio\n'
 
   const refused = fixture.import(list)
   await expect(refused).rejects.toThrow(UsageError)
   await expect(refused).rejects.toThrow(/nothing was imported[\s\S]*No column holds a stock number/)
-  const told = await fixture.import(list, { maps: ['stock_number=Code'] })
+  const confirmed = await fixture.import(list, { maps: ['stock_number=Code'] })
   const next = await fixture.import(list.replace('Rio', 'Ceed'))
 
-  expect(told).toMatchObject({ status: 'imported', added: 3 })
+  expect(confirmed).toMatchObject({ status: 'imported', added: 3 })
   expect(next).toMatchObject({ updated: 1, unchanged: 2 })
   expect(next.mapping[0]).toMatchObject({ field: 'stock_number', source: 'remembered' })
   expect(await fixture.rows('select fingerprint from ops.stock_mapping')).toHaveLength(1)
 })
 
-test('what was confirmed at one rooftop is not known at another', async () => {
+test('a mapping confirmed for one rooftop does not apply to another', async () => {
   await using fixture = await openImportFixture()
   const list = 'Code,Make,Model\nA17,Toyota,Corolla\nB18,Mazda,3\n'
   await fixture.import(list, { maps: ['stock_number=Code'] })
@@ -117,7 +117,7 @@ test('rejected rows are written to a file that can be corrected and imported alo
   )
   expect(lines[2]).toMatch(/^1.23E\+15,"'=cmd\(\)",Toyota/)
   await expect(fixture.import(list, { rejects, rooftop: 'south' })).rejects.toThrow(
-    /is there already/,
+    /already exists/,
   )
   const fixed = text
     .replace('1x2', '20002')
@@ -132,7 +132,7 @@ test('rejected rows are written to a file that can be corrected and imported alo
   expect(units).toEqual(expected)
 })
 
-test('a dry run writes the rejected rows too, and none is no file', async () => {
+test('a dry run writes the rejected rows too; without any, no file is written', async () => {
   await using fixture = await openImportFixture()
   const rejects = `${fixture.folder}/rejects.csv`
   const none = await fixture.import(listOf(vehicles(2)), { rejects })
@@ -144,7 +144,7 @@ test('a dry run writes the rejected rows too, and none is no file', async () => 
   expect((await readFile(rejects, 'utf8')).split('\r\n')).toHaveLength(3)
 })
 
-test('the rejected rows of a list that is in the warehouse already can be had once more', async () => {
+test('the rejected rows of a list that is already in the warehouse can be written again', async () => {
   await using fixture = await openImportFixture()
   const list = listOf([...vehicles(2), aVehicle(3, { km: '1x1' })])
   const [first, second] = [`${fixture.folder}/first.csv`, `${fixture.folder}/second.csv`]
@@ -156,7 +156,7 @@ test('the rejected rows of a list that is in the warehouse already can be had on
   expect(await readFile(second, 'utf8')).toBe(await readFile(first, 'utf8'))
 })
 
-test('a list without a header is taken once its columns are named, and so are its rejected rows', async () => {
+test('a list without a header, and its rejected rows, are imported once its columns are named', async () => {
   await using fixture = await openImportFixture()
   const list = ['K1|Toyota|Prado|165000', 'K2|Nissan|Patrol|2x0', 'K3|Kia|Rio|50000', ''].join('\n')
   const rejects = `${fixture.folder}/rejects.csv`

@@ -3,7 +3,7 @@ import { aVehicle, listOf, now, openImportFixture, vehicles, vinOf } from './imp
 
 const later = (days: number) => new Date(now.getTime() + days * 86_400_000)
 
-test('a stock number that is used again is one unit removed and one added, with the old values', async () => {
+test('a reused stock number is one unit removed and one added, with the old values', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)), { now })
   const other = aVehicle(3, { vin: vinOf(9999) })
@@ -25,7 +25,7 @@ test('a stock number that is used again is one unit removed and one added, with 
   ).toEqual([{ vin: vinOf(9999), first_seen_at: later(1) }])
 })
 
-test('a row that is rejected keeps its vehicle in stock as it was', async () => {
+test('a rejected row leaves its vehicle in stock unchanged', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)))
   const before = await fixture.rows("select * from core.stock_unit where stock_no = 'S0005'")
@@ -40,7 +40,7 @@ test('a row that is rejected keeps its vehicle in stock as it was', async () => 
   )
 })
 
-test('rows that say the same are taken once, rows that contradict each other not at all', async () => {
+test('equal rows are imported once, contradicting rows are rejected', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(6)))
   const list = [...vehicles(6), aVehicle(2), aVehicle(2), aVehicle(4, { price: '1' })]
@@ -81,7 +81,7 @@ test('new vehicles whose rows contradict each other are not added', async () => 
   )
 })
 
-test('a VIN under two stock numbers is taken, with a warning on both rows', async () => {
+test('a VIN with two stock numbers is imported, with a warning on both rows', async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(listOf([aVehicle(1), aVehicle(2, { vin: aVehicle(1).vin })]))
@@ -92,7 +92,7 @@ test('a VIN under two stock numbers is taken, with a warning on both rows', asyn
   ).toEqual([{ code: 'DUPLICATE_VIN' }, { code: 'DUPLICATE_VIN' }])
 })
 
-test('a stock number that stands far apart in a long list is settled as one close by is', async () => {
+test('a repeated stock number is treated the same far apart and close together', async () => {
   await using fixture = await openImportFixture()
   const note = 'a long story '.repeat(80)
   const lines = listOf([...vehicles(3000), aVehicle(2), aVehicle(4, { price: '1' })])
@@ -109,7 +109,7 @@ test('a stock number that stands far apart in a long list is settled as one clos
   expect(again.changes).toEqual([{ stockNo: 'S0004', change: 'added', changes: {} }])
 })
 
-test('the report shows as many added vehicles as it may, also where some contradict each other', async () => {
+test('the report shows its maximum of added vehicles, also if some contradict each other', async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(listOf([...vehicles(1500), aVehicle(2, { price: '1' })]))

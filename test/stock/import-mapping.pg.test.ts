@@ -4,7 +4,7 @@ import { openImportFixture, vinOf } from './import-fixture.ts'
 
 const header = 'Stock Number,VIN,Make,Model,Mdl Yr,Odo (km),Adv Price,Date In,Colour'
 
-/** A list of three cars whose years and days in stock are written as said. */
+/** A list of three cars with the given years and days in stock. */
 function list(years: readonly string[], days: readonly string[], names = header): string {
   const rows = years.map(
     (year, at) => `S${at + 1}X,${vinOf(at + 1)},Kia,Rio,"${year}",15tkm,18990 SEK,${days[at]},Red`,
@@ -15,7 +15,7 @@ function list(years: readonly string[], days: readonly string[], names = header)
 const years = ['2012.0', '2,013', 'MY14']
 const days = ['2026-01-05', '31/02/2026', '2026-02-07']
 
-test('a list as dealers write it fills every field, and a bad date costs no vehicle', async () => {
+test("a typical dealer's list fills every field, and a bad date does not reject its row", async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(list(years, days))
@@ -33,7 +33,7 @@ test('a list as dealers write it fills every field, and a bad date costs no vehi
   expect(report.issueCounts).toMatchObject({ CURRENCY_DIFFERS: 3, 'type-error': 1 })
 })
 
-test('a year column that holds no years is refused until a person says what it is, and remembered then', async () => {
+test('a year column without years is refused until the user confirms it, which is remembered', async () => {
   await using fixture = await openImportFixture()
   const bad = ['2012/2013', '2014/2015', '2015/2016']
 
@@ -53,7 +53,7 @@ test('a year column that holds no years is refused until a person says what it i
   ])
 })
 
-test('a price column of ranges is asked about with what a yes leads to', async () => {
+test('a price column of ranges is asked about with the consequence of a yes', async () => {
   await using fixture = await openImportFixture()
   const ranges = list(years, days).replaceAll('18990 SEK', '18990-19990')
 
@@ -79,17 +79,17 @@ test('a column that an older release left out is read again, in the same file to
   expect(same.status).toBe('already-imported')
 })
 
-test('a list that really has no such column loads, says so at every import, and may be told to be silent', async () => {
+test('a list without such a column loads with a report at every import, until the user confirms it', async () => {
   await using fixture = await openImportFixture()
   const plain = `Stock Number,Make,Model\nS1X,Kia,Rio\nS2X,Kia,Ceed\n`
 
   const first = await fixture.import(plain)
-  const told = await fixture.import(plain, { maps: ['price_asking=', 'received_date='] })
+  const confirmed = await fixture.import(plain, { maps: ['price_asking=', 'received_date='] })
   const next = await fixture.import(plain.replace('Rio', 'Picanto'))
 
   expect(first.missing.map(({ field }) => field)).toEqual([
     ...['price_asking', 'model_year', 'odometer', 'received_date'],
   ])
-  expect(told.status).toBe('already-imported')
+  expect(confirmed.status).toBe('already-imported')
   expect(next.missing.map(({ field }) => field)).toEqual(['model_year', 'odometer'])
 })

@@ -23,7 +23,7 @@ const texts = [
   ...['Page 1 of 3,,,,,,,', 'نهاية التقرير,,,,,,,'],
 ]
 
-test('titles, footers and counts are no vehicles, wherever they stand', async () => {
+test('titles, footers and counts are not vehicles, wherever they are', async () => {
   await using fixture = await openImportFixture()
   const lines = listOf(vehicles(12)).trimEnd().split('\r\n')
   for (const text of texts) {
@@ -38,7 +38,7 @@ test('titles, footers and counts are no vehicles, wherever they stand', async ()
   }
 })
 
-test('a row that is no vehicle is kept, and one taken for a vehicle before leaves the stock', async () => {
+test('a row that is not a vehicle is stored, and a unit imported from one before leaves the stock', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
   await fixture.rows(
@@ -50,26 +50,26 @@ test('a row that is no vehicle is kept, and one taken for a vehicle before leave
   expect(report).toMatchObject({ accepted: 8, skipped: 1, removed: 1 })
   expect(report.issues[0]).toMatchObject({
     line: 10,
-    hint: '"End of report" is no vehicle: the row names none',
+    hint: 'the row describes no vehicle, only "End of report"',
   })
   expect(
     await fixture.rows("select cells[0] from core.stock_import_row where status = 'skipped'"),
   ).toEqual([{ cells: 'End of report' }])
 })
 
-const kept = [
+const remaining = [
   ['of letters', 'ABCD,,Toyota,Corolla,2019,45000,20000,Red', 'accepted'],
-  ['of which only the stock number is known', 'S0099,,,,,,,', 'accepted'],
-  ['of which only the VIN is known', `,${vinOf(99)},,,,,,`, 'accepted'],
+  ['with only a stock number', 'S0099,,,,,,,', 'accepted'],
+  ['with only a VIN', `,${vinOf(99)},,,,,,`, 'accepted'],
   ['with a stock number of two words', 'STK 99,,Toyota,Corolla,,,,', 'accepted'],
   ['without a key', ',,Toyota,Corolla,2019,45000,20000,Red', 'rejected'],
   ['with an error', 'S0099,,Toyota,Corolla,2019,1x1,20000,Red', 'rejected'],
   ['that is damaged', 'S0099,Toyota', 'rejected'],
 ] as const
 
-test('a vehicle of which little is known stays one', async () => {
+test('a vehicle with few fields is a vehicle', async () => {
   await using fixture = await openImportFixture()
-  for (const [name, text, status] of kept) {
+  for (const [name, text, status] of remaining) {
     const report = await fixture.import(`${listOf(vehicles(12))}${text}\r\n`, { dryRun: true })
 
     const count = status === 'accepted' ? 13 : 1
@@ -77,7 +77,7 @@ test('a vehicle of which little is known stays one', async () => {
   }
 })
 
-test('a list of two columns, or of stock numbers alone, names vehicles', async () => {
+test('a list of two columns, or of only stock numbers, has vehicles', async () => {
   await using fixture = await openImportFixture()
 
   const prices = await fixture.import('Stock No,Price\nRED,20000\nBLUE,30000\nEnd of list,\n')
@@ -87,7 +87,7 @@ test('a list of two columns, or of stock numbers alone, names vehicles', async (
   expect(alone).toMatchObject({ accepted: 3, skipped: 1 })
 })
 
-test('a vehicle with status Sold is not stock on hand, at once and from then on', async () => {
+test('a vehicle with status Sold is not stock on hand, now and later', async () => {
   await using fixture = await openImportFixture()
   const stock = [1, 2, 3, 4, 5, 6].map((index) => row(index, 'In stock'))
   await fixture.import(listWith(...stock))
@@ -105,7 +105,7 @@ test('a vehicle with status Sold is not stock on hand, at once and from then on'
   ).toEqual([{ stock_no: 'S0001' }])
 })
 
-test('words of a status that say that a vehicle has left, and words that do not', async () => {
+test('words of a status that mean that a vehicle has left, and words that do not', async () => {
   await using fixture = await openImportFixture()
   const words = {
     1: [
@@ -138,7 +138,7 @@ test('words of a status that say that a vehicle has left, and words that do not'
     }
 })
 
-test('a sold vehicle leaves by a delta list too, comes back when its status does, and stays under a number used again', async () => {
+test('a sold vehicle also leaves by a delta, comes back with its status, and stays with a reused number', async () => {
   await using fixture = await openImportFixture()
   const stock = [1, 2, 3].map((index) => row(index, 'In stock'))
   await fixture.import(listWith(...stock))
@@ -162,16 +162,16 @@ test('a vehicle sold without a stock number leaves by its VIN; with --map status
 
   const dry = await fixture.import(list, { dryRun: true })
   const report = await fixture.import(list)
-  const kept = await fixture.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
+  const remaining = await fixture.import(listWith(row(1, 'Sold'), ...stock.slice(1)), {
     maps: ['status='],
   })
 
   expect(dry).toMatchObject({ removed: 1, skipped: 1 })
   expect(report).toMatchObject({ removed: 1, skipped: 1 })
-  expect(kept).toMatchObject({ accepted: 3, reappeared: 1 })
+  expect(remaining).toMatchObject({ accepted: 3, reappeared: 1 })
 })
 
-test('a list that says that most of the stock is sold is held back', async () => {
+test('a list with most of the stock sold is refused', async () => {
   await using fixture = await openImportFixture()
   const list = (status: string) =>
     listWith(...Array.from({ length: 20 }, (_, index) => row(index + 1, status)))
@@ -181,13 +181,13 @@ test('a list that says that most of the stock is sold is held back', async () =>
     /would remove 20 of the 20 vehicles .*\(20 have left by their status\)/,
   )
   await expect(fixture.import(list('Sold'), { rooftop: 'south' })).rejects.toThrow(
-    /names no vehicle: nothing was imported.*--map status=/,
+    /has no vehicle: nothing was imported.*--map status=/,
   )
   const allowed = await fixture.import(list('Sold'), { allowMassRemoval: true })
   expect(allowed).toMatchObject({ removed: 20 })
 })
 
-test('a row with a comma too many is rejected, whatever stands in the place of the status', async () => {
+test('a row with a surplus comma is rejected, whatever is in the place of the status', async () => {
   await using fixture = await openImportFixture()
   const names = header.replace('Status', 'Comments,Status')
   const rows = (comment: string) =>

@@ -8,7 +8,7 @@ import {
   vinOf,
 } from './import-fixture.ts'
 
-/** Vehicles as a spreadsheet gives them back: without the zeros before their numbers. */
+/** Vehicles after a spreadsheet removed the zeros before their numbers. */
 function withoutZeros(units: readonly Vehicle[]): Vehicle[] {
   return units.map((unit) => ({ ...unit, stockNo: unit.stockNo.replace(/^0+/, '') }))
 }
@@ -86,7 +86,7 @@ test('the numbers may change back, and a vehicle in its days of grace is found t
   ])
 })
 
-test('a price that came for a number given up meanwhile does not stop the number from coming back', async () => {
+test('a price that arrived for an abandoned number does not prevent its return', async () => {
   await using fixture = await openImportFixture()
   const price = async (retail: number) =>
     await fixture.rows(`insert into core.stock_price_observation (rooftop_id, stock_no, price_source, observed_at,
@@ -110,7 +110,7 @@ test('a price that came for a number given up meanwhile does not stop the number
   ])
 })
 
-test('a list of vehicles known by their VINs may bring stock numbers in', async () => {
+test('a later list may add stock numbers to vehicles that were identified by VIN', async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(4))
   await fixture.import(list.replaceAll(/S000\d/g, ''))
@@ -139,21 +139,21 @@ test.for([
   ],
 ] as const)('a VIN %s is not matched', async ([, rows, expected]) => {
   await using fixture = await openImportFixture()
-  const kept = vehicles(12, 20)
+  const remaining = vehicles(12, 20)
   await fixture.import(
-    listOf([aVehicle(1), aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) }), ...kept]),
+    listOf([aVehicle(1), aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) }), ...remaining]),
   )
   const others = [aVehicle(9), aVehicle(7, { vin: '1'.repeat(17) })].filter(({ stockNo, vin }) =>
     rows.every((row) => row.stockNo !== stockNo && row.vin !== vin),
   )
 
-  const report = await fixture.import(listOf([...rows, ...others, ...kept]))
+  const report = await fixture.import(listOf([...rows, ...others, ...remaining]))
 
   expect(report).toMatchObject(expected)
   expect(report.warnings.map(({ code }) => code)).not.toContain('RENUMBERED')
 })
 
-test('a vehicle that was off stock comes in anew under its new number', async () => {
+test('a vehicle that was off stock is added again with its new number', async () => {
   await using fixture = await openImportFixture(0)
   await fixture.import(listOf(vehicles(9)))
   await fixture.import(listOf(vehicles(8)))

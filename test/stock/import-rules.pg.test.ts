@@ -11,7 +11,7 @@ import {
   vehicles,
 } from './import-fixture.ts'
 
-test('a style that only the end of a file proves is used for all of it', async () => {
+test('a style that only the end of a file proves applies to the whole file', async () => {
   await using fixture = await openImportFixture()
   const day = (index: number) =>
     index < 899 ? `0${(index % 9) + 1}/0${(index % 8) + 1}/2025` : '02/25/2025'
@@ -35,7 +35,7 @@ test('a style that only the end of a file proves is used for all of it', async (
   ])
 })
 
-test('an Arabic list of the Gulf in windows-1256 is read as it is', async () => {
+test('an Arabic list in windows-1256 is read correctly', async () => {
   await using fixture = await openImportFixture()
   const bytes = [0xe6, 0xc7, 0xcf, 0xe4]
   const list = Buffer.concat([
@@ -57,7 +57,7 @@ test('an Arabic list of the Gulf in windows-1256 is read as it is', async () => 
   ])
 })
 
-test('while one import of a rooftop runs, a second one is told so, and other rooftops go on', async () => {
+test('while one import of a rooftop runs, a second one is refused, and other rooftops continue', async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(3))
   await fixture.import(listOf(vehicles(4)))
@@ -75,7 +75,7 @@ test('while one import of a rooftop runs, a second one is told so, and other roo
   expect([other.added, dry.removed, after.removed]).toEqual([3, 1, 1])
 })
 
-test('an import that is stopped leaves nothing', async () => {
+test('a stopped import changes nothing', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(3)))
   const before = await fixture.content()
@@ -88,7 +88,7 @@ test('an import that is stopped leaves nothing', async () => {
   expect(await fixture.content()).toEqual(before)
 })
 
-test('the priced list of an export changes nothing when it is imported', async () => {
+test('importing an exported priced list changes nothing', async () => {
   await using fixture = await openImportFixture()
   const odd = [
     aVehicle(1, { price: 'POA' }),
@@ -104,7 +104,7 @@ test('the priced list of an export changes nothing when it is imported', async (
   expect(await fixture.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
 })
 
-test('an uploaded file that came back with its prices changes nothing when it is imported', async () => {
+test('importing an upload that was exported with prices changes nothing', async () => {
   await using fixture = await openImportFixture()
   const { importId } = await fixture.import(listOf(vehicles(5)))
   const before = await fixture.rows('select ctid, xmin, * from core.stock_unit')

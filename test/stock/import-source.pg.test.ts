@@ -24,7 +24,7 @@ test('a file that grows while it is imported is refused, and nothing is changed'
   expect(await fixture.content()).toEqual(before)
 })
 
-test('what was hashed is what is imported, also where the styles of a column ask for a second reading', async () => {
+test('the hashed bytes are the imported ones, also if the styles of a column need a second reading', async () => {
   await using fixture = await openImportFixture()
   const rows = Array.from({ length: 700 }, (_, index) => `S${index},Kia,Rio,05/06/2025`)
   const list = ['Stock Number,Make,Model,Date In Stock', ...rows, 'S900,Kia,Rio,06/25/2025', '']
@@ -56,7 +56,7 @@ test('a pipe and a device are refused before they are read', async () => {
   await expect(fixture.importFile('/dev/zero')).rejects.toThrow(/is a device, not a file/)
 })
 
-test('standard input is read once to its end, imported like a file, and leaves no file behind', async () => {
+test('standard input is read once, imported like a file, and leaves no file behind', async () => {
   await using fixture = await openImportFixture()
   const list = Buffer.from(listOf(vehicles(600)))
   const inputOf = (bytes: Buffer) => Readable.from([bytes.subarray(0, 1000), bytes.subarray(1000)])
@@ -73,7 +73,7 @@ test('standard input is read once to its end, imported like a file, and leaves n
   expect(await ours()).toEqual(before)
 })
 
-test('input that does not end is left when the import is stopped', async () => {
+test('endless input is closed when the import is stopped', async () => {
   await using fixture = await openImportFixture()
   const stop = new AbortController()
   const input = new Readable({ read() {} })
@@ -85,7 +85,7 @@ test('input that does not end is left when the import is stopped', async () => {
   await expect(stopped).rejects.toThrow('stopped by a test')
 })
 
-test('a delimiter and an encoding that the user names outweigh what is found', async () => {
+test("the user's delimiter and encoding override the detected ones", async () => {
   await using fixture = await openImportFixture()
   const list = Buffer.from(
     'Stock Number|Make;Code|Model\nS1|Kia;1|Rio \xe9\nS2|Kia;2|Rio\n',
@@ -93,11 +93,11 @@ test('a delimiter and an encoding that the user names outweigh what is found', a
   )
 
   const found = await fixture.import(list, { maps: ['make=Make;Code'] })
-  const told = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
+  const confirmed = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
   const alike = await fixture.import(list, { encoding: 'windows-1251', delimiter: '|' })
 
   expect(found.encoding).toBe('windows-1252')
-  expect(told).toMatchObject({ status: 'imported', encoding: 'windows-1251', delimiter: '|' })
+  expect(confirmed).toMatchObject({ status: 'imported', encoding: 'windows-1251', delimiter: '|' })
   expect(alike.status).toBe('already-imported')
   expect(await fixture.rows("select model from core.stock_unit where stock_no = 'S1'")).toEqual([
     { model: 'Rio й' },
@@ -107,7 +107,7 @@ test('a delimiter and an encoding that the user names outweigh what is found', a
   )
 })
 
-test('every kind of issue is counted by itself, whatever its severity', async () => {
+test('every kind of issue is counted separately, for any severity', async () => {
   await using fixture = await openImportFixture()
   const vin = (start: string, index: number) => `${start}AAAAAAA9AA${100_000 + index}`
   const rows = Array.from({ length: 38 }, (_, index) => {

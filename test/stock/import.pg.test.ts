@@ -4,7 +4,7 @@ import { aVehicle, listOf, now, openImportFixture, vehicles, vinOf } from './imp
 const dayMs = 86_400_000
 const later = (days: number) => new Date(now.getTime() + days * dayMs)
 
-test('a list is loaded with every cell, and its counts add up', async () => {
+test('a list is loaded with every cell, and the counts agree', async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(3)).replace('20002', 'forty2') + '\r\nTotal,,,,,,60000,\r\n'
 
@@ -57,7 +57,7 @@ test('a list is loaded with every cell, and its counts add up', async () => {
   ])
 })
 
-test('the same file twice is nothing to do, and writes nothing', async () => {
+test('importing the same file again writes nothing', async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(10))
   await fixture.import(list)
@@ -76,7 +76,7 @@ test('the same file twice is nothing to do, and writes nothing', async () => {
   expect(await fixture.content()).toEqual(before)
 })
 
-test('a file without one of its rows removes exactly that unit, and writes to no other', async () => {
+test('a file with one row less removes exactly that unit, and writes to no other', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)))
   const units =
@@ -95,7 +95,7 @@ test('a file without one of its rows removes exactly that unit, and writes to no
   ).toEqual([{ missing_since: now, off_stock_at: null }])
 })
 
-test('a change is told from old to new, by column and by field', async () => {
+test('a change is reported with old and new value, by column and by field', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(5)))
   const list = listOf([aVehicle(1, { price: '19990', km: '50000' }), ...vehicles(4, 2)])
@@ -131,7 +131,7 @@ test('columns in another order change nothing', async () => {
   expect(await fixture.rows('select ctid, xmin, * from core.stock_unit')).toEqual(before)
 })
 
-test('a unit is off stock when the days of grace have passed, and back when a list names it again', async () => {
+test('a unit is off stock after its days of grace, and back when a list names it again', async () => {
   await using fixture = await openImportFixture(3)
   const [all, fewer] = [listOf(vehicles(10)), listOf(vehicles(9))]
   const marks = () =>
@@ -165,7 +165,7 @@ test('a delta removes nothing', async () => {
   )
 })
 
-test('a dry run reports the same, and leaves nothing behind', async () => {
+test('a dry run reports the same, and changes nothing', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)))
   const before = await fixture.content()
@@ -192,7 +192,7 @@ test('a dry run reports the same, and leaves nothing behind', async () => {
   expect(dry).toMatchObject({ ...rest, status: 'dry-run', importId: null })
 })
 
-test('a dry run at a rooftop that has never been registered leaves no rooftop', async () => {
+test('a dry run for an unregistered rooftop creates no rooftop', async () => {
   await using fixture = await openImportFixture()
 
   const report = await fixture.import(listOf(vehicles(3)), { dryRun: true })

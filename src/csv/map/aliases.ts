@@ -2,15 +2,15 @@ import { aliasTable } from './alias-table.ts'
 import { type Field, fields } from './stock-fields.ts'
 import { headerKey, readHeader } from './header-name.ts'
 
-/** A field that a header may mean, and how much its name alone is worth. */
+/** A field that a header may mean, and the confidence that the name alone gives. */
 export interface Meaning {
   readonly field: Field
   /** 0..1 */
-  readonly worth: number
+  readonly confidence: number
 }
 
 const plain = 0.95
-/** Headers that name a field in some files and something else in others: the values decide. */
+/** Headers that name this field in some files and another in others: the values decide. */
 const ambiguous: Readonly<Record<string, readonly (readonly [Field, number])[]>> = {
   type: [
     ['condition', 0.6],
@@ -101,7 +101,7 @@ const ambiguous: Readonly<Record<string, readonly (readonly [Field, number])[]>>
   ],
 }
 
-/** Names that a file uses when it has no better one: the better one wins where both are there. */
+/** Less specific names: where the file has a better name for the field too, the better one wins. */
 const weak: Readonly<Record<number, string>> = {
   0.8: `inventory # | inv # | inventory number | inventory id | unit number | unit no | vehicle reference |
     vehicle number | fleet # | fleet no | sku | stock id | chassis | chassis no | chassis number |
@@ -122,23 +122,23 @@ const weak: Readonly<Record<number, string>> = {
 }
 
 const meanings = buildMeanings()
-/** The same by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words of two meanings are left out. */
+/** Meanings by the words of the header, in any order: `Dt In Stk` is `Date In Stock`. Words with two meanings are left out. */
 const byWords = buildByWords()
 
 function buildMeanings(): ReadonlyMap<string, readonly Meaning[]> {
-  const worthOf = new Map<string, number>()
-  for (const [worth, names] of Object.entries(weak))
-    for (const name of split(names)) worthOf.set(headerKey(name), Number(worth))
+  const confidenceOf = new Map<string, number>()
+  for (const [confidence, names] of Object.entries(weak))
+    for (const name of split(names)) confidenceOf.set(headerKey(name), Number(confidence))
   const found = new Map<string, Meaning[]>()
   for (const field of fields)
     for (const alias of split(aliasTable[field])) {
       const { key } = readHeader(alias)
-      if (!found.has(key)) found.set(key, [{ field, worth: worthOf.get(key) ?? plain }])
+      if (!found.has(key)) found.set(key, [{ field, confidence: confidenceOf.get(key) ?? plain }])
     }
   for (const [key, entries] of Object.entries(ambiguous))
     found.set(
       headerKey(key),
-      entries.map(([field, worth]) => ({ field, worth })),
+      entries.map(([field, confidence]) => ({ field, confidence })),
     )
   return found
 }
@@ -151,7 +151,7 @@ function buildByWords(): ReadonlyMap<string, readonly Meaning[]> {
     const words = wordKey(readHeader(name).words)
     const before = found.get(words)
     if (before && before[0]!.field !== known[0]!.field) twice.add(words)
-    if (!before || known[0]!.worth > before[0]!.worth) found.set(words, known)
+    if (!before || known[0]!.confidence > before[0]!.confidence) found.set(words, known)
   }
   for (const words of twice) found.delete(words)
   return found
@@ -164,7 +164,7 @@ function wordKey(words: readonly string[]): string {
     .join(' ')
 }
 
-/** A vehicle's list need not say that it speaks of vehicles: `Veh Colour`. */
+/** Without a word for "vehicle", which a list of vehicles need not repeat: `Veh Colour`. */
 function withoutVehicle(words: readonly string[]): readonly Meaning[] {
   const rest = words.filter((word) => word !== 'vehicle' && word !== 'car')
   if (rest.length === 0 || rest.length === words.length) return []
@@ -176,14 +176,14 @@ function split(names: string): string[] {
   return names.split('|').map((name) => name.trim())
 }
 
-/** What a header may mean, the likelier first; empty for an unknown one. Whole names only, of all of it or of each side of a `/`. */
+/** Fields that a header may mean, the likeliest first; empty for an unknown one. Compares whole names: the header, or each side of a `/`. */
 export function meaningsOf(header: string): readonly Meaning[] {
   const { key, shortKey, words } = readHeader(header)
   const whole = meanings.get(key) ?? (shortKey === null ? undefined : meanings.get(shortKey))
   if (whole) return whole
   const spelt = byWords.get(wordKey(words)) ?? withoutVehicle(words)
   if (spelt.length > 0) return spelt
-  if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', worth: 0.5 }]
+  if (/^(unnamed|column)?\d*$/.test(key)) return [{ field: 'row_index', confidence: 0.5 }]
   const sides = header.split(/[/|\n]/).map((side) => meanings.get(readHeader(side).key))
   const known = sides.filter((side) => side !== undefined)
   const [first] = known
@@ -191,10 +191,10 @@ export function meaningsOf(header: string): readonly Meaning[] {
   const agreed = first.filter(({ field }) =>
     known.every((side) => side.some((meaning) => meaning.field === field)),
   )
-  return agreed.map(({ field, worth }) => ({ field, worth: Math.min(worth, 0.9) }))
+  return agreed.map(({ field, confidence }) => ({ field, confidence: Math.min(confidence, 0.9) }))
 }
 
-/** Does any dealer's system write this header? For finding the header row of a file. */
+/** Whether some dealer system writes this header. Used to find the header row of a file. */
 export function isKnownHeader(text: string): boolean {
   return meaningsOf(text).some(({ field }) => field !== 'row_index')
 }

@@ -4,8 +4,8 @@ import type { Field } from './stock-fields.ts'
 import { scoreField } from './field-score.ts'
 import { type ColumnProfile, isWellFilled } from './column-profile.ts'
 
-const plainWorth = 0.9
-/** What values alone can prove, and how far one may trust them without a header that says so. */
+const plainConfidence = 0.9
+/** Fields that values alone can prove, and the confidence without a header that confirms them. */
 const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => boolean])[] = [
   ['vin', 0.9, ({ share }) => share.vin >= 0.8],
   ['make', 0.8, ({ share }) => share.make >= 0.8],
@@ -16,7 +16,7 @@ const byValues: readonly (readonly [Field, number, (profile: ColumnProfile) => b
   ['body', 0.55, ({ share }) => share.body >= 0.8],
   ['colour_exterior', 0.55, ({ share }) => share.colour >= 0.8],
 ]
-/** Guesses for a file without a header; each has to be confirmed. */
+/** Guesses for a file without a header; the user must confirm each. */
 const withoutHeader: typeof byValues = [
   ['stock_number', 0.5, isKeyLike],
   ['received_date', 0.45, ({ share }) => share.date >= 0.8],
@@ -43,16 +43,16 @@ function isNameLike({ share, distinct }: ColumnProfile): boolean {
   return !isOther && share.text >= 0.5 && distinct >= 2
 }
 
-/** All that a column may hold: what its header says, weighed by its values, and what its values prove alone. */
+/** All fields that a column may hold: those its header names, weighed by the values, and those the values prove alone. */
 export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[]): Candidate[] {
-  const named = meaningsFor(column).map(({ field, worth }): Candidate => {
-    const isPlainName = worth >= plainWorth
+  const named = meaningsFor(column).map(({ field, confidence }): Candidate => {
+    const isPlainName = confidence >= plainConfidence
     const fit = scoreField(field, column.profile, isPlainName)
-    const against = objection(field, column, all)
+    const against = contradiction(field, column, all)
     return {
       column: column.index,
       field,
-      confidence: against === null ? weigh(worth, fit.score) : 0.05,
+      confidence: against === null ? adjustConfidence(confidence, fit.score) : 0.05,
       source: 'header',
       isPlainName,
       evidence: [`its header can mean ${field}`, against ?? fit.reason].filter((why) => why !== ''),
@@ -67,7 +67,7 @@ export function candidatesOf(column: SampleColumn, all: readonly SampleColumn[])
   )
 }
 
-/** The whole header; where that is unknown, the lowest known one of its rows. */
+/** Meanings of the whole header. If it is unknown, those of the lowest header row with a known name. */
 function meaningsFor({ header, rowNames }: SampleColumn): readonly Meaning[] {
   if (header === null) return []
   const whole = meaningsOf(header)
@@ -83,32 +83,32 @@ function fromValues(column: SampleColumn, field: Field, confidence: number): Can
     confidence: column.header === null ? Math.min(confidence, 0.5) : confidence,
     source: 'values',
     isPlainName: false,
-    evidence: [`its values look like ${field}`, why].filter((word) => word !== ''),
+    evidence: [`its values fit ${field}`, why].filter((word) => word !== ''),
   }
 }
 
-/** Values that agree close part of the distance to certainty; values that disagree take their share away. */
-function weigh(worth: number, score: number): number {
-  return score >= 0 ? worth + (1 - worth) * score * 0.7 : worth * (1 + score)
+/** Values that agree raise the confidence part of the way to 1; values that disagree lower it by their share. */
+function adjustConfidence(confidence: number, score: number): number {
+  return score >= 0 ? confidence + (1 - confidence) * score * 0.7 : confidence * (1 + score)
 }
 
 const address = /^(zip|zipcode|postcode|postalcode|street|streetname|address|suburb|city|country)$/
 
-/** What other columns say against a meaning; null when nothing does. */
-function objection(
+/** Why other columns contradict a meaning; null when none does. */
+function contradiction(
   field: Field,
   column: SampleColumn,
   all: readonly SampleColumn[],
 ): string | null {
   const { key } = column.name
   if (field === 'plate_state' && key === 'state' && all.some(({ name }) => address.test(name.key)))
-    return 'it stands among the columns of an address'
+    return 'it is among the columns of an address'
   if (
     field === 'days_in_stock' &&
     key === 'age' &&
     all.some((other) => isVehicleAge(column, other))
   )
-    return 'with the model year it always comes to the same year: the age of the vehicle'
+    return 'added to the model year it always gives the same year: the age of the vehicle'
   return null
 }
 

@@ -1,41 +1,42 @@
 import type { Field, VitalField } from './stock-fields.ts'
 
-/** Something that a person has to say before a file is loaded. */
+/** A question that the user must answer before the file is loaded. */
 export interface MappingQuestion {
   readonly code: 'NO_KEY_COLUMN' | 'MAPPING_LOW_CONFIDENCE' | 'duplicate-label'
   readonly message: string
-  /** What to type, without `--map`; empty where nothing in the file will do. */
+  /** Arguments that answer it, without `--map`; empty where no column of the file fits. */
   readonly maps: readonly string[]
 }
 
-/** What one column holds. */
+/** The field that one column holds, and why. */
 export interface ColumnMapping {
   /** From 0. */
   readonly index: number
   /** As in the file; null in a file without a header. */
   readonly header: string | null
-  /** Null: unknown; the column is kept and given back untouched. */
+  /** null: unknown. The column is stored, and exported unchanged. */
   readonly field: Field | null
-  /** 0..1; 1 where a person has said so. */
+  /** 0..1; 1 where the user named the field. */
   readonly confidence: number
   readonly source: 'header' | 'values' | 'remembered' | 'override' | null
   readonly evidence: readonly string[]
   /** Up to three values, as in the file. */
   readonly samples: readonly string[]
-  /** What the header says of units: `Mileage (km)`, `Price AED`. */
+  /** The unit in the header: `Mileage (km)`, `Price AED`. */
   readonly unit: 'km' | 'mi' | null
   readonly currency: string | null
 }
 
+/** The fields of a file's columns, with the questions that are still open. */
 export interface Mapping {
-  /** `unsure`: to be shown and confirmed, never loaded. */
+  /** `unsure`: never loaded until the user confirms it. */
   readonly status: 'sure' | 'unsure'
   readonly columns: readonly ColumnMapping[]
-  /** What tells the rows apart; null: no row can be loaded. */
+  /** The field that identifies a row; null: no row can be loaded. */
   readonly key: 'stock_number' | 'vin' | null
-  /** Fields of which a person has said that no column holds them. */
+  /** Fields that no column holds, as the user confirmed. */
   readonly absent: readonly Field[]
-  /** Vital fields that no column fills, and of which nobody has said so. */
+  /** Vital fields that no column fills, without the user's confirmation. */
   readonly missing: readonly MissingField[]
   readonly hasHeader: boolean
   readonly fingerprint: string
@@ -43,17 +44,18 @@ export interface Mapping {
   readonly questions: readonly MappingQuestion[]
 }
 
+/** A vital field that no column fills. */
 export interface MissingField {
   readonly field: VitalField
-  /** The column that holds it by its header, without a value in the sample; null: there is none. */
+  /** The column whose header names it but which has no value in the sample; null: no such column. */
   readonly emptyColumn: string | null
 }
 
-/** A mapping that was sure or that a person has confirmed, as it is kept for a rooftop. */
+/** A mapping that was sure, or that the user confirmed, as stored for a rooftop. */
 export interface RememberedMapping {
   readonly fingerprint: string
-  /** By position; null where the column was unknown, which says nothing of what it is today. */
+  /** Fields by position; null where the column was unknown then. It may be known today. */
   readonly columns: readonly (string | null)[]
-  /** Fields of which a person has said that no column holds them; null: kept before that was kept. */
+  /** Fields that no column holds, as the user confirmed; null: stored by a version that did not record this. */
   readonly absent: readonly string[] | null
 }

@@ -7,10 +7,10 @@ import { isOnApplication, isPlaceholder } from './typing/placeholders.ts'
 import { plainText } from './typing/plain-text.ts'
 import * as words from './vehicle-words.ts'
 
-/** What the values of a column look like. Shares are 0..1 of the cells that hold something. */
+/** Statistics of a column's values. Shares are 0..1 of the filled cells. */
 export interface ColumnProfile {
   readonly cells: number
-  /** Cells that hold something. */
+  /** Cells that are not empty. */
   readonly filled: number
   readonly distinct: number
   readonly isConstant: boolean
@@ -22,6 +22,7 @@ export interface ColumnProfile {
   readonly share: Readonly<Record<Trait, number>>
 }
 
+/** A property that a cell's text may have. A cell may have several. */
 export type Trait =
   | 'vin'
   | 'code'
@@ -51,11 +52,11 @@ export type Trait =
   | 'onApplication'
 
 const vin = /^[A-HJ-NPR-Z0-9]{17}$/i
-/** A vehicle's own number: digits, perhaps with letters and marks; no blanks within. */
+/** A vehicle's number: digits, perhaps with letters and punctuation; no blanks within. */
 const code = /^(?=.*\d)[\p{L}\d][\p{L}\d./_#-]{2,24}$/u
 const plate = /^(?=.*\d)(?=.{2,12}$)[\p{L}\d]+([ ./-][\p{L}\d]+){0,3}$/u
 const year = /^(19[89]\d|20[012]\d)$/
-/** Two decimals or a sign of currency: money rather than distance. */
+/** Two decimals or a currency sign: money rather than distance. */
 const cents = /\d[.,]\d\d$|[$£€]/
 const url = /^(https?:)?\/\/|^www\./i
 const flag = /^(true|false|yes|no|y|n|0|1)$/i
@@ -90,7 +91,7 @@ const tests: Readonly<Record<Exclude<Trait, 'number' | 'positive' | 'decimal' | 
 type Test = (text: string) => boolean
 const traits = Object.entries(tests) as [keyof typeof tests, Test][]
 
-/** Profiles the cells of one column of a sample, in the file's order. */
+/** Counts the traits of one column's cells in a sample, in the file's order. */
 export function profileColumn(cells: readonly string[]): ColumnProfile {
   const texts = cells.map((cell) => plainText(cell.slice(0, 400)))
   const filled = texts.filter((text) => !isPlaceholder(text, null))
@@ -109,12 +110,12 @@ export function profileColumn(cells: readonly string[]): ColumnProfile {
   }
 }
 
-/** A few cells of a long column prove nothing by their values. */
+/** Whether enough cells are filled: a few cells of a long column prove nothing. */
 export function isWellFilled({ filled, cells }: ColumnProfile): boolean {
   return filled * 2 >= cells ? filled > 0 : filled >= 3 && filled * 10 >= cells
 }
 
-/** Each distinct text is looked at once. */
+/** Tests each distinct text once. */
 function sharesOf(
   count: ReadonlyMap<string, number>,
   filled: number,
@@ -136,7 +137,7 @@ function sharesOf(
   return share as Record<Trait, number>
 }
 
-/** The number of a cell in any style, for looking at magnitudes only. */
+/** The number of a cell in any style; good enough for magnitudes only. */
 function numberIn(text: string): number | null {
   const amount = readAmount(text) ?? readDistance(text)
   if (!amount) return null
@@ -149,7 +150,7 @@ function medianOf(numbers: readonly number[]): number | null {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? null
 }
 
-/** Begins at 0 or 1 and counts on; a row left out here and there does not matter. */
+/** Whether it starts at 0 or 1 and counts up; a few gaps do not matter. */
 function isRowIndex(texts: readonly string[]): boolean {
   if (texts.length < 2 || !texts.every((text) => /^\d{1,9}$/.test(text))) return false
   const numbers = texts.map(Number)

@@ -4,32 +4,32 @@ import { type ColumnProfile, profileColumn } from './column-profile.ts'
 import { isPlaceholder } from './typing/placeholders.ts'
 import { plainText } from './typing/plain-text.ts'
 
-/** A column of the sample, before it is known what it holds. */
+/** A column of the sample, before it has a field. */
 export interface SampleColumn {
   /** From 0. */
   readonly index: number
   /** As in the file; null in a file without a header. */
   readonly header: string | null
   readonly name: HeaderName
-  /** Its name in each row of a header of several rows, the lowest first; empty for the usual single row. */
+  /** Its name in each row of a header of several rows, the lowest first; empty for a header of one row. */
   readonly rowNames: readonly string[]
   readonly cells: readonly string[]
   readonly profile: ColumnProfile
 }
 
-/** How sure it is that a column holds a field, and why. */
+/** A field that a column may hold, with the confidence and its reasons. */
 export interface Candidate {
   readonly column: number
   readonly field: Field
   /** 0..1 */
   readonly confidence: number
   readonly source: 'header' | 'values'
-  /** Would the header alone settle it? */
+  /** Whether the header alone is enough evidence. */
   readonly isPlainName: boolean
   readonly evidence: readonly string[]
 }
 
-/** Turns the sample by 90 degrees. Cells that a short row lacks count as empty. */
+/** Turns the rows of the sample into columns. Cells that a short row lacks count as empty. */
 export function sampleColumns(
   names: readonly string[] | null,
   rows: readonly (readonly string[])[],
@@ -56,7 +56,7 @@ export function samplesOf(column: SampleColumn): string[] {
   return [...found]
 }
 
-/** The name by which a person points at a column: its header, or `#3` where that names none or several. */
+/** The name of a column in `--map`: its header, or `#3` where no column or several have that header. */
 export function columnName(column: SampleColumn, all: readonly SampleColumn[]): string {
   const { header } = column
   const isAlone = all.filter((other) => other.header === header).length === 1

@@ -3,25 +3,25 @@ import type { ColumnProfile, Trait } from './column-profile.ts'
 
 /** How well the values of a column agree with a field. */
 export interface FieldScore {
-  /** -1 (cannot be) to 1 (proves it); 0 says nothing. */
+  /** -1 (impossible) to 1 (proof); 0: no evidence. */
   readonly score: number
-  /** In words, for people. */
+  /** The reason, for people. */
   readonly reason: string
 }
 
 const nothing: FieldScore = { score: 0, reason: '' }
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
-/** Judges a column's values for a field. `isPlainName`: the header alone would settle it. */
+/** Scores a column's values for a field. `isPlainName`: the header alone is enough evidence. */
 export function scoreField(field: Field, profile: ColumnProfile, isPlainName: boolean): FieldScore {
   if (profile.filled === 0) return { score: 0, reason: 'the column is empty' }
   if (field === 'stock_number') return stockNumberFit(profile, isPlainName)
-  return judges[field]?.(profile, isPlainName) ?? nothing
+  return scorers[field]?.(profile, isPlainName) ?? nothing
 }
 
-type Judge = (profile: ColumnProfile, isPlainName: boolean) => FieldScore
+type Scorer = (profile: ColumnProfile, isPlainName: boolean) => FieldScore
 
-const judges: Partial<Record<Field, Judge>> = {
+const scorers: Partial<Record<Field, Scorer>> = {
   vin: vinFit,
   make: makeFit,
   model: modelFit,
@@ -67,13 +67,13 @@ const judges: Partial<Record<Field, Judge>> = {
     averageLength >= 10 && share.text >= 0.8 ? { score: 0.4, reason: 'long texts' } : nothing,
 }
 
-function graded(share: number, name: string, least: number): FieldScore {
+function graded(share: number, name: string, minShare: number): FieldScore {
   if (share >= 0.9) return { score: 1, reason: `${percent(share)} are ${name}` }
-  if (share >= least) return { score: 0.3, reason: `${percent(share)} are ${name}` }
+  if (share >= minShare) return { score: 0.3, reason: `${percent(share)} are ${name}` }
   return { score: -0.9, reason: `only ${percent(share)} are ${name}` }
 }
 
-function wordFit(trait: Trait, name: string): Judge {
+function wordFit(trait: Trait, name: string): Scorer {
   return ({ share }) => {
     const score = share[trait] >= 0.6 ? 1 : share[trait] >= 0.3 ? 0.3 : -0.5
     return {
@@ -83,7 +83,7 @@ function wordFit(trait: Trait, name: string): Judge {
   }
 }
 
-/** A key tells its rows apart. A plain name outweighs a few repeats, which are then reported row by row. */
+/** A key differs in each row. With a plain name a few repeats are accepted, and reported row by row. */
 function stockNumberFit(profile: ColumnProfile, isPlainName: boolean): FieldScore {
   const { share, filled, distinct } = profile
   const unique = distinct / filled
@@ -159,7 +159,7 @@ function plateFit({ share }: ColumnProfile): FieldScore {
   if (share.date >= 0.5) return { score: -0.9, reason: `${percent(share.date)} are dates` }
   if (share.vin >= 0.5) return { score: -0.9, reason: `${percent(share.vin)} are VINs` }
   return share.plate >= 0.6
-    ? { score: 0.5, reason: `${percent(share.plate)} look like plates` }
+    ? { score: 0.5, reason: `${percent(share.plate)} have the form of plates` }
     : nothing
 }
 
@@ -168,7 +168,7 @@ function conditionFit({ share }: ColumnProfile): FieldScore {
     return { score: 1, reason: `${percent(share.condition)} are New or Used` }
   if (share.flag >= 0.9) return { score: 0.2, reason: 'yes or no' }
   if (share.remaining >= 0.5)
-    return { score: -1, reason: `${percent(share.remaining)} are times that remain` }
+    return { score: -1, reason: `${percent(share.remaining)} are remaining times` }
   return { score: -0.5, reason: `only ${percent(share.condition)} are New or Used` }
 }
 

@@ -1,18 +1,19 @@
 import { isCurrencyCode } from '../../values/currency-codes.ts'
 
-/** What a header says besides its name: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
+/** The unit and currency in a header: `Mileage (km)`, `Price AED`, `Cost ex GST`. */
 export interface HeaderEvidence {
   readonly unit: 'km' | 'mi' | null
   /** ISO 4217. */
   readonly currency: string | null
 }
 
+/** A header in the forms that are compared with known names. */
 export interface HeaderName extends HeaderEvidence {
   /** Letters and digits of any script; compared exactly, never as a part of another. `#` where nothing else is left. */
   readonly key: string
   /** The key without a unit, currency or tax word at its end; null where there is none. */
   readonly shortKey: string | null
-  /** Its words without such an end, lower case, abbreviations written out: `Stk Mdl` → stock, model. */
+  /** Its words without that end, lower case, abbreviations in full: `Stk Mdl` → stock, model. */
   readonly words: readonly string[]
 }
 
@@ -32,7 +33,7 @@ const bracketed: Readonly<Record<string, string>> = {
   ...{ sr: 'SAR', qr: 'QAR', kd: 'KWD', bd: 'BHD', ro: 'OMR', dh: 'AED', r: 'ZAR' },
   ...{ '£': 'GBP', '€': 'EUR' },
 }
-/** Codes of currencies that are English words too: in a header they are those. */
+/** Currency codes that are English words too; in a header they are words. */
 const englishCodes = /^(all|top|try|cup|mad|pen|gel|ron|sos|mop|bam|kgs|nio|bob|mdl)$/
 const inFull = new Map<string, string>(
   Object.entries({
@@ -54,7 +55,7 @@ const ignored =
   /^(|\$|cc|l|kw|hp|days?|optional|required|mandatory|text|number|date|yyyy|(dd|mm)+yy+|yyyymmdd)$/
 const tax = /^((incl?|including|excl?|excluding|plus)?(gst|vat|tax|taxes)(incl?|included|excl?)?)$/
 
-/** Letters of one sound in one form: alef, ta marbuta and ya are typed as it comes. */
+/** One form for letters that writers exchange freely: alef, ta marbuta and ya. */
 function folded(text: string): string {
   return text
     .normalize('NFKC')
@@ -74,7 +75,7 @@ export function headerKey(text: string): string {
   return key === '' && text.includes('#') ? '#' : key
 }
 
-/** Reads a header: its key to look up, and what it says of unit and currency. */
+/** Reads a header: its lookup key, unit and currency. */
 export function readHeader(text: string): HeaderName {
   const evidence: { unit: 'km' | 'mi' | null; currency: string | null } = {
     unit: null,

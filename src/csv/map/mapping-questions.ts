@@ -5,33 +5,35 @@ import { mayHold } from './may-hold.ts'
 import { isWellFilled } from './column-profile.ts'
 import type { Overrides } from './overrides.ts'
 
-interface Known {
+interface Proposal {
   readonly columns: readonly ColumnMapping[]
   readonly sample: readonly SampleColumn[]
   readonly candidates: readonly Candidate[]
   readonly overrides: Overrides
-  /** What nobody has to be asked for: a person has said that no column holds it. */
+  /** Never asked about: the user confirmed that no column holds them. */
   readonly absent: ReadonlySet<Field>
   readonly key: Mapping['key']
   readonly missing: readonly MissingField[]
-  /** Was the mapping confirmed before? Then a column that was left out is asked about only where its header names a field. */
+  /** Whether the mapping was confirmed before. If so, a column without a field is asked about only if its header names one. */
   readonly isKnown: boolean
 }
 
-/** From there on a mapping is taken without a question. */
+/** A mapping with at least this confidence is used without a question. */
 export const certainConfidence = 0.6
-const worthAsking = 0.35
+const askConfidence = 0.35
 
-/** All that is to be confirmed; empty when the mapping is certain. */
-export function mappingQuestions(known: Known): MappingQuestion[] {
-  const low = [...(known.isKnown ? [] : lowOnes(known)), ...contradicted(known)]
-  const others = known.isKnown ? [] : [...lookAlikes(known, low), ...sameName(known)]
+/** Everything that the user must confirm; empty when the mapping is certain. */
+export function mappingQuestions(proposal: Proposal): MappingQuestion[] {
+  const low = [...(proposal.isKnown ? [] : uncertainColumns(proposal)), ...contradicted(proposal)]
+  const others = proposal.isKnown ? [] : [...possibleColumns(proposal, low), ...sameName(proposal)]
   const isKeyAsked = low.some(({ maps }) => maps.some((map) => /^(stock_number|vin)=/.test(map)))
-  return known.key === null && !isKeyAsked ? [noKey(known), ...low, ...others] : [...low, ...others]
+  return proposal.key === null && !isKeyAsked
+    ? [noKey(proposal), ...low, ...others]
+    : [...low, ...others]
 }
 
-/** Columns that were given a field of the warehouse on weak grounds. */
-function lowOnes({ columns, sample }: Known): MappingQuestion[] {
+/** Columns that got a field of the warehouse with low confidence. */
+function uncertainColumns({ columns, sample }: Proposal): MappingQuestion[] {
   return columns
     .filter(
       ({ field, confidence, source }) =>
@@ -40,22 +42,22 @@ function lowOnes({ columns, sample }: Known): MappingQuestion[] {
     .map(({ field, index, evidence }) => lowConfidence(field!, sample[index]!, sample, evidence))
 }
 
-/** Columns whose header names a field that their values deny, where no filled column holds that field. */
+/** Columns whose values contradict the field in their header, if no filled column holds that field. */
 function contradicted({
   columns,
   sample,
   candidates,
   overrides,
   absent,
-}: Known): MappingQuestion[] {
+}: Proposal): MappingQuestion[] {
   const filled = columns.filter(({ index }) => isFilled(sample[index]!))
   const taken = new Set<Field | null>([...filled.map(({ field }) => field), ...absent])
   return candidates
     .filter(({ column, field, confidence, isPlainName, source }) => {
       const isOpen = isFree(columns[column]!) && !overrides.columns.has(column)
       if (!isOpen || source !== 'header' || !isStockField(field) || taken.has(field)) return false
-      const isWorthIt = isVital(field) && sample[column]!.profile.share.digits >= 0.3
-      const isAsked = isPlainName || isWorthIt || confidence >= worthAsking
+      const hasDigits = isVital(field) && sample[column]!.profile.share.digits >= 0.3
+      const isAsked = isPlainName || hasDigits || confidence >= askConfidence
       return isAsked && confidence < certainConfidence && isFilled(sample[column]!)
     })
     .map(({ column, field, evidence }) =>
@@ -63,14 +65,14 @@ function contradicted({
     )
 }
 
-/** A cell that is no amount rejects its row: whoever only copies the argument would be told so of every row. */
+/** Warns that a cell which is not an amount rejects its row. Without it, a user who only copies the argument gets an error for every row. */
 function withOutcome(field: Field, doubt: MappingQuestion): MappingQuestion {
   if (field !== 'price_asking' && field !== 'cost' && field !== 'odometer') return doubt
   const outcome = `If it does, correct its cells first: a row whose cell cannot be read is rejected. --map ${field}= leaves the column out.`
   return { ...doubt, message: `${doubt.message} ${outcome}` }
 }
 
-/** Does it hold no field, or one that is kept as text and that its header does not name? */
+/** Whether it holds no field, or one that is stored as text and that its header does not name. */
 function isFree({ field, source }: ColumnMapping): boolean {
   return field === null || (source === 'values' && !isStockField(field))
 }
@@ -79,14 +81,14 @@ function isFilled({ profile }: SampleColumn): boolean {
   return profile.filled > 0 || profile.cells === 0
 }
 
-/** Columns that may hold a vital field that no column fills, by what they look like; each is proposed for one field. */
-function lookAlikes(
-  { columns, sample, missing }: Known,
-  asked: readonly MappingQuestion[],
+/** Columns whose values fit a vital field that no column fills; each column is proposed for one field. */
+function possibleColumns(
+  { columns, sample, missing }: Proposal,
+  earlier: readonly MappingQuestion[],
 ): MappingQuestion[] {
-  const said = asked.flatMap(({ maps }) => maps)
+  const asked = earlier.flatMap(({ maps }) => maps)
   return missing.flatMap(({ field }) => {
-    if (said.some((map) => map.startsWith(`${field}=`))) return []
+    if (asked.some((map) => map.startsWith(`${field}=`))) return []
     const names = sample
       .filter(
         (column) =>
@@ -96,11 +98,11 @@ function lookAlikes(
           mayHold[field](column),
       )
       .map((column) => columnName(column, sample))
-      .filter((name) => !said.some((map) => map.endsWith(`=${name}`)))
+      .filter((name) => !asked.some((map) => map.endsWith(`=${name}`)))
     if (names.length === 0) return []
     const maps = [`${field}=${names[0]}`]
-    said.push(...maps)
-    const message = `No column is known to hold ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
+    asked.push(...maps)
+    const message = `No known column holds ${field}. Perhaps ${names.map((name) => `"${name}"`).join(' or ')} does.`
     return [{ code: 'MAPPING_LOW_CONFIDENCE' as const, message, maps }]
   })
 }
@@ -119,8 +121,8 @@ function lowConfidence(
   }
 }
 
-/** Two columns with one name and different values, of which one was taken. */
-function sameName({ columns, sample }: Known): MappingQuestion[] {
+/** Two columns with the same name and different values; only one has the field. */
+function sameName({ columns, sample }: Proposal): MappingQuestion[] {
   return columns.flatMap(({ field, index, source }) => {
     if (!field || !isStockField(field) || source !== 'header') return []
     const own = sample[index]!
@@ -137,7 +139,7 @@ function sameName({ columns, sample }: Known): MappingQuestion[] {
     return [
       {
         code: 'duplicate-label' as const,
-        message: `The columns ${positions.join(' and ')} are both called "${own.header}" and hold different values: say which one holds ${field}.`,
+        message: `The columns ${positions.join(' and ')} are both called "${own.header}" and hold different values: name the one that holds ${field}.`,
         maps: [`${field}=${positions[0]}`],
       },
     ]
@@ -148,7 +150,7 @@ function differs(one: SampleColumn, other: SampleColumn): boolean {
   return one.cells.some((cell, row) => cell.trim() !== other.cells[row]?.trim())
 }
 
-function noKey({ sample, columns }: Known): MappingQuestion {
+function noKey({ sample, columns }: Proposal): MappingQuestion {
   const unused = sample.filter(({ index, profile }) => {
     const isFree = columns[index]!.field === null || columns[index]!.field === 'row_index'
     const isFull = profile.filled > 0 && profile.filled >= profile.cells * 0.9
@@ -158,7 +160,7 @@ function noKey({ sample, columns }: Known): MappingQuestion {
     ({ profile }) => !profile.isRowIndex && profile.share.code >= 0.8 && profile.averageLength >= 4,
   )
   const message =
-    'No column holds a stock number or a VIN, so the vehicles cannot be told apart from one file to the next.'
+    'No column holds a stock number or a VIN, so the next file cannot be compared with this one.'
   return {
     code: 'NO_KEY_COLUMN',
     message: best ? message : `${message} Export the list again with one of the two.`,

@@ -16,14 +16,14 @@ const names: Readonly<Record<keyof typeof stockColumns, string>> = {
   price_currency: 'currency',
   received_date: 'date in stock',
 }
-const grounds: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
+const sourceTexts: Readonly<Record<NonNullable<ColumnMapping['source']>, string>> = {
   header: 'by its name',
   values: 'by its values',
   remembered: 'as before',
-  override: 'said with --map',
+  override: 'set with --map',
 }
 
-/** How the columns were read, in words: what fills the stock, what does not, what is kept as text, what was left out and why. */
+/** How the columns were read, in words: those that fill the stock, those stored as text, those left out and why. */
 export function mappingSummary(
   columns: readonly ColumnMapping[],
   missing: readonly MissingField[],
@@ -38,17 +38,17 @@ export function mappingSummary(
       !missing.some((known) => known.field === field),
   )
   return [
-    ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${groundOf(column)}`),
-    ...none.map((field) => `${named(field)}: no column, as was said`),
+    ...filled.map((column) => `${named(column.field!)}: ${quoted(column)}, ${sourceText(column)}`),
+    ...none.map((field) => `${named(field)}: no column, as confirmed`),
     ...missingLines(missing),
-    ...listed('kept as text', extra, ({ field }) =>
-      field === 'status' ? 'status; what it says is sold is no stock on hand' : field!,
+    ...listed('stored as text', extra, ({ field }) =>
+      field === 'status' ? 'status; vehicles marked as sold are not stock on hand' : field!,
     ),
     ...listed('left out', rest, ({ evidence }) => evidence.at(-1) ?? 'unknown'),
     ...(missing.length === 0
       ? []
       : [
-          'Name a column with --map <field>=<header>, or say that there is none with --map <field>=',
+          'Name a column with --map <field>=<header>, or confirm that there is none with --map <field>=',
         ]),
   ]
 }
@@ -61,9 +61,9 @@ function quoted({ header, index }: ColumnMapping): string {
   return header === null || header.trim() === '' ? `#${index + 1}` : `"${header.trim()}"`
 }
 
-function groundOf({ source, samples }: ColumnMapping): string {
-  const ground = source === null ? '' : grounds[source]
-  return samples.length === 0 ? `${ground}; empty in the rows that were looked at` : ground
+function sourceText({ source, samples }: ColumnMapping): string {
+  const text = source === null ? '' : sourceTexts[source]
+  return samples.length === 0 ? `${text}; empty in the sample` : text
 }
 
 function listed(
@@ -84,12 +84,12 @@ function missingLines(missing: readonly MissingField[]): string[] {
   )
 }
 
-/** The mapping for people, a line a column: position, header, field, certainty, samples. */
+/** The mapping for people, one line for each column: position, header, field, confidence, samples. */
 export function mappingLines(mapping: Mapping): string[] {
   const rows = mapping.columns.map((column) => [
     `#${column.index + 1}`,
     column.header ?? '',
-    column.field ?? '(kept as it is)',
+    column.field ?? '(not mapped)',
     column.field ? `${Math.round(column.confidence * 100)} %` : '',
     column.samples.map((sample) => sample.replaceAll(/\s+/g, ' ').trim()).join(' · '),
   ])
@@ -104,23 +104,23 @@ export function mappingLines(mapping: Mapping): string[] {
   )
 }
 
-/** What exit 2 says: the doubts, the proposed mapping, and the arguments that confirm it. */
+/** The message of exit 2: the questions, the proposed mapping, and the arguments that confirm it. */
 export function unsureText(mapping: Mapping): string {
   const maps = [...new Set(mapping.questions.flatMap((doubt) => doubt.maps))]
-  const say =
-    maps.length === 0 ? [] : ['', 'If that is right, say so with:', `  ${mapArguments(maps)}`]
+  const confirmation =
+    maps.length === 0 ? [] : ['', 'If that is right, confirm it with:', `  ${mapArguments(maps)}`]
   return [
     ...mapping.questions.map(({ message }) => message),
     '',
-    'The columns as they would be read:',
+    'Proposed columns:',
     ...mappingLines(mapping).map((line) => `  ${line}`),
     ...missingLines(mapping.missing).map((line) => `  ${line}`),
-    ...say,
-    'Leave a field out with --map <field>= (nothing after the sign). It is remembered for this rooftop and header.',
+    ...confirmation,
+    'Leave a field out with --map <field>= (nothing after the sign). The answer is stored for this rooftop and header.',
   ].join('\n')
 }
 
-/** `--map` arguments, quoted for a shell where need be. */
+/** `--map` arguments, quoted for a shell where necessary. */
 export function mapArguments(maps: readonly string[]): string {
   return maps.map((map) => `--map ${shellQuoted(map)}`).join(' ')
 }

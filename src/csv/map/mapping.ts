@@ -13,19 +13,20 @@ import { headerFingerprint } from './fingerprint.ts'
 import { noOverrides, type Overrides } from './overrides.ts'
 import { assignRetailColumns } from './retail-columns.ts'
 
+/** What is known besides headers and values. */
 export interface MappingOptions {
   readonly overrides?: Overrides
   readonly remembered?: RememberedMapping | null
-  /** The rows of a header of several rows, of which `names` are the joined texts. */
+  /** Each row of a header of several rows; `names` are their joined texts. */
   readonly headerRows?: readonly (readonly string[])[]
 }
 
-/** A weaker candidate is not taken; where its header names a column of the warehouse, it is asked about. */
-const weakest = 0.5
+/** A candidate with less confidence is not used. If its header names a column of the warehouse, the user is asked. */
+const usableConfidence = 0.5
 
 /**
  * Maps headers to fields, weighed by the values of a sample (some hundred rows do). `names` is null for a file
- * without a header, which is mapped by its values alone and has to be confirmed.
+ * without a header, which is mapped by its values alone; the user must confirm it.
  */
 export function proposeMapping(
   names: readonly string[] | null,
@@ -42,8 +43,8 @@ export function proposeMapping(
     sample.flatMap((column) => candidatesOf(column, sample)),
   )
   const known = knownChoices(remembered, overrides, absent)
-  const least = leastFor(names, overrides, remembered)
-  const chosen = assign(sample, candidates, known, absent, least)
+  const minConfidence = minConfidenceFor(names, overrides, remembered)
+  const chosen = assign(sample, candidates, known, absent, minConfidence)
   const columns = sample.map((column) => columnMapping(column, chosen, candidates))
   const key = keyOf(columns, sample)
   const missing = missingOf(columns, sample, absent)
@@ -63,7 +64,7 @@ export function proposeMapping(
   }
 }
 
-/** The mapping to keep once it was sure, or a person has confirmed it. */
+/** The mapping to store once it is sure, or the user has confirmed it. */
 export function rememberedOf(mapping: Mapping): RememberedMapping {
   return {
     fingerprint: mapping.fingerprint,
@@ -73,19 +74,19 @@ export function rememberedOf(mapping: Mapping): RememberedMapping {
 }
 
 /**
- * Without a header all guesses are shown, until the user has said which column is the key; then only what is said.
- * Beside a mapping that is remembered only what is certain is taken, since nobody is asked about the rest again.
+ * Without a header all guesses are shown until the user names the key column; then only the user's columns count.
+ * With a remembered mapping only certain candidates are added, since the user is not asked about the rest again.
  */
-function leastFor(
+function minConfidenceFor(
   names: readonly string[] | null,
   { columns }: Overrides,
   remembered: Remembered | null,
 ): number {
-  if (names !== null) return remembered?.absent ? certainConfidence : weakest
-  const isKeySaid = [...columns.values()].some(
+  if (names !== null) return remembered?.absent ? certainConfidence : usableConfidence
+  const isKeyNamed = [...columns.values()].some(
     (field) => field === 'stock_number' || field === 'vin',
   )
-  return isKeySaid || remembered ? 1 : 0
+  return isKeyNamed || remembered ? 1 : 0
 }
 
 type Choice = Pick<ColumnMapping, 'field' | 'confidence' | 'evidence' | 'source'>
@@ -109,7 +110,7 @@ function matching(
   }
 }
 
-/** What a person says now goes before what was said once. */
+/** The user's present answer overrides an earlier one. */
 function absentOf(remembered: Remembered | null, overrides: Overrides): ReadonlySet<Field> {
   const named = [...overrides.columns.values()]
   const before = (remembered?.absent ?? []).filter((field) => !named.includes(field))
@@ -124,12 +125,12 @@ function knownChoices(
   const named = new Set([...overrides.columns.values(), ...absent])
   const before = [...(remembered?.columns ?? [])].filter(([, field]) => !named.has(field))
   return new Map([
-    ...said(before, 'remembered', 'confirmed before for this rooftop'),
-    ...said([...overrides.columns], 'override', 'said with --map'),
+    ...choicesOf(before, 'remembered', 'confirmed before for this rooftop'),
+    ...choicesOf([...overrides.columns], 'override', 'set with --map'),
   ])
 }
 
-function said(
+function choicesOf(
   columns: readonly (readonly [number, Field])[],
   source: 'remembered' | 'override',
   evidence: string,
@@ -140,18 +141,18 @@ function said(
   ])
 }
 
-/** Beside what is known, the surest candidate first, and a column with values before an empty one; each field goes to one
+/** Adds candidates to the known choices, the surest first, columns with values before empty ones. Each field goes to one
  *  column and each column to one field. */
 function assign(
   sample: readonly SampleColumn[],
   candidates: readonly Candidate[],
   known: Choices,
   absent: ReadonlySet<Field>,
-  least: number,
+  minConfidence: number,
 ): Choices {
   const filled = (candidate: Candidate) => sample[candidate.column]!.profile.filled
   const byConfidence = candidates
-    .filter(({ confidence }) => confidence >= least)
+    .filter(({ confidence }) => confidence >= minConfidence)
     .toSorted(
       (a, b) =>
         Number(filled(b) > 0) - Number(filled(a) > 0) ||
@@ -203,7 +204,7 @@ function columnMapping(
   }
 }
 
-/** Why a column whose header means something was given no field. */
+/** Why a column whose header has a meaning got no field. */
 function leftOut(
   column: SampleColumn,
   chosen: Choices,

@@ -6,7 +6,7 @@ const otherPrice =
 const otherDate =
   /^(sold|sale|update|updated|modified|changed|last|expiry|expires|expired|due|service|registration|build|built|manufacture|production|compliance|birth|photo|photos|price|priced|published|end|off|out|warranty|inspection|mot|wof|test|first|release|available|ppsr|search|check|checked)$/
 
-/** Does the column look as if it held that field, though its header does not say so? Enough to ask a person, never to take it. */
+/** Whether the values fit a field that the header does not name. Enough to ask the user, never to use the column. */
 export const mayHold: Readonly<Record<VitalField, (column: SampleColumn) => boolean>> = {
   price_asking: ({ name: { words }, profile: { share, median } }) => {
     if (words.some((word) => otherPrice.test(word)) || share.year >= 0.9) return false

@@ -3,11 +3,11 @@ import { nearestName } from '../../values/nearest-name.ts'
 import { type Field, fieldNamed, fields, nearestField } from './stock-fields.ts'
 import { headerKey } from './header-name.ts'
 
-/** What the user says of the columns. */
+/** The user's `--map` arguments. */
 export interface Overrides {
   /** Field by index of its column. */
   readonly columns: ReadonlyMap<number, Field>
-  /** Fields that no column holds, whatever its header says. */
+  /** Fields that no column holds, even if a header names them. */
   readonly absent: ReadonlySet<Field>
 }
 
@@ -30,7 +30,7 @@ export function parseOverrides(
       throw new UsageError(`--map ${text}: write it as <field>=<header>, as in stock_number=Stock#`)
     const field = fieldOf(text.slice(0, at).trim())
     if (absent.has(field) || [...columns.values()].includes(field))
-      throw new UsageError(`--map names ${field} twice: keep the one that holds it`)
+      throw new UsageError(`--map names ${field} twice: keep one of the two`)
     const header = text.slice(at + 1).trim()
     if (header === '') absent.add(field)
     else columns.set(freeColumn(header, names, width, columns), field)
@@ -55,11 +55,12 @@ function freeColumn(
 ): number {
   const index = columnOf(header, names, width)
   const other = taken.get(index)
-  if (other) throw new UsageError(`--map gives "${header}" to ${other} already: a column holds one`)
+  if (other)
+    throw new UsageError(`--map gives "${header}" to ${other} already: a column holds one field`)
   return index
 }
 
-/** The column of exactly that header, else of the same letters and digits, else `#<position>`. */
+/** The column with exactly that header, else with the same letters and digits, else `#<position>`. */
 function columnOf(header: string, names: readonly string[] | null, width: number): number {
   const exact = indexesOf(names, (name) => name.trim() === header)
   const found =

@@ -4,8 +4,8 @@ import { digitsIn, thousands } from './typing/number.ts'
 import { plainText } from './typing/plain-text.ts'
 
 /**
- * Some Australian dealer feeds write what the customer pays as `retail` and the wholesale price as `price`. Where
- * both columns are there and `retail` is the higher by far on nearly every row, they are read so.
+ * Some Australian dealer feeds name the customer's price `retail` and the wholesale price `price`. If both columns
+ * exist and `retail` is much higher on nearly every row, they are read that way.
  */
 export function assignRetailColumns(
   sample: readonly SampleColumn[],
@@ -18,7 +18,7 @@ export function assignRetailColumns(
   const ratio = usualRatio(price, retail)
   if (ratio === null || ratio > 0.93) return candidates
   const why = `price is usually ${Math.round(ratio * 100)} % of retail, as a wholesale price is`
-  // `Retail Price` may also be a list price from which `Price` is the reduced one: that has to be asked.
+  // `Retail Price` may also be a list price that `Price` reduces: the low confidence makes the import ask.
   const confidence = retail.name.key === 'retail' ? 0.8 : 0.5
   const shared = { confidence, source: 'values', isPlainName: true, evidence: [why] } as const
   return [
@@ -28,7 +28,7 @@ export function assignRetailColumns(
   ]
 }
 
-/** The middle of price ÷ retail, when price is the lower on nine rows of ten; else null. */
+/** The median of price ÷ retail if price is lower on nine rows of ten; else null. */
 function usualRatio(price: SampleColumn, retail: SampleColumn): number | null {
   const ratios = price.cells
     .map((cell, row) => amountIn(cell) / amountIn(retail.cells[row] ?? ''))

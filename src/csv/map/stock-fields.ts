@@ -2,12 +2,13 @@ import { nearestName } from '../../values/nearest-name.ts'
 import { aliasTable } from './alias-table.ts'
 import { headerKey } from './header-name.ts'
 
-/** What a column of a stock list can hold; an unknown column holds none of these and is kept all the same. */
+/** A field that a column of a stock list can hold. An unknown column holds none of these; it is stored too. */
 export type Field = keyof typeof aliasTable
 
+/** All fields. */
 export const fields = Object.keys(aliasTable) as readonly Field[]
 
-/** The columns of `core.stock_unit` that a file fills, by the field that fills them. */
+/** The columns of `core.stock_unit` that a file fills, by field. */
 export const stockColumns = {
   stock_number: 'stock_no',
   vin: 'vin',
@@ -24,11 +25,12 @@ export const stockColumns = {
   received_date: 'acquired_on',
 } as const satisfies Partial<Record<Field, string>>
 
-/** Without these a vehicle cannot be priced or its days in stock counted: where no column fills one, it is said and asked for. */
+/** Fields without which a vehicle cannot be priced or its days in stock counted. If no column fills one, the user is asked. */
 export const vitalFields = ['price_asking', 'model_year', 'odometer', 'received_date'] as const
 
 export type VitalField = (typeof vitalFields)[number]
 
+/** Whether a vehicle cannot be priced, or its days counted, without the field. */
 export function isVital(field: Field): field is VitalField {
   return (vitalFields as readonly Field[]).includes(field)
 }
@@ -38,17 +40,17 @@ const byName = new Map<string, Field>([
   ...fields.map((field) => [headerKey(field), field] as const),
 ] as [string, Field][])
 
-/** The field of that name, or of that column of `core.stock_unit`; undefined when there is none. */
+/** The field with that name, or of that column of `core.stock_unit`; undefined for none. */
 export function fieldNamed(name: string): Field | undefined {
   return byName.get(headerKey(name))
 }
 
-/** The field that a misspelt name was meant to be. */
+/** The field whose name is nearest to a misspelt one. */
 export function nearestField(name: string): string | undefined {
   return nearestName(name, [...fields, ...Object.values(stockColumns)])
 }
 
-/** Is it a column of `core.stock_unit`? Then a doubtful mapping is asked about, never taken. */
+/** Whether it is a column of `core.stock_unit`. If so, an uncertain mapping needs the user's answer. */
 export function isStockField(field: Field): field is keyof typeof stockColumns {
   return field in stockColumns
 }

@@ -1,6 +1,6 @@
 import { headerKey } from './header-name.ts'
 
-// Words by which the values of a column show what it holds, whatever its header says.
+// Words in the values that show what a column holds, independent of its header.
 
 function keys(list: string): ReadonlySet<string> {
   return new Set(list.split('|').map(headerKey))
@@ -42,14 +42,15 @@ const colours =
 const states =
   /^(nsw|vic|qld|sa|wa|tas|nt|act|new south wales|victoria|queensland|south australia|western australia|tasmania|northern territory|dubai|abu dhabi|sharjah|ajman|rak|ras al khaimah|fujairah|umm al quwain|[A-Z]{2})$/i
 
-/** What is longer is prose that happens to hold such a word. */
+/** A longer text is prose that contains such a word by chance. */
 const longest = 40
 
+/** Whether the text is a known make, in any spelling that headers may have. */
 export function isMake(text: string): boolean {
   return text.length <= 24 && makes.has(headerKey(text))
 }
 
-/** The known make with which a title begins: up to three words of it. */
+/** How many words at the start of a title are a known make: 0 to 3. */
 export function leadingMake(words: readonly string[]): number {
   for (const count of [3, 2, 1])
     if (words.length >= count && makes.has(headerKey(words.slice(0, count).join('')))) return count

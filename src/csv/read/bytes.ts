@@ -4,10 +4,10 @@ import { CsvFileError } from './csv-file-error.ts'
 
 /** How much is held and parsed at a time. */
 const chunkBytes = 64 * 1024
-/** A file whose first lines are longer than this is judged by what there is of them. */
+/** The sample ends here even if the first lines are longer. */
 const longestSample = 2 * 1024 * 1024
 
-/** The bytes of a file or stream in pieces of about 64 kB, however they arrive. Nothing is read ahead. */
+/** Yields the bytes of a file or stream in pieces of about 64 kB. Reads nothing ahead. */
 export async function* chunksOf(
   source: AsyncIterable<Uint8Array> | string,
 ): AsyncGenerator<Buffer> {
@@ -38,13 +38,14 @@ async function* readFrom(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The beginning of a file, from which its form is detected. */
 export interface Sample {
   readonly bytes: Buffer
   /** The sample is the whole file. */
   readonly whole: boolean
 }
 
-/** The first chunk, and as many more as it takes to see a few lines. */
+/** Reads the first chunk, and more until it has a few lines. */
 export async function takeSample(chunks: AsyncIterator<Buffer>): Promise<Sample> {
   let bytes: Buffer = Buffer.alloc(0)
   for (;;) {
@@ -65,7 +66,7 @@ function hasLines(bytes: Buffer): boolean {
   return false
 }
 
-/** The sample again, and then what follows it. Closes the source when it is left early. */
+/** Yields the sample, then the rest. Closes the source when the consumer stops early. */
 export async function* withRest(
   sample: Buffer,
   chunks: AsyncGenerator<Buffer>,

@@ -1,4 +1,4 @@
-/** What a cell looks like, whatever it means. */
+/** The kind of text in a cell, independent of its meaning. */
 export type CellKind = 'empty' | 'number' | 'date' | 'time' | 'url' | 'code' | 'word' | 'text'
 
 const number =
@@ -7,6 +7,7 @@ const date = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 const time = /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?$/i
 const url = /^(?:https?:\/\/|www\.)\S+$/i
 
+/** The kind of a cell. Digits of Arabic script count as digits. */
 export function cellKindOf(cell: string): CellKind {
   const text = cell.trim()
   if (text === '') return 'empty'
@@ -26,5 +27,5 @@ function wordOrText(text: string): CellKind {
   return url.test(text) ? 'url' : text.split(/\s+/).length <= 3 ? 'word' : 'text'
 }
 
-/** Kinds that a column keeps to, and that column names are not. */
+/** Kinds that are typical for values and never for column names. */
 export const typedKinds: ReadonlySet<CellKind> = new Set(['number', 'date', 'time', 'url'])

@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 
+/** The reason why a file is unreadable. */
 export type CsvFileErrorCode =
   | 'unreadable'
   | 'empty'
@@ -11,7 +12,7 @@ export type CsvFileErrorCode =
   | 'too-many-columns'
   | 'cell-too-long'
 
-/** The whole file cannot be read: exit 2, nothing taken over. The message says what it is and what to do. */
+/** The whole file is unreadable: exit 2, nothing imported. The message names the reason and what to do. */
 export class CsvFileError extends UsageError {
   readonly code: CsvFileErrorCode
 

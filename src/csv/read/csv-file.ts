@@ -1,53 +1,58 @@
-/** What the region's files come in when the bytes do not tell: windows-1256 for GCC, windows-1252 elsewhere. */
+/** The region, which decides the encoding if the bytes do not: windows-1256 for GCC, else windows-1252. */
 export type Market = 'AU' | 'US' | 'GCC'
 
+/** What the user or the rooftop states about a file. */
 export interface CsvOptions {
   readonly market?: Market
-  /** A name that TextDecoder knows: what the user says outweighs what is found. */
+  /** A name that TextDecoder knows; overrides detection. */
   readonly encoding?: string
-  /** The same for the field delimiter. */
+  /** The field delimiter; overrides detection. */
   readonly delimiter?: string
-  /** Whether a name is one that headers are known to use: three in a row make it the header, whatever stands above. */
+  /** Whether headers are known to use a name. A row with three such names is the header, whatever is above it. */
   readonly isKnownName?: (name: string) => boolean
-  /** Most cells of a record; 2,000. */
+  /** Most cells of a record; default 2,000. */
   readonly maxColumns?: number
-  /** Longest cell in bytes; 1,000,000. */
+  /** Longest cell in bytes; default 1,000,000. */
   readonly maxCellBytes?: number
 }
 
+/** The encoding of a file, and how certain it is. */
 export interface CsvEncoding {
   /** As TextDecoder names it. */
   readonly name: string
   readonly bom: boolean
-  /** `assumed`: no byte so far tells this encoding from others. */
+  /** `assumed`: no byte so far distinguishes this encoding from others. */
   readonly confidence: 'certain' | 'likely' | 'assumed'
 }
 
 export type LineEnd = 'LF' | 'CRLF' | 'CR'
 
+/** The characters that separate and quote cells. */
 export interface Dialect {
   readonly delimiter: string
   /** null: quotes are text. */
   readonly quote: '"' | "'" | null
-  /** What makes a quote in a quoted cell text: the quote itself, doubled, but for a few exporters. */
+  /** The character before a quote inside a quoted cell: the quote itself, except for a few exporters. */
   readonly escape: '"' | "'" | '\\' | '\0'
   /** The file begins with Excel's `sep=;` line. */
   readonly sepLine: boolean
   readonly lineEnd: LineEnd
 }
 
+/** The header of a file: one row of names or several. */
 export interface CsvHeader {
   /** Physical line of its first row, from 1. */
   readonly line: number
   readonly rows: number
   /** One for each column of the file. Names of several rows are joined with a blank. */
   readonly names: readonly string[]
-  /** The rows themselves, as they stand. */
+  /** The cells of each header row, as in the file. */
   readonly rowNames: readonly (readonly string[])[]
-  /** The header has more or fewer cells than the records: which name belongs to which column is not certain. */
+  /** The header has more or fewer cells than the records, so its names may be over the wrong columns. */
   readonly ragged: boolean
 }
 
+/** The kinds of damage of a record. They are stored as issue codes, so they never change. */
 export type ProblemCode =
   | 'extra-cell'
   | 'missing-cell'
@@ -57,51 +62,56 @@ export type ProblemCode =
   | 'repeated-header'
   | 'blank-row'
 
+/** Damage of one record. */
 export interface CsvProblem {
   readonly code: ProblemCode
   readonly message: string
-  /** The cells are the only reading that fits the file's columns: fit to use, with a warning. */
+  /** The cells are the only reading that fits the file's columns: usable, with a warning. */
   readonly repaired: boolean
 }
 
+/** One record of a file. */
 export interface CsvRecord {
   /** Physical line of its first character, from 1. */
   readonly line: number
-  /** As many as the file's columns, or the record's own number where it is ragged and no repair is sure. */
+  /** One for each column of the file; a ragged record without a certain repair keeps its own number. */
   readonly cells: readonly string[]
   /** Text of the record as in the file, without its line end. */
   readonly raw: string
   readonly problem?: CsvProblem
 }
 
+/** A problem of the file as a whole. */
 export interface CsvWarning {
   readonly code: 'TRUNCATED_FILE' | 'ENCODING_ERROR' | 'HEADER_WIDTH'
   readonly line: number
   readonly message: string
 }
 
+/** An opened CSV file. Its form is known, and its records are read on demand. */
 export interface CsvFile {
-  /** What the bytes read so far tell: pure ASCII may turn out to be something else further down. */
+  /** By the bytes read so far: pure ASCII may turn out to be another encoding later in the file. */
   readonly encoding: CsvEncoding
   readonly dialect: Dialect
-  /** Lines above the header, as text; the `sep=` line is none of them. */
+  /** Lines above the header, as text, without the `sep=` line. */
   readonly preamble: readonly string[]
   /** null: the file has no header row. */
   readonly header: CsvHeader | null
-  /** Cells of a whole record. */
+  /** Cells of a complete record. */
   readonly width: number
-  /** All text above the first record, line ends included, BOM left out: what an export puts back. */
+  /** All text above the first record, with line ends, without BOM: an export writes it back. */
   readonly head: string
-  /** Once, in file order, blank rows included. Stopping early closes the file. */
+  /** All records in file order, blank rows included. Can be read once; stopping early closes the file. */
   readonly records: AsyncIterable<CsvRecord>
-  /** The same in batches of any length, for whoever counts microseconds. Only one of the two can be read. */
+  /** The same in batches of any length, which is faster. Read only one of the two. */
   readonly batches: AsyncIterable<readonly CsvRecord[]>
-  /** Complete once the records have been read to their end. */
+  /** Complete once all records have been read. */
   readonly warnings: readonly CsvWarning[]
-  /** Lets go of the file. Only needed where `records` is never read. */
+  /** Closes the file. Only needed if `records` is never read. */
   close(): Promise<void>
 }
 
+/** Sizes beyond which a file is refused. */
 export interface Limits {
   readonly maxColumns: number
   readonly maxCellBytes: number

@@ -1,14 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { CsvEncoding, Market } from './csv-file.ts'
-import { cutTail, sniffHighBytes } from './encoding.ts'
+import { incompleteTail, sniffHighBytes } from './encoding.ts'
 import { chunksWithLineFeeds } from './line-ends.ts'
 import { CsvFileError } from './csv-file-error.ts'
 
-/** Turns the bytes of one file into UTF-8, chunk by chunk. The encoding of a file that begins as ASCII is settled by the first
- *  byte that is not. */
+/** Turns the bytes of one file into UTF-8, chunk by chunk. If a file begins as ASCII, its encoding is decided at the first
+ *  byte that is not ASCII. */
 export class Decoding {
   encoding: CsvEncoding
-  /** Bytes that stand for no character were met, and became U+FFFD. */
+  /** Whether invalid bytes were found; they became U+FFFD. */
   broken = false
   readonly #market: Market | undefined
   #isSettled: boolean
@@ -23,7 +23,7 @@ export class Decoding {
       market,
     }: {
       readonly isSettled: boolean
-      /** Lines end with CR alone too: each is given as LF. */
+      /** Some lines end with CR alone: each such CR becomes LF. */
       readonly isMixed?: boolean
       readonly market: Market | undefined
     },
@@ -34,7 +34,7 @@ export class Decoding {
     this.#market = market
   }
 
-  /** The chunks as UTF-8 without a BOM; no character is cut in two. */
+  /** Yields the chunks as UTF-8 without a BOM; no character is split. */
   utf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     return this.#isMixed ? chunksWithLineFeeds(this.#decoded(chunks)) : this.#decoded(chunks)
   }
@@ -49,7 +49,7 @@ export class Decoding {
         yield bytes
         continue
       }
-      // The first byte above ASCII may be the chunk's last: what follows it decides.
+      // If the first byte above ASCII is the chunk's last, the next chunk decides.
       if (!this.#isSettled && isAscii(bytes.subarray(0, -64))) {
         held = bytes
         continue
@@ -60,7 +60,7 @@ export class Decoding {
         yield this.#text(decoder.decode(bytes, { stream: true }))
         continue
       }
-      const cut = cutTail(bytes)
+      const cut = incompleteTail(bytes)
       held = bytes.subarray(bytes.length - cut)
       yield this.#sound(bytes.subarray(0, bytes.length - cut))
     }
@@ -103,10 +103,10 @@ async function* withoutBom(
   }
 }
 
-/** The sample as text. Refuses a sample of which the encoding makes nothing. */
+/** Decodes the sample. Throws if the encoding fits too few of its bytes. */
 export function decodeSample(bytes: Buffer, encoding: CsvEncoding): string {
   const bom = encoding.bom ? (encoding.name === 'utf-8' ? 3 : 2) : 0
-  // stream: a character cut in two at the end is left out.
+  // stream: a character that is split at the end is left out.
   const text = new TextDecoder(encoding.name, { ignoreBOM: true }).decode(bytes.subarray(bom), {
     stream: true,
   })
@@ -114,12 +114,12 @@ export function decodeSample(bytes: Buffer, encoding: CsvEncoding): string {
   if (broken > 8 && broken > text.length / 20)
     throw new CsvFileError(
       'undecodable',
-      `${broken} of the first ${text.length} characters are none in ${encoding.name}: name the file's encoding, or save it as CSV UTF-8`,
+      `${broken} of the first ${text.length} characters are invalid in ${encoding.name}: name the file's encoding, or save it as CSV UTF-8`,
     )
   return text
 }
 
-/** What the user names. */
+/** The encoding that the user names. */
 export function namedEncoding(name: string, bytes: Buffer): CsvEncoding {
   try {
     const known = new TextDecoder(name).encoding

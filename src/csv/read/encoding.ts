@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { CsvEncoding, Market } from './csv-file.ts'
 
-/** What bytes are encoded in: BOM, NUL pattern, strict UTF-8, then by script and market (csv.md section 5). */
+/** Detects the encoding: by BOM, NUL pattern, strict UTF-8, then script and market. */
 export function sniffEncoding(bytes: Buffer, whole: boolean, market?: Market): CsvEncoding {
   return withBom(bytes) ?? wideWithoutBom(bytes) ?? narrow(bytes, whole, market)
 }
@@ -14,7 +14,7 @@ function withBom(bytes: Buffer): CsvEncoding | null {
   return null
 }
 
-/** UTF-16 without a BOM passes strict UTF-8: its NUL bytes, all on one side of the pairs, give it away. */
+/** UTF-16 without a BOM is valid UTF-8; its NUL bytes, all on one side of the pairs, reveal it. */
 function wideWithoutBom(bytes: Buffer): CsvEncoding | null {
   if (!bytes.includes(0)) return null
   const nuls = [0, 0]
@@ -32,15 +32,15 @@ function narrow(bytes: Buffer, whole: boolean, market?: Market): CsvEncoding {
   return sniffHighBytes(bytes, market)
 }
 
-/** The same for bytes that are known to have no BOM, to be no UTF-16, and to be more than ASCII. */
+/** The same for bytes without a BOM that are neither UTF-16 nor pure ASCII. */
 export function sniffHighBytes(bytes: Buffer, market?: Market): CsvEncoding {
-  const text = bytes.subarray(0, bytes.length - cutTail(bytes))
+  const text = bytes.subarray(0, bytes.length - incompleteTail(bytes))
   if (isUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'certain' }
   if (isMostlyUtf8(text)) return { name: 'utf-8', bom: false, confidence: 'likely' }
   return singleByte(bytes, market)
 }
 
-/** A few broken bytes among many characters that only UTF-8 has: lines of another file were pasted in. */
+/** Whether there are few invalid bytes and many UTF-8 characters: lines of another file were pasted in. */
 function isMostlyUtf8(bytes: Buffer): boolean {
   let broken = 0
   let sound = 0
@@ -50,8 +50,8 @@ function isMostlyUtf8(bytes: Buffer): boolean {
   return sound >= 10 * broken
 }
 
-/** Bytes at the end that are the beginning of a UTF-8 character: 0 to 3. */
-export function cutTail(bytes: Buffer): number {
+/** Bytes at the end that begin an incomplete UTF-8 character: 0 to 3. */
+export function incompleteTail(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!
     if (byte < 0x80) return 0
@@ -69,29 +69,29 @@ function singleByte(bytes: Buffer, market?: Market): CsvEncoding {
       bom: false,
       confidence: script.inWords >= 0.6 ? 'likely' : 'assumed',
     }
-  if (looksMacRoman(bytes)) return { name: 'macintosh', bom: false, confidence: 'likely' }
+  if (isMacRoman(bytes)) return { name: 'macintosh', bom: false, confidence: 'likely' }
   return { name: 'windows-1252', bom: false, confidence: 'assumed' }
 }
 
-/** Of the bytes above ASCII that windows-1256 has letters or marks for: the share of Arabic letters, and of those in a run. */
+/** Among the bytes above ASCII: the share that are Arabic letters in windows-1256, and the share in words. */
 function arabicShare(bytes: Buffer): { readonly letters: number; readonly inWords: number } {
   const text = new TextDecoder('windows-1256').decode(bytes)
   const letters = text.match(/\p{Script=Arabic}/gu)?.length ?? 0
   const inWords = text.match(/\p{Script=Arabic}{3,}/gu)?.join('').length ?? 0
-  // Punctuation that both code pages have at the same place tells nothing.
+  // Punctuation at the same place in both code pages is no evidence.
   const others =
     text.match(/[^\0-\x7F\p{Script=Arabic}\p{P}\p{S}\p{Z}\u200C-\u200F]/gu)?.length ?? 0
   const total = Math.max(1, letters + others)
   return { letters: letters / total, inWords: inWords / total }
 }
 
-// Letters of Mac OS Roman where windows-1252 has signs that stand in no word.
+// Letters of Mac OS Roman where windows-1252 has signs that no word contains.
 const macLetters = new Set([
   0x81, 0x83, 0x87, 0x88, 0x8a, 0x8d, 0x8e, 0x8f, 0x90, 0x98, 0x9a, 0x9d, 0x9f,
 ])
 
-/** Mac OS Roman writes its accented letters where windows-1252 has hardly any. */
-function looksMacRoman(bytes: Buffer): boolean {
+/** Whether the bytes fit Mac OS Roman: its accented letters are where windows-1252 has almost none. */
+function isMacRoman(bytes: Buffer): boolean {
   let mac = 0
   let windows = 0
   for (let at = 1; at < bytes.length; at += 1) {

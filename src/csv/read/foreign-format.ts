@@ -21,7 +21,7 @@ const binaries: readonly (readonly [string, string])[] = [
   ['7f454c46', 'a program'],
 ]
 
-/** Refuses what is no text, whatever its name says, by its first bytes. */
+/** Throws for files that are not text, by their first bytes; the file name does not matter. */
 export function refuseForeignFormat(sample: Buffer): void {
   if (sample.length === 0)
     throw new CsvFileError('empty', 'the file is empty (0 bytes): export the stock list again')
@@ -38,7 +38,7 @@ export function refuseForeignFormat(sample: Buffer): void {
 
 function adviceFor(name: string): string {
   if (name === 'JSON') return 'Export the stock list as CSV'
-  if (name === 'a mail') return 'Save the list that is attached to it, and import that file'
+  if (name === 'a mail') return 'Save the attached list, and import that file'
   return saveAs
 }
 
@@ -57,13 +57,13 @@ const texts: readonly (readonly [name: string, is: (text: string) => boolean])[]
       (/^\s*<[!a-z][^<>]*>/i.test(text) && /<\/|\/>/.test(text)),
   ],
   ['a mail', isMail],
-  ['a text of a word processor (RTF)', (text) => text.startsWith('{\\rtf')],
+  ['a word processor document (RTF)', (text) => text.startsWith('{\\rtf')],
 ]
 
 const mailHeader = /^[A-Za-z][A-Za-z-]*:/
 const mailOnly = /^(received|message-id|mime-version|return-path|delivered-to|content-type):/i
 
-/** Lines of `Name: text` at the top: two names that only mails have, or a sender and a subject. */
+/** Whether the top has lines of `Name: text`: two names that only mails have, or a sender and a subject. */
 function isMail(text: string): boolean {
   const lines = text.slice(0, 8000).split(/\r?\n/)
   const from = lines[0]!.startsWith('From ') ? 1 : 0
@@ -76,14 +76,14 @@ function isMail(text: string): boolean {
   return isLetter || headers.filter((line) => mailOnly.test(line)).length >= 2
 }
 
-/** Refuses text that is no table: JSON, web pages, XML, mails, and bytes that only look like text. */
+/** Throws for text that is not a table: JSON, web pages, XML, mails, and binary data that passes as text. */
 export function refuseForeignText(text: string): void {
   if (text.trim() === '' && !/[\r\n]/.test(text))
     throw new CsvFileError('empty', 'the file holds no text: export the stock list again')
   const found = texts.find(([, is]) => is(text))
   if (found)
     throw new CsvFileError('markup', `this is ${found[0]}, not CSV. ${adviceFor(found[0])}`)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells binary from text
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters show binary data
   const controls = text.match(/[\0-\x08\x0e-\x19\x1b-\x1f]/g)?.length ?? 0
   if (controls > 8 && controls > text.length / 50)
     throw new CsvFileError(

@@ -1,11 +1,12 @@
 import { type CellKind, cellKindOf } from './cell-kind.ts'
 
-/** How often each kind of cell stands in each column of the records that are whole. */
+/** How often each kind of cell occurs in each column of the complete records. */
 export interface KindCounts {
   readonly rows: number
   readonly columns: readonly ReadonlyMap<CellKind, number>[]
 }
 
+/** Counts the kinds of cells by column, for rows of exactly `width` cells. */
 export function countKinds(rows: readonly (readonly string[])[], width: number): KindCounts {
   const whole = rows.filter((cells) => cells.length === width)
   const columns = Array.from({ length: width }, (_, column) => {
@@ -19,19 +20,21 @@ export function countKinds(rows: readonly (readonly string[])[], width: number):
   return { rows: whole.length, columns }
 }
 
-/** Whether each cell is of a kind that its column has held before, words and other text being one. */
+/** Whether each cell's kind occurs in its column; words and other text count as one kind. */
 export function hasKnownKinds(cells: readonly string[], { rows, columns }: KindCounts): boolean {
   if (rows < 5 || cells.length !== columns.length) return false
   return columns.every((kinds, column) => {
     const kind = cellKindOf(cells[column] ?? '')
-    return kinds.has(kind) || (wordy.has(kind) && [...wordy].some((other) => kinds.has(other)))
+    return (
+      kinds.has(kind) || (textKinds.has(kind) && [...textKinds].some((other) => kinds.has(other)))
+    )
   })
 }
 
-const wordy: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
+const textKinds: ReadonlySet<CellKind> = new Set(['word', 'text', 'code'])
 
-/** How well cells keep to the columns: the logarithm of a likelihood. null: too few rows to tell, or a kind that its column
- *  has never held. */
+/** How well the cells fit the columns, as a log-likelihood. null: too few rows, or a kind that its column
+ *  never has. */
 export function logLikelihood(
   cells: readonly string[],
   { rows, columns }: KindCounts,

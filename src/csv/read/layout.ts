@@ -2,23 +2,23 @@ import { type KindCounts, countKinds } from './kind-counts.ts'
 import type { CsvHeader, CsvRecord } from './csv-file.ts'
 import { type CellKind, cellKindOf, typedKinds } from './cell-kind.ts'
 
-/** Where the table begins, and what stands above it. */
+/** Where the table begins, and the lines above it. */
 export interface Layout {
   readonly width: number
   readonly preamble: readonly string[]
   readonly header: CsvHeader | null
   /** Of the first records below the header. */
-  readonly profile: KindCounts
+  readonly kindCounts: KindCounts
   /** Physical line of the first record. */
   readonly firstLine: number
 }
 
-/** A header is looked for in this many rows. */
-const deepestHeader = 20
-/** Rows that show what columns hold. */
+/** The header is searched in this many rows. */
+const headerSearchRows = 20
+/** How many rows are used to learn the columns' kinds. */
 const profiledRows = 200
 
-/** Parts the first records of a file into preamble, header rows and body. */
+/** Splits the first records of a file into preamble, header rows and body. */
 export function findLayout(
   records: readonly CsvRecord[],
   width: number,
@@ -26,22 +26,22 @@ export function findLayout(
 ): Layout {
   const start = startOf(records, width, isKnownName)
   const headerRows = headerRowsAt(records, start, width, isKnownName)
-  // Without a header nothing shows that a row with few cells is a title: only one that is too short is.
+  // Without a header, only a row that is too short counts as a title; a row with few filled cells does not.
   const first = headerRows === 0 ? firstLongRow(records, width) : start
   const rows = records.slice(first, first + headerRows)
   const body = records.slice(first + headerRows)
   const ownWidth = rows.length > 0 ? widthWithHeader(rows[0]!, body, width) : width
-  const profile = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
+  const kindCounts = countKinds(soundRows(body, ownWidth, rows.length > 0), ownWidth)
   return {
     width: ownWidth,
     preamble: records.slice(0, first).map(({ raw }) => raw),
-    header: rows.length > 0 ? headerOf(rows, ownWidth, profile) : null,
-    profile,
+    header: rows.length > 0 ? headerOf(rows, ownWidth, kindCounts) : null,
+    kindCounts,
     firstLine: firstLineOf(records, first + headerRows),
   }
 }
 
-/** What columns hold: damaged rows may hold values under the wrong ones. Where many rows are short, their last empty cells
+/** Rows without damage: damaged ones may have values in the wrong columns. If many rows are short, their last empty cells
  *  were left out. */
 function soundRows(body: readonly CsvRecord[], width: number, hasHeader: boolean): Rows {
   const all = filled(body)
@@ -56,7 +56,7 @@ function startOf(
   width: number,
   isKnownName: (name: string) => boolean,
 ): number {
-  const top = records.slice(0, deepestHeader)
+  const top = records.slice(0, headerSearchRows)
   const known = top.findIndex(({ cells }) => cells.filter(isKnownName).length >= 3)
   if (known >= 0) return known
   const start = top.findIndex(
@@ -66,13 +66,13 @@ function startOf(
 }
 
 function firstLongRow(records: readonly CsvRecord[], width: number): number {
-  const top = records.slice(0, deepestHeader)
+  const top = records.slice(0, headerSearchRows)
   const isTitle = ({ cells }: CsvRecord) => cells.length <= width / 2 && cells.length < width
   if (!top.some((record) => countFilled(record.cells) > 0 && !isTitle(record))) return 0
   return top.findIndex((record) => countFilled(record.cells) > 0 && !isTitle(record))
 }
 
-/** How many rows from `start` on are header: 0 to 3. */
+/** How many rows from `start` on are header rows: 0 to 3. */
 function headerRowsAt(
   records: readonly CsvRecord[],
   start: number,
@@ -91,13 +91,13 @@ function headerRowsAt(
   return 3
 }
 
-/** A row of names above columns that hold something else. */
+/** Whether it is a row of names above columns of other kinds. */
 function isHeader(cells: readonly string[], body: Rows, width: number): boolean {
   const whole = body.filter((row) => row.length === width && !isSame(row, cells))
   if (whole.length === 0 || cells.length !== width) return cells.every(isName)
   const votes = votesOf(cells, countKinds(whole, width))
   if (votes.names !== votes.values) return votes.names > votes.values
-  // Columns of words alone: names stand once, and values again and again.
+  // Columns of words alone: a name occurs once, values repeat.
   const isOnce = (cell: string, column: number) => whole.every((row) => row[column] !== cell)
   const isDistinct = new Set(cells).size === cells.length
   return (
@@ -105,7 +105,7 @@ function isHeader(cells: readonly string[], body: Rows, width: number): boolean 
   )
 }
 
-/** A second or third row of names or units; a row of values has something typed in it. */
+/** Whether it is a second or third row of names or units; a row of values has numbers or dates. */
 function continuesHeader(cells: readonly string[], first: readonly string[], rows: Rows): boolean {
   const body = countKinds(rows, cells.length)
   if (body.rows === 0 || cells.length !== first.length) return false
@@ -121,7 +121,7 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 interface Votes {
   readonly names: number
   readonly values: number
-  /** Columns that keep to one kind. */
+  /** Columns with one kind of value. */
   readonly typed: number
 }
 
@@ -142,7 +142,7 @@ function votesOf(cells: readonly string[], body: KindCounts): Votes {
   return { names, values, typed }
 }
 
-/** The kind that a column of typed values keeps to. */
+/** The main kind of a column of typed values. */
 function commonKind(kinds: ReadonlyMap<CellKind, number>): CellKind | null {
   const total = [...kinds].reduce((sum, [kind, count]) => sum + (kind === 'empty' ? 0 : count), 0)
   for (const kind of [...typedKinds, 'code'] as const)
@@ -154,7 +154,7 @@ function isName(cell: string): boolean {
   return cell.length <= 80 && !typedKinds.has(cellKindOf(cell))
 }
 
-/** Where the last empty cells of records are left out, the header tells how many columns there are. */
+/** If records leave out their last empty cells, the header has the number of columns. */
 function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: number): number {
   const names = header.cells.length
   const widths = filled(body).map((cells) => cells.length)
@@ -162,7 +162,7 @@ function widthWithHeader(header: CsvRecord, body: readonly CsvRecord[], width: n
   return names > width && isTrimmed ? names : width
 }
 
-function headerOf(rows: readonly CsvRecord[], width: number, profile: KindCounts): CsvHeader {
+function headerOf(rows: readonly CsvRecord[], width: number, kindCounts: KindCounts): CsvHeader {
   const rowNames = rows.map(({ cells }) => cells)
   const aligned = rowNames.map((names) => align(names, width))
   const names = Array.from({ length: width }, (_, column) =>
@@ -174,7 +174,7 @@ function headerOf(rows: readonly CsvRecord[], width: number, profile: KindCounts
   const ragged = rowNames.some(
     (row) =>
       row.slice(width).some((name) => name.trim() !== '') ||
-      profile.columns.slice(row.length).some(holdsValues),
+      kindCounts.columns.slice(row.length).some(holdsValues),
   )
   return { line: rows[0]!.line, rows: rows.length, names, rowNames, ragged }
 }
@@ -183,7 +183,7 @@ function holdsValues(kinds: ReadonlyMap<CellKind, number>): boolean {
   return [...kinds.keys()].some((kind) => kind !== 'empty')
 }
 
-/** Names for `width` columns: empty ones too many are dropped, missing ones are empty. */
+/** Names for `width` columns: surplus empty names are dropped, missing ones are empty. */
 function align(names: readonly string[], width: number): readonly string[] {
   const named = names.filter((name) => name.trim() !== '')
   if (names.length > width && named.length === width) return named

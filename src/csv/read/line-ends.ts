@@ -1,9 +1,9 @@
-// A list that was put together from several files may end some of its lines with CR alone, and others with LF or CRLF.
+// A list merged from several files may end some lines with CR alone and others with LF or CRLF.
 
 const delimiters = [',', ';', '\t', '|'] as const
 const [lineFeed, carriageReturn] = [10, 13]
 
-/** Whether records end at a CR alone and at a LF too: most of what either parts has the first line's number of delimiters. */
+/** Whether both a CR alone and a LF end records: most pieces between them have as many delimiters as the first line. */
 export function hasMixedLineEnds(text: string): boolean {
   if (!/\r[^\n]/.test(text)) return false
   const plain = text.replace(/"[^"]*"/g, '').replace(/(?<!\r)\r+\n/g, '\n')
@@ -28,7 +28,7 @@ function countOf(delimiter: string, line: string): number {
   return line.split(delimiter).length - 1
 }
 
-/** The same text with LF in place of each CR alone. */
+/** The text with LF in place of each CR alone. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r(?![\r\n])/g, '\n')
 }
@@ -38,7 +38,7 @@ export async function* chunksWithLineFeeds(chunks: AsyncIterable<Buffer>): Async
   let held: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([held, chunk])
-    // What follows a CR at the end is in the next chunk.
+    // The character after a CR at the end is in the next chunk.
     const end = bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length
     held = bytes.subarray(end)
     for (

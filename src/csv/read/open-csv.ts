@@ -15,6 +15,7 @@ import { CsvFileError } from './csv-file-error.ts'
 import { type Columns, hasSwallowedLines } from './repair.ts'
 import { splitRecords } from './split-records.ts'
 
+/** The detected form of a file, and its bytes. */
 export interface OpenCsvParts {
   readonly dialect: Dialect
   readonly layout: Layout
@@ -27,7 +28,7 @@ export interface OpenCsvParts {
   readonly release: () => Promise<void>
 }
 
-/** A file of which the beginning is understood and the records are still to be read. */
+/** A file whose beginning is understood; its records are not yet read. */
 export class OpenCsv implements CsvFile {
   readonly dialect: Dialect
   readonly preamble: readonly string[]
@@ -68,37 +69,37 @@ export class OpenCsv implements CsvFile {
   }
 
   async *#read(): AsyncGenerator<readonly CsvRecord[]> {
-    const { profile, firstLine, width } = this.#layout
-    const columns: Columns = { dialect: this.dialect, width, profile }
+    const { kindCounts, firstLine, width } = this.#layout
+    const columns: Columns = { dialect: this.dialect, width, kindCounts }
     const options = {
       firstLine,
       isWhole: true,
       maxRecordBytes: 4 * this.#limits.maxCellBytes,
-      looksStray: (text: string) => hasSwallowedLines(text, columns),
+      hasStrayQuote: (text: string) => hasSwallowedLines(text, columns),
     }
-    // A quote that a title leaves open is not to swallow records.
-    const body = below(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
+    // A quote left open in a title must not swallow records.
+    const body = fromLine(this.#decoding.utf8(this.#chunks), firstLine, this.dialect)
     const lengths = { records: 0, short: 0 }
     for await (const batch of splitRecords(body, this.dialect, options))
       yield batch.flatMap((raw) => {
         const records = readRecord(raw, columns)
         lengths.records += 1
         if (raw.cells.length < width) lengths.short += 1
-        // Where many rows are short their last cells were left out, and a last row that is short proves nothing.
+        // If many rows are short, their last cells were left out, so a short last row proves nothing.
         const mayBeCut = !raw.hasLineEnd && lengths.short * 10 <= lengths.records + 10
         const read = mayBeCut ? this.#cut(records, columns) : records
         return read.map((record) => this.#checked(record))
       })
   }
 
-  /** The file's last records, of which the very last may be a part. */
+  /** The file's last records; the very last may be incomplete. */
   #cut(records: readonly CsvRecord[], columns: Columns): readonly CsvRecord[] {
     const last = records.at(-1)!
     const cut = cutRecord(last, columns)
     if (cut === last) return records
     this.#warnOfCut(
       cut.line,
-      `the row at line ${cut.line}, which has no line end and too few cells: it was cut. Export it again; if it is whole, end that row with a line end`,
+      `the row at line ${cut.line}, which has no line end and too few cells: it was cut. Export it again; if it is complete, add a line end to that row`,
     )
     return [...records.slice(0, -1), cut]
   }
@@ -121,7 +122,7 @@ export class OpenCsv implements CsvFile {
       this.warnings.push({
         code: 'ENCODING_ERROR',
         line: record.line,
-        message: `from line ${record.line} on there are bytes that are no character in ${name}: save the file as CSV UTF-8`,
+        message: `from line ${record.line} on there are bytes that are invalid in ${name}: save the file as CSV UTF-8`,
       })
     return withEncodingError(record)
   }
@@ -134,12 +135,12 @@ export class OpenCsv implements CsvFile {
     this.warnings.push({
       code: 'HEADER_WIDTH',
       line,
-      message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may stand over the wrong columns`,
+      message: `the header has ${rowNames[0]!.length} names and the records have ${this.width} cells: names may be over the wrong columns`,
     })
   }
 }
 
-/** The last record of a file that does not end with a line end, where it has too few cells; else as it is. */
+/** Marks the last record as cut if it has no line end and too few cells. */
 function cutRecord(record: CsvRecord, { dialect, width }: Columns): CsvRecord {
   const { line, raw, problem } = record
   if (problem?.code === 'blank-row' || problem?.code === 'truncated-value') return record
@@ -154,8 +155,8 @@ async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<
   for await (const batch of batches) yield* batch
 }
 
-/** UTF-8 chunks from their line `firstLine` on. */
-async function* below(
+/** Yields the UTF-8 chunks from line `firstLine` on. */
+async function* fromLine(
   chunks: AsyncIterable<Buffer>,
   firstLine: number,
   { lineEnd }: Dialect,
@@ -175,7 +176,7 @@ async function* below(
 
 const repeatedHeader = {
   code: 'repeated-header',
-  message: 'the header stands here again',
+  message: 'a repeated header',
   repaired: false,
 } as const
 
@@ -185,12 +186,12 @@ function isRepeated({ cells }: CsvRecord, { rowNames }: CsvHeader): boolean {
   return cells.length > 1 && cells.every((cell, column) => cell === names[column])
 }
 
-/** Refuses a file of which one record is beyond all reason. */
+/** Throws if a record exceeds the limits, which no stock list does. */
 export function assertWithinLimits({ line, cells, raw }: CsvRecord, limits: Limits): void {
   if (cells.length > limits.maxColumns)
     throw new CsvFileError(
       'too-many-columns',
-      `line ${line} has ${cells.length} cells, and the most is ${limits.maxColumns}: is the file turned on its side, or no stock list?`,
+      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: rows and columns may be swapped, or it is not a stock list`,
     )
   if (raw.length <= limits.maxCellBytes / 4) return
   const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)

@@ -2,12 +2,12 @@ import type { Dialect } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
 import { type RawRecord, trimEnd } from './raw-record.ts'
 
-/** A quoted cell that goes on for longer is left to a parser, which need not begin anew with every chunk. */
+/** A longer quoted cell is left to a parser, which does not start again with every chunk. */
 const longestWait = 131_072
 
 /**
- * Records that need no parser: lines without a quote, and those with every quote where RFC 4180 has it. csv-parse reads the
- * same out of them at a fraction of the speed: a test holds the two together.
+ * Splits records that need no parser: lines without a quote, and those with every quote where RFC 4180 has it. csv-parse reads
+ * them alike, but much slower; a test compares the two.
  */
 export class PlainLines {
   readonly #dialect: Dialect
@@ -27,17 +27,17 @@ export class PlainLines {
     return this.#text.length
   }
 
-  /** Of what comes next. */
+  /** Line of the next record. */
   get line(): number {
     return this.#line
   }
 
-  /** A record has come that wants a parser; it is what `leave` gives first. */
+  /** Whether the next record needs a parser; `leave` returns it first. */
   get isStopped(): boolean {
     return this.#isStopped
   }
 
-  /** The records that end in the text so far, up to the first that wants a parser. */
+  /** The complete records of the text so far, up to the first that needs a parser. */
   add(added: string): RawRecord[] {
     const text = this.#text + added
     const records: RawRecord[] = []
@@ -46,7 +46,7 @@ export class PlainLines {
     let end = text.indexOf(this.#lineEnd)
     for (let begun = 0; end >= 0; end = text.indexOf(this.#lineEnd, begun)) {
       lines += 1
-      // Only a quote can close a cell that is open.
+      // Only a quote can close an open cell.
       const mayEnd = lines === 1 || text.slice(begun, end).includes('"')
       begun = end + 1
       const record = mayEnd ? this.#read(text.slice(from, begun)) : 'open'
@@ -62,7 +62,7 @@ export class PlainLines {
     return records
   }
 
-  /** What is left at the end of the file is a record too. */
+  /** The rest at the end of the file is a record too. */
   end(): RawRecord[] {
     const records = this.add('')
     if (this.#isStopped || this.#text === '') return records
@@ -77,14 +77,14 @@ export class PlainLines {
     return text
   }
 
-  /** Begins anew with a text that is not looked at before more of it has come. */
+  /** Starts again with a text, which is not scanned until more text arrives. */
   resume(line: number, text: string): void {
     this.#line = line
     this.#text = text
     this.#isStopped = false
   }
 
-  /** A record; or its cell goes on in the next line, or its quotes are not as they should be. */
+  /** Reads one record; fails if its cell continues on the next line, or its quotes are wrong. */
   #read(text: string): RawRecord | 'open' | 'odd' {
     const dialect = this.#dialect
     const body = withoutEnd(text, this.#lineEnd)
@@ -92,13 +92,13 @@ export class PlainLines {
     if (dialect.quote === null || !body.includes(dialect.quote))
       return { ...own, cells: body.split(dialect.delimiter), isSound: true }
     if (dialect.quote !== '"' || dialect.escape !== '"') return 'odd'
-    const { cells, strayQuotes: strays, isUnclosed } = readCells(own.raw, dialect)
-    if (strays > 0) return 'odd'
+    const { cells, strayQuotes, isUnclosed } = readCells(own.raw, dialect)
+    if (strayQuotes > 0) return 'odd'
     return isUnclosed ? 'open' : { ...own, cells, isSound: true }
   }
 }
 
-/** csv-parse ends a line at CRLF as at LF, and leaves a second CR to the last cell. */
+/** Removes the line end as csv-parse does: LF or CRLF; a second CR stays in the last cell. */
 function withoutEnd(text: string, lineEnd: '\r' | '\n'): string {
   if (!text.endsWith(lineEnd)) return text
   return text.slice(0, lineEnd === '\n' && text.endsWith('\r\n') ? -2 : -1)

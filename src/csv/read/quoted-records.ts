@@ -3,12 +3,12 @@ import type { Dialect } from './csv-file.ts'
 import { CsvFileError } from './csv-file-error.ts'
 import { type RawRecord, type SplitOptions, trimEnd } from './raw-record.ts'
 
-/** UTF-8 chunks as records by csv-parse, which follows a quote over as many lines and chunks as it takes. */
+/** Splits UTF-8 chunks into records with csv-parse, which follows a quoted cell over any number of lines and chunks. */
 export class QuotedRecords {
   readonly #dialect: Dialect
   #parser: Parser
   #cuts: Cut[] = []
-  /** Bytes since the last record, and where in the parser's count they begin. */
+  /** Bytes since the last record, and their offset in the parser's count. */
   #held: Buffer = Buffer.alloc(0)
   #from = 0
   #line: number
@@ -19,12 +19,12 @@ export class QuotedRecords {
     this.#parser = this.#open()
   }
 
-  /** Of what comes next. */
+  /** Line of the next record. */
   get line(): number {
     return this.#line
   }
 
-  /** Ends, and gives back what is left since the last record. */
+  /** Ends the parser and returns the text since the last record. */
   leave(): Buffer {
     this.#parser.destroy()
     return this.#held
@@ -52,13 +52,13 @@ export class QuotedRecords {
     return records
   }
 
-  /** Lets the first line of what is held go as a record of its own, and begins anew after it. */
-  async passStrayQuote({ looksStray, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
+  /** Releases the first held line as a record of its own, and starts again after it. */
+  async passStrayQuote({ hasStrayQuote, maxRecordBytes }: SplitOptions): Promise<RawRecord[]> {
     const text = this.#held.toString('utf8', 0, 65_536)
-    if (!looksStray(text))
+    if (!hasStrayQuote(text))
       throw new CsvFileError(
         'cell-too-long',
-        `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote that is not closed, or no stock list. Mend the line, or split the file`,
+        `the record at line ${this.#line} is longer than ${maxRecordBytes.toLocaleString('en')} bytes: a quote is not closed, or it is not a stock list. Correct the line, or split the file`,
       )
     const end = this.#held.indexOf(this.#dialect.lineEnd === 'CR' ? '\r' : '\n') + 1
     const raw = trimEnd(this.#held.toString('utf8', 0, end))
@@ -104,7 +104,7 @@ interface Cut {
   readonly end: number
 }
 
-/** Ragged rows and stray quotes stop nothing; records go to `onRecord` and never into the stream's own buffer. */
+/** Opens a parser that accepts ragged rows and stray quotes. Records go to `onRecord`, not into the stream's buffer. */
 function openParser(
   dialect: Dialect,
   onRecord: (cells: readonly string[], end: number) => void,
@@ -119,13 +119,13 @@ function openParser(
     skip_empty_lines: false,
     on_record: (cells: readonly string[], { bytes }) => {
       onRecord(cells, bytes)
-      // Else csv-parse makes an Error, stack and all, of each record that is not as long as the first.
+      // Otherwise csv-parse creates an Error with a stack for each record whose length differs from the first.
       counts.records = 0
       return null
     },
   })
   const counts: { records: number } = parser.info
-  // Told to whoever writes or ends; without a listener it would end the process.
+  // `write` and `end` report the error; without a listener it would end the process.
   parser.on('error', () => {})
   return parser
 }

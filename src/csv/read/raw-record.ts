@@ -1,26 +1,27 @@
-/** A record as it is found, before it is held against the file's columns. */
+/** A record as read, before it is compared with the file's columns. */
 export interface RawRecord {
   readonly line: number
   readonly cells: readonly string[]
   /** Without its line end. */
   readonly raw: string
-  /** Its quotes are where they belong, and its cells need no second look. */
+  /** Its quotes are valid, and its cells need no second check. */
   readonly isSound?: boolean
-  /** The file ends, or goes on for too long, within a quoted cell. */
+  /** The file ends within a quoted cell, or the cell is too long. */
   readonly isUnclosed: boolean
-  /** Something follows: the file is not cut here. */
+  /** A line end follows: the file is not cut here. */
   readonly hasLineEnd: boolean
 }
 
+/** How a text is split into records. */
 export interface SplitOptions {
-  /** The chunks go to the end of the file: what is left over is a record too. */
+  /** The chunks reach the end of the file: the rest is a record too. */
   readonly isWhole: boolean
-  /** Number of the chunks' first line; 1. */
+  /** Number of the chunks' first line; default 1. */
   readonly firstLine?: number
   /** Longest record in bytes. */
   readonly maxRecordBytes: number
-  /** Whether a text that goes on for too long shows an opening quote that is text, not one long cell. */
-  readonly looksStray: (text: string) => boolean
+  /** Whether an overlong text comes from an opening quote that is text, rather than from one long cell. */
+  readonly hasStrayQuote: (text: string) => boolean
 }
 
 /** A record's text without its line end. */

@@ -1,5 +1,6 @@
 import type { Dialect } from './csv-file.ts'
 
+/** The cells of a record, and how many of its quotes are wrong. */
 export interface CellReading {
   readonly cells: readonly string[]
   /** Quotes that are neither around a cell nor escaped. */
@@ -8,11 +9,11 @@ export interface CellReading {
   readonly isUnclosed: boolean
 }
 
-/** Which opening quotes are text: none, all, or the one of this number, from 0. */
+/** Which opening quotes are text: none, all, or the one with this number, from 0. */
 export type LiteralQuote = number | 'none' | 'all'
 
-/** The cells of one record's text, read leniently: a quoted cell ends at the first quote that a delimiter or the end follows.
- *  csv-parse finds where records end; this reads again what it read badly. */
+/** Reads the cells of one record leniently: a quoted cell ends at the first quote before a delimiter or the end.
+ *  csv-parse finds where records end; this reads again those that it reads badly. */
 export function readCells(
   raw: string,
   dialect: Dialect,
@@ -20,7 +21,7 @@ export function readCells(
 ): CellReading {
   const { delimiter, quote } = dialect
   const cells: string[] = []
-  let strays = 0
+  let strayQuotes = 0
   let opening = -1
   for (let at = 0; ; at += delimiter.length) {
     const opens = quote !== null && literal !== 'all' && raw.startsWith(quote, at)
@@ -28,34 +29,34 @@ export function readCells(
     if (opens && opening !== literal) {
       const cell = readQuoted(raw, at, dialect, quote)
       cells.push(cell.text)
-      strays += cell.strays
-      if (cell.end < 0) return { cells, strayQuotes: strays, isUnclosed: true }
+      strayQuotes += cell.strayQuotes
+      if (cell.end < 0) return { cells, strayQuotes, isUnclosed: true }
       at = cell.end
     } else {
       const end = raw.indexOf(delimiter, at)
       const text = end < 0 ? raw.slice(at) : raw.slice(at, end)
       cells.push(text)
-      if (opens || (quote === '"' && text.includes(quote))) strays += 1
+      if (opens || (quote === '"' && text.includes(quote))) strayQuotes += 1
       at = end < 0 ? raw.length : end
     }
-    if (at >= raw.length) return { cells, strayQuotes: strays, isUnclosed: false }
+    if (at >= raw.length) return { cells, strayQuotes, isUnclosed: false }
   }
 }
 
 interface QuotedCell {
   readonly text: string
-  readonly strays: number
-  /** Where the delimiter after it begins; -1: the cell does not end. */
+  readonly strayQuotes: number
+  /** Where the delimiter after it begins; -1: the cell has no end. */
   readonly end: number
 }
 
 function readQuoted(raw: string, start: number, dialect: Dialect, quote: string): QuotedCell {
   let text = ''
-  let strays = 0
+  let strayQuotes = 0
   let from = start + 1
   for (;;) {
     const at = raw.indexOf(quote, from)
-    if (at < 0) return { text: text + raw.slice(from), strays, end: -1 }
+    if (at < 0) return { text: text + raw.slice(from), strayQuotes, end: -1 }
     if (dialect.escape !== quote && at > from && raw[at - 1] === dialect.escape) {
       text += raw.slice(from, at - 1) + quote
       from = at + 1
@@ -64,16 +65,16 @@ function readQuoted(raw: string, start: number, dialect: Dialect, quote: string)
       from = at + 2
     } else {
       const end = endOfCell(raw, at + 1, dialect.delimiter)
-      if (end >= 0) return { text: text + raw.slice(from, at), strays, end }
+      if (end >= 0) return { text: text + raw.slice(from, at), strayQuotes, end }
       text += raw.slice(from, at + 1)
-      // An apostrophe within a word is no fault.
-      if (quote === '"') strays += 1
+      // An apostrophe within a word is no error.
+      if (quote === '"') strayQuotes += 1
       from = at + 1
     }
   }
 }
 
-/** Where the delimiter or the end follows, blanks between them aside; -1: something else does. */
+/** The position of the delimiter or end that follows, after optional blanks; -1: other text follows. */
 function endOfCell(raw: string, from: number, delimiter: string): number {
   let at = from
   while (raw[at] === ' ' && !delimiter.startsWith(' ')) at += 1

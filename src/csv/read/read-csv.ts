@@ -14,11 +14,11 @@ import { commonWidth, sniffDialect } from './sniff-dialect.ts'
 import type { RawRecord } from './raw-record.ts'
 
 const defaults: Limits = { maxColumns: 2_000, maxCellBytes: 1_000_000 }
-/** Lines that show where the table begins, and what its columns hold. */
+/** Lines that are used to find the table and the kinds of its columns. */
 const layoutLines = 300
 
-/** Reads a CSV file however it is written: encoding, dialect and header are found in its first 64 kB, and the records follow
- *  as they are asked for, in constant memory. Throws CsvRefusal where the whole file is no readable table. */
+/** Opens a CSV file of any common form: detects encoding, dialect and header in its first 64 kB, then yields the records
+ *  on demand, in constant memory. Throws CsvFileError if the file is not a readable table. */
 export async function readCsv(
   source: AsyncIterable<Uint8Array> | string,
   options: CsvOptions = {},
@@ -47,7 +47,7 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const records = recordsOf(text, sample, dialect, limits)
   const layout = layoutOf(records, dialect, options.isKnownName ?? (() => false))
   for (const record of records) assertWithinLimits(record, limits)
-  // ASCII reads the same in every encoding: what it really is shows further down.
+  // ASCII is the same in every encoding; later bytes show the real one.
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
   const decoding = new Decoding(encoding, { isSettled, isMixed, market: options.market })
@@ -68,7 +68,7 @@ function recordsOf(text: string, { whole }: Sample, dialect: Dialect, limits: Li
   )
   const records = dialect.sepLine ? found.filter(({ line }) => line > 1) : found
   if (records.length > 0 || whole) return records
-  // One record that is longer than the sample: refused for what is seen of it.
+  // One record is longer than the sample: its visible part is checked against the limits.
   const { cells } = readCells(text, dialect)
   assertWithinLimits({ line: 1, cells, raw: text }, limits)
   return [{ line: 1, cells, raw: text, isUnclosed: true, hasLineEnd: false }]
@@ -81,7 +81,7 @@ function layoutOf(
 ): Layout {
   const widths = found.filter(({ raw }) => raw.trim() !== '').map(({ cells }) => cells.length)
   const width = commonWidth(widths)
-  const columns = { dialect, width, profile: countKinds([], width) }
+  const columns = { dialect, width, kindCounts: countKinds([], width) }
   const records = found.flatMap((record): CsvRecord[] => readRecord(record, columns))
   return findLayout(records, width, isKnownName)
 }

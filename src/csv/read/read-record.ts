@@ -3,7 +3,7 @@ import { readCells } from './read-cells.ts'
 import { type Columns, hasWidth, linesOf, hasSwallowedLines, repairLine } from './repair.ts'
 import type { RawRecord } from './raw-record.ts'
 
-/** What was found, as records: one, or one for each line where a stray quote has swallowed some. */
+/** The raw record as records: one, or one for each line that a stray quote has swallowed. */
 export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
   const { line, raw, cells } = record
   const { width } = columns
@@ -17,7 +17,7 @@ export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
   if (reading.strayQuotes > 0 || reading.isUnclosed)
     return swallowed(record, columns) ?? [repairLine(line, raw, columns)]
   if (reading.cells.length !== width) return [repairLine(line, raw, columns)]
-  // csv-parse keeps quotes that a blank parts from the delimiter, and takes an escape away before any character.
+  // csv-parse keeps quotes that a blank separates from the delimiter, and removes an escape before any character.
   return [{ line, cells: reading.cells, raw }]
 }
 
@@ -54,19 +54,19 @@ function swallowed({ line, raw }: RawRecord, columns: Columns): CsvRecord[] | nu
   if (!hasSwallowedLines(raw, columns)) return null
   const records: CsvRecord[] = []
   for (const [index, text] of linesOf(raw, columns.dialect).entries()) {
-    const { cells, strayQuotes: strays, isUnclosed } = readCells(text, columns.dialect)
+    const { cells, strayQuotes, isUnclosed } = readCells(text, columns.dialect)
     const own = { line: line + index, cells, raw: text, isUnclosed: false, hasLineEnd: true }
     if (isBlank(text, cells)) records.push(blank(own))
-    else if (strays === 0 && !isUnclosed && cells.length === columns.width)
+    else if (strayQuotes === 0 && !isUnclosed && cells.length === columns.width)
       records.push({ line: own.line, cells, raw: text })
     else records.push(repairLine(own.line, text, columns))
   }
   return records
 }
 
-/** A record that tells of bytes which no character stands for. */
+/** Adds the problem of invalid bytes to a record. */
 export function withEncodingError(record: CsvRecord): CsvRecord {
-  const message = 'bytes that are no character in the file’s encoding stand in this row'
+  const message = 'this row has bytes that are invalid in the file’s encoding'
   return record.problem?.repaired === false
     ? record
     : { ...record, problem: { code: 'encoding-error', message, repaired: false } }

@@ -2,25 +2,25 @@ import { type KindCounts, hasKnownKinds, logLikelihood } from './kind-counts.ts'
 import type { CsvProblem, CsvRecord, Dialect } from './csv-file.ts'
 import { readCells } from './read-cells.ts'
 
-/** What a damaged record is held against. */
+/** The columns of the file, with which a damaged record is compared. */
 export interface Columns {
   readonly dialect: Dialect
   readonly width: number
-  readonly profile: KindCounts
+  readonly kindCounts: KindCounts
 }
 
-/** Reads a line again that has stray quotes, or not the file's number of cells. Where no reading is sure it keeps its cells. */
+/** Reads a line again that has stray quotes or the wrong number of cells. Without a certain reading it keeps its cells. */
 export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
-  const { cells, strayQuotes: strays, isUnclosed } = readCells(raw, columns.dialect)
-  const quoted = strays > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
-  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.profile)
+  const { cells, strayQuotes, isUnclosed } = readCells(raw, columns.dialect)
+  const quoted = strayQuotes > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
+  const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.kindCounts)
   if (quoted?.isCertain && !parted)
     return { line, cells: quoted.cells, raw, problem: strayQuote(true) }
   if (parted)
     return { line, cells: parted, raw, problem: problem('missing-cell', partedText, true) }
   const code = cells.length < columns.width ? 'missing-cell' : 'extra-cell'
   const found = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} where the file has ${columns.width} columns`
-  const fitting = bestFit(otherReadings(raw, cells, columns), columns.profile)
+  const fitting = bestFit(otherReadings(raw, cells, columns), columns.kindCounts)
   if (quoted && !fitting) return { line, cells: quoted.cells, raw, problem: strayQuote(false) }
   if (!fitting)
     return { line, cells, raw, problem: problem(code, `${found}: ${hints[code]}`, false) }
@@ -28,14 +28,14 @@ export function repairLine(line: number, raw: string, columns: Columns): CsvReco
   return { line, cells: fitting, raw, problem: problem(code, message, true) }
 }
 
-const partedText = 'a delimiter is missing beside a quoted cell; it was put back'
+const partedText = 'a delimiter is missing beside a quoted cell; it was added'
 const hints = {
   'missing-cell': 'a delimiter is missing, or the row is cut',
   'extra-cell': 'a delimiter too many, or one in a cell without quotes',
 }
 
 function strayQuote(repaired: boolean): CsvProblem {
-  return problem('stray-quote', 'a quote stands where none belongs; it was taken as text', repaired)
+  return problem('stray-quote', 'a quote in the wrong place; it was read as text', repaired)
 }
 
 function problem(code: CsvProblem['code'], message: string, repaired: boolean): CsvProblem {
@@ -44,12 +44,15 @@ function problem(code: CsvProblem['code'], message: string, repaired: boolean): 
 
 interface QuoteReading {
   readonly cells: readonly string[]
-  /** It fits the columns, stray quotes aside; or the file is too short to tell, and only one reading has its width. */
+  /** Apart from stray quotes it fits the columns; or the file is too short to check, and only one reading has its width. */
   readonly isCertain: boolean
 }
 
-/** The first reading with no opening quote, one, or all of them as text that has the file's number of cells. */
-function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): QuoteReading | null {
+/** The first reading with the file's number of cells, if no opening quote, one, or all of them are text. */
+function withQuoteAsText(
+  raw: string,
+  { dialect, width, kindCounts }: Columns,
+): QuoteReading | null {
   const { quote } = dialect
   if (quote === null || !raw.includes(quote)) return null
   const readings = new Map<string, readonly string[]>()
@@ -57,11 +60,11 @@ function withQuoteAsText(raw: string, { dialect, width, profile }: Columns): Quo
     const { cells, isUnclosed } = readCells(raw, dialect, literal)
     if (isUnclosed || cells.length !== width) continue
     const bare = cells.map((cell) => (cell.startsWith(quote) ? cell.slice(1) : cell))
-    if (hasKnownKinds(bare, profile)) return { cells, isCertain: true }
+    if (hasKnownKinds(bare, kindCounts)) return { cells, isCertain: true }
     readings.set(cells.join('\0'), cells)
   }
   const [first] = readings.values()
-  return first ? { cells: first, isCertain: profile.rows < 5 && readings.size === 1 } : null
+  return first ? { cells: first, isCertain: kindCounts.rows < 5 && readings.size === 1 } : null
 }
 
 function otherReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
@@ -69,7 +72,7 @@ function otherReadings(raw: string, cells: readonly string[], columns: Columns):
   return cells.length > columns.width ? joined(cells, columns) : []
 }
 
-/** What a row of too few cells may have been: one without its empty last cells, or with another delimiter throughout. */
+/** Readings of a row with too few cells: without its empty last cells, or with another delimiter. */
 function shortReadings(raw: string, cells: readonly string[], columns: Columns): string[][] {
   const { dialect, width } = columns
   const missing = width - cells.length
@@ -83,21 +86,21 @@ function shortReadings(raw: string, cells: readonly string[], columns: Columns):
   return readings
 }
 
-/** The delimiter beside a quoted cell is missing. */
+/** Readings that add the missing delimiter beside a quoted cell. */
 function withDelimiterAtQuote(raw: string, { dialect, width }: Columns): string[][] {
   const { delimiter, quote } = dialect
   const readings: string[][] = []
   if (quote === null) return readings
   for (let at = raw.indexOf(quote); at >= 0; at = raw.indexOf(quote, at + 1))
     for (const cut of [at, at + 1]) {
-      const mended = raw.slice(0, cut) + delimiter + raw.slice(cut)
-      const { cells, strayQuotes: strays, isUnclosed } = readCells(mended, dialect)
-      if (strays === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
+      const repaired = raw.slice(0, cut) + delimiter + raw.slice(cut)
+      const { cells, strayQuotes, isUnclosed } = readCells(repaired, dialect)
+      if (strayQuotes === 0 && !isUnclosed && cells.length === width) readings.push([...cells])
     }
   return readings
 }
 
-/** What a row of too many cells may have been: one cell holds delimiters without quotes, or empty cells are too many. */
+/** Readings of a row with too many cells: one unquoted cell contains delimiters, or there are surplus empty cells. */
 function joined(cells: readonly string[], { dialect, width }: Columns): string[][] {
   const extra = cells.length - width
   if (extra === 0) return [[...cells]]
@@ -113,19 +116,19 @@ function joined(cells: readonly string[], { dialect, width }: Columns): string[]
   return readings
 }
 
-/** The reading that fits the columns; null where none does, or two that differ do about as well. */
-function bestFit(readings: readonly string[][], profile: KindCounts): readonly string[] | null {
+/** The reading that fits the columns best; null if none fits, or if two fit about equally well. */
+function bestFit(readings: readonly string[][], kindCounts: KindCounts): readonly string[] | null {
   const fits = new Map<string, { readonly cells: readonly string[]; readonly fit: number }>()
   for (const cells of readings) {
-    const fit = logLikelihood(cells, profile)
+    const fit = logLikelihood(cells, kindCounts)
     if (fit !== null) fits.set(cells.join('\0'), { cells, fit })
   }
   const [best, second] = [...fits.values()].sort((a, b) => b.fit - a.fit)
   return best && (!second || best.fit - second.fit > 2) ? best.cells : null
 }
 
-/** Whether a text is several records that an opening quote has swallowed: most of its lines are whole ones by themselves, the
- *  first of them when its quote is text. */
+/** Whether an opening quote has swallowed several records: most lines of the text are complete records, including the
+ *  first if its quote is text. */
 export function hasSwallowedLines(text: string, columns: Columns): boolean {
   const lines = linesOf(text, columns.dialect).slice(0, 50)
   if (lines.length < 2 || withQuoteAsText(lines[0]!, columns) === null) return false
@@ -133,7 +136,7 @@ export function hasSwallowedLines(text: string, columns: Columns): boolean {
   return whole.length > lines.length / 2
 }
 
-/** The line has the file's number of cells, be it with a quote as text. */
+/** Whether the line has the file's number of cells, perhaps with a quote read as text. */
 export function hasWidth(line: string, columns: Columns): boolean {
   return (
     withQuoteAsText(line, columns) !== null ||
@@ -141,6 +144,7 @@ export function hasWidth(line: string, columns: Columns): boolean {
   )
 }
 
+/** Splits a text at the dialect's line ends. */
 export function linesOf(text: string, { lineEnd }: Dialect): string[] {
   return text.split(lineEnd === 'CR' ? '\r' : /\r?\n/)
 }

@@ -1,18 +1,18 @@
 import type { Dialect } from './csv-file.ts'
 import { type CellReading, readCells } from './read-cells.ts'
 
-/** A record of the sample, as a dialect reads it. */
+/** A record of the sample, as one dialect reads it. */
 export interface SampleRecord extends CellReading {
   readonly line: number
   /** Without its line end. */
   readonly raw: string
 }
 
-/** Lines that a quoted cell of the sample may go over. */
+/** How many lines a quoted cell of the sample may have. */
 const longestCell = 200
 
-/** The records of a text that is small enough to be read again and again, up to `mostLines`. A quote that is not closed is
- *  taken to swallow nothing. The last record is left out where the text is cut. */
+/** Reads the records of a small text, up to `mostLines`. An unclosed quote
+ *  swallows nothing. If the text is cut, the last record is left out. */
 export function sampleRecords(
   text: string,
   dialect: Dialect,
@@ -51,8 +51,8 @@ function recordAt(lines: readonly string[], at: number, dialect: Dialect) {
   return { record: { line: at + 1, raw: first, ...alone }, length: 1 }
 }
 
-/** The line is a record by itself, and hardly a part of a text. */
+/** Whether the line is a complete record, and unlikely to be part of a text. */
 function isWhole(line: string, dialect: Dialect): boolean {
-  const { cells, strayQuotes: strays, isUnclosed } = readCells(line, dialect)
-  return cells.length >= 3 && strays === 0 && !isUnclosed
+  const { cells, strayQuotes, isUnclosed } = readCells(line, dialect)
+  return cells.length >= 3 && strayQuotes === 0 && !isUnclosed
 }

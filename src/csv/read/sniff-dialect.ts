@@ -3,10 +3,10 @@ import { cellKindOf, typedKinds } from './cell-kind.ts'
 import { type SampleRecord, sampleRecords } from './sample-records.ts'
 
 const delimiters = [',', ';', '\t', '|', ', ', ' '] as const
-/** Lines of the sample that are looked at. */
+/** How many lines of the sample are used. */
 const mostLines = 80
 
-/** The dialect under which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
+/** The dialect in which the sample's records agree best on their number of cells. `named`: the user's delimiter. */
 export function sniffDialect(sample: string, isWhole: boolean, named?: string): Dialect {
   const lineEnd = lineEndOf(sample)
   const separator = separatorLine(sample)
@@ -38,13 +38,13 @@ function lineEndOf(text: string): LineEnd {
   const unquoted = text.replace(/"[^"]*"/g, '')
   const returns = unquoted.match(/\r(?![\r\n])/g)?.length ?? 0
   const feeds = unquoted.match(/\n/g)?.length ?? 0
-  // The first of them ends a line for certain; line feeds further down may stand in quoted cells.
+  // The first line end is certain; later line feeds may be inside quoted cells.
   const isFirst = /^[^\r\n]*\r(?!\n)/.test(unquoted)
   if (returns > feeds || (isFirst && returns * 20 > feeds)) return 'CR'
   return /^[^\n]*\r\n/.test(text) ? 'CRLF' : 'LF'
 }
 
-/** In order of preference where nothing tells them apart. Only what occurs in the text. */
+/** Dialects whose characters occur in the text, in order of preference for a tie. */
 function* candidates(text: string, from: readonly string[]) {
   for (const delimiter of from) {
     if (delimiter !== from[0] && !text.includes(delimiter)) continue
@@ -59,7 +59,7 @@ function* candidates(text: string, from: readonly string[]) {
 
 function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): number {
   const width = commonWidth(all.map(({ cells }) => cells.length))
-  // Titles above the table say nothing about it.
+  // Titles above the table are no evidence.
   const first = all.findIndex(({ cells }) => cells.length > 1)
   const hasTitle = width > 1 && first > 0 && first < 20
   const rows = hasTitle ? all.slice(first) : all
@@ -67,28 +67,28 @@ function scoreOf(all: readonly SampleRecord[], { delimiter, quote }: Dialect): n
   const share = (test: (row: SampleRecord) => boolean) => rows.filter(test).length / rows.length
   const skipped = 1 - rows.length / all.length
   const consistency = share(({ cells }) => cells.length === width) * (1 - skipped / 3)
-  const sound = 1 - share(({ strayQuotes: strays, isUnclosed }) => strays > 0 || isUnclosed)
+  const sound = 1 - share(({ strayQuotes, isUnclosed }) => strayQuotes > 0 || isUnclosed)
   const cells = rows.flatMap((row) => row.cells)
-  const clean = cells.filter((cell) => !isOdd(cell, delimiter)).length / cells.length
+  const clean = cells.filter((cell) => !showsWrongDialect(cell, delimiter)).length / cells.length
   const spread = 1 - 1 / (width + 1)
   return (
     consistency *
     (0.1 + 0.9 * sound) *
     (0.3 + 0.7 * clean) *
     spread *
-    trust(rows, width, delimiter) *
+    delimiterTrust(rows, width, delimiter) *
     (quote === null ? (rows.length < 10 ? 0.2 : 0.5) : 1)
   )
 }
 
-/** All rows agree on three columns or more, and nothing in them hints at another dialect. */
+/** Whether all rows have the same three or more columns, without a sign of another dialect. */
 function isPerfect(rows: readonly SampleRecord[], score: number): boolean {
   const width = rows[0]?.cells.length ?? 0
   return width >= 3 && score >= 0.995 * (1 - 1 / (width + 1))
 }
 
-/** Text has blanks everywhere, and lists of words a comma and a blank: both must show that they part columns. */
-function trust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
+/** How far to trust a delimiter. Text is full of blanks, so a blank as delimiter needs rows with numbers or dates. */
+function delimiterTrust(rows: readonly SampleRecord[], width: number, delimiter: string): number {
   if (delimiter === ', ') return 1.001
   if (delimiter === ',' && width > 1) {
     const later = rows.flatMap(({ cells }) => cells.slice(1))
@@ -100,14 +100,14 @@ function trust(rows: readonly SampleRecord[], width: number, delimiter: string):
   return width > 2 && typed.length >= rows.length / 2 ? 0.95 : 0.3
 }
 
-/** What is left in a cell where the dialect is the wrong one: quotes around it, or another delimiter in it. */
-function isOdd(cell: string, delimiter: string): boolean {
+/** Whether a cell shows a wrong dialect: quotes around it, or another delimiter in it. */
+function showsWrongDialect(cell: string, delimiter: string): boolean {
   if (cell.length > 200) return false
   if (/^\s*(?:'.*'|".*")\s*$/s.test(cell)) return true
   return [';', '\t', '|'].some((other) => other !== delimiter && cell.includes(other))
 }
 
-/** The commonest number; of several, the first to appear. Lines of one cell count where they are most of the file. */
+/** The most common number; in a tie, the first to appear. Lines of one cell count only if they are over three quarters of the file. */
 export function commonWidth(widths: readonly number[]): number {
   const wide = widths.filter((width) => width > 1)
   const counts = new Map<number, number>()

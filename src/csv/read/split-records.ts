@@ -3,7 +3,7 @@ import { PlainLines } from './plain-lines.ts'
 import { QuotedRecords } from './quoted-records.ts'
 import type { RawRecord, SplitOptions } from './raw-record.ts'
 
-/** UTF-8 chunks as records, a batch for each chunk. Holds no more than a chunk and a record. */
+/** Splits UTF-8 chunks into records, one batch for each chunk. Holds at most a chunk and a record. */
 export async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
   dialect: Dialect,
@@ -19,7 +19,7 @@ export async function* splitRecords(
   yield await splitter.end()
 }
 
-/** Parts lines that tell their cells themselves; where one does not, csv-parse reads on to the end of the chunk, or of the cell. */
+/** Splits simple lines itself. From a difficult one on, csv-parse reads to the end of the chunk, or of the cell. */
 class Splitter {
   readonly #dialect: Dialect
   readonly #lines: PlainLines
@@ -30,7 +30,7 @@ class Splitter {
     this.#lines = new PlainLines(dialect, firstLine)
   }
 
-  /** Bytes since the last record, or characters while no parser reads. */
+  /** Bytes since the last record, or characters while no parser is open. */
   get pending(): number {
     return this.#parser?.pendingBytes ?? this.#lines.pending
   }
@@ -60,7 +60,7 @@ class Splitter {
     return await this.#parser.add(Buffer.from(this.#lines.leave()))
   }
 
-  /** Back to whole lines, unless a quoted cell is still going on. */
+  /** Returns to plain lines, unless a quoted cell is still open. */
   #resume(records: RawRecord[]): RawRecord[] {
     if (this.#parser === null || records.length === 0) return records
     this.#lines.resume(this.#parser.line, this.#parser.leave().toString('utf8'))

@@ -7,6 +7,7 @@ export interface CsvStyle {
   readonly lineEnd: '\r\n' | '\n'
 }
 
+/** Plain CSV by RFC 4180. */
 export const defaultStyle: CsvStyle = {
   delimiter: ',',
   quote: '"',
@@ -14,10 +15,10 @@ export const defaultStyle: CsvStyle = {
   lineEnd: '\r\n',
 }
 
-/** Begins a file of which Excel shall know that it is UTF-8. */
+/** At the start of a file it shows Excel that the text is UTF-8. */
 export const byteOrderMark = '\uFEFF'
 
-/** Turns records into text, line ends included. csv-stringify writes the same at a sixth of the speed: a test holds the two together. */
+/** Turns records into text, with line ends. csv-stringify writes the same at a sixth of the speed; a test compares the two. */
 export function recordWriter(style: CsvStyle): (cells: readonly string[]) => string {
   const { delimiter, quote, lineEnd, quotesAll } = style
   const quoted = (cell: string) => quote + cell.replaceAll(quote, quote + quote) + quote
@@ -35,7 +36,7 @@ export function recordWriter(style: CsvStyle): (cells: readonly string[]) => str
   }
 }
 
-/** Cells that hold what parts or ends cells, that a reader would trim, or that nothing but quotes shows to be there. */
+/** Matches cells with a delimiter, quote or line end, cells that a reader would trim, and empty cells that need quotes to be seen. */
 function needsQuotes({ delimiter, quote }: CsvStyle): RegExp {
   const parts = [quote, ...delimiter].map((character) => `\\u{${hexOf(character)}}`).join('')
   return new RegExp(`[${parts}\\r\\n]|^[\\s'"]|\\s$${delimiter.trim() === '' ? '|^$' : ''}`, 'u')

@@ -1,6 +1,6 @@
 /**
- * A `numeric` of the warehouse as CSV that reads as the same number everywhere: no zeros that say nothing, and never
- * three digits after the point, which half the world takes for thousands.
+ * A `numeric` of the warehouse as CSV text that every program reads as the same number: no trailing zeros, and never
+ * three digits after the point, which many locales read as thousands.
  */
 export function amountText(numeric: string | null): string {
   if (numeric === null) return ''

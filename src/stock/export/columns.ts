@@ -1,6 +1,6 @@
 import { type Field, fields } from '../../csv/map/stock-fields.ts'
 
-/** The columns of the priced list that say what a unit is; the names stay. */
+/** The columns of the priced list that describe a unit; the names are stable. */
 export const unitColumns = {
   stock_number: 'stock_number',
   vin: 'vin',
@@ -17,7 +17,7 @@ export const unitColumns = {
   acquired_on: 'received_date',
 } as const satisfies Readonly<Record<string, Field>>
 
-/** What the priced list says of its price; the names stay. */
+/** The columns of the priced list with the unit's price; the names are stable. */
 export const priceColumns = [
   'price_retail',
   'price_retail_low',
@@ -32,7 +32,7 @@ export const priceColumns = [
   'message',
 ] as const
 
-/** What is appended to the columns of an uploaded file. */
+/** The columns that an export appends to an uploaded file. */
 export const appendedColumns = [
   'retail',
   'retail_low',
@@ -48,21 +48,21 @@ export const appendedColumns = [
   'message',
 ] as const
 
-/** A dealer's own column of a name that the list needs for itself. */
+/** Prefix of a dealer's column whose name the list uses itself. */
 const dealerPrefix = 'dealer_'
 
-/** The name in the priced list of a field that dealers fill and that has no column in the warehouse. */
+/** The priced list's name of a dealer's field that has no column in the warehouse. */
 export function extraColumn(field: string): string {
   return (priceColumns as readonly string[]).includes(field) ? dealerPrefix + field : field
 }
 
-/** The field that `extraColumn` named so; undefined where there is none. */
+/** The field that `extraColumn` gave this name; undefined for none. */
 export function fieldOfExtra(name: string): Field | undefined {
   const bare = name.startsWith(dealerPrefix) ? name.slice(dealerPrefix.length) : name
   return fields.find((field) => field === bare)
 }
 
-/** The appended names, but for those that the file has already: a name stands once in a file. */
+/** The appended names, without those that the file already has: a name occurs once in a file. */
 export function appendedNames(names: readonly string[]): readonly string[] {
   const taken = new Set(names.map((name) => name.trim().toLowerCase()))
   return appendedColumns.map((column) => {
@@ -73,7 +73,7 @@ export function appendedNames(names: readonly string[]): readonly string[] {
   })
 }
 
-/** How many columns at the end of a file are prices that an export has appended: all of them, or 0. */
+/** How many columns at the end of a file are prices appended by an export: all of them, or 0. */
 export function countAppended(names: readonly string[]): number {
   const last = names.slice(-appendedColumns.length)
   const isOurs = appendedColumns.every((column, at) =>

@@ -12,38 +12,40 @@ import { pricedList } from './priced-list.ts'
 import { readStoredFile } from './stored-file.ts'
 
 interface Rooftop {
-  /** 0: no run has registered it yet, so it has nothing. */
+  /** 0: no run has registered it yet, so it has no data. */
   readonly id: number
   readonly uid: string
 }
 
-/** What is exported. */
+/** The data to export. */
 export type ExportSubject =
   | { readonly is: 'list'; readonly rooftop: Rooftop; readonly all: boolean }
   | { readonly is: 'original'; readonly rooftop: Rooftop; readonly importId: number }
   | { readonly is: 'mart'; readonly name: string }
 
+/** The options of one export. */
 export interface ExportRequest {
   readonly subject: ExportSubject
   readonly format: 'csv' | 'parquet'
-  /** null: the one of the upload, else a comma. */
+  /** null: the delimiter of the upload, else a comma. */
   readonly delimiter: string | null
   readonly bom: boolean
-  /** Cells as they are, formulas too. */
+  /** Writes cells unchanged, formulas too. */
   readonly raw: boolean
-  /** A path that `checkTarget` has passed, or an open stream. Parquet needs a path. */
+  /** A path that `checkTarget` returned, or an open stream. Parquet needs a path. */
   readonly to: string | Writable
   readonly signal: AbortSignal
 }
 
+/** The size of a finished export. */
 export interface Exported {
   /** Without the header. */
   readonly rows: number
-  /** null: it went into a stream. */
+  /** null: written to a stream. */
   readonly bytes: number | null
 }
 
-/** Writes one export, from one snapshot of the warehouse, in memory that does not grow with it. UsageError: no such mart or import. */
+/** Writes one export from one snapshot of the warehouse, in constant memory. UsageError: no such mart or import. */
 export async function runExport(pool: pg.Pool, request: ExportRequest): Promise<Exported> {
   return await inTransaction(
     pool,
@@ -79,7 +81,7 @@ async function exportText(client: pg.ClientBase, request: ExportRequest): Promis
   return { rows, bytes }
 }
 
-/** Resolves once it is known that there is something to write. */
+/** Resolves once the mart or import is found; its pages follow. */
 async function pagesFor(
   client: pg.ClientBase,
   { subject, delimiter, raw }: ExportRequest,
@@ -138,7 +140,7 @@ async function exportParquet(
   { subject, to }: ExportRequest,
 ): Promise<Exported> {
   if (subject.is !== 'mart' || typeof to !== 'string')
-    throw new Error('Parquet is written of marts alone, into a file.')
+    throw new Error('Parquet needs a mart and a file.')
   const mart = await readMart(client, subject.name)
   let rows = 0
   const bytes = await writeWhole(to, async (file) => {

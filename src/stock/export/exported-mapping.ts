@@ -4,8 +4,8 @@ import { headerFingerprint } from '../../csv/map/fingerprint.ts'
 import { fieldOfExtra, unitColumns } from './columns.ts'
 
 /**
- * The mapping of a priced list that comes back, for the names before `priceColumns`: certain, whatever the values are.
- * null: the names are no priced list's. A list with miles has the reading itself in `odometer`.
+ * The mapping of a re-imported priced list, for the names before `priceColumns`: certain for any values.
+ * null: not a priced list. A list in miles has the original reading in `odometer`.
  */
 export function exportedListMapping(names: readonly string[]): RememberedMapping | null {
   const trimmed = names.map((name) => name.trim())
@@ -17,7 +17,7 @@ export function exportedListMapping(names: readonly string[]): RememberedMapping
   return exactMapping(names, [...known, ...extras])
 }
 
-/** A file that we wrote: its columns hold what they say, and no other does. */
+/** The mapping of a file that Forecourt wrote: its columns hold these fields, and no others. */
 export function exactMapping(
   names: readonly string[],
   columns: readonly (Field | null)[],

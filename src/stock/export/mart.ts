@@ -18,7 +18,7 @@ export interface Mart {
   readonly columns: readonly MartColumn[]
 }
 
-/** The mart of that name; UsageError, with those that there are, where there is none. */
+/** The mart with that name; else UsageError with the existing names. */
 export async function readMart(client: pg.ClientBase, name: string): Promise<Mart> {
   const known = await client.query<{ name: string }>(
     `select relname as name from pg_class
@@ -47,19 +47,19 @@ function unknownMart(name: string, names: readonly string[]): UsageError {
   return new UsageError(`There is no mart "${name}"${hint}; known are: ${names.join(', ')}.`)
 }
 
-/** A row as `martQuery` gives it. */
+/** A row of `martQuery`. */
 export type MartRow = Readonly<Record<string, string | null>>
 
-/** Types of which the text never is a formula. */
+/** Types whose text is never a formula. */
 const plainTypes =
   /^(smallint|integer|bigint|numeric|real|double precision|boolean|date|time.*|uuid)$/
 
-/** Is it text, of which a spreadsheet may make a formula? */
+/** Whether its text may be a formula for a spreadsheet. */
 export function isTextColumn({ type }: MartColumn): boolean {
   return !plainTypes.test(type)
 }
 
-/** All rows of a mart; `expression` makes of a column, quoted, what its text is taken of. */
+/** SQL for all rows of a mart; `expression` turns a quoted column into the SQL whose text is read. */
 export function martQuery(
   { name, columns }: Mart,
   expression: (column: MartColumn, quoted: string) => string = (_, quoted) => quoted,

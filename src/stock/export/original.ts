@@ -15,17 +15,18 @@ import {
 } from './priced-unit.ts'
 import type { StoredFile } from './stored-file.ts'
 
+/** How an uploaded file is exported. */
 export interface OriginalOptions {
   readonly rooftopId: number
   /** null: the delimiter of the upload. */
   readonly delimiter: string | null
-  /** Cells as they are, formulas too. */
+  /** Writes cells unchanged, formulas too. */
   readonly raw: boolean
 }
 
 interface ImportRow extends PricedUnit {
   readonly row_status: 'accepted' | 'rejected' | 'collapsed' | 'skipped'
-  /** null: the row's unit is not, or no longer, known. */
+  /** null: the row has no unit, or its unit no longer exists. */
   readonly stock_no: string | null
   readonly issues: readonly {
     readonly severity: string
@@ -36,15 +37,15 @@ interface ImportRow extends PricedUnit {
   readonly cells: readonly string[]
 }
 
-/** One page of text of an uploaded file with its prices, and how many of its rows are in it. */
+/** One page of text of an uploaded file with its prices, and its number of rows. */
 export interface OriginalPage {
   readonly text: string
   readonly rows: number
 }
 
 /**
- * An uploaded file as it was, prices appended: preamble, header and every row in their order, each once. Prices that an
- * earlier export has appended are replaced. Of a row with more cells than the file has columns, those too many stand last.
+ * An uploaded file with prices appended: preamble, header and every row once, in their order. Prices that an
+ * earlier export appended are replaced. Surplus cells of a row come last.
  */
 export async function* originalWithPrices(
   client: pg.ClientBase,
@@ -75,7 +76,7 @@ export async function* originalWithPrices(
 
 function styleOf(file: StoredFile, { delimiter }: OriginalOptions): CsvStyle {
   const { quote } = file
-  // Apostrophes are known for quotes only where all cells have them.
+  // Apostrophes count as quotes only if all cells have them.
   return {
     delimiter: delimiter ?? file.delimiter,
     quote,
@@ -126,20 +127,20 @@ function priceRecord(
   safe: (cell: string) => string,
 ): readonly string[] {
   const isOwn = row.stock_no !== null && isSameVehicle(row, vinColumn)
-  const { status, message } = verdictOf(row, isOwn)
-  const told = [status, safe(message.replaceAll(/\s+/g, ' '))]
-  if (!isOwn) return [...appendedColumns.slice(told.length).map(() => ''), ...told]
+  const { status, message } = rowStatusOf(row, isOwn)
+  const appended = [status, safe(message.replaceAll(/\s+/g, ' '))]
+  if (!isOwn) return [...appendedColumns.slice(appended.length).map(() => ''), ...appended]
   return [
     ...priceCells(row),
     row.price_currency ?? '',
     instantText(row.priced_at),
     safe(row.unit_adcode ?? row.decoded_adcode ?? ''),
     String(row.eval_id ?? ''),
-    ...told,
+    ...appended,
   ]
 }
 
-/** Stock numbers are used again: a row of long ago may name what is another vehicle's today. */
+/** Whether the row's VIN is the unit's. Stock numbers are reused, so an old row may belong to another vehicle. */
 function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): boolean {
   const cell = cells[vinColumn]
   if (vin === null || cell === undefined) return true
@@ -147,8 +148,8 @@ function isSameVehicle({ cells, unit_vin: vin }: ImportRow, vinColumn: number): 
   return own === null || own === vin
 }
 
-/** What is said of a row; errors with their code, by which an import of this file knows a row that is not mended. */
-function said({ issues }: ImportRow, severity: 'error' | 'info'): string {
+/** The issues of a row as text. Errors have their code, by which a later import recognises a row that was not corrected. */
+function issueText({ issues }: ImportRow, severity: 'error' | 'info'): string {
   return issues
     .filter((issue) => issue.severity === severity)
     .map(({ column, hint, code }) => {
@@ -158,18 +159,18 @@ function said({ issues }: ImportRow, severity: 'error' | 'info'): string {
     .join('; ')
 }
 
-interface Verdict {
+interface RowStatus {
   readonly status: string
   readonly message: string
 }
 
-function verdictOf(row: ImportRow, isOwn: boolean): Verdict {
-  if (row.row_status === 'rejected') return { status: 'rejected', message: said(row, 'error') }
-  if (row.row_status === 'skipped') return { status: 'skipped', message: said(row, 'info') }
-  if (row.stock_no === null) return { status: 'unknown', message: 'its unit is not known' }
+function rowStatusOf(row: ImportRow, isOwn: boolean): RowStatus {
+  if (row.row_status === 'rejected') return { status: 'rejected', message: issueText(row, 'error') }
+  if (row.row_status === 'skipped') return { status: 'skipped', message: issueText(row, 'info') }
+  if (row.stock_no === null) return { status: 'unknown', message: 'its unit is unknown' }
   if (!isOwn)
-    return { status: 'replaced', message: 'its stock number is that of another vehicle now' }
+    return { status: 'replaced', message: 'its stock number now belongs to another vehicle' }
   if (row.row_status === 'collapsed')
-    return { status: 'collapsed', message: 'says again what another row of the file says' }
+    return { status: 'collapsed', message: 'repeats another row of the file' }
   return priceStatusOf(row)
 }

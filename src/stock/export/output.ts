@@ -6,7 +6,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf, UsageError } from '../../errors.ts'
 
-/** Refuses, before anything is read, a file that is there already or cannot be one. Gives its path without links. */
+/** Checks the output file before anything is read; UsageError if it exists or cannot be a file. Returns its path without links. */
 export async function checkTarget(file: string, force: boolean): Promise<string> {
   const found = await stat(file).catch(() => null)
   if (found === null) {
@@ -17,16 +17,16 @@ export async function checkTarget(file: string, force: boolean): Promise<string>
   }
   if (!found.isFile())
     throw new UsageError(
-      `--out ${file} is no file that can be replaced: name one, or leave --out out to write to stdout.`,
+      `--out ${file} is not a file that can be replaced: name another, or omit --out to write to stdout.`,
     )
   if (!force)
-    throw new UsageError(`${file} is there already: name another, or replace it with --force.`)
+    throw new UsageError(`${file} already exists: name another, or replace it with --force.`)
   return await realpath(file)
 }
 
 /**
- * Has a file written under a name of its own in the folder of `target`, and gives it the name once it is whole: nobody
- * ever finds half a file, and when it fails what was there before is there still. Gives its size in bytes.
+ * Has a temporary file written in the folder of `target`, and renames it once it is complete. No reader
+ * finds half a file, and a failure leaves the previous file unchanged. Returns the size in bytes.
  */
 export async function writeWhole(
   target: string,
@@ -51,7 +51,7 @@ function isOfDisk(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT', 'EIO'].includes(String(code))
 }
 
-/** Writes text to a new file that is on disk to stay. */
+/** Writes text to a new file and syncs it to disk. */
 export async function writeText(
   chunks: AsyncIterable<string>,
   file: string,
@@ -62,7 +62,7 @@ export async function writeText(
   })
 }
 
-/** Writes text to a stream that stays open, as fast as it is read there. */
+/** Writes text to a stream that stays open, as fast as its reader allows. */
 export async function writeOpen(
   chunks: AsyncIterable<string>,
   stream: Writable,

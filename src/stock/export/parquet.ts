@@ -2,26 +2,26 @@ import type { SchemaElement } from 'hyparquet'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Mart, MartColumn, MartRow } from './mart.ts'
 
-/** Rows that are held, and compressed, at a time. */
+/** Rows that are held and compressed at a time. */
 const rowsOfAGroup = 20_000
-/** Of a `numeric` that says nothing of its digits, as the sums and means of a view may. */
+/** Precision for a `numeric` without one, as in sums and means of a view. */
 const openPrecision = { precision: 38, scale: 9 }
 
 type Cell = string | number | bigint | boolean | null
 
 interface ParquetType {
   readonly element: Omit<SchemaElement, 'name'>
-  /** SQL that gives the text which `read` takes. */
+  /** SQL for the text that `read` parses. */
   readonly expression: (column: string) => string
   readonly read: (text: string) => Cell
 }
 
-/** SQL that makes of a column the text that `writeParquet` reads. */
+/** SQL that turns a column into the text that `writeParquet` reads. */
 export function parquetExpression(column: MartColumn, quoted: string): string {
   return typeOf(column).expression(quoted)
 }
 
-/** Writes a mart as Parquet to a file and gives the number of its rows: Snappy, UTC, amounts as decimals, to the digit. */
+/** Writes a mart as Parquet to a file: Snappy, UTC, exact decimals. Returns the number of rows. */
 export async function writeParquet(
   file: string,
   { columns }: Mart,
@@ -146,7 +146,7 @@ function decimalType({ precision, scale }: MartColumn): ParquetType {
       logical_type: { type: 'DECIMAL', ...digits },
     },
     expression: (column) => `round(nullif(${column}, 'NaN'), ${digits.scale})`,
-    // The digits without their point: a number that was a float on its way would not be exact.
+    // The digits without the point: a float would not be exact.
     read: (text) => BigInt(text.replace('.', '')),
   }
 }

@@ -11,15 +11,16 @@ import {
   priceStatusOf,
 } from './priced-unit.ts'
 
+/** Which units a priced list has. */
 export interface ListOptions {
   readonly rooftopId: number
-  /** Units that the newest list does not name too, in their days of grace or off stock. */
+  /** Includes units that the newest list does not name: in their days of grace, or off stock. */
   readonly all: boolean
-  /** Cells as they are, formulas too. */
+  /** Writes cells unchanged, formulas too. */
   readonly raw: boolean
 }
 
-/** What the newest list names: a unit in its days of grace would be in stock again when the export is imported. */
+/** Only units of the newest list: a unit in its days of grace would be in stock again when the export is imported. */
 const onHand = 'and unit.missing_since is null and unit.off_stock_at is null'
 
 interface UnitRow extends PricedUnit {
@@ -38,8 +39,8 @@ interface UnitRow extends PricedUnit {
 }
 
 /**
- * The records of the priced list, the header first, a page at a time. What the dealer's own list says of a unit
- * besides (`extras`) stands between the two groups of stable columns, so that the list can be imported again.
+ * Yields the records of the priced list page by page, the header first. The dealer's other fields
+ * (`extras`) are between the two groups of stable columns, so that the list can be imported again.
  */
 export async function* pricedList(
   client: pg.ClientBase,
@@ -62,7 +63,7 @@ function listQuery({ all }: ListOptions): string {
     order by unit.stock_no`
 }
 
-/** The fields of the dealer's own that any unit has. A reading in km says nothing that odometer_km does not say. */
+/** The extra fields that any unit has. An odometer reading in km is left out: odometer_km has it. */
 async function extrasOf(client: pg.ClientBase, options: ListOptions): Promise<readonly string[]> {
   const { rows } = await client.query<{ field: string; miles: boolean }>(
     `select extra.key as field, bool_or(extra.key = 'odometer_unit' and extra.value = 'mi') as miles

@@ -1,6 +1,6 @@
 import { amountText } from './amount-text.ts'
 
-/** What is known of a unit's price. */
+/** A unit with its current price and newest pricing batch. */
 export interface PricedUnit {
   readonly unit_vin: string | null
   readonly unit_adcode: string | null
@@ -18,7 +18,7 @@ export interface PricedUnit {
   readonly priced_at: Date | null
   readonly error: string | null
   readonly eval_id: string | number | null
-  /** Of the newest batch that asked about this vehicle; null: none has. */
+  /** The newest batch that asked for this vehicle; null: none. */
   readonly batch_no: string | number | null
   readonly batch_state:
     | 'submitting'
@@ -29,16 +29,16 @@ export interface PricedUnit {
     | 'stuck'
     | null
   readonly batch_outcome: 'priced' | 'failed' | 'missing' | 'duplicate' | null
-  /** Why nothing of the rooftop is priced; null: it is. */
+  /** Why no unit of the rooftop is priced; null: they are. */
   readonly refusal: string | null
 }
 
-/** Batches of so many days are looked at for why a unit has no price. */
+/** The age in days of the oldest batch that may explain a missing price. */
 const batchDays = 14
 
 /**
  * For each unit of rooftop $1 its stock number, its current price, its ADCode and its newest evaluation (of the
- * rooftop itself, else of its group). A price of the vehicle that had the stock number before is none of its own.
+ * rooftop itself, else of its group). A price of the previous vehicle with that stock number is left out.
  */
 export const pricedUnits = `
   select unit.stock_no, unit.vin as unit_vin, unit.adcode as unit_adcode, unit.odometer_km,
@@ -90,10 +90,11 @@ export function instantText(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19)}Z`
 }
 
+/** The columns `status` and `message` of an export. */
 export interface PriceStatus {
-  /** `missing`: the newest list does not name it, and its days of grace are not over. */
+  /** `missing`: not in the newest list, within its days of grace. */
   readonly status: 'priced' | 'not_priced' | 'missing' | 'off_stock'
-  /** Why it has no price, or since when it is gone; empty when there is nothing to say. */
+  /** Why it has no price, or since when it is missing; else empty. */
   readonly message: string
 }
 
@@ -111,27 +112,28 @@ export function priceStatusOf(unit: PricedUnit): PriceStatus {
 function whyNotPriced(unit: PricedUnit): string | null {
   if (unit.error !== null) return unit.error
   if (unit.retail !== null || unit.wholesale !== null) return null
-  if (unit.priced_at !== null) return 'the service knows no price for it'
+  if (unit.priced_at !== null) return 'the service has no price for it'
   if (unit.unit_vin === null && unit.unit_adcode === null)
-    return 'it has neither a VIN nor an ADCode to price it by'
+    return 'it has no VIN and no ADCode, so it cannot be priced'
   return unit.refusal ?? whyNoAnswer(unit)
 }
 
-const dueAgain = 'it is due again in the next night'
+const dueAgain = 'it will be priced again next night'
 
-/** What became of the batch that last asked about the vehicle. */
+/** The result of the newest batch that asked for the vehicle. */
 function whyNoAnswer({ batch_no, batch_state, batch_outcome }: PricedUnit): string {
-  if (batch_state === null) return 'it was not priced yet'
+  if (batch_state === null) return 'not priced yet'
   const batch = `batch ${batch_no}`
   if (batch_outcome === 'missing') return `${batch} has no result for it: ${dueAgain}`
   if (batch_outcome === 'duplicate')
-    return `${batch} has several results for it, of which none was kept: ${dueAgain}`
-  if (batch_outcome === 'failed') return 'the service refuses it as too large, alone in its batch'
+    return `${batch} has several results for it and none was used: ${dueAgain}`
+  if (batch_outcome === 'failed')
+    return 'the service rejects it as too large, even alone in a batch'
   if (batch_state === 'lost') return `the answer to ${batch} was lost: ${dueAgain}`
-  if (batch_state === 'stuck') return `${batch} made no progress and was given up: ${dueAgain}`
-  if (batch_state === 'refused') return `${batch} was not taken by the service: ${dueAgain}`
-  if (batch_state === 'complete') return 'it was not priced yet'
-  return `${batch} is at work on it: the next run fetches its price`
+  if (batch_state === 'stuck') return `${batch} made no progress and was abandoned: ${dueAgain}`
+  if (batch_state === 'refused') return `the service rejected ${batch}: ${dueAgain}`
+  if (batch_state === 'complete') return 'not priced yet'
+  return `${batch} is still being priced: the next run fetches its price`
 }
 
 function dayOf(at: Date): string {

@@ -3,15 +3,15 @@ import type pg from 'pg'
 const rowsOfAPage = 2000
 
 /**
- * The rows of a query, a page at a time, from a cursor of the open transaction: the next page is fetched when it is
- * asked for, so a slow reader slows the query down and memory stays that of a page.
+ * Yields the rows of a query page by page, from a cursor in the open transaction. The next page is fetched on
+ * demand, so a slow reader slows the query down and memory holds one page.
  */
 export async function* queryPages<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   query: string,
   values: readonly unknown[] = [],
 ): AsyncGenerator<readonly Row[]> {
-  // Whoever reads a pipe may pause for longer than a transaction may otherwise sit idle.
+  // The reader of a pipe may pause longer than the usual timeout for idle transactions.
   await client.query("set local idle_in_transaction_session_timeout = '1h'")
   await client.query('set local cursor_tuple_fraction = 1')
   await client.query({

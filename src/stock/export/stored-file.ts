@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 
 const texts = z.array(z.string())
 
-/** What `core.stock_import` keeps of how a file was written. */
+/** How a file was written, as stored in `core.stock_import`. */
 const storedFile = z.object({
   delimiter: z.string().min(1),
   dialect: z.object({ quote: z.string().nullable(), sepLine: z.boolean(), width: z.number() }),
@@ -13,21 +13,22 @@ const storedFile = z.object({
   mapping: z.array(z.object({ index: z.number(), field: z.string().nullable() })),
 })
 
+/** How an uploaded file was written. */
 export interface StoredFile {
   readonly importId: number
   readonly delimiter: string
   readonly quote: '"' | "'"
   readonly sepLine: boolean
   readonly preamble: readonly string[]
-  /** The rows of names; none: the file has no header. */
+  /** The rows of the header; empty: the file has none. */
   readonly headerRows: readonly (readonly string[])[]
   /** Columns of the file. */
   readonly width: number
-  /** Which column holds the VIN; -1: none. */
+  /** Index of the VIN column; -1: none. */
   readonly vinColumn: number
 }
 
-/** An import of the rooftop; UsageError where there is none of that number. */
+/** Reads an import of the rooftop; UsageError if none has that number. */
 export async function readStoredFile(
   client: pg.ClientBase,
   rooftop: { readonly id: number; readonly uid: string },

@@ -7,7 +7,7 @@ import type { StockImportReport } from './import-report.ts'
 import type { ImportRequest } from './request.ts'
 import { stockTables } from './stage.ts'
 
-/** What there is to say of a list that is in the warehouse already; its rejected rows can be had once more. */
+/** The report for a list that is already in the warehouse; its rejected rows can be written again. */
 export async function alreadyImported(
   client: pg.ClientBase,
   newest: NewestImport,

@@ -6,7 +6,7 @@ import { unitColumns } from './unit-columns.ts'
 
 const content = [...unitColumns.slice(1), 'content_hash']
 
-/** Brings known units to what stock_diff and stock_gone say; a unit that is in neither is not touched, new ones are there. */
+/** Applies stock_diff and stock_gone to the known units. Other units are not touched; new ones were added before. */
 export async function applyDiff(
   client: pg.ClientBase,
   { rooftopId, importId, now }: Staging,
@@ -41,8 +41,8 @@ export async function applyDiff(
   )
 }
 
-/** How many units have been missing for the days of grace and are not off stock yet; marks them unless it is a dry run. */
-export async function endGrace(
+/** Marks units as off stock once they were missing for the days of grace; a dry run only counts them. Returns the number. */
+export async function markOffStock(
   client: Pick<pg.ClientBase, 'query'>,
   rooftopId: number,
   graceDays: number,

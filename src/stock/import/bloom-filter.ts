@@ -2,11 +2,11 @@ import { hash32 } from '../../values/hash32.ts'
 
 const words = 2 ** 19
 
-/** Names that may have been seen, in 2 MB however many they are: a Bloom filter of two bits a name, both in one word. */
+/** Names that may have been seen, in 2 MB for any number of names: two bits for each name, both in one word. */
 export class BloomFilter {
   readonly #words = new Uint32Array(words)
 
-  /** False: certainly not added before; true: it was, or (once in a thousand, of 200,000 names) others look like it. Adds it. */
+  /** Adds the name. false: certainly not added before; true: added before, or (0.1 % at 200,000 names) a false positive. */
   testAndAdd(name: string): boolean {
     const hash = hash32(name)
     const at = hash >>> 13

@@ -3,22 +3,22 @@ import type { ImportRequest } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
-/** What the list would do to the stock. */
+/** The changes that the list makes to the stock. */
 export interface Diff {
   /** Units in stock before. */
   readonly onHand: number
   readonly added: number
   readonly updated: number
   readonly reappeared: number
-  /** Units that the snapshot does not name, or whose status says that they have left. */
+  /** Units that the snapshot does not name, or that have left by their status. */
   readonly missing: number
-  /** Of these, by their status. */
+  /** Those among them that have left by their status. */
   readonly left: number
-  /** Stock numbers in stock that now stand for another vehicle: one removed and one added each. */
+  /** Stock numbers in stock that now belong to another vehicle: one removed and one added each. */
   readonly reused: number
 }
 
-/** The reading as written says nothing beside odometer_km. */
+/** A unit as JSON, without the reading as written, which odometer_km contains. */
 const document = (unit: string) =>
   `jsonb_build_object(${unitColumns
     .filter((name) => name !== 'extras' && name !== 'stock_no')
@@ -26,8 +26,8 @@ const document = (unit: string) =>
     .join(', ')}) || (${unit}.extras - '{odometer,odometer_unit}'::text[])`
 
 /**
- * Compares stock_stage with the stock of a rooftop, to which new units have been added by now, and writes to tables of the
- * transaction alone: stock_diff has a row for each known unit that is not as the list says, stock_gone one for each that the
+ * Compares stock_stage with the stock of a rooftop, where new units are already added. Writes temporary tables:
+ * stock_diff has a row for each known unit that the list changes, stock_gone one for each unit that the
  * snapshot does not name.
  */
 export async function diffStock(
@@ -39,7 +39,7 @@ export async function diffStock(
   const { rooftopId, importId } = staging
   const onHand = hadStock ? await unitsOnHand(client, staging) : 0
   await client.query({ text: diffQuery, values: [rooftopId] })
-  // The same content under another hash: columns in another order.
+  // The same content with another hash: columns in another order.
   await client.query(
     "delete from stock_diff where change = 'updated' and changes = '{}' and not is_reused",
   )
@@ -96,7 +96,7 @@ select line_no, stock_no, old_stock_no, was_on_hand, is_reused,
   ) end || case when old_stock_no is null then '{}' else jsonb_build_object('stock_no', jsonb_build_array(old_stock_no, stock_no)) end as changes
 from known`
 
-// A row that was rejected is still a vehicle in the yard, by its stock number or by its VIN.
+// A rejected row still shows that the vehicle is in stock, by its stock number or its VIN.
 const goneQuery = `
 create temp table stock_gone on commit drop as
 select unit.stock_no, false as has_left from core.stock_unit as unit
@@ -109,7 +109,7 @@ union all select stock_no, true from stock_left where not was_missing`
 const leftTable =
   'create temp table stock_left (stock_no varchar(80), was_missing boolean) on commit drop'
 
-// By the stock number, unless it is another VIN's, and by the VIN. A row that has the unit in stock wins.
+// By the stock number, unless it has another VIN, and by the VIN. A row with the unit in stock wins.
 const leftQuery = `
 insert into stock_left
 select distinct unit.stock_no, unit.missing_since is not null

@@ -3,38 +3,38 @@ import type { CsvRecord, ProblemCode } from '../../csv/read/csv-file.ts'
 import { countAppended, priceColumns } from '../export/columns.ts'
 import { suffixLength, rejectColumns } from './forecourt-columns.ts'
 
-/** Faults of a record that are not seen in its cells once they were written out again, one under each column. */
-const faults: readonly string[] = [
+/** Errors of a record that its cells no longer show once they were exported, one in each column. */
+const recordErrors: readonly string[] = [
   'missing-cell',
   'extra-cell',
   'truncated-value',
   'stray-quote',
   'encoding-error',
 ]
-const faultIn = new RegExp(`\\((${faults.join('|')})\\)`)
+const errorIn = new RegExp(`\\((${recordErrors.join('|')})\\)`)
 const countIn = /(\d{1,9}) cells? where the file has \d{1,9} columns/
 
-/** A row with an error of this code needs its error emptied, or its cells filled in, before it is taken again. */
+/** Whether a row with this error code is accepted again only after its error cell is emptied, or its cells are filled in. */
 export function isRecordFault(code: string): boolean {
-  return faults.includes(code)
+  return recordErrors.includes(code)
 }
 
-/** What a record of a file that we wrote ourselves is, by what we said of it. */
+/** The result of an earlier import or export, read from the columns that Forecourt added to the file. */
 export interface EarlierResult {
-  /** With the fault for which an earlier import rejected it, until it is mended. */
+  /** The record with the error of the earlier import, until it is corrected. */
   withEarlierError(record: CsvRecord): CsvRecord
-  /** The row of a vehicle that was not in stock when the list was exported; null: it was. */
+  /** The skipped row of a vehicle that was not in stock when the list was exported; null: it was. */
   notInStock(record: CsvRecord): TypedRow | null
 }
 
-/** null: the file has no columns that say something of its rows. `width`: columns that are the dealer's. */
+/** null: the file has no columns that Forecourt added. `width`: number of the dealer's columns. */
 export function earlierResult(names: readonly string[], width: number): EarlierResult | null {
   const last = names.length - 1
   const hasErrors = suffixLength(names, rejectColumns) > 0 || countAppended(names) > 0
   if (hasErrors)
     return {
       withEarlierError: (record) =>
-        recalled(record, { at: last, name: names[last]!.trim(), width }),
+        withError(record, { at: last, name: names[last]!.trim(), width }),
       notInStock: () => null,
     }
   if (suffixLength(names, priceColumns) === 0) return null
@@ -51,17 +51,17 @@ interface ErrorColumn {
   readonly width: number
 }
 
-function recalled(record: CsvRecord, { at, name, width }: ErrorColumn): CsvRecord {
-  const said = record.cells[at] ?? ''
-  const code = faultIn.exec(said)?.[1] as ProblemCode | undefined
+function withError(record: CsvRecord, { at, name, width }: ErrorColumn): CsvRecord {
+  const text = record.cells[at] ?? ''
+  const code = errorIn.exec(text)?.[1] as ProblemCode | undefined
   if (record.problem?.repaired === false || code === undefined) return record
-  const count = countIn.exec(said)
+  const count = countIn.exec(text)
   const cells = record.cells.slice(0, width)
-  // The cells that were missing have been filled in.
+  // The missing cells were filled in.
   if (code === 'missing-cell' && count && cells.slice(Number(count[1])).some(isFilled))
     return record
   if (code === 'encoding-error' && !cells.some((cell) => cell.includes('\uFFFD'))) return record
-  const found = count?.[0] ?? 'a fault that its cells no longer show'
+  const found = count?.[0] ?? 'an error that its cells no longer show'
   const message = `an earlier import rejected the row for ${found}: complete its cells, then empty its cell of "${name}"`
   return { ...record, problem: { code, message, repaired: false } }
 }

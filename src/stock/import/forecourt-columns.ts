@@ -3,24 +3,24 @@ import { type Field, fields } from '../../csv/map/stock-fields.ts'
 import { countAppended, priceColumns } from '../export/columns.ts'
 import { exportedListMapping, exactMapping } from '../export/exported-mapping.ts'
 
-/** What the rejects file has behind the dealer's own columns. */
+/** The columns that a rejects file has after the dealer's columns. */
 export const rejectColumns = ['_line', '_errors'] as const
 
-/** How many columns at the end of a file are ours: they are read over, so that a file that we wrote maps as the dealer's did. */
+/** How many columns at the end of a file Forecourt added. They are ignored, so the file maps like the dealer's original. */
 export function countForecourtColumns(names: readonly string[]): number {
   const rejects = suffixLength(names, rejectColumns)
   const before = names.slice(0, names.length - rejects)
   return rejects + (countAppended(before) || suffixLength(before, priceColumns))
 }
 
-/** The names that a rejects file has where the dealer's file has none. */
+/** The names that a rejects file uses when the dealer's file has no header. */
 export function placeholderNames(
   columns: readonly { readonly index: number; readonly field: Field | null }[],
 ): readonly string[] {
   return columns.map(({ field, index }) => field ?? `column ${index + 1}`)
 }
 
-/** The mapping of a file that we wrote ourselves, by all its names; null where it is the dealer's. */
+/** The mapping of a file that Forecourt wrote, by all its names; null for a dealer's file. */
 export function forecourtMapping(all: readonly string[]): RememberedMapping | null {
   const names = all.slice(0, all.length - countForecourtColumns(all))
   const list = exportedListMapping(names)
@@ -32,7 +32,7 @@ export function forecourtMapping(all: readonly string[]): RememberedMapping | nu
   return isMade ? exactMapping(names, columns) : null
 }
 
-/** The number of names in `own` where they are the last ones, or 0. */
+/** The length of `suffix` if the names end with it, else 0. */
 export function suffixLength(names: readonly string[], own: readonly string[]): number {
   const last = names.slice(-own.length)
   return own.every((name, index) => last[index]?.trim() === name) ? own.length : 0

@@ -6,9 +6,9 @@ import { stockColumns } from '../../csv/map/stock-fields.ts'
 import type { RowCounts } from './import-report.ts'
 import type { ImportRequest } from './request.ts'
 
-/** What a vehicle keeps: it may be corrected, not everywhere at once. */
-const lasting = ['make', 'model', 'model_year', 'acquired_on', 'currency_code'] as const
-/** What it does not lose everywhere at once. */
+/** Values that do not change: one may be corrected, but not most at once. */
+const fixedColumns = ['make', 'model', 'model_year', 'acquired_on', 'currency_code'] as const
+/** Values that most vehicles do not lose at once. */
 const watched = {
   make: 'make',
   model: 'model',
@@ -21,8 +21,8 @@ const watched = {
   currency_code: 'currency',
 } as const
 
-/** Fewer are corrected by hand. */
-const fewest = 3
+/** Fewer changes are corrections by hand. */
+const minChanges = 3
 
 interface MassChange {
   readonly name: keyof typeof watched
@@ -33,8 +33,8 @@ interface MassChange {
 }
 
 /**
- * UsageError where the list would change what most of its vehicles are, or take a value away from most of them: that is more
- * often a column that was moved or emptied than so many corrections. What the user maps with this command is not asked.
+ * UsageError if the list would change lasting values of most vehicles, or remove a value from most. That is
+ * usually a moved or emptied column, not a correction. Fields that the user maps in this command are not checked.
  */
 export async function guardChanges(
   client: pg.ClientBase,
@@ -51,15 +51,17 @@ export async function guardChanges(
     readonly diff: Diff
   },
 ): Promise<void> {
-  if (request.allowMassChange || diff.updated + diff.reappeared < fewest) return
-  const told = mapping.columns.filter(({ source }) => source === 'override')
-  const own = told.map(({ field }) => (stockColumns as Record<string, string>)[field ?? ''])
-  const names = Object.keys(watched).filter((name) => !own.includes(name))
+  if (request.allowMassChange || diff.updated + diff.reappeared < minChanges) return
+  const mapped = mapping.columns.filter(({ source }) => source === 'override')
+  const mappedColumns = mapped.map(
+    ({ field }) => (stockColumns as Record<string, string>)[field ?? ''],
+  )
+  const names = Object.keys(watched).filter((name) => !mappedColumns.includes(name))
   const { rows: changed } = await client.query<Omit<MassChange, 'had'>>(changedQuery, [
     names,
-    lasting,
+    fixedColumns,
   ])
-  const many = changed.filter(({ count }) => count >= fewest)
+  const many = changed.filter(({ count }) => count >= minChanges)
   if (many.length === 0) return
   const { rows: had } = await client.query<Record<string, number>>(
     `select ${many.map(({ name }) => `count(unit.${name})::int as ${name}`).join(', ')}
@@ -74,9 +76,9 @@ export async function guardChanges(
   if (mass.length > 0) throw new UsageError(massText(request, mass, rows.accepted - diff.added))
 }
 
-// An odometer does not turn back: a tenth less may be a correction, or a reading that was rounded. An amount that becomes three
-// times as much or a third is of another scale: cents, thousands, a rate by the month. A currency
-// without an amount says nothing.
+// An odometer does not decrease: a tenth less may be a correction or rounding. An amount that becomes three
+// times as much, or a third, has another scale: cents, thousands, a monthly rate. A currency
+// without an amount is ignored.
 const changedQuery = `
 with pair as (
   select diff.stock_no, change.key as name, regexp_replace(change.value ->> 0, '[.]000$', '') as old, change.value ->> 1 as new
@@ -99,8 +101,8 @@ function massText(
   known: number,
 ): string {
   const parts = mass.map(({ name, count, lost, had, example }) => {
-    const what = lost === count ? 'take away' : name === 'odometer_km' ? 'turn back' : 'change'
+    const what = lost === count ? 'remove' : name === 'odometer_km' ? 'reduce' : 'change'
     return `${what} the ${watched[name]} of ${count} of ${had} (${example})`
   })
-  return `${file} would ${parts.join(', ')}, among ${known} vehicles that are known at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or say with --map what its columns hold. --dry-run --allow-mass-change shows what would change; if it is right, add --allow-mass-change.`
+  return `${file} would ${parts.join(', ')}, of ${known} known vehicles at ${rooftop.name}. Nothing was imported. Was a column moved, renamed or emptied? If so, export the list again, or name its columns with --map. --dry-run --allow-mass-change shows the changes; if they are right, add --allow-mass-change.`
 }

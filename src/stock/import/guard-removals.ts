@@ -8,7 +8,7 @@ import type { ImportRequest } from './request.ts'
 const namedUnits = 10
 const shownIssues = 5
 
-/** UsageError where a list would empty the yard: that is more often the wrong file than a day of many sales. */
+/** UsageError if a list would remove too many vehicles: that is usually the wrong file, not a day of many sales. */
 export async function guardRemovals(
   client: pg.ClientBase,
   request: ImportRequest,
@@ -40,10 +40,10 @@ function nothingAccepted(
   const hint = issues.find(({ code }) => code === 'not-in-stock')?.hint
   const advice = hint === undefined ? '' : ` (${hint})`
   if (records === skipped)
-    return `${file} names no vehicle: nothing was imported, and the stock of ${rooftop.name} is as it was. Export the list again${advice}; if the yard is empty indeed, add --allow-mass-removal.`
+    return `${file} has no vehicle: nothing was imported, and the stock of ${rooftop.name} is unchanged. Export the list again${advice}; if the rooftop really has no stock, add --allow-mass-removal.`
   const first = issues.filter(({ severity }) => severity === 'error').slice(0, shownIssues)
   return [
-    `${file}: none of its ${records - skipped} rows can be taken, so nothing was imported, and the stock of ${rooftop.name} is as it was. The first errors:`,
+    `${file}: none of its ${records - skipped} rows is valid, so nothing was imported, and the stock of ${rooftop.name} is unchanged. The first errors:`,
     ...first.map(issueLine),
   ].join('\n')
 }
@@ -57,11 +57,11 @@ function tooMany(
   const parts = [
     ...(missing > byStatus ? [`${missing - byStatus} are not in it`] : []),
     ...(byStatus > 0 ? [`${byStatus} have left by their status`] : []),
-    ...(reused > 0 ? [`${reused} stock numbers stand for another VIN`] : []),
+    ...(reused > 0 ? [`${reused} stock numbers now have another VIN`] : []),
   ]
   const named = names.join(', ') + (left > names.length ? ', …' : '')
-  const advice = mode === 'snapshot' ? ' If it is a part of the stock, add --mode delta;' : ''
-  return `${file} would remove ${left} of the ${onHand} vehicles in stock at ${rooftop.name} (${parts.join(', ')}): ${named}. Nothing was imported. Is it the list of another rooftop, or incomplete?${advice} if they have left indeed, add --allow-mass-removal.`
+  const advice = mode === 'snapshot' ? ' If it is part of the stock, add --mode delta;' : ''
+  return `${file} would remove ${left} of the ${onHand} vehicles in stock at ${rooftop.name} (${parts.join(', ')}): ${named}. Nothing was imported. Is it the list of another rooftop, or incomplete?${advice} if they have really left, add --allow-mass-removal.`
 }
 
 /** `line 12, Price "abc": this is not … (type-error)` */

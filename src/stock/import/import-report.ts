@@ -4,15 +4,15 @@ import type { IssueTotal } from './issue-tally.ts'
 
 export type ChangeKind = 'added' | 'updated' | 'removed' | 'reappeared'
 
-/** What the import did to one unit. */
+/** The change of one unit by the import. */
 export interface UnitChange {
   readonly stockNo: string
   readonly change: ChangeKind
-  /** Old and new value by column or field; an added unit has some where its stock number was another vehicle's. */
+  /** Old and new value by column or field; an added unit has some if its stock number belonged to another vehicle. */
   readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>
 }
 
-/** Changes that a report shows of each kind, at most. */
+/** How many changes of each kind a report shows. */
 export const shownChanges = 1000
 
 /** records = accepted + rejected + collapsed + skipped. */
@@ -33,9 +33,9 @@ export interface UnitCounts {
   readonly reappeared: number
 }
 
-/** What `stock import --json` prints. */
+/** The output of `stock import --json`. */
 export interface StockImportReport extends RowCounts, UnitCounts {
-  /** null: a dry run, which leaves no import. */
+  /** null: a dry run. */
   readonly importId: number | null
   readonly rooftop: string
   readonly file: string
@@ -44,20 +44,20 @@ export interface StockImportReport extends RowCounts, UnitCounts {
   readonly encoding: string
   readonly delimiter: string
   readonly mapping: readonly ColumnMapping[]
-  /** Vital fields that no column fills, and of which nobody has said so. */
+  /** Vital fields that no column fills, without the user's confirmation. */
   readonly missing: readonly MissingField[]
-  /** Units whose days of grace have passed: off stock from now on. */
+  /** Units whose days of grace are over: now off stock. */
   readonly offStock: number
   /** The first of each kind; all of them are in `core.stock_unit_change`. */
   readonly changes: readonly UnitChange[]
-  /** Of every code how many there are. */
+  /** The number of issues by code. */
   readonly issueCounts: Readonly<Record<string, number>>
   /** The same by severity and code, errors first. */
   readonly issueTotals: readonly IssueTotal[]
   /** The first of each kind; all of them are in `core.stock_import_row`. */
   readonly issues: readonly CellIssue[]
-  /** What concerns the file or a column as a whole. */
+  /** Issues of the file or of a whole column. */
   readonly warnings: readonly CellIssue[]
-  /** The rejected rows were written there; null: no such file was asked for, or no row was rejected. */
+  /** Where the rejected rows were written; null: not requested, or no row was rejected. */
   readonly rejectsFile: string | null
 }

@@ -3,7 +3,7 @@ import { inTransaction, type Tx } from '../../db/transaction.ts'
 import { holdErasureLock } from '../../erasure/suppression.ts'
 import { BusyError } from '../../errors.ts'
 import { findRooftops, registerRooftops } from '../../pipeline/rooftops.ts'
-import { endGrace } from './apply-diff.ts'
+import { markOffStock } from './apply-diff.ts'
 import {
   isReadUnchanged,
   newestImport,
@@ -27,8 +27,8 @@ const importLocks = lockClass.import
 class DryRunEnd extends Error {}
 
 /**
- * Imports one stock list in one transaction: all of it, or nothing. UsageError, and nothing changed, where the file or the
- * mapping is not fit, or the guard holds it back; BusyError while another import of the rooftop runs.
+ * Imports one stock list in one transaction: all of it, or nothing. UsageError, without changes, if the file or the
+ * mapping is unusable, or a guard stops the import; BusyError while another import of the rooftop runs.
  */
 export async function importStock(
   services: ImportServices,
@@ -69,7 +69,10 @@ async function importWithin(
   const isSame = isUnchangedFile(newest, source.sha256, request.mode)
   const again = async (mapping: Mapping) => {
     const { graceDays } = services.warehouse.config.stock
-    const offStock = await endGrace(tx.client, rooftopId, graceDays, { ...request, dryRun: false })
+    const offStock = await markOffStock(tx.client, rooftopId, graceDays, {
+      ...request,
+      dryRun: false,
+    })
     if (!request.dryRun) await rememberMapping(tx.client, rooftopId, mapping)
     const { missing } = mapping
     return await alreadyImported(tx.client, newest!, request, { offStock, missing })
@@ -97,6 +100,6 @@ async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<nu
   )
   if (rows[0]!.free) return id
   throw new BusyError(
-    `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this one again when it has ended.`,
+    `Another stock import for ${rooftop.name} (${rooftop.uid}) is running: nothing was imported. Run this import again when the other has ended.`,
   )
 }

@@ -1,7 +1,7 @@
 import type { CellIssue, Severity } from '../../csv/map/typing/issue.ts'
 import { copied } from '../../values/text.ts'
 
-/** Shown of each code, at most. */
+/** How many issues of each code are shown. */
 const shown = 100
 const longestText = 300
 const ranks: readonly Severity[] = ['error', 'warning', 'info']
@@ -13,22 +13,22 @@ export interface IssueTotal {
   readonly count: number
 }
 
-/** Counts issues by severity and code and keeps the first of each: memory does not grow with the file. */
+/** Counts issues by severity and code and holds the first of each, so memory does not grow with the file. */
 export class IssueTally {
   readonly #byKind = new Map<string, { count: number; readonly first: CellIssue[] }>()
 
   add(issues: readonly CellIssue[]): void {
     for (const issue of issues) {
       const known = this.#byKind.get(kindOf(issue))
-      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [kept(issue)] })
+      if (!known) this.#byKind.set(kindOf(issue), { count: 1, first: [copyOf(issue)] })
       else {
         known.count += 1
-        if (known.first.length < shown) known.first.push(kept(issue))
+        if (known.first.length < shown) known.first.push(copyOf(issue))
       }
     }
   }
 
-  /** As `add`, where only the first have been fetched. */
+  /** Adds a number of issues; only the first were fetched. */
   addMany(count: number, first: readonly CellIssue[]): void {
     const [issue] = first
     if (!issue) return
@@ -44,7 +44,7 @@ export class IssueTally {
     })
   }
 
-  /** Of every code how many there are, whatever their severity. */
+  /** The number of issues by code, for all severities. */
   counts(): Record<string, number> {
     const counts: Record<string, number> = {}
     for (const { code, count } of this.totals()) counts[code] = (counts[code] ?? 0) + count
@@ -66,13 +66,13 @@ function kindOf({ severity, code }: CellIssue): string {
   return `${severity} ${code}`
 }
 
-/** A text cut out of a file holds on to the whole chunk that it was read in; its copy does not. */
-function kept(issue: CellIssue): CellIssue {
+/** A copy of the issue: a substring of a file would hold its whole chunk in memory. */
+function copyOf(issue: CellIssue): CellIssue {
   const short = shortenIssue(issue)
   return { ...short, text: copied(short.text) }
 }
 
-/** An issue without the rest of a cell that goes on for pages: the cell itself is kept. */
+/** The issue with a shortened text: the stored row has the whole cell. */
 export function shortenIssue(issue: CellIssue): CellIssue {
   const { text } = issue
   if (text.length <= longestText) return issue

@@ -8,31 +8,31 @@ import type { ImportRequest } from './request.ts'
 
 const chunkBytes = 256 * 1024
 
-/** A list by its bytes. */
+/** Size and hash of a list. */
 export interface FileDigest {
   readonly sha256: Buffer
   readonly bytes: number
 }
 
-/** The bytes of one list: the same at every reading, and those that were hashed. */
+/** The bytes of one list. Every reading gives the bytes that were hashed. */
 export interface ListSource extends FileDigest, AsyncDisposable {
-  /** From the beginning. Rejects with UsageError where the end is not that of the bytes that were hashed. */
+  /** Reads from the beginning. Rejects with UsageError if the bytes are not those that were hashed. */
   read(): AsyncIterable<Uint8Array>
-  /** Rejects with UsageError where something was written to the file since it was opened. */
+  /** Rejects with UsageError if the file was written to since it was opened. */
   assertUnchanged(): Promise<void>
 }
 
-/** UsageError where there is no such file, or nothing that can be read to its end. */
+/** Opens the list; UsageError if the file does not exist or cannot be read to its end. */
 export async function openSource(request: ImportRequest, signal: AbortSignal): Promise<ListSource> {
   const { file, input } = request
-  const handle = input ? await spooled(input, signal) : await openFile(file)
+  const handle = input ? await copyToTempFile(input, signal) : await openFile(file)
   try {
     const before = await handle.stat()
-    const fingerprint = await fingerprintOf(handle)
+    const fingerprint = await digestOf(handle)
     const assertUnchanged = async () => {
       const { size, mtimeMs } = await handle.stat()
       if (size !== fingerprint.bytes || mtimeMs !== before.mtimeMs)
-        throw stillWritten(file, before.size, size)
+        throw changedWhileRead(file, before.size, size)
     }
     return {
       ...fingerprint,
@@ -44,7 +44,7 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
           yield chunk
         }
         if (hash.digest().equals(fingerprint.sha256)) return
-        throw stillWritten(file, before.size, (await handle.stat()).size)
+        throw changedWhileRead(file, before.size, (await handle.stat()).size)
       },
       [Symbol.asyncDispose]: () => handle.close(),
     }
@@ -54,10 +54,10 @@ export async function openSource(request: ImportRequest, signal: AbortSignal): P
   }
 }
 
-function stillWritten(file: string, before: number, now: number): UsageError {
+function changedWhileRead(file: string, before: number, now: number): UsageError {
   const sizes = before === now ? '' : ` (${before} bytes at first, ${now} now)`
   return new UsageError(
-    `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete; a writer that renames the file when it has ended is never read too early.`,
+    `${file} was written to while it was read${sizes}: nothing was imported. Import it once it is complete. Tip: write under another name and rename at the end.`,
   )
 }
 
@@ -82,7 +82,7 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-async function fingerprintOf(handle: FileHandle): Promise<FileDigest> {
+async function digestOf(handle: FileHandle): Promise<FileDigest> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of chunksOf(handle)) {
@@ -104,8 +104,8 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-/** A pipe can be read once, and a list may have to be read twice: a file without a name, which no crash leaves behind. */
-async function spooled(input: Readable, signal: AbortSignal): Promise<FileHandle> {
+/** Copies standard input to an unnamed file: a pipe can be read only once, a list is sometimes read twice. No crash leaves it behind. */
+async function copyToTempFile(input: Readable, signal: AbortSignal): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'forecourt-list-'))
   const handle = await open(join(folder, 'list'), 'wx+', 0o600)
   try {

@@ -4,9 +4,9 @@ import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { erasedContacts } from '../../erasure/erased-contacts.ts'
 import { UsageError } from '../../errors.ts'
-import { applyDiff, endGrace } from './apply-diff.ts'
+import { applyDiff, markOffStock } from './apply-diff.ts'
 import { diffStock, type Diff } from './diff.ts'
-import { type Duplicates, settleDuplicates } from './duplicates.ts'
+import { type Duplicates, resolveDuplicates } from './duplicates.ts'
 import { otherRooftopWarnings } from './other-rooftops.ts'
 import { guardRemovals } from './guard-removals.ts'
 import { guardChanges } from './guard-changes.ts'
@@ -23,7 +23,7 @@ import { type RowRedaction, rowRedaction } from './redact-rows.ts'
 import { createStage, dryRunTables, stockTables, Stage, type Staging } from './stage.ts'
 import { type TypedList, typeRows } from './type-rows.ts'
 
-/** A list that is about to be loaded, in the transaction that it is loaded in. */
+/** A list to load, with its transaction. */
 export interface LoadInput {
   readonly tx: Tx
   readonly services: ImportServices
@@ -34,12 +34,13 @@ export interface LoadInput {
   readonly mapping: Mapping
 }
 
+/** The report of a loaded list, and its rejects file, which is renamed after the commit. */
 export interface LoadResult {
   readonly report: StockImportReport
   readonly rejects: PendingFile | null
 }
 
-/** Types, stages, compares and writes: everything within the open transaction, which a fault undoes. */
+/** Types, stages, compares and writes a list, all in the open transaction; an error undoes it. */
 export async function loadList(loading: LoadInput): Promise<LoadResult> {
   const { tx, services, request, rooftopId, list, mapping } = loading
   const { client } = tx
@@ -53,24 +54,24 @@ export async function loadList(loading: LoadInput): Promise<LoadResult> {
   const staged = await stageRows(loading, staging, screen)
   services.crashPoint?.('rows-written')
   const { hadStock, firstAdded, left } = staged.units
-  const twice = await settleDuplicates(client, staging, staged.units)
-  const rows = countRows(staged.counts, twice)
-  staged.tally.addMany(twice.rejected, twice.rejectedFirst)
-  staged.tally.addMany(twice.sameVin, twice.sameVinFirst)
+  const duplicates = await resolveDuplicates(client, staging, staged.units)
+  const rows = countRows(staged.counts, duplicates)
+  staged.tally.addMany(duplicates.rejected, duplicates.rejectedFirst)
+  staged.tally.addMany(duplicates.sameVin, duplicates.sameVinFirst)
   const renumbered = await matchRenumbered(client, staging, staged.units)
-  const added = staged.units.added - twice.rolledBack - renumbered
+  const added = staged.units.added - duplicates.rolledBack - renumbered
   const diff = await diffStock(client, staging, request.mode, { added, hadStock, left })
   await guardRemovals(client, request, rows, staged.tally.first(), diff)
   await guardChanges(client, rooftopId, { request, mapping, rows, diff })
   const warnings = [
     ...staged.warnings,
     ...(await renumberedWarning(client, renumbered)),
-    ...(await warningsElsewhere(loading, staging, rows)),
+    ...(await rooftopWarnings(loading, staging, rows)),
   ]
   const typed = { ...staged, warnings }
   const units = countUnits(rows, diff)
   const shown =
-    twice.rolledBack + renumbered === 0 ? firstAdded : await firstAddedUnits(client, staging)
+    duplicates.rolledBack + renumbered === 0 ? firstAdded : await firstAddedUnits(client, staging)
   const changes = await firstChanges(client, shown)
   if (!request.dryRun) {
     await applyDiff(client, staging)
@@ -78,7 +79,7 @@ export async function loadList(loading: LoadInput): Promise<LoadResult> {
     await finishImport(client, importId, typed, rows, units)
   }
   const { graceDays } = services.warehouse.config.stock
-  const offStock = await endGrace(client, rooftopId, graceDays, request)
+  const offStock = await markOffStock(client, rooftopId, graceDays, request)
   const rejects = await rejectsOf(client, loading, { rowsTable: tables.rows, importId }, rows)
   const report = reportOf(loading, typed, rows, units, offStock)
   const rejectsFile = rejects ? request.rejects : null
@@ -103,7 +104,7 @@ async function stageRows(
   return typed
 }
 
-async function warningsElsewhere(
+async function rooftopWarnings(
   { tx: { client }, services, request: { rooftop } }: LoadInput,
   staging: Staging,
   { accepted }: RowCounts,
@@ -112,10 +113,10 @@ async function warningsElsewhere(
   return await otherRooftopWarnings(client, rooftops, rooftop, staging, accepted)
 }
 
-/** In a list that was cut, the vehicles behind the cut would count as gone. */
+/** The error for a cut list: the vehicles after the cut would count as gone. */
 function cutText({ file }: ImportRequest, { warnings }: TypedList): string {
   const hint = warnings.find(({ code }) => code === 'TRUNCATED_FILE')!.hint
-  return `${file}: ${hint}. Nothing was imported, since what is missing would count as sold. To take the rows that are there, add --mode delta.`
+  return `${file}: ${hint}. Nothing was imported, because missing vehicles would count as sold. To import the rows that exist, add --mode delta.`
 }
 
 function countRows(counts: RowCounts, { collapsed, rejected }: Duplicates): RowCounts {

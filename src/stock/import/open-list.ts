@@ -14,23 +14,23 @@ import type { ListSource } from './list-source.ts'
 import { countForecourtColumns } from './forecourt-columns.ts'
 import type { ImportRequest } from './request.ts'
 
-/** Records that show what the columns hold. */
+/** How many records are used to map the columns. */
 const sampleSize = 500
 
-/** A list whose beginning is understood. */
+/** A list whose encoding, dialect and header are known. */
 export interface OpenList {
   readonly csv: CsvFile
-  /** The first records; `rest` goes on behind them, in batches. */
+  /** The first records; `rest` continues after them, in batches. */
   readonly sample: readonly CsvRecord[]
   readonly rest: AsyncIterator<readonly CsvRecord[]>
-  /** The file once more, from its beginning. */
+  /** Opens the file again from its beginning. */
   readonly reopen: () => Promise<CsvFile>
-  /** Names of the columns that are the dealer's; null: the file has no header. */
+  /** Names of the dealer's columns; null: the file has no header. */
   readonly names: readonly string[] | null
   readonly width: number
 }
 
-/** Finds encoding, dialect and header, and reads a sample. */
+/** Detects encoding, dialect and header, and reads a sample. */
 export async function openList(request: ImportRequest, source: ListSource): Promise<OpenList> {
   const reopen = () => readList(request, source)
   const csv = await reopen()
@@ -66,11 +66,12 @@ async function* followedBy<Batch>(first: Batch, rest: AsyncIterator<Batch>): Asy
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }
 
+/** The key under which the mapping of this list's header is remembered. */
 export function fingerprintOf({ names, width }: OpenList): string {
   return headerFingerprint(names, width)
 }
 
-/** The mapping of a list. UsageError with the proposal, and with what to type, where it is not sure. */
+/** The mapping of a list. If it is not sure: UsageError with the proposal and the arguments that confirm it. */
 export function mapList(
   list: OpenList,
   request: ImportRequest,
@@ -86,17 +87,17 @@ export function mapList(
     ...(csv.header ? { headerRows: csv.header.rowNames } : {}),
   })
   if (mapping.status === 'sure') return mapping
-  throw new UsageError(unsure(mapping, request))
+  throw new UsageError(unsureMessage(mapping, request))
 }
 
-/** Titles and footers fill a cell or two, and say nothing of what the columns hold. */
+/** Removes titles and footers, which fill a cell or two and are no evidence of the columns' fields. */
 function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const filled = (cells: readonly string[]) => cells.filter((cell) => cell.trim() !== '').length
   const most = rows.reduce((all, cells) => Math.max(all, filled(cells)), 0)
   return rows.filter((cells) => filled(cells) * 3 > most)
 }
 
-function unsure(mapping: Mapping, request: ImportRequest): string {
+function unsureMessage(mapping: Mapping, request: ImportRequest): string {
   const { rooftop, maps } = request
   const file = request.input ? '-' : request.file
   const wanted = [...new Set([...maps, ...mapping.questions.flatMap((doubt) => doubt.maps)])]
@@ -104,14 +105,14 @@ function unsure(mapping: Mapping, request: ImportRequest): string {
   const asked =
     wanted.length > maps.length ? mapArguments(wanted) : '--map stock_number=<header> (or vin=)'
   return [
-    `${basename(request.file)}: nothing was imported, because it is not certain what its columns hold.`,
+    `${basename(request.file)}: nothing was imported, because the meaning of its columns is not certain.`,
     unsureText(mapping),
-    'The whole command:',
+    'The full command:',
     `  ${command} ${asked}`,
   ].join('\n')
 }
 
-/** Says of which file a refusal speaks. */
+/** Adds the file's name to a CsvFileError. */
 export function withFileName(file: string, error: unknown): unknown {
   if (!(error instanceof CsvFileError)) return error
   return new UsageError(`${file}: ${error.message}. Nothing was imported.`, { cause: error })

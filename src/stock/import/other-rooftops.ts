@@ -3,7 +3,7 @@ import type { RooftopConfig } from '../../config.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { Staging } from './stage.ts'
 
-/** Stock numbers that a warning names. */
+/** How many stock numbers a warning names. */
 const named = 5
 
 interface Found {
@@ -11,14 +11,14 @@ interface Found {
   readonly name: string
   /** Vehicles that have the same VIN. */
   readonly byVin: number
-  /** And those known by the stock number alone, since one of the two lists has no VIN for them. */
+  /** Also those with the same stock number where one of the two lists has no VIN. */
   readonly all: number
   readonly first: readonly string[]
 }
 
 /**
- * Warnings of vehicles that the list brings in and that are in stock at another rooftop of the config: they have moved,
- * or it is the list of that rooftop, which the guard does not see where little or nothing would leave.
+ * Warnings for new vehicles of the list that are in stock at another rooftop of the config. They have moved,
+ * or it is the list of that rooftop; the removal guard does not notice this if few vehicles would leave.
  */
 export async function otherRooftopWarnings(
   client: pg.ClientBase,
@@ -55,7 +55,7 @@ select stock_no, vin from ${units} where rooftop_id = $1 and import_id = $2
 union all select stage.stock_no, stage.vin from stock_diff as diff join stock_stage as stage using (line_no)
 where diff.change <> 'updated' and not stage.is_rejected`
 
-// Two vehicles may well have one stock number at two rooftops: it tells nothing beside two VINs.
+// Two rooftops may use the same stock number, so it counts only if a VIN is missing.
 const foundQuery = `
 with arrived as (
   select stock_no, vin from stock_arrived
@@ -77,7 +77,7 @@ function warningOf({ name, byVin, all, first }: Found, accepted: number): CellIs
   if (count === 0) return null
   const names = first.join(', ') + (count > first.length ? ', …' : '')
   const question = isMost
-    ? `is it the list of that rooftop? If so, the right one takes its place with --allow-mass-removal. First of them: ${names}`
+    ? `is it the list of that rooftop? If so, import the right list with --allow-mass-removal. First of them: ${names}`
     : names
   const hint = `${count} of the ${accepted} vehicles are in stock at ${name}: ${question}`
   const code = 'in-stock-elsewhere'

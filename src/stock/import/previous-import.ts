@@ -22,6 +22,7 @@ export interface NewestImport {
   readonly skipped: number
 }
 
+/** The newest import of the rooftop; undefined for the first list. */
 export async function newestImport(db: Db, rooftopId: number): Promise<NewestImport | undefined> {
   return await db
     .selectFrom('core.stock_import')
@@ -32,7 +33,7 @@ export async function newestImport(db: Db, rooftopId: number): Promise<NewestImp
     .executeTakeFirst()
 }
 
-/** Would the same bytes change anything? Not after themselves, unless a delta becomes a snapshot. */
+/** Whether the newest import had the same bytes, so that nothing would change. A delta that becomes a snapshot does change. */
 export function isUnchangedFile(
   newest: NewestImport | undefined,
   sha256: Buffer,
@@ -42,7 +43,7 @@ export function isUnchangedFile(
   return newest.mode === mode || newest.mode === 'snapshot'
 }
 
-/** Were the file and its columns read as they are now? Plain ASCII is the same in every encoding that is not named. */
+/** Whether the previous import read the file and its columns as now. Plain ASCII is the same in every detected encoding. */
 export function isReadUnchanged(
   { mapping, encoding, delimiter }: NewestImport,
   { columns }: Mapping,
@@ -57,6 +58,7 @@ export function isReadUnchanged(
   )
 }
 
+/** The stored mapping of a header for the rooftop; null for a new header. */
 export async function rememberedMapping(
   db: Db,
   rooftopId: number,
@@ -73,7 +75,7 @@ export async function rememberedMapping(
   return { fingerprint, columns, absent }
 }
 
-/** Keeps the mapping of a header that was imported; one that is kept already is not written again. */
+/** Stores the mapping of an imported header, unless it is already stored. */
 export async function rememberMapping(
   client: pg.ClientBase,
   rooftopId: number,
@@ -81,10 +83,10 @@ export async function rememberMapping(
 ): Promise<void> {
   const { fingerprint, columns, absent } = rememberedOf(mapping)
   await client.query(
-    `insert into ops.stock_mapping as kept (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
+    `insert into ops.stock_mapping as stored (rooftop_id, fingerprint, columns, absent) values ($1, $2, $3, $4)
      on conflict (rooftop_id, fingerprint) do update
      set columns = excluded.columns, absent = excluded.absent, confirmed_at = now()
-     where (kept.columns, kept.absent) is distinct from (excluded.columns, excluded.absent)`,
+     where (stored.columns, stored.absent) is distinct from (excluded.columns, excluded.absent)`,
     [rooftopId, fingerprint, JSON.stringify(columns), JSON.stringify(absent)],
   )
 }

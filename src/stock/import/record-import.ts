@@ -15,7 +15,7 @@ interface Starting {
   readonly screen: RowRedaction
 }
 
-/** Begins the row of the import, of which its rows are part; `finishImport` fills in what came of it. */
+/** Inserts the row of the import, which its rows refer to; `finishImport` adds the results. */
 export async function startImport(
   client: pg.ClientBase,
   rooftopId: number,
@@ -51,6 +51,7 @@ export async function startImport(
   return rows[0]!.import_id
 }
 
+/** Adds the results to the row of the import. */
 export async function finishImport(
   client: pg.ClientBase,
   importId: number,

@@ -3,15 +3,15 @@ import type { CsvRecord } from '../../csv/read/csv-file.ts'
 import type { SearchTerms } from '../../erasure/search-terms.ts'
 import { redactJson, redactText } from '../../erasure/redact.ts'
 
-/** What a list says of erased customers, taken out as an erasure takes it out: of every cell as it is kept, and of what a unit
- *  holds beyond the vehicle. A stock number that looks like somebody's phone stays one. */
+/** Removes erased customers from a list, as an erasure does: from every stored cell, and from the unit's fields that do not
+ *  describe the vehicle. A stock number that equals a phone number stays. */
 export interface RowRedaction {
   readonly redactRecord: (record: CsvRecord) => CsvRecord
   readonly redactRow: (row: TypedRow) => TypedRow
   readonly redactJson: <T>(value: T) => T
 }
 
-/** `erased` null: nobody was, and everything is left as it is. */
+/** `erased` null: no one was erased, and nothing is changed. */
 export function rowRedaction(erased: SearchTerms | null): RowRedaction {
   const asIs = <T>(value: T): T => value
   if (erased === null) return { redactRecord: asIs, redactRow: asIs, redactJson: asIs }
@@ -37,7 +37,7 @@ export function rowRedaction(erased: SearchTerms | null): RowRedaction {
   }
 }
 
-/** An e-mail or seven digits: a list has many cells, and most are neither. */
+/** A cheap test for an e-mail or seven digits, which most cells fail. */
 function mayNameSomebody(cell: string): boolean {
   return /@|%40|(?:\d[^\d]{0,4}){7}/.test(cell)
 }

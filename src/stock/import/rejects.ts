@@ -13,10 +13,10 @@ import { placeholderNames, rejectColumns } from './forecourt-columns.ts'
 import { isRecordFault } from './earlier-result.ts'
 
 const page = 1000
-/** What Excel opens without being asked. */
+/** Delimiters that Excel opens without a dialog. */
 const commonDelimiters = [',', ';', '\t', '|']
 
-/** UsageError where the file is there already, or cannot be written: before anything is read. */
+/** UsageError if the file exists or cannot be written; checked before anything is read. */
 export async function checkRejectsPath(file: string): Promise<void> {
   const exists = await access(file).then(
     () => true,
@@ -24,7 +24,7 @@ export async function checkRejectsPath(file: string): Promise<void> {
   )
   if (exists)
     throw new UsageError(
-      `--rejects ${file}: the file is there already and is not overwritten. Name another, or move it away.`,
+      `--rejects ${file}: the file already exists and is not overwritten. Name another, or move it away.`,
     )
   try {
     await access(dirname(file), constants.W_OK)
@@ -36,25 +36,25 @@ export async function checkRejectsPath(file: string): Promise<void> {
   }
 }
 
-/** A file that is written and not yet in its place. */
+/** A file that is written under a temporary name. */
 export interface PendingFile {
   place(): Promise<void>
   discard(): Promise<void>
 }
 
-/** An import, being made or kept, and how its file is written. */
+/** The rejected rows of an import, and how to write them. */
 export interface RejectsSource {
   readonly rowsTable: string
   readonly importId: number
   readonly delimiter: string
   /** null: the file has no header. */
   readonly names: readonly string[] | null
-  /** The dealer's own. */
+  /** The dealer's columns. */
   readonly columns: readonly Pick<ColumnMapping, 'index' | 'field'>[]
 }
 
 /**
- * Writes the rejected rows, as `--rejects` has it: the dealer's columns, then the line and the errors of each row. No row
+ * Writes the rejected rows for `--rejects`: the dealer's columns, then the line and the errors of each row. No cell
  * runs as a formula, and the file can be corrected and imported alone.
  */
 export async function writeRejects(
@@ -83,10 +83,10 @@ async function* rejectsText(
   const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
   yield byteOrderMark + write([...own, ...rejectColumns])
   for await (const { line_no, cells, issues } of rejectedRows(client, rowsTable, importId)) {
-    const kept = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
-    // Cells beyond the columns belong to none: they are told with the errors.
+    const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
+    // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    yield write([...kept, String(line_no), escapeFormula(errorText(issues, beyond))])
+    yield write([...escaped, String(line_no), escapeFormula(errorText(issues, beyond))])
   }
 }
 
@@ -95,9 +95,9 @@ function errorText(all: readonly CellIssue[], beyond: readonly string[]): string
   const errors = issues.map(
     ({ code, column, hint }) => `${column === null ? '' : `${column}: `}${hint} (${code})`,
   )
-  const rest = beyond.length === 0 ? [] : [`cells too many: ${beyond.join(' | ')}`]
+  const rest = beyond.length === 0 ? [] : [`surplus cells: ${beyond.join(' | ')}`]
   const isDamaged = issues.some(({ code }) => isRecordFault(code))
-  const advice = isDamaged ? ['once its cells are right, empty this cell'] : []
+  const advice = isDamaged ? ['when its cells are right, empty this cell'] : []
   return [...errors, ...rest, ...advice].join('; ')
 }
 

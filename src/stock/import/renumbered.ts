@@ -3,12 +3,12 @@ import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { StagedUnits, Staging } from './stage.ts'
 import { unitColumns } from './unit-columns.ts'
 
-/** Vehicles that the warning names. */
+/** How many vehicles the warning names. */
 const named = 5
 
 /**
- * Finds the vehicles that the list names by a new stock number: the VIN is that of one unit in stock which the list does not
- * name, and of one row alone. They are not added: their rows go to the stage, and stock_renumbered has both numbers. How many.
+ * Finds vehicles with a new stock number: the VIN belongs to one unit in stock whose number the list does not
+ * have, and to one row alone. Their rows go to the stage instead of being added; stock_renumbered has both numbers. Returns how many.
  */
 export async function matchRenumbered(
   client: pg.ClientBase,
@@ -24,9 +24,9 @@ export async function matchRenumbered(
   const content = [...unitColumns, 'content_hash']
   await client.query(
     `insert into stock_stage (line_no, is_rejected, has_left, ${content.join(', ')})
-     select kept.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
+     select stored.line_no, false, false, ${content.map((name) => `unit.${name}`).join(', ')}
      from ${tables.units} as unit join stock_renumbered using (stock_no)
-     join ${tables.rows} as kept on kept.import_id = $2 and kept.stock_no = unit.stock_no and kept.status = 'accepted'
+     join ${tables.rows} as stored on stored.import_id = $2 and stored.stock_no = unit.stock_no and stored.status = 'accepted'
      where unit.rooftop_id = $1 and unit.import_id = $2`,
     [rooftopId, importId],
   )
@@ -39,7 +39,7 @@ export async function matchRenumbered(
   return rowCount ?? 0
 }
 
-// One character repeated is no VIN of one vehicle.
+// One repeated character identifies no vehicle.
 const matchQuery = (units: string) => `
 insert into stock_renumbered
 with arrived as (
@@ -57,8 +57,8 @@ select arrived.stock_no, before.stock_no from arrived join before using (vin)
 where not exists (select from stock_stage as stage where stage.vin = arrived.vin)`
 
 /**
- * Gives the units, their changes and their prices the new number. A price that was asked for under that number before, and came
- * once the unit no longer had it, is the current one.
+ * Gives the units, their changes and their prices the new number. If a price was requested under that number before and came
+ * after the unit had lost it, that price is the current one.
  */
 export async function renumber(client: pg.ClientBase, rooftopId: number): Promise<void> {
   const others = `, is_current = own.is_current and not exists (
@@ -77,7 +77,7 @@ export async function renumber(client: pg.ClientBase, rooftopId: number): Promis
     )
 }
 
-/** A warning, since a spreadsheet may have taken zeros away. */
+/** A warning, because a spreadsheet may have removed leading zeros. */
 export async function renumberedWarning(
   client: pg.ClientBase,
   count: number,

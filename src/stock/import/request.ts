@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream'
 import type { RooftopConfig } from '../../config.ts'
 import type { Warehouse } from '../../context.ts'
 
-/** What a person asks for: one list of one rooftop. */
+/** The options of one import: one list of one rooftop. */
 export interface ImportRequest {
-  /** Path of the file, or what messages call the input. */
+  /** Path of the file, or the input's name for messages. */
   readonly file: string
-  /** Is read to its end instead of the file. */
+  /** Read to its end instead of the file. */
   readonly input?: Readable
-  /** What the user says of the file; else it is found. */
+  /** The user's choice; else detected. */
   readonly encoding?: string
   readonly delimiter?: string
   readonly rooftop: RooftopConfig
@@ -18,19 +18,20 @@ export interface ImportRequest {
   readonly dryRun: boolean
   /** `--map` arguments as typed. */
   readonly maps: readonly string[]
-  /** Where rejected rows go; null: nowhere but the warehouse. */
+  /** File for rejected rows; null: only the warehouse stores them. */
   readonly rejects: string | null
   readonly allowMassRemoval: boolean
   readonly allowMassChange?: boolean
   readonly importedBy: string
-  /** Ours, as run times are. */
+  /** The time of this process, like the times of runs. */
   readonly now: Date
 }
 
+/** What an import uses of the program. */
 export interface ImportServices {
   readonly warehouse: Pick<Warehouse, 'pool' | 'config'>
   readonly signal: AbortSignal
-  /** Tests kill the process there. */
+  /** Called at named points, where tests kill the process. */
   readonly crashPoint?: (name: string) => void
 }
 

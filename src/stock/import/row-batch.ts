@@ -23,16 +23,16 @@ export interface BatchTarget {
   readonly now: Date
 }
 
-/** A unit that the stock may know. */
+/** A unit that may already be in the warehouse. */
 interface WaitingUnit {
   readonly line: number
   readonly stockNo: string
-  /** Where its columns stand among those that wait. */
+  /** The position of its columns among those that wait. */
   readonly start: number
   readonly end: number
 }
 
-/** A unit that the stock has not known, and the row that names it first. */
+/** A unit that is new in the warehouse, and its first row. */
 export interface AddedUnit {
   readonly line: number
   readonly stockNo: string
@@ -46,17 +46,17 @@ export interface AddedUnits {
   readonly first: readonly AddedUnit[]
 }
 
-/** Typed rows that wait to be sent together, as COPY's text. */
+/** Typed rows as COPY text, sent together. */
 export class RowBatch {
   /** For the table of rows. */
   readonly rows = new CopyText()
   /** For the table of the stage. */
   readonly stage = new CopyText()
-  /** Of each unit that waits the columns with a tab before each, and the end of the line. */
+  /** The columns of each waiting unit, with a tab before each, and the line end. */
   readonly #contents = new CopyText()
   readonly #waiting: WaitingUnit[] = []
   readonly #importId: number
-  /** In front of the columns of a unit that is added, and of its change. */
+  /** The text before the columns of an added unit, and of its change. */
   readonly #unitHead: string
   readonly #changeHead: string
   #added = noUnits()
@@ -73,7 +73,7 @@ export class RowBatch {
     return this.rows.length + this.#contents.length + this.#added.units.length
   }
 
-  /** Stock numbers that the stock has to be asked for. */
+  /** Stock numbers to check in the warehouse. */
   get mayBeKnown(): readonly string[] {
     return this.#waiting.map(({ stockNo }) => stockNo)
   }
@@ -99,7 +99,7 @@ export class RowBatch {
     this.#waiting.push({ line, stockNo: unit.stock_no, start, end })
   }
 
-  /** Of the units that wait, known ones and second rows of one unit go to the stage, the others are added. How many were staged. */
+  /** Stages the waiting units that are known and second rows of one unit; adds the others. Returns how many were staged. */
   splitWaiting(known: ReadonlySet<string>): number {
     const seen = new Set(known)
     let staged = 0
@@ -118,7 +118,7 @@ export class RowBatch {
     return staged
   }
 
-  /** What is to be added by now; it is not given again. */
+  /** Returns the units to add so far, and empties the list. */
   takeAdded(): AddedUnits {
     const added = this.#added
     this.#added = noUnits()
@@ -145,7 +145,7 @@ function rowLine(importId: number, { line, cells }: CsvRecord, row: TypedRow): s
   return `${importId}\t${line}\t${name}\t${row.status}\t${issues}\t${encodeJson(cells)}\n`
 }
 
-/** In the order of unitColumns; written out, for a loop would look each up by its name. */
+/** In the order of unitColumns. Written out: a loop with lookups by name is slower. */
 function contentOf(unit: StockRow): string {
   const { stock_no, vin, adcode, plate, make, model, variant } = unit
   const { model_year, odometer_km, asking_price, cost, currency_code, acquired_on } = unit
@@ -156,7 +156,7 @@ function contentOf(unit: StockRow): string {
 
 const none = '\\N'
 
-/** Nothing in the columns behind stock_no and vin, nor a digest. */
+/** Nulls for the columns after stock_no and vin, and for the hash. */
 const otherColumns = '\t\\N'.repeat(unitColumns.length - 1)
 
 /** The key of a row without a unit. */

@@ -28,16 +28,16 @@ export async function firstChanges(
   return rows
 }
 
-/** The first units that were added, after some were taken back. */
+/** The first added units, after some were deleted again. */
 export async function firstAddedUnits(
   client: pg.ClientBase,
   { tables, rooftopId, importId }: Staging,
 ): Promise<readonly AddedUnit[]> {
   const { rows } = await client.query<AddedUnit>(
-    `select kept.line_no as line, unit.stock_no as "stockNo"
-     from ${tables.units} as unit join ${tables.rows} as kept using (import_id, stock_no)
-     where unit.rooftop_id = $1 and unit.import_id = $2 and kept.status = 'accepted'
-     order by kept.line_no limit ${shownChanges}`,
+    `select stored.line_no as line, unit.stock_no as "stockNo"
+     from ${tables.units} as unit join ${tables.rows} as stored using (import_id, stock_no)
+     where unit.rooftop_id = $1 and unit.import_id = $2 and stored.status = 'accepted'
+     order by stored.line_no limit ${shownChanges}`,
     [rooftopId, importId],
   )
   return rows

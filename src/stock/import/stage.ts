@@ -18,26 +18,27 @@ import { BloomFilter } from './bloom-filter.ts'
 import { shownChanges } from './import-report.ts'
 import { unitColumns } from './unit-columns.ts'
 
-/** Held back before they are sent, in bytes. */
+/** Bytes that are collected before they are sent. */
 const batchLength = 4_000_000
-/** While the database works: a millisecond of reading and typing. */
-const hearEvery = 16
-/** Held to be asked for one by one. */
+/** Records between two pauses while the database works: about a millisecond of reading and typing. */
+const pauseEvery = 16
+/** The most VINs that are stored for an exact check. */
 const mostVins = 10_000
 
-/** Where what an import adds goes. */
+/** Tables that an import adds rows to. */
 interface ImportTables {
   readonly rows: string
   readonly units: string
   readonly changes: string
 }
 
+/** Tables of a real import. */
 export const stockTables: ImportTables = {
   rows: 'core.stock_import_row',
   units: 'core.stock_unit',
   changes: 'core.stock_unit_change',
 }
-/** Of a dry run: gone with its transaction. */
+/** Tables of a dry run, dropped with its transaction. */
 export const dryRunTables: ImportTables = {
   rows: 'pg_temp.stock_import_row',
   units: 'pg_temp.stock_unit',
@@ -52,12 +53,12 @@ export interface Staging {
   readonly now: Date
 }
 
-/** Tables of the transaction alone. */
+/** Creates temporary tables, dropped at the end of the transaction. */
 export async function createStage(client: pg.ClientBase, isDry: boolean): Promise<void> {
-  // Enough to sort and hash 200,000 units without a file; compiling the few large queries takes longer than they do.
+  // Enough memory to sort and hash 200,000 units without files. JIT would take longer than the few large queries.
   await client.query("set local work_mem = '64MB'")
   await client.query('set local jit = off')
-  // The tables grow by all their rows in this transaction, and no statistics know of it: a loop over them would be squared.
+  // The tables get all their rows in this transaction, without statistics: a nested loop would take quadratic time.
   await client.query('set local enable_nestloop = off')
   await client.query(
     `create temp table stock_stage on commit drop as
@@ -65,44 +66,44 @@ export async function createStage(client: pg.ClientBase, isDry: boolean): Promis
      from core.stock_unit with no data`,
   )
   if (!isDry) return
-  for (const [name, kept] of Object.entries(stockTables))
+  for (const [name, table] of Object.entries(stockTables))
     await client.query(
       `create temp table ${dryRunTables[name as keyof ImportTables].split('.')[1]}
-         (like ${kept} including indexes including constraints) on commit drop`,
+         (like ${table} including indexes including constraints) on commit drop`,
     )
 }
 
-/** What has gone to the tables. */
+/** What was written to the tables. */
 export interface StagedUnits {
-  /** Had the rooftop any unit before? */
+  /** Whether the rooftop had any unit before. */
   readonly hadStock: boolean
-  /** Units that the stock has not known. */
+  /** Units that are new in the warehouse. */
   readonly added: number
   /** The first of them. */
   readonly firstAdded: readonly AddedUnit[]
-  /** Rows in stock_stage that were accepted: of units that the stock knows, and second rows of new ones. */
+  /** Accepted rows in stock_stage: of known units, and second rows of new ones. */
   readonly staged: number
-  /** Rows whose status says that the vehicle has left. */
+  /** Rows of vehicles that have left by their status. */
   readonly left: number
-  /** VINs that several rows may have; null: too many to tell. */
+  /** VINs that several rows may have; null: too many to list. */
   readonly duplicateVins: readonly string[] | null
 }
 
 /**
- * Sends typed rows to the database while the next ones are read. Units that the stock has not known are added at once, for the
- * transaction can still be undone; units that it knows go to stock_stage to be compared, and so do second rows of one unit and
+ * Sends typed rows to the database while the next ones are read. New units are added at once, because the
+ * transaction can still be rolled back. Known units go to stock_stage for the comparison, and so do second rows of a unit and
  * the keys of rejected rows.
  */
 export class Stage {
   readonly #client: pg.ClientBase
   readonly #staging: Staging
   readonly #signal: AbortSignal
-  /** null: the rooftop has stock, and each unit is asked for. */
+  /** null: the rooftop has stock, so each unit is looked up. */
   readonly #before: BloomFilter | null
   #batch: RowBatch
   #sending: Promise<void> | null = null
   readonly #vins = new BloomFilter()
-  readonly #vinsTwice = new Set<string>()
+  readonly #duplicateVins = new Set<string>()
   readonly #firstAdded: AddedUnit[] = []
   #added = 0
   #staged = 0
@@ -129,7 +130,7 @@ export class Stage {
     return new Stage(client, staging, signal, rows[0]!.has_stock ? null : new BloomFilter())
   }
 
-  /** Waits when the database is slower than the reading, and now and then for its answers to be heard. */
+  /** Waits when the database is slower than the reading, and regularly so that the event loop can receive its answers. */
   add(record: CsvRecord, row: TypedRow): Promise<void> | undefined {
     const { unit } = row
     const mayBeKnown = unit !== null && (this.#before?.testAndAdd(unit.stock_no) ?? true)
@@ -137,7 +138,7 @@ export class Stage {
     if (row.hasLeft) this.#left += 1
     this.#batch.add(record, row, mayBeKnown)
     if (this.#batch.length > batchLength) return this.#send()
-    return this.#sending !== null && record.line % hearEvery === 0 ? setImmediate() : undefined
+    return this.#sending !== null && record.line % pauseEvery === 0 ? setImmediate() : undefined
   }
 
   async end(): Promise<StagedUnits> {
@@ -147,12 +148,12 @@ export class Stage {
     return {
       ...{ hadStock: this.#before === null, staged: this.#staged, left: this.#left },
       ...{ added: this.#added, firstAdded: this.#firstAdded },
-      duplicateVins: this.#vinsTwice.size > mostVins ? null : [...this.#vinsTwice],
+      duplicateVins: this.#duplicateVins.size > mostVins ? null : [...this.#duplicateVins],
     }
   }
 
   #noteVin(vin: string): void {
-    if (this.#vinsTwice.size <= mostVins) this.#vinsTwice.add(copied(vin))
+    if (this.#duplicateVins.size <= mostVins) this.#duplicateVins.add(copied(vin))
   }
 
   async #send(): Promise<void> {
@@ -161,7 +162,7 @@ export class Stage {
     const sending = this.#copy(this.#batch)
     this.#batch = new RowBatch(this.#staging)
     this.#sending = sending
-    // Told to whoever waits for it next.
+    // The next `await` reports an error.
     sending.then(
       () => {
         if (this.#sending === sending) this.#sending = null
@@ -178,7 +179,7 @@ export class Stage {
     await this.#copyWith([`pg_temp.stock_stage (${stageColumns})`, batch.stage], batch.takeAdded())
   }
 
-  /** A text, and the units that are new with their reports. */
+  /** Sends a text, and the new units with their changes. */
   async #copyWith(
     other: readonly [target: string, text: CopyText],
     { units, changes, count, first }: AddedUnits,
@@ -193,7 +194,7 @@ export class Stage {
     this.#firstAdded.push(...first.slice(0, shownChanges - this.#firstAdded.length))
   }
 
-  /** Stock numbers that the stock has, be it from the rows before. */
+  /** The stock numbers that exist, also from earlier rows of this list. */
   async #knownOf(stockNumbers: readonly string[]): Promise<ReadonlySet<string>> {
     const { tables, rooftopId } = this.#staging
     const places = new Set([stockTables.units, tables.units])

@@ -18,6 +18,7 @@ import type { RowRedaction } from './redact-rows.ts'
 import type { Stage, StagedUnits } from './stage.ts'
 import { fitToColumns } from './unit-columns.ts'
 
+/** The result of typing and staging a whole list. */
 export interface TypedList {
   readonly counts: RowCounts
   readonly units: StagedUnits
@@ -28,8 +29,8 @@ export interface TypedList {
 }
 
 /**
- * Types every record and stages it. The columns' styles are taken from the first records; where the rest of the file
- * proves another style, `restage` gives an empty stage and the file is read once more.
+ * Types every record and stages it. The columns' styles come from the first records; if the rest of the file
+ * proves another style, `restage` gives an empty stage and the file is read again.
  */
 export async function typeRows(
   list: OpenList,
@@ -43,19 +44,19 @@ export async function typeRows(
   const observe = ({ cells, problem }: CsvRecord) => {
     if (!problem || problem.repaired) evidence.observe(cells)
   }
-  const own = verdictOf(list.csv, mapping)
-  const recalled = (record: CsvRecord) => own?.withEarlierError(record) ?? record
-  const sample = list.sample.map(recalled)
+  const earlier = earlierResultOf(list.csv, mapping)
+  const withError = (record: CsvRecord) => earlier?.withEarlierError(record) ?? record
+  const sample = list.sample.map(withError)
   for (const record of sample) observe(record)
   const first = evidence.styles()
   const run = new Run(rowTyper(mapping, first), screen, stage, {
-    own,
+    earlier,
     columns: mapping.columns,
   })
   for (const record of sample) await run.take(record)
   for (let next = await list.rest.next(); !next.done; next = await list.rest.next())
     for (const read of next.value) {
-      const record = recalled(read)
+      const record = withError(read)
       observe(record)
       const wait = run.take(record)
       if (wait) await wait
@@ -63,10 +64,10 @@ export async function typeRows(
   const units = await stage.end()
   const last = evidence.styles()
   if (hasSameStyles(first, last)) return run.result(list.csv, last, units)
-  return await again(await list.reopen(), { mapping, styles: last, screen }, await restage())
+  return await typeAgain(await list.reopen(), { mapping, styles: last, screen }, await restage())
 }
 
-async function again(
+async function typeAgain(
   csv: CsvFile,
   {
     mapping,
@@ -75,20 +76,20 @@ async function again(
   }: { readonly mapping: Mapping; readonly styles: ColumnStyles; readonly screen: RowRedaction },
   stage: Stage,
 ): Promise<TypedList> {
-  const own = verdictOf(csv, mapping)
+  const earlier = earlierResultOf(csv, mapping)
   const run = new Run(rowTyper(mapping, styles), screen, stage, {
-    own,
+    earlier,
     columns: mapping.columns,
   })
   for await (const batch of csv.batches)
     for (const record of batch) {
-      const wait = run.take(own?.withEarlierError(record) ?? record)
+      const wait = run.take(earlier?.withEarlierError(record) ?? record)
       if (wait) await wait
     }
   return run.result(csv, styles, await stage.end())
 }
 
-function verdictOf({ header }: CsvFile, { columns }: Mapping): EarlierResult | null {
+function earlierResultOf({ header }: CsvFile, { columns }: Mapping): EarlierResult | null {
   return header && earlierResult(header.names, columns.length)
 }
 
@@ -97,13 +98,13 @@ function typingOptions(request: ImportRequest): TypingOptions {
   return { market: region, currency, odometerUnit, today: todayAt(request) }
 }
 
-/** One way through the file. */
+/** One pass through the file. */
 class Run {
   readonly #type: ReturnType<typeof rowTyper>
   readonly #screen: RowRedaction
   readonly #stage: Stage
   readonly #width: number
-  readonly #own: EarlierResult | null
+  readonly #earlier: EarlierResult | null
   readonly #hasWordsFirst: boolean
   readonly #tally = new IssueTally()
   readonly #counts = { accepted: 0, rejected: 0, skipped: 0 }
@@ -113,27 +114,30 @@ class Run {
     type: ReturnType<typeof rowTyper>,
     screen: RowRedaction,
     stage: Stage,
-    { own, columns }: { readonly own: EarlierResult | null; readonly columns: Mapping['columns'] },
+    {
+      earlier,
+      columns,
+    }: { readonly earlier: EarlierResult | null; readonly columns: Mapping['columns'] },
   ) {
     this.#type = type
     this.#screen = screen
     this.#stage = stage
-    this.#own = own
+    this.#earlier = earlier
     this.#width = columns.length
     this.#hasWordsFirst = hasWordsFirst(columns)
   }
 
   take(record: CsvRecord): Promise<void> | undefined {
-    const { redactRow: typed, redactRecord: kept } = this.#screen
-    const row = typed(this.#own?.notInStock(record) ?? this.#typed(record))
+    const { redactRow, redactRecord } = this.#screen
+    const row = redactRow(this.#earlier?.notInStock(record) ?? this.#typed(record))
     if (record.problem?.code === 'missing-cell' && this.#isFooter(record, row))
       this.#footerLine = record.line
     this.#counts[row.status] += 1
     if (row.issues.length > 0) this.#tally.add(row.issues)
-    return this.#stage.add(kept(record), row)
+    return this.#stage.add(redactRecord(record), row)
   }
 
-  /** A footer without a line end was not cut: it is a text where the first column has stock numbers of one word. */
+  /** Whether the last record is a footer, not a cut row: it has a text where the first column has one-word stock numbers. */
   #isFooter({ cells }: CsvRecord, { status, issues }: TypedRow): boolean {
     const [issue] = issues
     if (status !== 'skipped' || !issue) return false
@@ -143,7 +147,7 @@ class Run {
   }
 
   #typed(record: CsvRecord): TypedRow {
-    return fitToColumns(this.#type(withoutOwn(record, this.#width)), record.line)
+    return fitToColumns(this.#type(withoutAppended(record, this.#width)), record.line)
   }
 
   result(
@@ -173,8 +177,8 @@ function hasWordsFirst([first]: Mapping['columns']): boolean {
   return !isKey || first.samples.some((sample) => /\s/.test(sample.trim()))
 }
 
-/** The dealer's cells: what an export has appended makes no blank row a vehicle. */
-function withoutOwn(record: CsvRecord, width: number): CsvRecord {
+/** The record with the dealer's cells only: appended cells must not make a blank row a vehicle. */
+function withoutAppended(record: CsvRecord, width: number): CsvRecord {
   const { cells } = record
   return cells.length <= width ? record : { ...record, cells: cells.slice(0, width) }
 }

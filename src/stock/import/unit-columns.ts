@@ -24,17 +24,17 @@ const codes = { adcode: 40, plate: 40 } as const
 const texts = { make: 120, model: 200, variant: 255 } as const
 const longestStockNo = 80
 
-/** A typed row that fits the columns: texts are cut, codes that cannot be cut are left out, and a key that is too long
+/** Fits a typed row to the columns: long texts are cut, long codes are left out, and a key that is too long
  *  rejects the row. */
 export function fitToColumns(row: TypedRow, line: number): TypedRow {
   const { unit } = row
   if (unit === null || !isTooLong(unit)) return row
   const issues = [...row.issues]
-  const say = (severity: CellIssue['severity'], text: string, hint: string) =>
+  const addIssue = (severity: CellIssue['severity'], text: string, hint: string) =>
     issues.push({ code: 'constraint-error', severity, line, column: null, text, hint })
   if (unit.stock_no.length > longestStockNo) {
     const hint = `a stock number has at most ${longestStockNo} characters: is this the right column?`
-    say('error', unit.stock_no, hint)
+    addIssue('error', unit.stock_no, hint)
     return { ...row, status: 'rejected', unit: null, issues }
   }
   const changed: { -readonly [Key in keyof StockRow]?: StockRow[Key] } = {}
@@ -42,13 +42,13 @@ export function fitToColumns(row: TypedRow, line: number): TypedRow {
     const value = unit[name]
     if (value === null || value.length <= most) continue
     changed[name] = null
-    say('warning', value, `the ${name} has at most ${most} characters; it was left out`)
+    addIssue('warning', value, `the ${name} has at most ${most} characters; it was left out`)
   }
   for (const [name, most] of Object.entries(texts) as [keyof typeof texts, number][]) {
     const value = unit[name]
     if (value === null || value.length <= most) continue
     changed[name] = value.slice(0, most).toWellFormed()
-    say('warning', value, `the ${name} has at most ${most} characters; the rest was cut off`)
+    addIssue('warning', value, `the ${name} has at most ${most} characters; the rest was cut off`)
   }
   return { ...row, unit: { ...unit, ...changed }, issues }
 }

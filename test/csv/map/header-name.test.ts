@@ -6,7 +6,7 @@ import { headerKey, readHeader } from '#src/csv/map/header-name.ts'
 
 const firstOf = (header: string) => meaningsOf(header)[0]?.field
 
-test('case, blanks, marks, width and the forms of Arabic letters do not matter', () => {
+test('case, blanks, direction marks, width and the forms of Arabic letters do not matter', () => {
   const keys = ['\ufeffStock_No.', 'STOCK-NO', 'ｓｔｏｃｋ ｎｏ', 'stock\u200eNo'].map(headerKey)
   const arabic = ['سنة الصنع', 'سنه الصنع', '\u202bسنة الصـنع\u202c'].map(headerKey)
 
@@ -14,7 +14,7 @@ test('case, blanks, marks, width and the forms of Arabic letters do not matter',
   expect(new Set(arabic).size).toBe(1)
 })
 
-test('unit, currency and tax are taken off and kept as evidence', () => {
+test('unit, currency and tax are removed and used as evidence', () => {
   expect(readHeader('Mileage (km)')).toMatchObject({ key: 'mileage', unit: 'km' })
   expect(readHeader('Odometer [Miles]')).toMatchObject({ key: 'odometer', unit: 'mi' })
   expect(readHeader('KM Driven')).toMatchObject({ unit: 'km' })
@@ -26,7 +26,7 @@ test('unit, currency and tax are taken off and kept as evidence', () => {
   expect(firstOf('VIN (last 8)')).toBe('vin_partial')
 })
 
-test('the names of a date in stock, a price and a model are known, spelt out or not', () => {
+test('the names of a date in stock, a price and a model are known, abbreviated or not', () => {
   const dates = ['Date In', 'DateIn', 'In Stock Date', 'Entry Date', 'Dt In Stk', 'Date Recd']
   const prices = ['Adv Price', 'Adv. Price (inc GST)', 'Now Price', 'Was/Now Price', 'Price SEK']
   const models = ['Model Desc', 'MDL', 'Veh Mdl', 'Model Descr.']
@@ -39,7 +39,7 @@ test('the names of a date in stock, a price and a model are known, spelt out or 
   )
 })
 
-test('both sides of a header in two languages have to agree', () => {
+test('both sides of a header in two languages must agree', () => {
   expect(firstOf('Model / الموديل')).toBe('model')
   expect(firstOf('رقم الهيكل / VIN')).toBe('vin')
   expect(firstOf('Make / Price')).toBeUndefined()
@@ -51,7 +51,7 @@ test('only a whole name counts, never a part of one', () => {
   )
 })
 
-test('the fingerprint follows the names and their order, not their spelling', () => {
+test('the fingerprint depends on the names and their order, not on their spelling', () => {
   const prints = [['Stock No', 'VIN'], ['stock_no', 'Vin'], ['VIN', 'Stock No'], ['Stock No']]
     .map((names) => headerFingerprint(names, names.length))
     .concat(headerFingerprint(null, 2))
@@ -64,7 +64,7 @@ test('the fingerprint follows the names and their order, not their spelling', ()
 const list = new URL('../../../../shared/data/header_aliases.json', import.meta.url)
 if (!existsSync(list)) console.warn('skipped: ../shared/data/header_aliases.json is not here')
 
-test.skipIf(!existsSync(list))('every alias of the list that was collected finds its field', () => {
+test.skipIf(!existsSync(list))('every collected alias finds its field', () => {
   const known = JSON.parse(readFileSync(list, 'utf8')) as Record<string, string[]>
 
   const missed = Object.entries(known).flatMap(([field, aliases]) =>

@@ -7,7 +7,7 @@ import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
 const stock = ['Stock No', stockNumbers] as const
 const makes = ['Make', twelve('Toyota', 'Ford', 'BMW', 'Kia')] as const
 
-test('each column carries its field, a confidence, the reason and samples as in the file', () => {
+test('each column has its field, a confidence, the reason and samples as in the file', () => {
   const mapping = mapColumns([stock, makes, ['Price (AED)', twelve('AED 165,000', ' 89,500')]])
 
   expect(mapping).toMatchObject({ status: 'sure', key: 'stock_number', questions: [] })
@@ -22,14 +22,14 @@ test('each column carries its field, a confidence, the reason and samples as in 
   expect(mapping.columns[2]!.evidence).toContain('its header can mean price_asking')
 })
 
-test('an unknown column is kept without a field', () => {
+test('an unknown column is stored without a field', () => {
   const mapping = mapColumns([stock, makes, ['Radio code', twelve('1234', '5678')]])
 
   expect(mapping.columns[2]).toMatchObject({ field: null, evidence: ['its header is unknown'] })
   expect(mapping.status).toBe('sure')
 })
 
-test('VINs prove themselves under a header that nobody knows', () => {
+test('VINs are found under an unknown header', () => {
   const vins = stockNumbers.map((text, index) => `6T1BF3FK0GX10${1000 + index}${text.slice(0, 0)}`)
   const mapping = mapColumns([['Ident-Nr.', vins], makes])
 
@@ -37,18 +37,18 @@ test('VINs prove themselves under a header that nobody knows', () => {
   expect(mapping.columns[0]).toMatchObject({ field: 'vin', source: 'values' })
 })
 
-test('a file without a key column says so, and names the column that might be one', () => {
+test('a file without a key column is reported with the column that might be one', () => {
   const without = mapColumns([makes, ['Price', twelve('10000', '20000')]])
-  const perhaps = mapColumns([makes, ['Yard tag', stockNumbers]])
+  const perhaps = mapColumns([makes, ['Lot tag', stockNumbers]])
 
   expect(without).toMatchObject({ status: 'unsure', key: null })
   expect(without.questions).toMatchObject([{ code: 'NO_KEY_COLUMN', maps: [] }])
   expect(perhaps.questions).toMatchObject([
-    { code: 'NO_KEY_COLUMN', maps: ['stock_number=Yard tag'] },
+    { code: 'NO_KEY_COLUMN', maps: ['stock_number=Lot tag'] },
   ])
 })
 
-test('a header whose values deny it is asked about, never dropped in silence', () => {
+test('a header that its values contradict is asked about, never dropped silently', () => {
   const vin = mapColumns([stock, makes, ['VIN', twelve('see file', 'on request')]])
   const number = mapColumns([['Stock No', twelve('A')], makes])
 
@@ -56,7 +56,7 @@ test('a header whose values deny it is asked about, never dropped in silence', (
   expect(number.questions.flatMap(({ maps }) => maps)).toContain('stock_number=Stock No')
 })
 
-test('an empty column keeps the field of its header and is no key', () => {
+test('an empty column gets the field of its header and is not a key', () => {
   const mapping = mapColumns([['Stock No', twelve('')], makes, ['Cost', twelve('')]])
 
   expect(fieldsOf(mapping)).toEqual({ 'Stock No': 'stock_number', Make: 'make', Cost: 'cost' })
@@ -69,7 +69,7 @@ test('a header without rows is mapped by its names', () => {
   expect(mapping).toMatchObject({ status: 'sure', key: 'stock_number' })
 })
 
-test('what the user says goes before header and values', () => {
+test("the user's --map overrides header and values", () => {
   const columns = [['ID', stockNumbers], makes, ['Price', twelve('20000', '30000')]] as const
   const names = columns.map(([name]) => name)
   const overrides = parseOverrides(['stock_no=ID', 'price_asking='], names)
@@ -81,7 +81,7 @@ test('what the user says goes before header and values', () => {
   expect(fieldsOf(mapping)).toEqual({ ID: 'stock_number', Make: 'make' })
 })
 
-test('a confirmed mapping is remembered for that header alone', () => {
+test('a confirmed mapping is remembered only for that header', () => {
   const columns = [['ID', stockNumbers], makes] as const
   const overrides = parseOverrides(['stock_number=ID'], ['ID', 'Make'])
   const remembered = rememberedOf(mapColumns(columns, { overrides }))
@@ -106,7 +106,7 @@ test('a remembered field that no longer exists leaves its column unknown', () =>
   expect(fieldsOf(mapping)).toEqual({ 'Stock No': 'stock_number' })
 })
 
-test('a file without a header is mapped by its values and has to be confirmed', () => {
+test('a file without a header is mapped by its values and must be confirmed', () => {
   const rows = stockNumbers.map((text, index) => [
     text,
     ...[`6T1BF3FK0GX10${1000 + index}`, makes[1][index]!, String(2010 + index)],
@@ -114,8 +114,8 @@ test('a file without a header is mapped by its values and has to be confirmed', 
   ])
 
   const proposed = proposeMapping(null, rows)
-  const said = parseOverrides(['stock_number=#1', 'vin=#2', 'price_asking=#5'], null, 6)
-  const confirmed = proposeMapping(null, rows, { overrides: said })
+  const confirmation = parseOverrides(['stock_number=#1', 'vin=#2', 'price_asking=#5'], null, 6)
+  const confirmed = proposeMapping(null, rows, { overrides: confirmation })
   const again = proposeMapping(null, rows, { remembered: rememberedOf(confirmed) })
 
   expect(fieldsOf(proposed)).toEqual({
@@ -128,23 +128,23 @@ test('a file without a header is mapped by its values and has to be confirmed', 
   expect([confirmed.status, again.status]).toEqual(['sure', 'sure'])
 })
 
-test('the text of an unsure mapping shows every column and what to type', () => {
-  const mapping = mapColumns([["Yard's no", stockNumbers], makes])
+test('the text of an unsure mapping shows every column and the arguments to type', () => {
+  const mapping = mapColumns([["Shop's no", stockNumbers], makes])
 
   expect(mappingLines(mapping)).toEqual([
-    "#1  Yard's no  (kept as it is)        U1001 · U1014 · U1027",
-    '#2  Make       make             99 %  Toyota · Ford · BMW',
+    "#1  Shop's no  (not mapped)        U1001 · U1014 · U1027",
+    '#2  Make       make          99 %  Toyota · Ford · BMW',
   ])
-  expect(unsureText(mapping)).toContain("--map 'stock_number=Yard'\\''s no'")
+  expect(unsureText(mapping)).toContain("--map 'stock_number=Shop'\\''s no'")
 })
 
-test('a table of any width and raggedness is mapped without a fault', () => {
+test('a table of any width and raggedness is mapped without an error', () => {
   expect(proposeMapping([], []).status).toBe('unsure')
   expect(proposeMapping(null, [[], ['a'], ['a', 'b']]).columns).toHaveLength(2)
   expect(proposeMapping(['Stock No'], [['U1', 'more', 'cells'], []]).columns).toHaveLength(1)
 })
 
-test('in a header of two rows the lower name counts where both together are unknown', () => {
+test('in a header of two rows the lower name counts if both together are unknown', () => {
   const headerRows = [
     ['Unit', 'Unit', 'Money'],
     ['Stock No', 'Make', 'Asking Price'],

@@ -4,7 +4,7 @@ import { proposeMapping, rememberedOf } from '#src/csv/map/mapping.ts'
 import { parseOverrides } from '#src/csv/map/overrides.ts'
 import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
 
-// A column whose header names a field is mapped or asked about, whatever its cells hold; never left out in silence.
+// A column whose header names a field is mapped or asked about, whatever its cells are; it is never left out silently.
 
 const stock = ['Stock No', stockNumbers] as const
 const makes = ['Make', twelve('Toyota', 'Ford', 'BMW', 'Kia')] as const
@@ -39,16 +39,16 @@ test.for([
   const names = columns.map(([name]) => name)
 
   const asked = mapColumns(columns)
-  const said = mapColumns(columns, { overrides: parseOverrides([`${field}=${header}`], names) })
+  const answered = mapColumns(columns, { overrides: parseOverrides([`${field}=${header}`], names) })
   const none = mapColumns(columns, { overrides: parseOverrides([`${field}=`], names) })
 
   expect(asked.status).toBe('unsure')
   expect(mapsOf(asked)).toContain(`${field}=${header}`)
-  expect([said.status, none.status]).toEqual(['sure', 'sure'])
-  expect(fieldsOf(said)[header]).toBe(field)
+  expect([answered.status, none.status]).toEqual(['sure', 'sure'])
+  expect(fieldsOf(answered)[header]).toBe(field)
 })
 
-test('the price of today is taken before the one that was, which alone is asked about', () => {
+test('the current price wins over the former one, which is asked about if it is alone', () => {
   const [was, now] = [
     ['Was Price', twelve('21990', '9990')],
     ['Now Price', twelve('19990', '8990')],
@@ -62,7 +62,7 @@ test('the price of today is taken before the one that was, which alone is asked 
   expect(mapsOf(alone)).toEqual(['price_asking=Was Price'])
 })
 
-test('a column with prices is taken before an empty one of a better name', () => {
+test('a column with prices wins over an empty one with a better name', () => {
   const mapping = mapColumns([
     ...[stock, makes],
     ['Price', twelve('')],
@@ -73,7 +73,7 @@ test('a column with prices is taken before an empty one of a better name', () =>
   expect(mapping.missing.map(({ field }) => field)).not.toContain('price_asking')
 })
 
-test('what a list cannot do without is missing, and asked for where a column looks like it', () => {
+test('a missing vital field is reported, and asked about if a column fits it', () => {
   const without = mapColumns([stock, makes, ['Price', twelve('')], ['Bay', twelve('A', 'B')]])
   const alike = mapColumns([
     ...[stock, makes],
@@ -103,7 +103,7 @@ test('what a list cannot do without is missing, and asked for where a column loo
   expect([others.status, others.missing.length]).toEqual(['sure', 4])
 })
 
-test('a column without a name is proposed for one field, and words are no date in stock', () => {
+test('a column without a name is proposed for one field, and words are not a date in stock', () => {
   const nameless = mapColumns([stock, makes, ['', twelve('19990', '24990')]])
   const flag = mapColumns([stock, makes, ['Received', twelve('yes', 'no')]])
 
@@ -111,7 +111,7 @@ test('a column without a name is proposed for one field, and words are no date i
   expect(flag.status).toBe('sure')
 })
 
-test('a column of which one cell is filled is neither suggested nor taken by its values', () => {
+test('a column with one filled cell is neither suggested nor mapped by its values', () => {
   const once = (text: string) => ['', '', text, ...Array(9).fill('')]
   const mapping = mapColumns([
     makes,
@@ -125,7 +125,7 @@ test('a column of which one cell is filled is neither suggested nor taken by its
   expect(fieldsOf(mapping)).toEqual({ Make: 'make' })
 })
 
-test('"none" is remembered where a person said so, and never where a guess failed', () => {
+test('"none" is remembered if the user confirmed it, never if a guess failed', () => {
   const columns = [stock, makes, ['Adv Price', twelve('19990', '8990')]] as const
   const names = columns.map(([name]) => name)
   const overrides = parseOverrides(['price_asking='], names)
@@ -134,20 +134,22 @@ test('"none" is remembered where a person said so, and never where a guess faile
 
   const ofOld = mapColumns(columns, { remembered: { ...before, absent: null } })
   const failed = mapColumns(columns, { remembered: { ...before, absent: [] } })
-  const said = mapColumns(columns, { remembered: rememberedOf(mapColumns(columns, { overrides })) })
+  const answered = mapColumns(columns, {
+    remembered: rememberedOf(mapColumns(columns, { overrides })),
+  })
   const taken = parseOverrides(['price_asking=Adv Price'], names)
-  const revoked = mapColumns(columns, { remembered: rememberedOf(said), overrides: taken })
+  const revoked = mapColumns(columns, { remembered: rememberedOf(answered), overrides: taken })
 
   expect([ofOld, failed].map((mapping) => fieldsOf(mapping)['Adv Price'])).toEqual([
     ...['price_asking', 'price_asking'],
   ])
-  expect(fieldsOf(said)['Adv Price']).toBeUndefined()
-  expect(said).toMatchObject({ status: 'sure', absent: ['price_asking'] })
-  expect(said.missing.map(({ field }) => field)).not.toContain('price_asking')
+  expect(fieldsOf(answered)['Adv Price']).toBeUndefined()
+  expect(answered).toMatchObject({ status: 'sure', absent: ['price_asking'] })
+  expect(answered.missing.map(({ field }) => field)).not.toContain('price_asking')
   expect(rememberedOf(revoked)).toMatchObject({ absent: [] })
 })
 
-test('a mapping of old is asked about what it left out, one of today only what a header names', () => {
+test('an old mapping asks about all columns it left out, a new one only about those with a known header', () => {
   const odd = [stock, makes, ['On our books', twelve('2026-01-05', '2026-02-07')]] as const
   const named = [stock, makes, ['Year', twelve('2012/2013', '2015/2016')]] as const
   const ask = (columns: typeof odd | typeof named, absent: readonly string[] | null) => {
@@ -162,7 +164,7 @@ test('a mapping of old is asked about what it left out, one of today only what a
   ])
 })
 
-test('the mapping is told in words, with what was left out and why', () => {
+test('the summary shows the mapping, with columns left out and why', () => {
   const names = ['Stock No', 'Adv Price', 'Web Price', 'Colour', 'Radio code', 'Rego', '', 'Status']
   const cells = ['19990', '18990', 'red', '1234', '', 'x', 'In stock']
   const rows = stockNumbers.map((number) => [number, ...cells])
@@ -173,12 +175,12 @@ test('the mapping is told in words, with what was left out and why', () => {
   expect(mappingSummary(columns, missing)).toEqual([
     'stock number (stock_number): "Stock No", by its name',
     'asking price (price_asking): "Adv Price", by its name',
-    'plate (plate): "Rego", by its name; empty in the rows that were looked at',
-    'date in stock (received_date): no column, as was said',
+    'plate (plate): "Rego", by its name; empty in the sample',
+    'date in stock (received_date): no column, as confirmed',
     'model year (model_year): NO COLUMN',
     'odometer (odometer): NO COLUMN',
-    'kept as text: "Colour" (colour_exterior), "Status" (status; what it says is sold is no stock on hand)',
+    'stored as text: "Colour" (colour_exterior), "Status" (status; vehicles marked as sold are not stock on hand)',
     'left out: "Web Price" (column #2 holds price_asking), "Radio code" (its header is unknown), #7 (the values do not count the rows)',
-    'Name a column with --map <field>=<header>, or say that there is none with --map <field>=',
+    'Name a column with --map <field>=<header>, or confirm that there is none with --map <field>=',
   ])
 })

@@ -4,7 +4,7 @@ import { UsageError } from '#src/errors.ts'
 
 const names = ['Stock#', 'Order Number', 'Order Number', 'Ask']
 
-test('a field is named by itself or by its column in the warehouse, a header in any case', () => {
+test('a field is named by its name or its warehouse column, a header in any letter case', () => {
   const { columns, absent } = parseOverrides(
     ['stock_no=stock #', 'asking_price=Ask', 'vin=', 'adcode=#3'],
     names,
@@ -18,7 +18,7 @@ test('a field is named by itself or by its column in the warehouse, a header in 
   expect([...absent]).toEqual(['vin'])
 })
 
-test('each mistake is named with what to write instead', () => {
+test('each mistake is reported with what to write instead', () => {
   const faultOf =
     (...texts: string[]) =>
     () =>
@@ -34,7 +34,7 @@ test('each mistake is named with what to write instead', () => {
   expect(faultOf('cost=Ask', 'cost=')).toThrow(UsageError)
 })
 
-test('a file without a header has positions only', () => {
+test('a file without a header has only positions', () => {
   expect([...parseOverrides(['vin=#2'], null, 4).columns]).toEqual([[1, 'vin']])
   expect(() => parseOverrides(['vin=VIN'], null, 4)).toThrow(/no header row.*#1 to #4/)
 })

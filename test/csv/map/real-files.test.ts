@@ -12,7 +12,7 @@ import type { CsvRecord } from '#src/csv/read/csv-file.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { dallas, dubai, fieldsOf, sydney } from './table.ts'
 
-// The twelve real files. They are nobody's to publish, so they lie beside the checkout.
+// The twelve real files. They must not be published, so they are outside the repository.
 
 const folder = fileURLToPath(new URL('../../../../shared/data/stock-csv/', import.meta.url))
 const isHere = existsSync(folder)
@@ -22,7 +22,7 @@ interface Outcome {
   readonly mapping: Mapping
   readonly rows: readonly TypedRow[]
   readonly count: Readonly<Record<TypedRow['status'], number>>
-  /** How often each code was given, by `code severity`. */
+  /** The number of issues by `code severity`. */
   readonly codes: Readonly<Record<string, number>>
 }
 
@@ -103,7 +103,7 @@ test.skipIf(!isHere)(
   'au_gumtree: Type is the body, Status the condition, ID is asked about',
   async () => {
     const { mapping } = await typeFile('au_gumtree_cars_info.csv', sydney)
-    const said = await typeFile('au_gumtree_cars_info.csv', sydney, ['stock_number=ID'])
+    const answered = await typeFile('au_gumtree_cars_info.csv', sydney, ['stock_number=ID'])
 
     expect(fieldsOf(mapping)).toMatchObject({
       ...{
@@ -116,14 +116,14 @@ test.skipIf(!isHere)(
       ...{ Kilometers: 'odometer', Price: 'price_asking', Type: 'body', Status: 'condition' },
     })
     expect(mapping.questions.flatMap(({ maps }) => maps)).toEqual(['stock_number=ID'])
-    expect(said.mapping.status).toBe('sure')
-    expect(said.count).toEqual({ accepted: 3999, rejected: 0, skipped: 0 })
-    expect(said.codes).toEqual({ 'EXCEL_ERROR warning': 1 })
+    expect(answered.mapping.status).toBe('sure')
+    expect(answered.count).toEqual({ accepted: 3999, rejected: 0, skipped: 0 })
+    expect(answered.codes).toEqual({ 'EXCEL_ERROR warning': 1 })
   },
 )
 
 test.skipIf(!isHere)(
-  'us_carscom: dates for stock numbers, and seven VINs with a false digit',
+  'us_carscom: dates as stock numbers, and seven VINs with a wrong digit',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_carscom_stockhash.csv', dallas)
     const dated = rows.filter(({ issues }) =>
@@ -155,22 +155,22 @@ test.skipIf(!isHere)(
   'us_pipe: a file without a header is proposed, and confirmed by position',
   async () => {
     const { mapping } = await typeFile('us_pipe_preamble_noheader.csv', dallas)
-    const said = await typeFile('us_pipe_preamble_noheader.csv', dallas, [
+    const answered = await typeFile('us_pipe_preamble_noheader.csv', dallas, [
       ...['stock_number=#1', 'model_year=#2', 'make=#3', 'model=#4', 'odometer=#7'],
       'price_asking=#8',
     ])
 
     expect(mapping).toMatchObject({ status: 'unsure', hasHeader: false, key: 'stock_number' })
     expect(fieldsOf(mapping)).toMatchObject({ '#1': 'stock_number', '#2': 'model_year' })
-    expect(said.mapping.status).toBe('sure')
-    expect(said.rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
+    expect(answered.mapping.status).toBe('sure')
+    expect(answered.rows.map(({ issues }) => issues.map(({ code }) => code))).toEqual([
       ...[['constraint-error'], ['constraint-error'], [], []],
     ])
-    expect(said.count).toEqual({ accepted: 2, rejected: 2, skipped: 0 })
+    expect(answered.count).toEqual({ accepted: 2, rejected: 2, skipped: 0 })
   },
 )
 
-test.skipIf(!isHere)('uae_used_cars: all is mapped but a key, which is not there', async () => {
+test.skipIf(!isHere)('uae_used_cars: everything is mapped, but there is no key', async () => {
   const { mapping, count } = await typeFile('uae_used_cars.csv', dubai)
 
   expect(fieldsOf(mapping)).toMatchObject({
@@ -198,7 +198,7 @@ test.skipIf(!isHere)('uae_auction_lots: make and model are swapped and Lot# repe
 })
 
 test.skipIf(!isHere)(
-  'us_dealer_NULLs: the literal NULL is nothing, and all VINs pass',
+  'us_dealer_NULLs: the text NULL is empty, and all VINs are valid',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_dealer_NULLs.csv', dallas)
 
@@ -226,17 +226,20 @@ test.skipIf(!isHere)('us_homenet: without a stock number the VIN is the key', as
   expect(count).toEqual({ accepted: 138, rejected: 0, skipped: 0 })
 })
 
-test.skipIf(!isHere)('us_quirk_badvins: Age is days in stock, and three VINs pass', async () => {
-  const { mapping, count, codes } = await typeFile('us_quirk_badvins.csv', dallas)
+test.skipIf(!isHere)(
+  'us_quirk_badvins: Age is days in stock, and three VINs are valid',
+  async () => {
+    const { mapping, count, codes } = await typeFile('us_quirk_badvins.csv', dallas)
 
-  expect(mapping.status).toBe('sure')
-  expect(fieldsOf(mapping)).toMatchObject({
-    ...{ StockType: 'condition', StockNumber: 'stock_number', VIN: 'vin', Year: 'model_year' },
-    ...{ Odometer: 'odometer', Age: 'days_in_stock', Price: 'price_asking', Cost: 'cost' },
-  })
-  expect(codes['VIN_CHECK_DIGIT error']! + codes['VIN_CHECK_DIGIT info']!).toBe(97)
-  expect(count).toEqual({ accepted: 80, rejected: 20, skipped: 0 })
-})
+    expect(mapping.status).toBe('sure')
+    expect(fieldsOf(mapping)).toMatchObject({
+      ...{ StockType: 'condition', StockNumber: 'stock_number', VIN: 'vin', Year: 'model_year' },
+      ...{ Odometer: 'odometer', Age: 'days_in_stock', Price: 'price_asking', Cost: 'cost' },
+    })
+    expect(codes['VIN_CHECK_DIGIT error']! + codes['VIN_CHECK_DIGIT info']!).toBe(97)
+    expect(count).toEqual({ accepted: 80, rejected: 20, skipped: 0 })
+  },
+)
 
 test.skipIf(!isHere)(
   'br_volvo: a point before three digits is thousands, and there is no key',
@@ -244,19 +247,21 @@ test.skipIf(!isHere)(
     const { mapping, count } = await typeFile('br_volvo_tab_decimalcomma.csv', {
       ...{ ...sydney, currency: 'BRL' },
     })
-    const said = await typeFile('br_volvo_tab_decimalcomma.csv', { ...sydney, currency: 'BRL' }, [
-      'stock_number=model',
-    ])
+    const answered = await typeFile(
+      'br_volvo_tab_decimalcomma.csv',
+      { ...sydney, currency: 'BRL' },
+      ['stock_number=model'],
+    )
 
     expect(fieldsOf(mapping)).toMatchObject({ model: 'model', price: 'price_asking' })
     expect(mapping).toMatchObject({ status: 'unsure', key: null })
     expect(count).toEqual({ accepted: 0, rejected: 14, skipped: 0 })
-    expect(said.rows[0]!.unit?.asking_price).toBe('229950.000')
+    expect(answered.rows[0]!.unit?.asking_price).toBe('229950.000')
   },
 )
 
 test.skipIf(!isHere)(
-  'us_auction_lot: VINs with blanks, prices of 0, and a condition that is none',
+  'us_auction_lot: VINs with blanks, prices of 0, and a column Condition without a condition',
   async () => {
     const { mapping, count, codes, rows } = await typeFile('us_auction_lot_paddedvin.csv', dallas)
 

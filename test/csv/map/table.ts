@@ -18,10 +18,10 @@ export function twelve(...values: readonly string[]): string[] {
   return Array.from({ length: 12 }, (_, index) => values[index % values.length]!)
 }
 
-/** `U1001`, `U1014` …: stock numbers that count nothing. */
+/** `U1001`, `U1014` …: stock numbers that are not a row count. */
 export const stockNumbers = Array.from({ length: 12 }, (_, index) => `U${1001 + index * 13}`)
 
-/** Maps a table that is given by its columns. */
+/** Maps a table given by columns. */
 export function mapColumns(
   columns: readonly (readonly [header: string, values: readonly string[]])[],
   options: MappingOptions = {},
@@ -30,7 +30,7 @@ export function mapColumns(
   return proposeMapping(names, rowsOf(columns.map(([, values]) => values)), options)
 }
 
-/** Field by header; the columns that hold none are left out. */
+/** Field by header, without columns that have none. */
 export function fieldsOf(mapping: Mapping): Record<string, string> {
   return Object.fromEntries(
     mapping.columns.flatMap(({ header, index, field }) =>
@@ -58,7 +58,7 @@ export function typeTable(
   return { rows: rows.map((cells, index) => type({ line: index + 2, cells })), styles }
 }
 
-/** Types one column beside a stock number and gives back what became of it. */
+/** Types one column beside a stock number and returns the results. */
 export function typeColumn(
   header: string,
   values: readonly string[],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fieldsOf, mapColumns, stockNumbers, twelve } from './table.ts'
 
-// The fourteen traps of real files: the header lies, and the values say so.
+// The fourteen traps of real files: the header is wrong, and the values show it.
 
 const stock = ['Stock No', stockNumbers] as const
 const makes = ['Make', twelve('Toyota', 'Ford', 'BMW', 'Kia')] as const
@@ -20,7 +20,7 @@ test('trap 1: Type is New or Used in one file, the body in another and the model
   ])
 })
 
-test('trap 2: Status is the condition, blanks and all, or the availability', () => {
+test('trap 2: Status is the condition, with blanks, or the availability', () => {
   const gumtree = mapColumns([stock, makes, models, ['Status', twelve(' Used', ' New In Stock')]])
   const easycars = mapColumns([stock, makes, models, ['Status', twelve('In Stock', 'Sold')]])
 
@@ -28,7 +28,7 @@ test('trap 2: Status is the condition, blanks and all, or the availability', () 
   expect(fieldsOf(easycars)['Status']).toBe('status')
 })
 
-test('trap 3: the makes stand under "Type / Model" and the models under Make', () => {
+test('trap 3: the makes are under "Type / Model" and the models under Make', () => {
   const mapping = mapColumns([stock, ['Type / Model', makes[1]], ['Make', models[1]]])
 
   expect(fieldsOf(mapping)).toEqual({
@@ -39,7 +39,7 @@ test('trap 3: the makes stand under "Type / Model" and the models under Make', (
   expect(mapping.status).toBe('sure')
 })
 
-test('trap 4: Price is the wholesale price where Retail stands beside it and is higher by far', () => {
+test('trap 4: Price is the wholesale price if there is a Retail that is much higher', () => {
   const feed = mapColumns([
     ...[stock, makes, models],
     ['price', twelve('20000', '31500', '8000')],
@@ -89,7 +89,7 @@ test('trap 7: Registration is a plate or the date of the first registration', ()
   expect(fieldsOf(date)['Registration']).toBe('registration_date')
 })
 
-test('trap 8: Age is days in stock, unless it makes one sum with the model year', () => {
+test('trap 8: Age is days in stock, unless its sum with the model year is constant', () => {
   const days = mapColumns([stock, makes, years, ['Age', twelve('12', '340', '77', '5', '61')]])
   const age = mapColumns([stock, makes, years, ['Age', twelve('9', '7', '5', '4')]])
 
@@ -124,14 +124,14 @@ test('trap 10: State is the jurisdiction of a plate, part of an address, or the 
   expect(fieldsOf(condition)['State']).toBe('condition')
 })
 
-test('trap 11: a Condition of "10 days left" is no condition', () => {
+test('trap 11: a Condition of "10 days left" is not a condition', () => {
   const mapping = mapColumns([stock, makes, ['condition', twelve('10 days left', '2 hours left')]])
 
   expect(fieldsOf(mapping)['condition']).toBeUndefined()
   expect(mapping.status).toBe('sure')
 })
 
-test('trap 12: Series is a generation code, or the trim where no other column holds it', () => {
+test('trap 12: Series is a generation code, or the trim if no other column has it', () => {
   const code = mapColumns([stock, makes, models, ['Series', twelve('447 MY21', 'MY18', 'PX MkII')]])
   const trim = mapColumns([
     stock,
@@ -144,7 +144,7 @@ test('trap 12: Series is a generation code, or the trim where no other column ho
   expect(fieldsOf(trim)['Series']).toBe('variant')
 })
 
-test('trap 13: row numbers and a lot that repeats on every row are no stock numbers', () => {
+test('trap 13: row numbers, and a lot that repeats on every row, are not stock numbers', () => {
   const counted = Array.from({ length: 12 }, (_, index) => String(index + 1))
   const mapping = mapColumns([
     ['Lot#', twelve('LOT-2025-005')],
@@ -161,7 +161,7 @@ test('trap 13: row numbers and a lot that repeats on every row are no stock numb
   expect(indexOnly.map(({ key, status }) => [key, status])).toEqual(Array(5).fill([null, 'unsure']))
 })
 
-test('trap 13: an ID that could be a stock number is asked about, not taken', () => {
+test('trap 13: an ID that could be a stock number is asked about, not mapped', () => {
   const mapping = mapColumns([['ID', twelve('11530130', '12190570')], makes, models])
   const unique = mapColumns([['ID', stockNumbers], makes, models])
 
@@ -170,7 +170,7 @@ test('trap 13: an ID that could be a stock number is asked about, not taken', ()
   expect(unique.questions.map(({ maps }) => maps)).toEqual([['stock_number=ID']])
 })
 
-test('trap 14: of several price columns the one with prices is taken, and 0.00 is none', () => {
+test('trap 14: of several price columns the one with prices is used, and 0.00 is not a price', () => {
   const mapping = mapColumns([
     ...[stock, makes],
     ['Internet Price', twelve('0.00')],
@@ -185,7 +185,7 @@ test('trap 14: of several price columns the one with prices is taken, and 0.00 i
   })
 })
 
-test('trap 14: two columns of one name are kept when unknown, and asked about when they hold a key', () => {
+test('trap 14: two columns with one name are stored if unknown, and asked about if they are a key', () => {
   const orders = ['Order Number', stockNumbers] as const
   const others = stockNumbers.map((text) => text.replace('U', 'V'))
   const unknown = mapColumns([stock, makes, orders, orders])
@@ -198,7 +198,7 @@ test('trap 14: two columns of one name are kept when unknown, and asked about wh
   expect(same.status).toBe('sure')
 })
 
-test('a name within another name means nothing: body is no stock number and cost no price', () => {
+test('a name inside another name does not count: body is not a stock number, cost is not a price', () => {
   const mapping = mapColumns([
     ['Body number plates fitted', twelve('yes', 'no')],
     ['Cost centre', twelve('12', '13')],
@@ -210,7 +210,7 @@ test('a name within another name means nothing: body is no stock number and cost
   expect(fieldsOf(mapping)).toEqual({ 'Stock No': 'stock_number' })
 })
 
-test('in a short list one stock number that stands there twice leaves the column the key', () => {
+test('in a short list, one repeated stock number does not disqualify the key column', () => {
   const short = (...numbers: string[]) =>
     mapColumns([
       ['Stock No', numbers],

@@ -13,7 +13,7 @@ async function lastOf(row: string) {
   return records.at(-1)
 }
 
-test('a price with an unquoted comma is joined again, and the row says so', async () => {
+test('a price with an unquoted comma is joined again, with an issue', async () => {
   const record = await lastOf('B1,Kia,12,990,11/05/2025,"ok, new"')
 
   expect(record).toMatchObject({
@@ -24,35 +24,35 @@ test('a price with an unquoted comma is joined again, and the row says so', asyn
   })
 })
 
-test('a row that could be read in two ways keeps its cells, and none are shifted', async () => {
+test('an ambiguous row keeps its cells, and none is shifted', async () => {
   const record = await lastOf('B1,Kia,Rio,Sport,11/05/2025,"ok, new"')
 
   expect(record?.cells).toHaveLength(6)
   expect(record?.problem).toMatchObject({ code: 'extra-cell', repaired: false })
 })
 
-test('a missing delimiter is never filled up at the end', async () => {
+test('a missing delimiter is never added at the end of the row', async () => {
   const record = await lastOf('B1,Kia900,11/05/2025,"ok, new"')
 
   expect(record?.cells).toEqual(['B1', 'Kia900', '11/05/2025', 'ok, new'])
   expect(record?.problem).toMatchObject({ code: 'missing-cell', repaired: false })
 })
 
-test('a missing delimiter beside a quoted cell is put back', async () => {
+test('a missing delimiter beside a quoted cell is added', async () => {
   const record = await lastOf('B1,Kia,900,11/05/2025"ok, new"')
 
   expect(record?.cells).toEqual(['B1', 'Kia', '900', '11/05/2025', 'ok, new'])
   expect(record?.problem).toMatchObject({ code: 'missing-cell', repaired: true })
 })
 
-test('a row of another delimiter is read by it', async () => {
+test('a row with another delimiter is read with that one', async () => {
   const record = await lastOf('B1;Kia;900;11/05/2025;"ok, new"')
 
   expect(record?.cells).toEqual(['B1', 'Kia', '900', '11/05/2025', 'ok, new'])
   expect(record?.problem).toMatchObject({ repaired: true })
 })
 
-test('rows without their empty last cells are filled up where many are written so', async () => {
+test('rows without their empty last cells are filled up if many are written that way', async () => {
   const short = [
     'A1,Kia,900,x,y',
     'A2,Kia,800',
@@ -77,7 +77,7 @@ test('an inch mark in an unquoted cell is text', async () => {
   expect(record?.problem).toMatchObject({ code: 'stray-quote', repaired: true })
 })
 
-test('a quote that is not closed costs its own row, not those below', async () => {
+test('an unclosed quote damages its own row, not those below', async () => {
   const outcome = await readAll(`${head}B1,"Kia,900,11/05/2025,ok\n${sound.join('')}`)
 
   expect(outcome.records).toHaveLength(9)
@@ -89,7 +89,7 @@ test('a quote that is not closed costs its own row, not those below', async () =
   expect(problemsOf(outcome).map((problem) => problem.split(',')[0])).toEqual(['2 stray-quote'])
 })
 
-test('a quote that swallows megabytes is found out in constant memory', async () => {
+test('a quote that swallows megabytes is detected in constant memory', async () => {
   const rows = Array.from({ length: 60_000 }, (_, row) => `A${row},Kia,900\n`)
 
   const outcome = await readAll(
@@ -107,7 +107,7 @@ test('a quote that swallows megabytes is found out in constant memory', async ()
 })
 
 test.each(['A9,Ford,800,12/05/2025,"Long, unfin', 'A9,Ford,800,12/05/2025,"Long\nunfin'])(
-  'a file that is cut within a quoted cell tells so of its last record',
+  'a file that is cut within a quoted cell has an issue on its last record',
   async (cut) => {
     const outcome = await readAll(table + cut)
 

@@ -7,7 +7,7 @@ const rows = [
   ['A2', 'Land Rover', '1.300,50', 'none'],
 ]
 
-test.each([',', ';', '\t', '|', ', '])('columns parted by %j are found', async (delimiter) => {
+test.each([',', ';', '\t', '|', ', '])('columns separated by %j are found', async (delimiter) => {
   const text = rows
     .map((cells) => cells.map((cell) => (/[,;|]/.test(cell) ? `"${cell}"` : cell)).join(delimiter))
     .join('\n')
@@ -18,7 +18,7 @@ test.each([',', ';', '\t', '|', ', '])('columns parted by %j are found', async (
   expect([file.header?.names, ...records.map(({ cells }) => cells)]).toEqual(rows)
 })
 
-test('columns parted by blanks are found, and a column of words is none of them', async () => {
+test('columns separated by blanks are found, and a column of words is not split', async () => {
   const parted = await readAll('Stock Year Price\nA1 2019 900\nA2 2020 800\n')
   const words = await readAll('Name\nJohn Smith\nMary Jones\nBob Brown\n')
 
@@ -27,7 +27,7 @@ test('columns parted by blanks are found, and a column of words is none of them'
   expect(words.records[0]?.cells).toEqual(['John Smith'])
 })
 
-test('decimal commas do not part columns where semicolons do', async () => {
+test('decimal commas are not delimiters if semicolons are', async () => {
   const { file, records } = await readAll('a;b\n1,5;2,5\n3,5;4,5\n')
 
   expect(file.dialect.delimiter).toBe(';')
@@ -49,7 +49,7 @@ test.each([
   expect(records).toEqual([{ line: 3, cells: ['A1', 'Kia,Rio'], raw: `A1${delimiter}Kia,Rio` }])
 })
 
-test('apostrophes are quotes where they stand around cells, and text within words', async () => {
+test('apostrophes are quotes around cells, and text within words', async () => {
   const quoted = await readAll("'Stock','Note'\n'A1','Ranger, the King''s'\n'A2','x'\n")
   const text = await readAll("Stock,Note\nA1,King's\nA2,'tis new\n")
 
@@ -90,19 +90,19 @@ test.each([
   expect(records.map(({ raw }) => raw)).toEqual(['A1,"two\nlines"', 'A2,x'])
 })
 
-test('rows that end in another way than most are rows as well', async () => {
+test('rows with another line end than most are rows too', async () => {
   const { records } = await readAll('Stock,Make\r\nA1,Kia\nA2,Ford\r\nA3,BMW\n')
 
   expect(records.map(({ cells }) => cells[1])).toEqual(['Kia', 'Ford', 'BMW'])
 })
 
-test('the delimiter that the user names outweighs what is found', async () => {
+test("the user's delimiter overrides the detected one", async () => {
   const { file } = await readAll('a;b,c\n1;2,3\n', { delimiter: ';' })
 
   expect(file.header?.names).toEqual(['a', 'b,c'])
 })
 
-test('a blank between a closing quote and the delimiter is no part of the cell', async () => {
+test('a blank between a closing quote and the delimiter is not part of the cell', async () => {
   const { records } = await readAll('Stock,Note,Price\nA1,"one, two" ,900\nA2,"x" ,800\n')
 
   expect(records.map(({ cells }) => cells)).toEqual([

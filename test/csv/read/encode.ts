@@ -1,4 +1,4 @@
-/** Text in an encoding that TextDecoder knows, ` bom` behind its name for one with a BOM. */
+/** Text in an encoding that TextDecoder knows; ` bom` after the name adds a BOM. */
 export function encode(text: string, encoding: string): Buffer {
   const [name = '', bom] = encoding.split(' ')
   const whole = bom === undefined ? text : `\uFEFF${text}`
@@ -18,7 +18,7 @@ function byteOf(character: string, encoding: string): number {
   return byte
 }
 
-/** What TextDecoder makes of each of the 256 bytes, turned round. */
+/** The byte of each character, by TextDecoder for all 256 bytes. */
 function tableOf(encoding: string): ReadonlyMap<string, number> {
   const decoder = new TextDecoder(encoding)
   return new Map(

@@ -22,7 +22,7 @@ test.each([
   expect(records.map(({ cells }) => cells[1])).toEqual(['Citroën', 'Škoda'])
 })
 
-test('curly quotes, dashes and the signs of pound and euro are those of windows-1252', async () => {
+test('curly quotes, dashes, pound and euro signs are read as windows-1252', async () => {
   const text = 'Stock,Note,Price\nA1,“as new” – €1,£900\n'
 
   const { records } = await readAll(encode(text, 'windows-1252'))
@@ -53,7 +53,7 @@ test('a GCC list of European names stays windows-1252', async () => {
   expect(records.map(({ cells }) => cells[1])).toEqual(['Citroën', 'Coupé'])
 })
 
-test('accents of an old Mac are told from those of Windows', async () => {
+test('accents of Mac OS Roman are distinguished from those of Windows', async () => {
   const bytes = encode('Stock,Make\rA1,Coupé\rA2,Café\r', 'macintosh')
 
   const { file, records } = await readAll(bytes)
@@ -62,7 +62,7 @@ test('accents of an old Mac are told from those of Windows', async () => {
   expect(records.map(({ cells }) => cells[1])).toEqual(['Coupé', 'Café'])
 })
 
-test('a list that begins as ASCII is settled by its first other byte, however far down', async () => {
+test('the first byte above ASCII decides the encoding, wherever it is', async () => {
   const ascii = `Stock,Make,Price\n${'A1,Kia,900\n'.repeat(9000)}`
   const bytes = (encoding: string) => encode(`${ascii}A2,Citroën,900\n`, encoding)
 
@@ -77,18 +77,18 @@ test('a list that begins as ASCII is settled by its first other byte, however fa
   expect(none.file.encoding).toMatchObject({ name: 'utf-8', confidence: 'assumed' })
 })
 
-test('a character that two chunks share stays whole, wherever the cut falls', async () => {
+test('a character that is split between two chunks is read correctly, at any position', async () => {
   const text = `Stock,Make,Note\nA1,漢字,${'é漢😎'.repeat(30_000)}\n`
 
   for (const encoding of ['utf-8', 'utf-16le bom'])
-    for (const shift of ['', 'x', 'xx', 'xxx']) {
-      const { records } = await readAll(encode(text.replace('A1', `A1${shift}`), encoding))
+    for (const padding of ['', 'x', 'xx', 'xxx']) {
+      const { records } = await readAll(encode(text.replace('A1', `A1${padding}`), encoding))
 
       expect(records[0]?.cells[2]).toBe('é漢😎'.repeat(30_000))
     }
 })
 
-test('bytes of another encoding among UTF-8 spoil their own row, and the file says so', async () => {
+test('bytes of another encoding in UTF-8 damage only their row, with a warning for the file', async () => {
   const good = Buffer.from(`Stock,Make\n${'A1,Citroën\n'.repeat(20)}`)
   const bytes = Buffer.concat([good, encode('A2,Coupé\n', 'windows-1252'), Buffer.from('A3,Kia\n')])
 
@@ -99,7 +99,7 @@ test('bytes of another encoding among UTF-8 spoil their own row, and the file sa
   expect(outcome.file.warnings).toMatchObject([{ code: 'ENCODING_ERROR', line: 22 }])
 })
 
-test('the encoding that the user names outweighs what is found', async () => {
+test("the user's encoding overrides the detected one", async () => {
   const bytes = encode('Stock,Make\nA1,Citroën\n', 'windows-1252')
 
   const file = await readCsv(Readable.from([bytes]), { encoding: 'windows-1256' })

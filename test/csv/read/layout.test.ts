@@ -3,7 +3,7 @@ import { problemsOf, readAll } from './read-all.ts'
 
 const body = 'A1,Kia,2019,900\nA2,Ford,2020,800\nA3,Kia,2021,700\n'
 
-test('lines above the header are kept as text, and the head is all that stands above the records', async () => {
+test('lines above the header are the preamble, and `head` is all text above the records', async () => {
   const head = 'Northside Motors\nPrinted 01/02/2025,,,\n\nStock,Make,Year,Price\n'
 
   const { file, records } = await readAll(head + body)
@@ -18,7 +18,7 @@ test('lines above the header are kept as text, and the head is all that stands a
   })
 })
 
-test('a list without a header has none, and loses no row', async () => {
+test('a list without a header gets none, and loses no row', async () => {
   const { file, records } = await readAll(body)
 
   expect(file.header).toBeNull()
@@ -26,7 +26,7 @@ test('a list without a header has none, and loses no row', async () => {
   expect(records).toHaveLength(3)
 })
 
-test('a list of words alone has a header when no word of its first row comes again', async () => {
+test('a list of words has a header if no word of its first row repeats', async () => {
   const named = await readAll('Make,Model,Colour\nToyota,Camry,White\nKia,Rio,Red\n')
   const nameless = await readAll('Toyota,Camry,White\nKia,Rio,Red\nToyota,Yaris,White\n')
 
@@ -35,7 +35,7 @@ test('a list of words alone has a header when no word of its first row comes aga
   expect(nameless.records).toHaveLength(3)
 })
 
-test('names of two and three rows are joined, and the rows themselves are kept', async () => {
+test('names of two and three rows are joined, and the rows are available too', async () => {
   const two = await readAll(`Vehicle,,Build,Money\nStock,Make,Year,Price\n${body}`)
   const units = await readAll(`Stock,Make,Year,Price\n,,,AUD\n${body}`)
   const three = await readAll(`${'Stock,Make,Year,Price\n'.repeat(3)}${body}`)
@@ -53,7 +53,7 @@ test('names of two and three rows are joined, and the rows themselves are kept',
   expect(three.records).toHaveLength(3)
 })
 
-test('known names make a header of a row that would else pass for values', async () => {
+test('known names make a row the header that would otherwise count as values', async () => {
   const text = 'Report,of,2025,all\n2019,2020,Stock,Make\n1,2,A1,Kia\n3,4,A2,Ford\n'
   const known = new Set(['2019', '2020', 'Stock', 'Make'])
 
@@ -63,7 +63,7 @@ test('known names make a header of a row that would else pass for values', async
   expect(file.preamble).toEqual(['Report,of,2025,all'])
 })
 
-test('a header alone is a file without records', async () => {
+test('a file with only a header has no records', async () => {
   const { file, records } = await readAll('Stock,Make,Price\r\n')
 
   expect(file.header?.names).toEqual(['Stock', 'Make', 'Price'])
@@ -71,7 +71,7 @@ test('a header alone is a file without records', async () => {
   expect(records).toEqual([])
 })
 
-test('the header in the middle again is no vehicle', async () => {
+test('a repeated header in the middle is not a vehicle', async () => {
   const outcome = await readAll(
     `Stock,Make,Year,Price\n${body}Stock,Make,Year,Price\nA4,BMW,2018,600\n`,
   )
@@ -80,7 +80,7 @@ test('the header in the middle again is no vehicle', async () => {
   expect(outcome.records).toHaveLength(5)
 })
 
-test('a nameless last column that is empty does no harm; one that is filled makes the header uncertain', async () => {
+test('an empty last column without a name is ignored; a filled one makes the header uncertain', async () => {
   const comma = body.replaceAll('\n', ',\n')
   const empty = await readAll(`Stock,Make,Year,Price\n${comma}`)
   const full = await readAll(`Make,Year,Price\n${body}`)
@@ -94,7 +94,7 @@ test('a nameless last column that is empty does no harm; one that is filled make
   expect(full.file.warnings).toMatchObject([{ code: 'HEADER_WIDTH', line: 1 }])
 })
 
-test('blank rows and rows of delimiters alone are told apart from vehicles', async () => {
+test('blank rows and rows of delimiters are not vehicles', async () => {
   const outcome = await readAll(`Stock,Make,Year,Price\n${body}\n,,,\nA4,BMW,2018,600\n\n`)
 
   expect(problemsOf(outcome)).toEqual(['5 blank-row', '6 blank-row', '8 blank-row'])

@@ -4,7 +4,7 @@ import { readAll } from './read-all.ts'
 const header = 'Stock Number,VIN,Make,Price'
 const row = (index: number) => `S${index},JTDBR32E03000000${index},Toyota,${20_000 + index}`
 
-/** Ten records, each line ended in turn by one of `ends`. */
+/** Ten records; the lines end with each of `ends` in rotation. */
 function listWith(ends: readonly string[], rows = 10): string {
   const lines = [header, ...Array.from({ length: rows }, (_, index) => row(index))]
   return lines.map((line, index) => line + ends[index % ends.length]).join('')
@@ -26,7 +26,7 @@ test.for([
   expect(records.filter(({ problem }) => problem)).toEqual([])
 })
 
-test('a long list of mixed line ends is read the same, whatever its chunks', async () => {
+test('a long list of mixed line ends is read the same with any chunks', async () => {
   const list = listWith(['\r\n', '\r', '\n'], 9_000)
 
   const { records } = await readAll(list)
@@ -35,7 +35,7 @@ test('a long list of mixed line ends is read the same, whatever its chunks', asy
   expect(records.at(-1)!.cells[0]).toBe('S8999')
 })
 
-test('a CR within a cell ends no record', async () => {
+test('a CR within a cell does not end a record', async () => {
   const notes = Array.from({ length: 6 }, (_, index) => `S${index},one owner\rfull history,20000`)
 
   const { records } = await readAll(['Stock,Notes,Price', ...notes, ''].join('\r\n'))

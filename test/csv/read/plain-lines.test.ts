@@ -8,7 +8,7 @@ import { readRecord } from '#src/csv/read/read-record.ts'
 import { splitRecords } from '#src/csv/read/split-records.ts'
 
 const ends = { LF: '\n', CRLF: '\r\n', CR: '\r' } as const
-const options = { isWhole: true, maxRecordBytes: 4_000_000, looksStray: () => false }
+const options = { isWhole: true, maxRecordBytes: 4_000_000, hasStrayQuote: () => false }
 
 const dialects = fc.record({
   delimiter: fc.constantFrom(',', ';', ', ', '\t'),
@@ -16,7 +16,7 @@ const dialects = fc.record({
   lineEnd: fc.constantFrom('LF', 'CRLF', 'CR'),
 })
 
-/** Cells that are in order, and some that are not. */
+/** Valid cells, and some with errors. */
 const cells = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('', 'Kia', 'A1', '20 500', 'é漢', ' x ') },
   { weight: 3, arbitrary: fc.constantFrom('Q""', 'Qa, bQ', 'Qtwo\nlinesQ', 'QsaysQQsoQQQ', 'QQ') },
@@ -27,7 +27,7 @@ async function recordsOf(
   records: AsyncIterable<readonly RawRecord[]>,
   dialect: Dialect,
 ): Promise<CsvRecord[]> {
-  const columns = { dialect, width: 3, profile: countKinds([], 3) }
+  const columns = { dialect, width: 3, kindCounts: countKinds([], 3) }
   const found: CsvRecord[] = []
   for await (const batch of records)
     for (const record of batch) found.push(...readRecord(record, columns))
@@ -44,7 +44,7 @@ async function* inPieces(text: string, size: number) {
   for (let at = 0; at < text.length; at += size) yield Buffer.from(text.slice(at, at + size))
 }
 
-test('lines parted without a parser are the records that csv-parse alone makes of them', async () => {
+test('lines split without a parser are the records that csv-parse reads', async () => {
   const tables = fc.array(fc.array(cells, { minLength: 2, maxLength: 4 }), { minLength: 1 })
   await fc.assert(
     fc.asyncProperty(

@@ -13,7 +13,7 @@ export async function read(text: string): Promise<Outcome> {
   return { header: file.header?.names ?? [], records: filled }
 }
 
-/** The benchmark's own measure, 0 to 10: success, and precision, recall and F1 of header, records and cells as multisets. */
+/** The benchmark's measure, 0 to 10: success, and precision, recall and F1 of header, records and cells as multisets. */
 export function scoreOf(outcome: Outcome, { header, rows }: Table): number {
   const record = (cells: readonly string[]) => cells.map((cell) => cell || 'null').join('')
   const found = outcome.records.map(({ cells }) => cells)
@@ -40,7 +40,7 @@ function measures(expected: readonly string[], found: readonly string[]): number
   return precision + recall + (2 * precision * recall) / (precision + recall)
 }
 
-/** Records that say nothing of a fault, or that it is mended, and yet are none of the expected: values under wrong columns. */
+/** Records without a fault, or marked as repaired, that were not expected: values in wrong columns. */
 export function silentlyWrong({ records }: Outcome, { expected }: Polluted): readonly CsvRecord[] {
   const known = new Set(expected.rows.map((cells) => cells.join('\0')))
   return records.filter(

@@ -6,7 +6,7 @@ interface Scored {
   readonly name: string
   readonly score: number
   readonly weight: number
-  /** Records that pass for sound and are not what was written. */
+  /** Records that count as valid but differ from what was written. */
   readonly wrong: readonly string[]
 }
 
@@ -43,7 +43,7 @@ test('polluted files score 9.95 of 10, and 9.85 weighted by how often each fault
   expect(mean(scores)).toBeGreaterThan(9.85)
 })
 
-test('no fault of a whole file costs anything, a second table apart', () => {
+test('faults of a whole file lose nothing, except a second table', () => {
   const marked = files.filter(({ score }) => score < 10).map(({ name }) => name)
 
   expect(marked).toEqual([
@@ -53,11 +53,11 @@ test('no fault of a whole file costs anything, a second table apart', () => {
   ])
 })
 
-test('no damaged row passes for sound with values under the wrong columns', () => {
+test('no damaged row counts as valid with values in the wrong columns', () => {
   expect(rows.flatMap(({ wrong }) => wrong)).toEqual([])
 })
 
-test('a delimiter or a quote too many is always mended', () => {
+test('a surplus delimiter or quote is always repaired', () => {
   const mendable = rows.filter(({ name }) => /^(more|quote)/.test(name))
 
   expect(mendable.length).toBeGreaterThan(700)

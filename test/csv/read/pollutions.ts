@@ -1,5 +1,5 @@
-// One table, spoilt in one way at a time: the pollutions that the Pollock survey (Vitagliano et al., VLDB 2023) found in real
-// files, on a stock list of our own.
+// One table with one fault at a time: the pollutions that the Pollock survey (Vitagliano et al., VLDB 2023) found in real
+// files, on our own stock list.
 
 export interface Table {
   readonly header: readonly string[]
@@ -9,9 +9,9 @@ export interface Table {
 export interface Polluted {
   readonly name: string
   readonly text: string
-  /** What a reader should make of it. */
+  /** The expected result. */
   readonly expected: Table
-  /** Files of the survey that this stands for: its weight. */
+  /** The number of files in the survey with this fault: its weight. */
   readonly weight: number
 }
 
@@ -58,7 +58,7 @@ export interface Style {
 
 export const plain: Style = { delimiter: ',', quote: '"', escape: '"', end: '\r\n' }
 
-/** The base file's way: what must be quoted is, and the last two texts always are. */
+/** The base file's style: quotes where needed, and always around the last two texts. */
 function cellText(cell: string, column: number, style: Style): string {
   const { delimiter, quote } = style
   const must = cell.includes(delimiter) || cell.includes(quote) || cell.includes('\n')
@@ -76,7 +76,7 @@ export function write({ header, rows }: Table, style: Style = plain): string {
   return [header, ...rows].map((cells) => lineText(cells, style) + style.end).join('')
 }
 
-/** The base file with one of its lines, 0 is the header, as `change` makes it from the texts of its cells. */
+/** The base file with one line (0 is the header) replaced by `change` of its cells. */
 function withLine(at: number, change: (texts: string[]) => string): string {
   return [base.header, ...base.rows]
     .map((cells, row) => {
@@ -134,7 +134,7 @@ function multiRowHeader(rows: number): Polluted {
   })
 }
 
-/** The second table is no part of what is expected: a reader may find it, and is marked down for it. */
+/** The second table is not expected: a reader that finds it loses points. */
 function* multiTables(text: string): Generator<Polluted> {
   const table = (header: readonly string[], width: number) =>
     write({ header, rows: base.rows.slice(0, 10).map((cells) => resize(cells, width)) })
@@ -147,9 +147,9 @@ function resize(cells: readonly string[], width: number): string[] {
   return Array.from({ length: width }, (_, column) => cells[column] ?? '')
 }
 
-/** Of every line: a delimiter too few and one too many at every place, a quote too many in every cell, other delimiters. */
+/** For every line: a delimiter missing or added at every place, a quote added in every cell, other delimiters. */
 export function* rowPollutions(): Generator<Polluted> {
-  // 834 of the survey's files have rows of too many or too few cells, or stray quotes.
+  // 834 of the survey's files have rows with too many or too few cells, or stray quotes.
   const weight = 834 / (27 * (base.rows.length + 1))
   for (let row = 0; row <= base.rows.length; row += 1) {
     for (let column = 0; column < base.header.length; column += 1) {

@@ -6,25 +6,25 @@ const header = 'Stock No,VIN,Make,Model,Year,Kms,Price,Notes'
 const titles = [
   '=HYPERLINK("http://x","y"),,',
   'Cars,=HYPERLINK("http://x";"y")',
-  '"Yard" stock,,',
-  '"Yard stock',
+  '"Best" stock,,',
+  '"Best stock',
   'Our 5" list,,',
 ]
 const notes = ['x', '"x, y"', '"two\nlines"', '"a ""good"" one"']
 
 test.for(titles.flatMap((title) => notes.map((note) => [title, note] as const)))(
-  'the title %s above rows with the note %s takes neither the header nor a row',
+  'the title %s above rows with the note %s swallows neither the header nor a row',
   async ([title, note]) => {
     const rows = Array.from(
       { length: 5 },
       (_, at) => `A${at},JTMDFREV70000000${at},Toyota,RAV4,2019,5000${at},2000${at},${note}`,
     )
-    const text = ['My Yard', title, '', header, ...rows, ''].join('\r\n')
+    const text = ['My list', title, '', header, ...rows, ''].join('\r\n')
 
     const { file, records } = await readAll(text, { isKnownName: isKnownHeader })
 
     expect(file.header).toMatchObject({ line: 4, names: header.split(',') })
-    expect(file.preamble).toEqual(['My Yard', title, ''])
+    expect(file.preamble).toEqual(['My list', title, ''])
     expect(records.map(({ cells, problem }) => [cells[0], cells.length, problem])).toEqual(
       rows.map((_, at) => [`A${at}`, 8, undefined]),
     )

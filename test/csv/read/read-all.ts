@@ -20,7 +20,7 @@ export async function readAll(
   return { file, records }
 }
 
-/** Where each damaged record stands, and what is said of it: `3 missing-cell`, or `3 missing-cell, repaired`. */
+/** The line and problem of each damaged record: `3 missing-cell`, or `3 missing-cell, repaired`. */
 export function problemsOf({ records }: ReadFile): string[] {
   return records.flatMap(({ line, problem }) =>
     problem ? [`${line} ${problem.code}${problem.repaired ? ', repaired' : ''}`] : [],

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { problemsOf, readAll } from './read-all.ts'
 import { sharedPath, testOfShared } from './shared.ts'
 
-// What the MANIFEST beside the files says of them.
+// As described in the MANIFEST beside the files.
 const files = [
   ['za_autotrader_sepline', ',', 'CRLF', 22, 18, 'ImageUrl,ListingId,StockNumber'],
   ['ksa_syarah_semicolon', ';', 'CRLF', 2499, 15, 'Link,Make,Type,Year,Origin'],
@@ -42,7 +42,7 @@ async function column(name: string, header: string): Promise<string[]> {
 
 testOfShared(
   folder,
-  'the quoted sep line, and the title of a pipe file, are no records',
+  'the quoted sep line, and the title of a pipe file, are not records',
   async () => {
     const hinted = await readAll({ path: sharedPath(`${folder}/za_autotrader_sepline.csv`) })
     const titled = await readAll({ path: sharedPath(`${folder}/us_pipe_preamble_noheader.csv`) })
@@ -57,7 +57,7 @@ testOfShared(
 
 testOfShared(
   folder,
-  'cells come as they are: blanks, placeholders, quotes, line breaks',
+  'cells are not changed: blanks, placeholders, quotes, line breaks',
   async () => {
     const status = await column('au_gumtree_cars_info', 'Status')
     const vins = await column('us_auction_lot_paddedvin', 'vin')

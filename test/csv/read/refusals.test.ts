@@ -55,7 +55,7 @@ test.each([
   expect(refusal.message).toContain(advice)
 })
 
-test('a file that is not there, and a folder, are refused by name', async () => {
+test('a missing file, and a folder, are refused by name', async () => {
   const missing = await refusalOf({ path: '/nowhere/stock.csv' })
   const folder = await refusalOf({ path: import.meta.dirname })
 
@@ -63,7 +63,7 @@ test('a file that is not there, and a folder, are refused by name', async () => 
   expect(folder.code).toBe('unreadable')
 })
 
-test('more columns than 2,000 are refused, in the header or in a row far down', async () => {
+test('more than 2,000 columns are refused, in the header or in a late row', async () => {
   const wide = Array(10_000).fill('wide column').join(',')
 
   const header = await refusalOf(`${wide}\n${wide}\n`)
@@ -95,14 +95,14 @@ test('a limit can be set', async () => {
   expect(refusal.code).toBe('too-many-columns')
 })
 
-test('an encoding that is unknown, or makes nothing of the bytes, is refused', async () => {
+test('an unknown encoding, or one that does not fit the bytes, is refused', async () => {
   const latin = Buffer.from(`Stock,Make\n${'A1,\xe4\xf6\xfc\n'.repeat(20)}`, 'latin1')
 
   const wrong = await refusalOf(latin, { encoding: 'utf-8' })
   const unknown = await refusalOf('a,b\n', { encoding: 'klingon' })
 
   expect(wrong.code).toBe('undecodable')
-  expect(wrong.message).toContain('none in utf-8')
+  expect(wrong.message).toContain('invalid in utf-8')
   expect(unknown.message).toContain('"klingon" is not known')
 })
 

@@ -19,7 +19,7 @@ const encodings = {
 const styles = fc.record({
   encoding: fc.constantFrom(...(Object.keys(encodings) as (keyof typeof encodings)[])),
   delimiter: fc.constantFrom(',', ';', '\t', '|', ', ', ' '),
-  // Apostrophes around one cell and no other may as well be text: they are around all or none.
+  // Apostrophes around a single cell may be text, so they are around all cells or none.
   quoting: fc.constantFrom(
     { quote: '"', quotesAll: false },
     { quote: '"', quotesAll: true },
@@ -34,7 +34,7 @@ const styles = fc.record({
 type Style = typeof styles extends fc.Arbitrary<infer T> ? T : never
 
 function tables(style: Style): fc.Arbitrary<string[][]> {
-  // Both rare in themselves; together nothing tells which of the two ends a line.
+  // Both are rare; together it is ambiguous which of them ends a line.
   const isUncertain = style.end === '\r' && style.quoting.quote === "'"
   const characters = [...encodings[style.encoding], ...' ,;|"\'', isUncertain ? 'x' : '\n', 'ok']
   const note = fc
@@ -99,7 +99,7 @@ function lineNumbers(lines: readonly string[], end: string): number[] {
   })
 }
 
-test('a table comes back equal from any dialect, encoding and quirk: 10,000 cases', async () => {
+test('a table in any dialect, encoding and quirk is read exactly: 10,000 cases', async () => {
   const cases = styles.chain((style) =>
     fc.record({ style: fc.constant(style), table: tables(style) }),
   )

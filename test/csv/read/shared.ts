@@ -5,12 +5,12 @@ import { test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../../../shared/', import.meta.url))
 
-/** A file beside the repository that is no part of it. */
+/** A file beside the repository, not part of it. */
 export function sharedPath(path: string): string {
   return join(root, path)
 }
 
-/** A test of files that are private to the team: skipped, by name, where they are not. */
+/** A test of files that are private to the team: skipped, with its name, if they are missing. */
 export function testOfShared(folder: string, name: string, run: () => Promise<void>): void {
   const isHere = existsSync(sharedPath(folder))
   if (isHere) test(name, run)

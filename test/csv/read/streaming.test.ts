@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 
-/** Chunks of 100 rows, how many of them were asked for, and whether the source was let go. */
+/** Chunks of 100 rows, how many of them were requested, and whether the source was closed. */
 function source(chunks: number) {
   const seen = { asked: 0, isClosed: false }
   async function* rows() {
@@ -18,7 +18,7 @@ function source(chunks: number) {
   return { seen, rows: rows() }
 }
 
-test('no more is read than is asked for', async () => {
+test('nothing is read ahead', async () => {
   const { seen, rows } = source(1000)
 
   const file = await readCsv(rows)
@@ -30,7 +30,7 @@ test('no more is read than is asked for', async () => {
   expect(seen.asked).toBeLessThan(20)
 })
 
-test('a source is let go when its records are left early, and when they are not wanted at all', async () => {
+test('a source is closed when the reader stops early, and when it never starts', async () => {
   const left = source(1000)
   const unwanted = source(1000)
   const refused = source(1000)

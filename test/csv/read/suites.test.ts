@@ -26,7 +26,7 @@ testOfShared(spectrum, 'csv-spectrum: 12 of 12 files come out as expected', asyn
     const outcome = await readAll({ path: sharedPath(`${spectrum}/csvs/${name}.csv`) })
     const expected = JSON.parse(readFileSync(sharedPath(`${spectrum}/json/${name}.json`), 'utf8'))
 
-    // One expectation is an object where the others are lists, and its phone number is not the file's.
+    // One expectation is an object, unlike the others, and its phone number differs from the file.
     const rows = [expected].flat()
     if (name === 'location_coordinates') rows[0]['Contact Phone Number'] = '2095257564'
     expect(objectsOf(outcome), name).toEqual(rows)
@@ -41,7 +41,7 @@ testOfShared(testData, 'csv-test-data: 18 of 18 files come out as expected', asy
     const outcome = await readAll({ path: sharedPath(`${testData}/csv/${name}.csv`) })
     const expected = JSON.parse(readFileSync(sharedPath(`${testData}/json/${name}.json`), 'utf8'))
 
-    // Files whose name does not begin with header- are expected as rows, the header among them.
+    // Files whose name does not begin with header- are expected as rows, including the header.
     const { header } = outcome.file
     const rows = [...(header ? [header.names] : []), ...outcome.records.map(({ cells }) => cells)]
     expect(name.startsWith('header-') ? objectsOf(outcome) : rows, name).toEqual(expected)
@@ -49,20 +49,20 @@ testOfShared(testData, 'csv-test-data: 18 of 18 files come out as expected', asy
   expect(names).toHaveLength(18)
 })
 
-testOfShared(testData, 'csv-test-data: the 7 bad files are told, and crash nothing', async () => {
-  const told: Record<string, string[]> = {}
+testOfShared(testData, 'csv-test-data: the 7 bad files are reported and do not crash', async () => {
+  const found: Record<string, string[]> = {}
 
   for (const name of namesIn(`${testData}/csv`, /^bad-/)) {
     const path = sharedPath(`${testData}/csv/${name}.csv`)
     const outcome = await readAll({ path }).catch((error) => error)
-    told[name] = outcome instanceof Error ? [outcome.message] : problemsOf(outcome)
+    found[name] = outcome instanceof Error ? [outcome.message] : problemsOf(outcome)
   }
 
-  expect(told).toEqual({
+  expect(found).toEqual({
     'bad-header-less-fields': ['2 missing-cell'],
     'bad-header-more-fields': ['2 extra-cell'],
     'bad-header-no-header': ['the file is empty (0 bytes): export the stock list again'],
-    // Well-formed: that these are the wrong names is for whoever maps them to say.
+    // Well-formed: the mapping, not the reader, must notice the wrong names.
     'bad-header-wrong-header': [],
     'bad-missing-quote': ['2 truncated-value'],
     'bad-quotes-with-unescaped-quote': ['2 stray-quote, repaired'],

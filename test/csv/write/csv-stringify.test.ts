@@ -11,7 +11,7 @@ const cell = fc.oneof(
 
 const read = (text: string) => parse(text, { record_delimiter: '\r\n' })
 
-test('what is written reads as what csv-stringify writes', () => {
+test("the writer's output equals that of csv-stringify", () => {
   const write = recordWriter(defaultStyle)
   const table = fc.integer({ min: 2, max: 6 }).chain((width) =>
     fc.array(fc.array(cell, { minLength: width, maxLength: width }), {

@@ -7,17 +7,17 @@ import { type CliResult, runInProcess } from '../../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** A warehouse, a folder with a config, and the two stock commands over it. Rooftop `empty` never has stock. */
+/** A warehouse, a folder with a config, and the two stock commands. Rooftop `empty` never has stock. */
 export interface ExportFixture extends AsyncDisposable {
   readonly database: TestDatabase
   readonly folder: string
-  /** `stock import … --json`, the bytes as a file of that name; throws where it refuses them. */
+  /** Runs `stock import … --json` with the bytes as a file of that name; throws if it is refused. */
   importList(
     name: string,
     bytes: Buffer | string,
     ...args: readonly string[]
   ): Promise<ImportResult>
-  /** `stock export …` */
+  /** Runs `stock export …`. */
   exportList(...args: readonly string[]): Promise<CliResult>
   file(name: string): Promise<string>
   price(stockNo: string, draft?: Partial<Price>): Promise<void>

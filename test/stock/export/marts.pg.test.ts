@@ -19,10 +19,10 @@ const allViews = `
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
   where relnamespace = 'mart'::regnamespace and relkind in ('v', 'm') group by c.relname order by 1`
 
-/** A decimal comes back as a float, a hair beside its digits; that they are kept is for parquet.test.ts to say. */
+/** The reader gives decimals as floats, slightly different; parquet.test.ts checks the exact digits. */
 const digitsOf = (number: unknown) => String(Number(Number(number).toFixed(6)))
 
-/** A value of Parquet as the warehouse writes it as text; null stays. */
+/** A value of Parquet as the warehouse's text; null stays. */
 function asText(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null
   if (value instanceof Date)
@@ -30,7 +30,7 @@ function asText(value: unknown, type: string): string | null {
   return type === 'numeric' ? digitsOf(value) : String(value)
 }
 
-/** The same of a CSV cell; a number without the zeros that say nothing. */
+/** The same for a CSV cell; numbers without trailing zeros. */
 function cellText(cell: string, type: string): string | null {
   if (cell === '') return null
   if (type.startsWith('timestamp')) return String(Math.floor(new Date(cell).getTime()))
@@ -38,7 +38,7 @@ function cellText(cell: string, type: string): string | null {
   return /^\s*'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
 }
 
-test('every mart goes out as CSV and as Parquet: all columns, all rows, the same values', async () => {
+test('every mart is exported as CSV and as Parquet: all columns, all rows, the same values', async () => {
   await using fixture = await openMartFixture(1)
   await using folder = await temporaryFolder()
   const { pool } = fixture.database

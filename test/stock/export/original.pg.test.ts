@@ -61,7 +61,7 @@ function fileOf({ encoding, delimiter, end, quote, preamble, word }: Kind): Buff
   return encode(lines.join(end) + end, encoding)
 }
 
-/** What a programme that is not ours reads: the lines above the table, and the table. */
+/** The file as another program reads it: the lines above the table, and the table. */
 function readBack(text: string, { delimiter, quote, preamble }: Kind) {
   const lines = text.replace(/^\uFEFF/, '').split('\r\n')
   const table = lines.slice(preamble.length).join('\r\n')
@@ -76,35 +76,35 @@ function readBack(text: string, { delimiter, quote, preamble }: Kind) {
   return { preamble: lines.slice(0, preamble.length), cells }
 }
 
-/** A few rows prove too little of a column to be taken without a word. */
-const bring = async (yard: ExportFixture, bytes: Buffer | string) =>
-  await yard.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
+/** A few rows prove too little, so the columns need a confirmation. */
+const importFile = async (fixture: ExportFixture, bytes: Buffer | string) =>
+  await fixture.importList('stock.csv', bytes, '--map', 'stock_number=Stock No', '--map', 'vin=VIN')
 
-async function bringAndGive(
-  yard: ExportFixture,
+async function importAndExport(
+  fixture: ExportFixture,
   bytes: Buffer | string,
   ...args: readonly string[]
 ) {
-  const { document } = await bring(yard, bytes)
+  const { document } = await importFile(fixture, bytes)
   const id = String(document['importId'])
-  const given = await yard.exportList('--rooftop', 'north', '--original', id, ...args)
+  const given = await fixture.exportList('--rooftop', 'north', '--original', id, ...args)
   return { document, text: given.stdout, stderr: given.stderr }
 }
 
-test.each(kinds)('an upload of %s comes back with every row and cell', async (_, kind) => {
-  await using yard = await openExportFixture(kind.region ? { region: kind.region } : {})
+test.each(kinds)('an upload of %s is exported with every row and cell', async (_, kind) => {
+  await using fixture = await openExportFixture(kind.region ? { region: kind.region } : {})
   const bytes = fileOf(kind)
   const source = await readCsv(Readable.from([bytes]), { market: kind.region ?? 'AU' })
   const records: (readonly string[])[] = []
   for await (const { cells } of source.records) records.push(cells)
 
-  const { document, text } = await bringAndGive(yard, bytes)
+  const { document, text } = await importAndExport(fixture, bytes)
 
   const { preamble, cells } = readBack(text, kind)
   expect(document).toMatchObject({ records: 8, accepted: 4, collapsed: 1, skipped: 2, rejected: 1 })
   expect(preamble).toEqual(kind.preamble)
   expect(cells[0]).toEqual([...names, ...appendedColumns])
-  // The one cell that a spreadsheet would run is text now.
+  // The only cell that a spreadsheet would run is text now.
   const expected = records.map((row) =>
     row.map((cell) => (cell === '- full history' ? "'- full history" : cell)),
   )
@@ -116,13 +116,13 @@ test.each(kinds)('an upload of %s comes back with every row and cell', async (_,
   ])
 })
 
-test('each row has its price, or says why it has none', async () => {
-  await using yard = await openExportFixture()
-  const { document } = await bring(yard, fileOf(plain))
-  await yard.price('00123')
-  await yard.price('B-7', { retail: null, error: 'no market data' })
+test('each row has its price, or the reason why it has none', async () => {
+  await using fixture = await openExportFixture()
+  const { document } = await importFile(fixture, fileOf(plain))
+  await fixture.price('00123')
+  await fixture.price('B-7', { retail: null, error: 'no market data' })
 
-  const { stdout } = await yard.exportList(
+  const { stdout } = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -130,27 +130,27 @@ test('each row has its price, or says why it has none', async () => {
   )
 
   const { cells } = readBack(stdout, plain)
-  const told = cells.slice(1).map((row) => row.slice(names.length))
+  const appended = cells.slice(1).map((row) => row.slice(names.length))
   const prices = ['25000.50', '24000.50', '26000.50', '20000.40', '', '']
   const priced = [...prices, 'AUD', '2026-03-10T14:00:00Z', '', '']
-  expect(told[0]).toEqual([...priced, 'priced', ''])
-  expect(told[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
-  expect(told[2]!.slice(-1)).toEqual(['it has neither a VIN nor an ADCode to price it by'])
-  expect(told[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
-  expect(told[4]).toEqual([...priced, 'collapsed', 'says again what another row of the file says'])
-  expect(told[5]!.at(-1)).toMatch(/blank/)
-  expect(told[7]!.at(-1)).toBe('a total, not a vehicle')
+  expect(appended[0]).toEqual([...priced, 'priced', ''])
+  expect(appended[1]!.slice(-2)).toEqual(['not_priced', 'no market data'])
+  expect(appended[2]!.slice(-1)).toEqual(['it has no VIN and no ADCode, so it cannot be priced'])
+  expect(appended[3]!.at(-1)).toMatch(/^Kms: this is not an odometer reading/)
+  expect(appended[4]).toEqual([...priced, 'collapsed', 'repeats another row of the file'])
+  expect(appended[5]!.at(-1)).toMatch(/blank/)
+  expect(appended[7]!.at(-1)).toBe('a total, not a vehicle')
 })
 
-test('a row whose stock number is another vehicle by now is given no price', async () => {
-  await using yard = await openExportFixture()
-  const { document } = await bring(yard, fileOf(plain))
-  await yard.database.pool.query(
+test('a row whose stock number now belongs to another vehicle gets no price', async () => {
+  await using fixture = await openExportFixture()
+  const { document } = await importFile(fixture, fileOf(plain))
+  await fixture.database.pool.query(
     `update core.stock_unit set vin = '6T1BF3FK20X999999' where stock_no = '00123'`,
   )
-  await yard.price('00123')
+  await fixture.price('00123')
 
-  const { stdout } = await yard.exportList(
+  const { stdout } = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -160,12 +160,12 @@ test('a row whose stock number is another vehicle by now is given no price', asy
   const [row] = readBack(stdout, plain).cells.slice(1)
   expect(row!.slice(names.length)).toEqual([
     ...Array<string>(10).fill(''),
-    ...['replaced', 'its stock number is that of another vehicle now'],
+    ...['replaced', 'its stock number now belongs to another vehicle'],
   ])
 })
 
-test('rows with too few or too many cells keep all of theirs, and the prices stand in their columns', async () => {
-  await using yard = await openExportFixture()
+test('rows with too few or too many cells keep them all, and the prices are in their columns', async () => {
+  await using fixture = await openExportFixture()
   const ragged = [
     'Stock No,VIN,Make,Year,Price',
     'A1,6T1BF3FK20X100001,Kia,2019,25000',
@@ -174,7 +174,7 @@ test('rows with too few or too many cells keep all of theirs, and the prices sta
     'A4,6T1BF3FK20X100004,Kia,2019,26000',
   ].join('\n')
 
-  const { text } = await bringAndGive(yard, ragged)
+  const { text } = await importAndExport(fixture, ragged)
 
   const { cells } = readBack(text, plain)
   const [, , short, long] = cells as [string[], string[], string[], string[]]
@@ -186,24 +186,24 @@ test('rows with too few or too many cells keep all of theirs, and the prices sta
   ])
 })
 
-test('a header of two rows and a file without one keep theirs', async () => {
-  await using yard = await openExportFixture()
+test('a header of two rows is exported, and a file without a header gets none', async () => {
+  await using fixture = await openExportFixture()
   const body = [...rows.slice(0, 4), ...rows.slice(0, 4)].map(
     (row) => `"${row.map((c) => c.replaceAll('"', '""')).join('","')}"`,
   )
   const second = ['#', '', '', '', '', 'km', 'AUD', '']
   const two = [names.join(','), second.join(','), ...body].join('\n')
 
-  const withTwo = await bringAndGive(yard, two)
+  const withTwo = await importAndExport(fixture, two)
   const maps = ['stock_number', 'vin', 'make', 'model', 'model_year', 'odometer', 'price_asking']
-  const without = await yard.importList(
+  const without = await fixture.importList(
     'bare.csv',
     body.join('\n'),
     '--mode',
     'delta',
     ...maps.flatMap((field, at) => ['--map', `${field}=#${at + 1}`]),
   )
-  const bare = await yard.exportList(
+  const bare = await fixture.exportList(
     '--rooftop',
     'north',
     '--original',
@@ -218,12 +218,12 @@ test('a header of two rows and a file without one keep theirs', async () => {
   expect(last[0]!.slice(0, 2)).toEqual(['00123', '6T1BF3FK20X100001'])
 })
 
-test('a name that the file has already is not used twice', async () => {
-  await using yard = await openExportFixture()
+test('a name that the file already has is not used twice', async () => {
+  await using fixture = await openExportFixture()
   const file =
     'Stock No,VIN,Make,Year,Retail,Status\nA1,6T1BF3FK20X100001,Kia,2019,25000,Reserved\nA2,6T1BF3FK20X100002,Kia,2019,26000,Reserved\n'
 
-  const { text } = await bringAndGive(yard, file)
+  const { text } = await importAndExport(fixture, file)
 
   expect(readBack(text, plain).cells[0]!.slice(6)).toEqual(
     appendedColumns.map((name) =>
@@ -232,12 +232,12 @@ test('a name that the file has already is not used twice', async () => {
   )
 })
 
-test('what comes back imports as the upload did, and is given back with new prices, not with more', async () => {
-  await using yard = await openExportFixture()
-  const first = await bringAndGive(yard, fileOf(plain))
-  await yard.price('00123')
+test('an export imports like the upload, and its next export has new prices, not more columns', async () => {
+  await using fixture = await openExportFixture()
+  const first = await importAndExport(fixture, fileOf(plain))
+  await fixture.price('00123')
 
-  const second = await bringAndGive(yard, first.text)
+  const second = await importAndExport(fixture, first.text)
 
   expect(second.document).toMatchObject({
     ...{ records: 8, accepted: 4, collapsed: 1, skipped: 2, rejected: 1 },
@@ -251,13 +251,13 @@ test('what comes back imports as the upload did, and is given back with new pric
   expect(after![1]!.at(-2)).toBe('priced')
 })
 
-test('with --raw every cell is as it was, formulas too', async () => {
-  await using yard = await openExportFixture()
+test('with --raw every cell is unchanged, formulas too', async () => {
+  await using fixture = await openExportFixture()
   const file = '=now(),,\nStock No,VIN,=Notes\nA1,6T1BF3FK20X100001,=1+1\nA2,6T1BF3FK20X100002,@x\n'
 
-  const raw = await bringAndGive(yard, file, '--raw')
+  const raw = await importAndExport(fixture, file, '--raw')
   const id = String(raw.document['importId'])
-  const safe = (await yard.exportList('--rooftop', 'north', '--original', id)).stdout
+  const safe = (await fixture.exportList('--rooftop', 'north', '--original', id)).stdout
 
   const firstCells = (text: string) => readBack(text, plain).cells.map((row) => row.slice(0, 3))
   expect(firstCells(raw.text)).toEqual(
@@ -274,13 +274,13 @@ test('with --raw every cell is as it was, formulas too', async () => {
   ])
 })
 
-test('an import that there is not, or that is of another rooftop, is refused', async () => {
-  await using yard = await openExportFixture()
-  await bring(yard, fileOf(plain))
+test('an unknown import, or one of another rooftop, is refused', async () => {
+  await using fixture = await openExportFixture()
+  await importFile(fixture, fileOf(plain))
 
-  const unknown = await yard.exportList('--rooftop', 'north', '--original', '99')
-  const others = await yard.exportList('--rooftop', 'empty', '--original', '1')
-  const noNumber = await yard.exportList('--rooftop', 'north', '--original', 'stock.csv')
+  const unknown = await fixture.exportList('--rooftop', 'north', '--original', '99')
+  const others = await fixture.exportList('--rooftop', 'empty', '--original', '1')
+  const noNumber = await fixture.exportList('--rooftop', 'north', '--original', 'stock.csv')
 
   expect([unknown.code, others.code, noNumber.code]).toEqual([2, 2, 2])
   expect(unknown.stderr).toBe('Rooftop north has no import 99; its newest are: 1 (stock.csv).\n')

@@ -49,7 +49,7 @@ async function written(pages: readonly (readonly MartRow[])[]) {
   return { count, metadata, rows: await parquetReadObjects({ file }) }
 }
 
-test('every type of a mart comes back from Parquet as it was', async () => {
+test('every type of a mart is read back from Parquet exactly', async () => {
   const { count, rows } = await written([[full], [empty]])
 
   expect(count).toBe(2)
@@ -73,17 +73,17 @@ test('every type of a mart comes back from Parquet as it was', async () => {
   ])
 })
 
-test('the file says of its columns what the mart says', async () => {
+test("the file's columns have the mart's types", async () => {
   const { metadata } = await written([[full]])
 
-  const told = metadata.schema
+  const columns = metadata.schema
     .slice(1)
     .map(({ name, type, logical_type: logical }) =>
       [name, type, logical?.type ?? '', 'precision' in (logical ?? {}) ? 'exact' : '']
         .join(' ')
         .trim(),
     )
-  expect(told).toEqual([
+  expect(columns).toEqual([
     ...['yes BOOLEAN', 'int INT32', 'long INT64', 'day INT32 DATE', 'at INT64 TIMESTAMP'],
     ...['text BYTE_ARRAY STRING', 'amount INT64 DECIMAL exact'],
     ...['great FIXED_LEN_BYTE_ARRAY DECIMAL exact', 'open FIXED_LEN_BYTE_ARRAY DECIMAL exact'],
@@ -97,7 +97,7 @@ test('a mart without rows is a file without rows', async () => {
   expect([count, rows, metadata.schema.length]).toEqual([0, [], columns.length + 1])
 })
 
-test('many rows go into groups and come back in their order', async () => {
+test('many rows are written in groups and read back in their order', async () => {
   const page = (from: number) =>
     Array.from({ length: 2000 }, (_, at): MartRow => ({ ...empty, int: String(from + at) }))
 
@@ -109,7 +109,7 @@ test('many rows go into groups and come back in their order', async () => {
   ])
 })
 
-test('what Parquet has no word for is null', () => {
+test('values that Parquet cannot express are null', () => {
   expect(parquetExpression(columns[4]!, '"at"')).toContain('isfinite("at")')
   expect(parquetExpression(columns[6]!, '"amount"')).toBe(`round(nullif("amount", 'NaN'), 3)`)
 })

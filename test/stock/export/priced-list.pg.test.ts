@@ -11,13 +11,13 @@ const list = `${header}${[
 const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
-test('the priced list has a row for each unit on hand, with its price or why it has none', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.price('00123')
-  await yard.price('B-7', { retail: null, error: 'no market data' })
+test('the priced list has a row for each unit on hand, with its price or the reason for none', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.price('00123')
+  await fixture.price('B-7', { retail: null, error: 'no market data' })
 
-  const { code, stdout, stderr } = await yard.exportList('--rooftop', 'north', '--no-bom')
+  const { code, stdout, stderr } = await fixture.exportList('--rooftop', 'north', '--no-bom')
 
   const { names, rows } = await tableOf(stdout)
   expect([code, stderr]).toEqual([0, ''])
@@ -40,37 +40,37 @@ test('the priced list has a row for each unit on hand, with its price or why it 
   })
   expect(rows[2]).toMatchObject({
     ...{ vin: 'JZX1000012345', asking_price: '39000.55', notes: 'two\nlines, one comma' },
-    ...{ status: 'not_priced', message: 'it has neither a VIN nor an ADCode to price it by' },
+    ...{ status: 'not_priced', message: 'it has no VIN and no ADCode, so it cannot be priced' },
   })
 })
 
 test('a list that is exported and imported again changes nothing', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.price('00123')
-  const before = await unitsOf(yard)
-  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.price('00123')
+  const before = await unitsOf(fixture)
+  await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { code, document } = await yard.importList('again.csv', await yard.file('priced.csv'))
+  const { code, document } = await fixture.importList('again.csv', await fixture.file('priced.csv'))
 
   expect(document).toMatchObject({
     ...{ records: 3, accepted: 3, added: 0, updated: 0, unchanged: 3, removed: 0, changes: [] },
   })
   expect(code).toBe(0)
-  expect(await unitsOf(yard)).toEqual(before)
+  expect(await unitsOf(fixture)).toEqual(before)
 })
 
-test('a list in miles comes back in miles', async () => {
-  await using yard = await openExportFixture({ odometerUnit: 'mi' })
-  await yard.importList(
+test('a list in miles is exported in miles', async () => {
+  await using fixture = await openExportFixture({ odometerUnit: 'mi' })
+  await fixture.importList(
     'stock.csv',
     'Stock No,VIN,Make,Year,Miles,Price\n1,6T1BF3FK20X100001,Kia,2019,50001,9000\n2,6T1BF3FK20X100002,Kia,2019,7 km,8000\n',
   )
-  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
+  await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
+  const { document } = await fixture.importList('again.csv', await fixture.file('priced.csv'))
 
-  const { rows } = await tableOf(await yard.file('priced.csv'))
+  const { rows } = await tableOf(await fixture.file('priced.csv'))
   expect(rows.map((row) => [row['odometer_km'], row['odometer'], row['odometer_unit']])).toEqual([
     ['80469', '50001', 'mi'],
     ['7', '7', 'km'],
@@ -78,30 +78,30 @@ test('a list in miles comes back in miles', async () => {
   expect(document).toMatchObject({ updated: 0, unchanged: 2 })
 })
 
-test('amounts in a currency of three decimals come back as they were', async () => {
-  await using yard = await openExportFixture({ currency: 'KWD' })
-  await yard.importList(
+test('amounts in a currency with three decimals are exported unchanged', async () => {
+  await using fixture = await openExportFixture({ currency: 'KWD' })
+  await fixture.importList(
     'stock.csv',
     'Stock No,VIN,Make,Year,Price,Cost\n1,6T1BF3FK20X100001,Kia,2019,8500.125,7.5\n2,6T1BF3FK20X100002,Kia,2019,9100.5,12.255\n',
   )
-  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
-  const before = await unitsOf(yard)
+  await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
+  const before = await unitsOf(fixture)
 
-  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
+  const { document } = await fixture.importList('again.csv', await fixture.file('priced.csv'))
 
   expect(document).toMatchObject({ updated: 0, unchanged: 2 })
-  expect(await unitsOf(yard)).toEqual(before)
+  expect(await unitsOf(fixture)).toEqual(before)
 })
 
-test('a unit off stock is left out unless all are asked for', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.database.pool.query(
+test('a unit off stock is left out without --all', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.database.pool.query(
     `update core.stock_unit set missing_since = '2026-03-01', off_stock_at = '2026-03-05' where stock_no = 'C9'`,
   )
 
-  const onHand = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
-  const all = await tableOf((await yard.exportList('--rooftop', 'north', '--all')).stdout)
+  const onHand = await tableOf((await fixture.exportList('--rooftop', 'north')).stdout)
+  const all = await tableOf((await fixture.exportList('--rooftop', 'north', '--all')).stdout)
 
   expect(onHand.rows.map((row) => row['stock_number'])).toEqual(['00123', 'B-7'])
   expect(all.rows.map((row) => [row['status'], row['message']]).at(-1)).toEqual([
@@ -110,17 +110,17 @@ test('a unit off stock is left out unless all are asked for', async () => {
   ])
 })
 
-test('a unit in its days of grace is left out, so that the list does not bring it back', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.price('C9')
-  await yard.importList('less.csv', list.slice(0, list.indexOf('C9')))
-  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
+test('a unit in its days of grace is left out, so that re-importing the list does not restore it', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.price('C9')
+  await fixture.importList('less.csv', list.slice(0, list.indexOf('C9')))
+  await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const { document } = await yard.importList('again.csv', await yard.file('priced.csv'))
+  const { document } = await fixture.importList('again.csv', await fixture.file('priced.csv'))
 
   expect(document).toMatchObject({ records: 2, unchanged: 2, reappeared: 0, removed: 0 })
-  const all = await tableOf((await yard.exportList('--rooftop', 'north', '--all')).stdout)
+  const all = await tableOf((await fixture.exportList('--rooftop', 'north', '--all')).stdout)
   expect(all.rows.map((row) => row['status'])).toEqual(['not_priced', 'not_priced', 'missing'])
   expect(all.rows[2]).toMatchObject({
     price_retail: '25000.50',
@@ -128,7 +128,7 @@ test('a unit in its days of grace is left out, so that the list does not bring i
   })
 })
 
-/** A batch that asked about a unit; its newest one counts. */
+/** A batch that asked for a unit; the newest one counts. */
 async function ask(
   { database }: ExportFixture,
   stockNo: string,
@@ -146,9 +146,9 @@ async function ask(
   )
 }
 
-test('a unit without a price says what became of the batch that asked about it', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
+test('a unit without a price shows the result of its newest batch', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
   const messages: string[] = []
   const asked = [
     ['submitted', null],
@@ -161,66 +161,66 @@ test('a unit without a price says what became of the batch that asked about it',
   ] as const
 
   for (const [state, outcome] of asked) {
-    await ask(yard, '00123', state, outcome)
-    const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
+    await ask(fixture, '00123', state, outcome)
+    const { rows } = await tableOf((await fixture.exportList('--rooftop', 'north')).stdout)
     messages.push(`${rows[0]!['status']}: ${rows[0]!['message']}`)
-    expect(rows[1]!['message']).toBe('it was not priced yet')
+    expect(rows[1]!['message']).toBe('not priced yet')
   }
 
   expect(messages).toEqual([
-    'not_priced: batch 1 is at work on it: the next run fetches its price',
-    'not_priced: the answer to batch 2 was lost: it is due again in the next night',
-    'not_priced: batch 3 made no progress and was given up: it is due again in the next night',
-    'not_priced: batch 4 was not taken by the service: it is due again in the next night',
-    'not_priced: batch 5 has no result for it: it is due again in the next night',
-    'not_priced: batch 6 has several results for it, of which none was kept: it is due again in the next night',
-    'not_priced: the service refuses it as too large, alone in its batch',
+    'not_priced: batch 1 is still being priced: the next run fetches its price',
+    'not_priced: the answer to batch 2 was lost: it will be priced again next night',
+    'not_priced: batch 3 made no progress and was abandoned: it will be priced again next night',
+    'not_priced: the service rejected batch 4: it will be priced again next night',
+    'not_priced: batch 5 has no result for it: it will be priced again next night',
+    'not_priced: batch 6 has several results for it and none was used: it will be priced again next night',
+    'not_priced: the service rejects it as too large, even alone in a batch',
   ])
 })
 
-test('where nothing of a rooftop can be priced, each unit says why', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.database.pool.query(
+test('if no unit of a rooftop can be priced, each shows why', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.database.pool.query(
     `insert into ops.data_quality (rooftop_id, stream, natural_key, check_name, detail, run_id)
      select rooftop_id, 'stock-prices', rooftop_uid, 'not-priced', 'its stock is not priced: no key', 1
      from core.rooftop where rooftop_uid = 'north'`,
   )
 
-  const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
+  const { rows } = await tableOf((await fixture.exportList('--rooftop', 'north')).stdout)
 
   expect(rows.map((row) => row['message'])).toEqual([
     'its stock is not priced: no key',
     'its stock is not priced: no key',
-    'it has neither a VIN nor an ADCode to price it by',
+    'it has no VIN and no ADCode, so it cannot be priced',
   ])
 })
 
-test('the price of the vehicle that had the stock number before is not given', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
-  await yard.price('00123', { vin: '6T1BF3FK20X999999' })
+test('the price of the previous vehicle with the stock number is not shown', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
+  await fixture.price('00123', { vin: '6T1BF3FK20X999999' })
 
-  const { rows } = await tableOf((await yard.exportList('--rooftop', 'north')).stdout)
+  const { rows } = await tableOf((await fixture.exportList('--rooftop', 'north')).stdout)
 
   expect(rows[0]).toMatchObject({ price_retail: '', status: 'not_priced' })
 })
 
-test('a rooftop without stock gives a header and no row', async () => {
-  await using yard = await openExportFixture()
+test('a rooftop without stock gives only a header', async () => {
+  await using fixture = await openExportFixture()
 
-  const { code, stdout } = await yard.exportList('--rooftop', 'empty')
+  const { code, stdout } = await fixture.exportList('--rooftop', 'empty')
 
   const { names, records } = await recordsOf(stdout)
   expect([code, records, names.length]).toEqual([0, [], 24])
 })
 
-test('the file is UTF-8 with a BOM, CRLF and commas unless it is asked for otherwise', async () => {
-  await using yard = await openExportFixture()
-  await yard.importList('stock.csv', list)
+test('by default the file is UTF-8 with a BOM, CRLF and commas', async () => {
+  await using fixture = await openExportFixture()
+  await fixture.importList('stock.csv', list)
 
-  const usual = await yard.exportList('--rooftop', 'north')
-  const other = await yard.exportList(
+  const usual = await fixture.exportList('--rooftop', 'north')
+  const other = await fixture.exportList(
     '--rooftop',
     'north',
     '--no-bom',

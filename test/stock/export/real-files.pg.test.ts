@@ -8,13 +8,13 @@ import { readCsv } from '#src/csv/read/read-csv.ts'
 import { escapeFormula } from '#src/csv/write/escape-formula.ts'
 import { openExportFixture } from './export-fixture.ts'
 
-// The twelve real files. They are nobody's to publish, so they lie beside the checkout.
+// The twelve real files. They must not be published, so they are outside the repository.
 
 const folder = fileURLToPath(new URL('../../../../shared/data/stock-csv/', import.meta.url))
 const isHere = existsSync(folder)
 if (!isHere) console.warn('skipped: the real files of ../shared/data/stock-csv are not here')
 
-/** Where a file names no key of its own, any column will do: most rows are rejected then, and come back all the same. */
+/** A file without a key uses any column: most rows are rejected then, but exported too. */
 const files = [
   ['au_gumtree_cars_info.csv', 'AU', 'stock_number=ID'],
   ['br_volvo_tab_decimalcomma.csv', 'AU', 'stock_number=model'],
@@ -30,18 +30,18 @@ const files = [
   ['za_autotrader_sepline.csv', 'AU'],
 ] as const
 
-test.skipIf(!isHere).each(files)('%s comes back with every row and cell', async (...file) => {
+test.skipIf(!isHere).each(files)('%s is exported with every row and cell', async (...file) => {
   const [name, region, map] = file
-  await using yard = await openExportFixture({ region })
+  await using fixture = await openExportFixture({ region })
   const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
   const records: (readonly string[])[] = []
   for await (const { cells } of source.records) records.push(cells)
   const maps = map === undefined ? [] : ['--map', map]
 
   const bytes = await readFile(folder + name)
-  const { document } = await yard.importList(name, bytes, ...maps, '--allow-mass-removal')
+  const { document } = await fixture.importList(name, bytes, ...maps, '--allow-mass-removal')
   const id = String(document['importId'])
-  const { stdout } = await yard.exportList('--rooftop', 'north', '--original', id, '--no-bom')
+  const { stdout } = await fixture.exportList('--rooftop', 'north', '--original', id, '--no-bom')
 
   const { width, dialect, preamble, header } = source
   const from_line = preamble.length + (dialect.sepLine ? 1 : 0) + 1

@@ -15,7 +15,7 @@ const more = [
   'Own column',
 ]
 
-/** Text as people and programmes put it into a cell. */
+/** Text that people and programs write into a cell. */
 const text = fc
   .array(
     fc.constantFrom(
@@ -68,22 +68,22 @@ function row(at: number): fc.Arbitrary<string[]> {
 const unitsOf = async ({ database }: ExportFixture) =>
   (await database.pool.query('select * from core.stock_unit order by stock_no')).rows
 
-test('export and import change no unit, whatever its cells hold', async () => {
-  await using yard = await openExportFixture()
+test('export and import change no unit, for any cells', async () => {
+  await using fixture = await openExportFixture()
   const rows = Array.from(
     { length: 1500 },
     (_, at) => fc.sample(row(at), { numRuns: 1, seed: at })[0]!,
   )
   const file = [[...names, ...more], ...rows].map(recordWriter(defaultStyle)).join('')
-  const first = await yard.importList('stock.csv', file, '--map', 'stock_number=Stock No')
-  const before = await unitsOf(yard)
-  await yard.exportList('--rooftop', 'north', '--out', 'priced.csv')
+  const first = await fixture.importList('stock.csv', file, '--map', 'stock_number=Stock No')
+  const before = await unitsOf(fixture)
+  await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
 
-  const second = await yard.importList('again.csv', await yard.file('priced.csv'))
+  const second = await fixture.importList('again.csv', await fixture.file('priced.csv'))
 
   const accepted = first.document['accepted']
   expect(accepted).toBeGreaterThan(1000)
   expect(second.document['changes']).toEqual([])
   expect(second.document).toMatchObject({ records: accepted, accepted, unchanged: accepted })
-  expect(await unitsOf(yard)).toEqual(before)
+  expect(await unitsOf(fixture)).toEqual(before)
 })

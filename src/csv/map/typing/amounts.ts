@@ -37,7 +37,7 @@ function money(
   return notes.take(field, typeMoney(text, style))
 }
 
-/** No price is null and never 0: POA is a mark, a 0 is somebody's empty cell. */
+/** The asking price. No price is null, never 0: POA is a flag, and a 0 means an empty cell. */
 function askingPrice(
   draft: StockDraft,
   notes: RowNotes,
@@ -50,7 +50,7 @@ function askingPrice(
     notes.cell('price_asking', {
       code: 'PRICE_POA',
       severity: 'info',
-      hint: 'taken as "price on application": no asking price',
+      hint: 'read as "price on application": no asking price',
     })
     return null
   }
@@ -59,12 +59,12 @@ function askingPrice(
   notes.cell('price_asking', {
     code: 'ZERO_PRICE',
     severity: isNew ? 'info' : 'warning',
-    hint: 'a price of 0 was taken as no price',
+    hint: 'a price of 0 was read as no price',
   })
   return null
 }
 
-/** A vehicle has one currency, the price's. A cost in another is left out, for it would count in the wrong one. */
+/** Whether the cost has another currency than the price. A vehicle has one currency, so such a cost is left out. */
 function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean {
   const own = cost.currency ?? notes.place('cost')!.column.currency ?? currency
   if (own === currency) return false
@@ -80,15 +80,15 @@ function isForeignCost(cost: Money, currency: string, notes: RowNotes): boolean 
 function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): string {
   const { currency: rooftop } = styles.options
   const named = notes.text('price_currency')
-  const said = named === null ? null : currencyOf(named)
-  if (named !== null && said === null)
+  const inColumn = named === null ? null : currencyOf(named)
+  if (named !== null && inColumn === null)
     notes.cell('price_currency', {
       code: 'type-error',
       severity: 'warning',
       hint: 'this is not a currency; it was left out',
     })
   const column =
-    said ??
+    inColumn ??
     notes.place('price_asking')?.column.currency ??
     notes.place('cost')?.column.currency ??
     rooftop
@@ -97,7 +97,7 @@ function currency(money: Money | null, notes: RowNotes, styles: ColumnStyles): s
     notes.cell(notes.text('price_asking') === null ? 'cost' : 'price_asking', {
       code: 'CURRENCY_DIFFERS',
       severity: 'warning',
-      hint: `the amount is in ${own}, the rooftop sells in ${rooftop}; it was kept in ${own}`,
+      hint: `the amount is in ${own}, the rooftop sells in ${rooftop}; it was stored in ${own}`,
     })
   return own
 }
@@ -121,7 +121,7 @@ function typeDistance(
     notes.cell('odometer', {
       code: 'ZERO_ODOMETER',
       severity: 'warning',
-      hint: 'a used vehicle has run more than 0: correct the cell or leave it empty',
+      hint: 'a used vehicle has a distance above 0: correct the cell or leave it empty',
     })
 }
 

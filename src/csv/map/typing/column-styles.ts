@@ -15,35 +15,35 @@ import {
 import { type DistanceUnit, readDistance } from './odometer.ts'
 import { plainText } from './plain-text.ts'
 
-/** What the rooftop says where the file is silent. */
+/** The rooftop's defaults for what the file does not state. */
 export interface TypingOptions {
   readonly market: Market
   /** ISO 4217 of the rooftop. */
   readonly currency: string
-  /** The rooftop's unit; default: miles in the US, km elsewhere. */
+  /** The rooftop's unit; default: miles in the US, else km. */
   readonly odometerUnit?: DistanceUnit
-  /** `YYYY-MM-DD`: settles two-digit years and what lies in the future. */
+  /** `YYYY-MM-DD`: decides two-digit years and which dates are in the future. */
   readonly today: string
 }
 
-/** How the columns of a file are read, from what all their cells show. */
+/** How the columns of a file are read, by the evidence of all their cells. */
 export interface ColumnStyles {
   readonly options: TypingOptions
   /** By index of the column. */
   readonly money: ReadonlyMap<number, NumberStyle>
   readonly dates: ReadonlyMap<number, DateStyle>
   readonly odometerUnit: DistanceUnit
-  /** What was assumed or contradicts itself, once a column. */
+  /** Assumptions and contradictions, one issue for each column. */
   readonly issues: readonly CellIssue[]
 }
 
-/** Gathers what the cells show of their column's style; observe every record, then ask for the styles. */
+/** Collects the evidence of the columns' styles: observe every record, then read the styles. */
 export interface StyleEvidence {
   observe(cells: readonly string[]): void
   styles(): ColumnStyles
 }
 
-/** Memory is bounded: counts, and the first numbers of a column for their middle. */
+/** Memory is bounded: counts, and the first numbers of a column for their median. */
 export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvidence {
   const watches = mapping.columns.flatMap((column) => watchOf(column))
   return {
@@ -58,8 +58,8 @@ export function startStyles(mapping: Mapping, options: TypingOptions): StyleEvid
 }
 
 /**
- * Would both read every cell alike? Then rows that were typed with the one, from a sample, need not be typed again
- * with the other, from the whole file.
+ * Whether both read every cell alike. If so, rows that were typed with the styles of the sample need not be typed again
+ * with those of the whole file.
  */
 export function hasSameStyles(one: ColumnStyles, other: ColumnStyles): boolean {
   const shape = ({ money, dates, odometerUnit }: ColumnStyles) =>
@@ -72,7 +72,7 @@ interface Watch {
   readonly column: ColumnMapping
   readonly separators: SeparatorEvidence
   readonly dates: { -readonly [Key in keyof DateEvidence]: number }
-  /** The first numbers, digits after the point included only where the cell proves them. */
+  /** The first numbers, with decimals only where the cell proves them. */
   readonly numbers: number[]
   /** Cells that name a unit themselves. */
   ownUnits: number
@@ -136,33 +136,33 @@ function stylesOf(
   const money = new Map<number, NumberStyle>()
   const dates = new Map<number, DateStyle>()
   const issues: CellIssue[] = []
-  const say = (watch: Watch, finding: Finding | null) => {
+  const addIssue = (watch: Watch, finding: Finding | null) => {
     if (finding) issues.push(columnIssue(watch, finding))
   }
   for (const watch of watches) {
     if (watch.kind === 'money') money.set(watch.column.index, moneyStyle(watch, options))
     if (watch.kind === 'date') dates.set(watch.column.index, dateStyle(watch.dates, options))
-    if (watch.kind === 'date') say(watch, dateFinding(watch.dates, options))
-    else say(watch, numberFinding(watch, options))
-    if (watch.kind === 'money') say(watch, currencyFinding(watch, options))
+    if (watch.kind === 'date') addIssue(watch, dateFinding(watch.dates, options))
+    else addIssue(watch, numberFinding(watch, options))
+    if (watch.kind === 'money') addIssue(watch, currencyFinding(watch, options))
   }
   const odometer = watches.find(({ kind }) => kind === 'odometer')
   const unit = odometer?.column.unit ?? defaultUnit(options)
-  if (odometer) say(odometer, unitFinding(odometer, mapping, unit))
+  if (odometer) addIssue(odometer, unitFinding(odometer, mapping, unit))
   return { options, money, dates, odometerUnit: unit, issues }
 }
 
-/** A header that names another currency than the rooftop's speaks for each of its cells. */
+/** A header with another currency than the rooftop's applies to all its cells. */
 function currencyFinding({ column }: Watch, { currency }: TypingOptions): Finding | null {
   if (column.currency === null || column.currency === currency) return null
   return {
     code: 'CURRENCY_DIFFERS',
     severity: 'warning',
-    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were kept in ${column.currency}`,
+    hint: `its header names ${column.currency}, the rooftop sells in ${currency}; amounts without a currency of their own were stored in ${column.currency}`,
   }
 }
 
-/** Thousands, but for currencies with three decimals, where the column or the size of its numbers decides. */
+/** Thousands, except for currencies with three decimals: there the column, or the size of its numbers, decides. */
 function moneyStyle(watch: Watch, options: TypingOptions): NumberStyle {
   if (!hasThreeDecimals(watch.column.currency ?? options.currency)) return thousands
   const { decimal, group } = watch.separators
@@ -174,7 +174,7 @@ function moneyStyle(watch: Watch, options: TypingOptions): NumberStyle {
   return { either: { '.': role('.', ','), ',': role(',', '.') } }
 }
 
-/** Read as thousands they would be dearer than any car of a dealer: 850.000 dinars are 850. */
+/** Whether the separators are decimals: read as thousands, the amounts would be too high for cars. 850.000 dinars are 850. */
 function areDecimals(watch: Watch): boolean {
   const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
   return middle > 300_000
@@ -187,7 +187,7 @@ function numberFinding(watch: Watch, options: TypingOptions): Finding | null {
     return {
       code: 'NUMBER_STYLE_MIXED',
       severity: 'warning',
-      hint: 'both the point and the comma stand before decimals in this column; each cell was read by itself',
+      hint: 'this column has decimals after a point and after a comma; each cell was read on its own',
     }
   const three =
     watch.kind === 'money' && hasThreeDecimals(watch.column.currency ?? options.currency)
@@ -215,7 +215,7 @@ function dateFinding(dates: DateEvidence, options: TypingOptions): Finding | nul
     return {
       code: 'DATE_ORDER_MIXED',
       severity: 'warning',
-      hint: `${dates.dayFirst} dates have the day first and ${dates.monthFirst} the month first; ${dates.either} more could be either: write them as YYYY-MM-DD`,
+      hint: `${dates.dayFirst} dates have the day first and ${dates.monthFirst} the month first; ${dates.either} more are ambiguous: write them as YYYY-MM-DD`,
     }
   if (dates.either === 0 || dates.dayFirst + dates.monthFirst > 0) return null
   const { order } = dateStyle(dates, options)
@@ -230,19 +230,19 @@ function defaultUnit({ odometerUnit, market }: TypingOptions): DistanceUnit {
   return odometerUnit ?? (market === 'US' ? 'mi' : 'km')
 }
 
-/** Half of all cars of a list with more than this is unheard of; as the other unit it would be usual. */
+/** A median above this is implausible; in the other unit it would be usual. */
 const unusual: Readonly<Record<DistanceUnit, number>> = { mi: 120_000, km: 300_000 }
 
 function unitFinding(watch: Watch, mapping: Mapping, unit: DistanceUnit): Finding | null {
   const middle = watch.numbers.toSorted((a, b) => a - b)[Math.floor(watch.numbers.length / 2)] ?? 0
   const hasUnitColumn = mapping.columns.some(({ field }) => field === 'odometer_unit')
-  const isSaid = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
-  if (isSaid || watch.numbers.length === 0) return null
+  const isNamed = watch.column.unit !== null || hasUnitColumn || watch.ownUnits > 0
+  if (isNamed || watch.numbers.length === 0) return null
   return middle > unusual[unit]
     ? {
         code: 'UNIT_DOUBTED',
         severity: 'warning',
-        hint: `read as ${unit}, but the middle reading of ${middle} is unusual: name the unit in the header, as in Odometer (km)`,
+        hint: `read as ${unit}, but the median reading of ${middle} is unusual: name the unit in the header, as in Odometer (km)`,
       }
     : {
         code: 'UNIT_ASSUMED',

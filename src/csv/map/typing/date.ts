@@ -2,13 +2,13 @@ import { type Typed, typed } from './issue.ts'
 
 export type DateOrder = 'day-first' | 'month-first'
 
-/** How the numeric dates of a column are read. `mixed`: both orders are there, so 02/03 could be either. */
+/** How the numeric dates of a column are read. `isMixed`: the column has both orders, so 02/03 is ambiguous. */
 export interface DateStyle {
   readonly order: DateOrder
   readonly isMixed: boolean
 }
 
-/** Dates that only one order can explain, and dates that both can. */
+/** Counts of dates that fit only one order, and of dates that fit both. */
 export interface DateEvidence {
   readonly dayFirst: number
   readonly monthFirst: number
@@ -28,7 +28,7 @@ const dayMonthName =
   /^(?:\p{L}+,? )?(\d{1,2})(?:st|nd|rd|th)?[ /\-.,]*(\p{L}+)[ /\-.,]*(\d{4}|\d{2})(?: .*)?$/u
 const monthNameDay = /^(\p{L}+)[ .-]*(\d{1,2})(?:st|nd|rd|th)?[ ,-]+(\d{4})(?: .*)?$/u
 const serial = /^\d{5}(\.\d+)?$/
-/** Day 0 of Excel's calendar with its 29 February 1900. */
+/** Day 0 of Excel's calendar, which has a 29 February 1900. */
 const excelEpoch = Date.UTC(1899, 11, 30)
 const dayMs = 86_400_000
 const months = new Map<string, number>(
@@ -48,7 +48,7 @@ const months = new Map<string, number>(
   ].flatMap((names, index) => names.split(' ').map((name) => [name, index + 1] as const)),
 )
 
-/** Which orders can a numeric date be read in? Null for a date that says its order itself, and for no date at all. */
+/** The orders that a numeric date allows. null: the date shows its order itself, or it is no date. */
 export function ordersOf(text: string): 'day-first' | 'month-first' | 'either' | null {
   const found = numeric.exec(text)
   return found && ordersIn(Number(found[1]), Number(found[3]))
@@ -60,7 +60,7 @@ function ordersIn(first: number, second: number): ReturnType<typeof ordersOf> {
   return first === second ? null : 'either'
 }
 
-/** Is it a date in any form but a bare serial number? */
+/** Whether it is a date in any form except a serial number. */
 export function isDateLike(text: string): boolean {
   return (
     text.length <= 40 &&
@@ -68,23 +68,23 @@ export function isDateLike(text: string): boolean {
   )
 }
 
-/** A calendar day `YYYY-MM-DD` from a cell's plain text; a time of day is left out. `today` settles two-digit years. No
+/** A calendar day `YYYY-MM-DD` from a cell's plain text, without the time. `today` decides two-digit years. No
  *  vehicle needs a date: one that cannot be read is left out with a warning. */
 export function typeDate(text: string, style: DateStyle, today: string): Typed<string> {
   const fit = text.length > 40 ? null : text
   if (fit === null) return leftOut('a date')
-  // No text is a date in two of these forms: the commonest is tried first.
+  // A text matches at most one of these forms, so the most common is tried first.
   const common = numericParts(fit, style, today)
   if (common === null && serial.test(fit)) return fromSerial(fit, today)
-  const parts = common ?? ownParts(fit, Number(today.slice(0, 4)))
+  const parts = common ?? clearParts(fit, Number(today.slice(0, 4)))
   if (parts === null) return leftOut('a date')
   if (parts === 'either')
     return typed<string>(null, {
       code: 'DATE_ORDER_MIXED',
       severity: 'warning',
-      hint: 'the column holds dates with the day first and with the month first, so this one could be two days and was left out: write it as YYYY-MM-DD',
+      hint: 'the column has dates with the day first and dates with the month first, so this one is ambiguous and was left out: write it as YYYY-MM-DD',
     })
-  return inTime(dayText(parts), today)
+  return withinRange(dayText(parts), today)
 }
 
 function leftOut(wanted: string): Typed<string> {
@@ -95,19 +95,19 @@ function leftOut(wanted: string): Typed<string> {
   })
 }
 
-function inTime(day: string | null, today: string): Typed<string> {
+function withinRange(day: string | null, today: string): Typed<string> {
   if (day === null) return leftOut('a day of the calendar')
   if (day <= `${Number(today.slice(0, 4)) + 1}${today.slice(4)}` && day >= '1950-01-01')
     return typed(day)
   return typed<string>(null, {
     code: 'constraint-error',
     severity: 'warning',
-    hint: 'the date is out of reach (before 1950, or more than a year from now) and was left out',
+    hint: 'the date is out of range (before 1950, or more than a year from now) and was left out',
   })
 }
 
-/** The parts of a date that says its order itself. */
-function ownParts(text: string, thisYear: number): Parts | null {
+/** The parts of a date whose form shows its order. */
+function clearParts(text: string, thisYear: number): Parts | null {
   const found = yearFirst.exec(text)
   if (found) return { year: Number(found[1]), month: Number(found[3]), day: Number(found[4]) }
   const packed = compact.exec(text)
@@ -137,7 +137,7 @@ function numericParts(text: string, style: DateStyle, today: string): Parts | 'e
     : { year, month: first, day: second }
 }
 
-/** Two digits mean the century in which the year is at most next year. */
+/** Two digits mean the latest such year up to next year. */
 function fullYear(text: string, thisYear: number): number {
   if (text.length === 4) return Number(text)
   const year = Math.floor(thisYear / 100) * 100 + Number(text)
@@ -157,5 +157,5 @@ function dayText({ year, month, day }: Parts): string | null {
 function fromSerial(text: string, today: string): Typed<string> {
   const days = Math.floor(Number(text))
   if (days < 18_264 || days > 73_050) return leftOut('a date')
-  return inTime(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), today)
+  return withinRange(new Date(excelEpoch + days * dayMs).toISOString().slice(0, 10), today)
 }

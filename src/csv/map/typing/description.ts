@@ -6,7 +6,7 @@ import type { TypingOptions } from './column-styles.ts'
 import { splitTitle } from './title.ts'
 import { isCheckDigitLaw, modelYearsOf } from './vin.ts'
 
-/** Fills in what the vehicle is: make, model, variant, year, plate, catalogue code. */
+/** Fills in make, model, variant, year, plate and catalogue code. */
 export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingOptions): void {
   draft.make = notes.name('make')
   draft.model = notes.name('model')
@@ -20,13 +20,13 @@ export function typeVehicle(draft: StockDraft, notes: RowNotes, options: TypingO
   if (options.market === 'US' && !notes.hasError()) compareYear(draft, notes)
 }
 
-/** Upper case, without blanks and marks; what is a placeholder then would be read as one when an export comes back. */
+/** Upper case, without blanks and punctuation. A result that is a placeholder is dropped: a re-imported export would read it as empty. */
 function plateOf(text: string | null): string | null {
   const plate = text?.toUpperCase().replace(/[\s.·•-]/g, '') ?? ''
   return isPlaceholder(plate, 'plate') ? null : plate
 }
 
-/** An advertisement's title stands in where the file has no columns of its own for it. */
+/** Fills fields from an advertisement's title where the file has no column for them. */
 function fillFromTitle(draft: StockDraft, notes: RowNotes, { today }: TypingOptions): void {
   const text = notes.text('title_combined')
   const title = text === null ? null : splitTitle(text)
@@ -47,7 +47,7 @@ function splitColours({ extras }: StockDraft): void {
   extras['colour_interior'] ??= both[1]!.trim()
 }
 
-/** The tenth character names the model year on nearly all US vehicles. The dealer's year stays. */
+/** Compares with the VIN: its tenth character names the model year on nearly all US vehicles. The dealer's year stays. */
 function compareYear(draft: StockDraft, notes: RowNotes): void {
   const { vin, model_year: year } = draft
   if (vin === null || year === null || year < 1981 || !isCheckDigitLaw(vin)) return
@@ -56,6 +56,6 @@ function compareYear(draft: StockDraft, notes: RowNotes): void {
   notes.cell('vin', {
     code: 'VIN_YEAR',
     severity: 'warning',
-    hint: `the VIN is of model year ${years.join(' or ') || 'unknown'}, the row says ${year}: compare with the vehicle`,
+    hint: `the VIN is of model year ${years.join(' or ') || 'unknown'}, the row has ${year}: check the vehicle`,
   })
 }

@@ -1,9 +1,10 @@
 /**
- * `error`: the value cannot be taken and the row is rejected. `warning`: the row is taken, the value is
- * doubtful or left out. `info`: worth knowing.
+ * `error`: the value is unusable and the row is rejected. `warning`: the row is accepted, the value is
+ * uncertain or left out. `info`: nothing to correct.
  */
 export type Severity = 'error' | 'warning' | 'info'
 
+/** The codes of issues. Rejects files and the warehouse have them, so they never change. */
 export type IssueCode =
   | 'primary-key'
   | 'type-error'
@@ -31,15 +32,15 @@ export type IssueCode =
   | 'DATE_ORDER_ASSUMED'
   | 'DATE_ORDER_MIXED'
 
-/** What is to be said of a cell, before its place is known. */
+/** An issue of a cell, before its line and column are added. */
 export interface Finding {
   readonly code: IssueCode
   readonly severity: Severity
-  /** What to do, in a sentence or less. */
+  /** What to do, in at most a sentence. */
   readonly hint: string
 }
 
-/** A finding in its place. */
+/** A finding with its line and column. */
 export interface CellIssue {
   readonly code: string
   readonly severity: Severity
@@ -52,7 +53,7 @@ export interface CellIssue {
   readonly hint: string
 }
 
-/** A typed cell: its value, null where it holds none, and what is to be said of it. */
+/** A typed cell: its value, null for none, and the issues found. */
 export interface Typed<Value> {
   readonly value: Value | null
   readonly findings: readonly Finding[]
@@ -60,11 +61,12 @@ export interface Typed<Value> {
 
 const none: readonly Finding[] = []
 
+/** A typed cell from its value and issues; without issues nothing is allocated. */
 export function typed<Value>(value: Value | null, ...findings: readonly Finding[]): Typed<Value> {
   return { value, findings: findings.length === 0 ? none : findings }
 }
 
-/** The rule for what cannot be read: words are left out, digits that make no sense reject the row. */
+/** The rule for unreadable values: words are left out, invalid digits reject the row. */
 export function unreadable<Value>(text: string, wanted: string): Typed<Value> {
   return typed<Value>(null, {
     code: 'type-error',

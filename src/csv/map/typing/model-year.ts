@@ -1,7 +1,7 @@
 import { type Typed, typed } from './issue.ts'
 
 const year = /^((?:19|20)\d{2})(?:[.,]0+)?$/
-/** A year that a spreadsheet wrote with a separator of thousands: 2,012. */
+/** A year that a spreadsheet wrote with a thousands separator: 2,012. */
 const separated = /^([12])[., ](\d{3})$/
 const modelYearCode = /\bMY ?((?:19|20)?\d{2})(?:\.\d)?(?![\d/-])/i
 const codeBehind = /^((?:19|20)?\d{2}) ?MY$/i
@@ -11,7 +11,7 @@ const yearRange = /^\d{4}[/-]\d{2}$/
 const fullYears = /(?<!\d)(?:19|20)\d{2}(?!\d)/g
 const longest = 40
 
-/** The year that a text names: as a number, as a model year code (MY12), or in a date; null where it names none, or two. */
+/** The year in a text: as a number, as a model year code (MY12), or in a date; null for none, or for two. */
 export function readModelYear(text: string): number | null {
   if (text.length > longest) return null
   const plain = year.exec(text)?.[1] ?? separated.exec(text)?.slice(1).join('')
@@ -24,7 +24,7 @@ export function readModelYear(text: string): number | null {
   return inDate === undefined ? null : Number(inDate)
 }
 
-/** A model year from a cell's plain text, or the year of a date. Never guessed from two digits alone, nor chosen from two years. */
+/** A model year from a cell's plain text, or the year of a date. Two digits alone, or two years, give none. */
 export function typeModelYear(text: string, today: string): Typed<number> {
   const value = readModelYear(text)
   if (value !== null && value >= 1900 && value <= Number(today.slice(0, 4)) + 2) return typed(value)

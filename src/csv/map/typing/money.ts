@@ -3,7 +3,7 @@ import { type Finding, type Typed, typed, unreadable } from './issue.ts'
 import { type Digits, decimalText, digitsIn, type NumberStyle, type Reading } from './number.ts'
 import { readQuantity } from './quantity.ts'
 
-/** An amount as written: its reading, and the currency that its cell names. */
+/** An amount as written: its digits, and the currency in the cell. */
 export interface AmountText {
   readonly reading: Reading
   readonly isNegative: boolean
@@ -13,10 +13,11 @@ export interface AmountText {
   readonly currency: string | null
 }
 
+/** An amount with its currency. */
 export interface Money {
-  /** As `numeric(15,3)` writes it. */
+  /** Decimal text as `numeric(15,3)` writes it. */
   readonly amount: string
-  /** What the cell itself says; null when it says nothing. */
+  /** As the cell itself names it; null for none. */
   readonly currency: string | null
 }
 
@@ -47,7 +48,7 @@ const currencyWords = new Map([
   ...names('PHP', '₱'),
 ])
 const thousand = new Set(['k', 'ألف', 'الف'])
-/** Words that dealers write beside a price and that do not change it. */
+/** Words beside a price that do not change it. */
 const beside = new Set(
   names(
     '',
@@ -61,10 +62,10 @@ function names(currency: string, words: string): [string, string][] {
   return words.split(/\s+/).map((word) => [word, currency])
 }
 
-/** No currency is written longer. */
+/** Longer texts are no currency. */
 const longestCurrency = 20
 
-/** The currency of a word, or of a currency column's cell: its ISO code, or a name that dealers write; null when it is none. */
+/** The currency that a word or cell names, by ISO code or by a common name; null for none. */
 export function currencyOf(text: string): string | null {
   if (text.length > longestCurrency) return null
   const word = text.toLowerCase().trim().replace(/\.$/, '')
@@ -72,7 +73,7 @@ export function currencyOf(text: string): string | null {
   return currencyWords.get(word) ?? (isCurrencyCode(code) ? code : null)
 }
 
-/** Takes an amount apart; null when the cell holds no single number, or words that may mean another amount. */
+/** Splits an amount; null when the cell has no single number, or words that may change the amount. */
 export function readAmount(text: string): AmountText | null {
   const quantity = readQuantity(text)
   if (!quantity) return null
@@ -88,12 +89,12 @@ export function readAmount(text: string): AmountText | null {
   return { reading: quantity.reading, isNegative: quantity.isNegative, isThousands, currency }
 }
 
-/** Does the currency count in thousandths, as those of Kuwait, Bahrain and Oman do? */
+/** Whether the currency has three decimals, as those of Kuwait, Bahrain and Oman do. */
 export function hasThreeDecimals(currency: string): boolean {
   return threeDecimals.has(currency)
 }
 
-/** An amount of money from a cell's plain text, never by way of a float. Zero stays zero here. */
+/** An amount of money from a cell's plain text, never through a float. Zero stays zero here. */
 export function typeMoney(text: string, style: NumberStyle): Typed<Money> {
   const amount = readAmount(text)
   if (!amount) return unreadable(text, 'an amount of money')

@@ -5,7 +5,7 @@ import { plainText } from './plain-text.ts'
 import { fieldColumnsOf, type FieldColumn, type FieldColumns } from './field-columns.ts'
 import type { TypableRecord } from './stock-row.ts'
 
-/** Why a row is no vehicle on hand. */
+/** Why a row is not a vehicle on hand. */
 export interface NotOnHand {
   readonly code: 'blank-row' | 'repeated-header' | 'TOTALS_ROW' | 'NO_VEHICLE' | 'not-in-stock'
   readonly hint: string
@@ -13,12 +13,12 @@ export interface NotOnHand {
 
 const total = /^(grand |sub-?)?(totals?|sum|count|average|avg)\b|^(الإجمالي|الاجمالي|المجموع)/i
 
-/** What says which vehicle it is. */
+/** Fields that identify the vehicle. */
 const naming: readonly Field[] = [
   ...(['make', 'model', 'variant', 'series', 'title_combined', 'model_year', 'plate'] as const),
   ...(['body', 'adcode', 'nvic', 'redbook_code'] as const),
 ]
-/** What a row of a vehicle has besides. */
+/** Other fields that a vehicle's row has. */
 const content: readonly Field[] = [
   ...naming,
   ...(['odometer', 'price_asking', 'cost', 'price_wholesale', 'price_msrp'] as const),
@@ -31,8 +31,8 @@ const vinLike = /^[A-HJ-NPR-Z0-9]{17}$/i
 const chassisLike = /^(?=.*\d)[A-Z0-9][A-Z0-9*._-]{4,}$/i
 
 /**
- * Tells rows that are no vehicle (blank rows, totals, the header once more, titles and footers) and vehicles that their
- * status says have left. null: a vehicle in stock, or a row that is to be rejected.
+ * Finds rows that are not vehicles (blank rows, totals, repeated headers, titles, footers) and vehicles that have left
+ * by their status. null: a vehicle in stock, or a row to reject.
  */
 export function notOnHandTest(mapping: Mapping): (record: TypableRecord) => NotOnHand | null {
   const layout = fieldColumnsOf(mapping)
@@ -53,7 +53,7 @@ function blankOrHeader({ problem, cells }: TypableRecord, layout: FieldColumns):
     return { code: 'blank-row', hint: 'the row is empty' }
   const at = layout.stock_number ?? layout.vin
   if (at && layout.hasHeader && cells[at.index]?.trim() === at.header.trim())
-    return { code: 'repeated-header', hint: 'the header once more' }
+    return { code: 'repeated-header', hint: 'a repeated header' }
   return null
 }
 
@@ -70,7 +70,7 @@ interface Places {
   readonly content: readonly FieldColumn[]
 }
 
-/** A text where the stock number belongs, or none, and next to nothing of a vehicle beside it. */
+/** A row with a text or nothing in place of the stock number, and almost no other field of a vehicle. */
 function noVehicle(
   { cells, problem }: TypableRecord,
   layout: FieldColumns,
@@ -84,15 +84,15 @@ function noVehicle(
       : hasNoContent(cells, layout, places, own)
   if (!isNone) return null
   const text = plainText(cells.find((cell) => cell.trim() !== '')!).slice(0, 60)
-  return { code: 'NO_VEHICLE', hint: `"${text}" is no vehicle: the row names none` }
+  return { code: 'NO_VEHICLE', hint: `the row describes no vehicle, only "${text}"` }
 }
 
-/** One word with a digit, as stock numbers are; a day is none. */
+/** Whether it is one word with a digit, like a stock number; a date is not. */
 function isKeyLike(text: string): boolean {
   return /\p{Nd}/u.test(text) && !/\s/.test(text) && !day.test(text)
 }
 
-/** The cells of a row that is too short may stand under the wrong columns: it is no vehicle where none of one or two is a key. */
+/** Whether a short row is a label: its cells may be in the wrong columns, so it is no vehicle if it has one or two cells and none is a key. */
 function isLabel(cells: readonly string[], code: string): boolean {
   if (code !== 'missing-cell') return false
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '')
@@ -110,7 +110,7 @@ function hasNoContent(
   const isChassis = chassisLike.test(textAt(cells, layout.vin)) ? 1 : 0
   const filled = content.filter(isFilled).length + isChassis
   const isNamed = own !== '' || isChassis === 1 || naming.some(isFilled)
-  // A list of stock numbers alone: only a text without a digit is none.
+  // In a list of stock numbers alone, only a text without a digit is no vehicle.
   if (content.length === 0 && own !== '') return /\s/.test(own) && !/\p{Nd}/u.test(own)
   return !isNamed || filled < Math.min(2, content.length)
 }
@@ -120,12 +120,12 @@ const gone =
 const notYet =
   /\b(not|pending|subject|awaiting(?! (delivery|collection|pick-?up|handover))|until|unless)\b/i
 
-/** A vehicle that is sold, delivered or given to the trade, by its status. A broken row may have another text in that place. */
+/** A vehicle that was sold, delivered or traded, by its status. Broken rows are left out: another text may be in that place. */
 function leftStock({ cells, problem }: TypableRecord, layout: FieldColumns): NotOnHand | null {
   if (!layout.status || problem?.repaired === false) return null
   const text = textAt(cells, layout.status)
   if (text === '' || text.length > 60 || !gone.test(text) || notYet.test(text)) return null
-  const hint = `"${text}" is not stock on hand; with --map status= the column "${layout.status.header}" is not followed`
+  const hint = `"${text}" is not stock on hand; --map status= ignores the column "${layout.status.header}"`
   return { code: 'not-in-stock', hint }
 }
 

@@ -1,6 +1,6 @@
-// Numbers as people write them. A column, not a cell, says what a single `.` or `,` before three digits means.
+// Numbers as people write them. The column, not the cell, decides what a single `.` or `,` before three digits means.
 
-/** Digits of a number: `-12345` and `67` are -12345.67. No leading zeros but a single one. */
+/** Digits of a number: `-12345` and `67` are -12345.67. No leading zeros, except a single one. */
 export interface Digits {
   readonly whole: string
   readonly fraction: string
@@ -8,7 +8,7 @@ export interface Digits {
 
 export type Separator = '.' | ','
 
-/** What a column showed of its separators. */
+/** Evidence of a column's separators. */
 export interface SeparatorEvidence {
   readonly decimal: Record<Separator, number>
   readonly group: Record<Separator, number>
@@ -16,14 +16,15 @@ export interface SeparatorEvidence {
   readonly either: Record<Separator, number>
 }
 
-/** How a column's separators are read where a cell does not say it itself. */
+/** How a column's separators are read where a cell is ambiguous. */
 export interface NumberStyle {
   readonly either: Readonly<Record<Separator, 'decimal' | 'group'>>
 }
 
-/** Three digits after one separator are thousands: the way of prices and odometers. */
+/** Three digits after one separator are thousands, as usual for prices and odometers. */
 export const thousands: NumberStyle = { either: { '.': 'group', ',': 'group' } }
 
+/** The digits of a number. One separator before three digits has two readings, which the column's style decides. */
 export type Reading =
   | { readonly kind: 'certain'; readonly digits: Digits; readonly shows: Shows | null }
   | {
@@ -48,18 +49,19 @@ const grouped: Readonly<Record<Separator, RegExp>> = {
   ',': /^\d{1,3}(,\d{2,3})*,\d{3}$/,
 }
 
+/** Evidence with all counts 0. */
 export function separatorEvidence(): SeparatorEvidence {
   return { decimal: { '.': 0, ',': 0 }, group: { '.': 0, ',': 0 }, either: { '.': 0, ',': 0 } }
 }
 
-/** `12990` and `12990.00`, as most programmes write a number; null for any other way. */
+/** Reads `12990` and `12990.00`, as most programs write numbers; null for any other form. */
 export function readPlainNumber(text: string): Reading | null {
   if (plainDigits.test(text)) return certain(text, '', null)
   const point = plainPoint.exec(text)
   return point ? certain(point[1]!, point[2]!, showsPoint) : null
 }
 
-/** Reads digits with separators (no sign, no currency). Null when they follow no style. */
+/** Reads digits with separators (no sign, no currency). null when they follow no style. */
 export function readNumber(text: string): Reading | null {
   return readPlainNumber(text) ?? readSeparated(text)
 }
@@ -75,7 +77,7 @@ function readSeparated(text: string): Reading | null {
   return readOne(core, dot >= 0 ? '.' : ',')
 }
 
-/** Takes off the separators that only ever group: blanks, apostrophes and the Arabic thousands mark. */
+/** Removes separators that only group digits: blanks, apostrophes and the Arabic thousands mark. */
 function withoutSureGroups(text: string): string | null {
   if (plainSeparators.test(text)) return text
   const core = text.replace(arabicComma, ',').replace(/[’`´ʼ]/g, "'")
@@ -129,7 +131,7 @@ function digitsOf(whole: string, fraction: string): Digits {
   return { whole: isPadded ? whole.replace(/^0+(?=\d)/, '') || '0' : whole, fraction }
 }
 
-/** Adds what a cell shows to what its column has shown. */
+/** Adds a cell's evidence to its column's. */
 export function noteSeparators(evidence: SeparatorEvidence, reading: Reading): void {
   if (reading.kind === 'either') evidence.either[reading.separator] += 1
   else if (reading.shows) evidence[reading.shows.role][reading.shows.separator] += 1
@@ -141,7 +143,7 @@ export function digitsIn(style: NumberStyle, reading: Reading): Digits {
   return style.either[reading.separator] === 'group' ? reading.grouped : reading.decimal
 }
 
-/** As `numeric(15,3)` writes it, rounded half up from the digits themselves; null when it does not fit. */
+/** Decimal text as `numeric(15,3)` writes it, rounded half up on the digits; null when it does not fit. */
 export function decimalText({ whole, fraction }: Digits): string | null {
   if (whole.length > 12) return null
   if (fraction.length <= 3) return `${whole}.${fraction.padEnd(3, '0')}`

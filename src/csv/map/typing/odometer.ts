@@ -5,6 +5,7 @@ import { readQuantity } from './quantity.ts'
 
 export type DistanceUnit = 'km' | 'mi'
 
+/** A distance in kilometres, with the original reading. */
 export interface Odometer {
   readonly km: number
   /** As written, in `unit`. */
@@ -12,11 +13,12 @@ export interface Odometer {
   readonly unit: DistanceUnit
 }
 
+/** A distance as written: its digits, and the unit in the cell. */
 export interface DistanceText {
   readonly reading: Reading
   readonly isNegative: boolean
   readonly isThousands: boolean
-  /** What the cell itself says; null when it says nothing. */
+  /** As the cell itself names it; null for none. */
   readonly unit: DistanceUnit | null
 }
 
@@ -30,15 +32,15 @@ const unitOf = new Map<string, DistanceUnit>([
 ])
 const thousand = new Set(['k', 'ألف', 'الف'])
 const thousandKm = new Set(['tkm', 'tkms', 'kkm', 'kkms'])
-/** Words that stand beside a reading and do not change it. */
+/** Words beside a reading that do not change it. */
 const beside = new Set(['approx', 'approximately', 'showing', 'indicated'])
 
-/** The unit that a word, or a unit column's cell, names; null when it names none. */
+/** The unit that a word or cell names; null for none. */
 export function distanceUnitOf(text: string): DistanceUnit | null {
   return unitOf.get(text.toLowerCase()) ?? null
 }
 
-/** Takes a distance apart; null when the cell holds no single number. */
+/** Splits a distance; null when the cell has no single number. */
 export function readDistance(text: string): DistanceText | null {
   const quantity = readQuantity(text)
   if (!quantity) return null
@@ -68,7 +70,7 @@ export function typeOdometer(
     return typed<Odometer>(null, {
       code: 'constraint-error',
       severity: 'error',
-      hint: 'no vehicle has run so far: correct the cell or leave it empty',
+      hint: 'the distance is too large: correct the cell or leave it empty',
     })
   const own = distance.unit ?? unit
   return typed({ km: own === 'km' ? reading : Math.round(reading * kmPerMile), reading, unit: own })

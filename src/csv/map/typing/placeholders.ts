@@ -23,7 +23,7 @@ function words(list: string): ReadonlySet<string> {
 }
 
 const longest = 20
-/** First character and length of all of them, in both cases: most cells are told apart by one look. */
+/** First character and length of all placeholders, in both cases: a cheap test that most cells fail. */
 const shapes = new Set(
   [everywhere, ...Object.values(byField)]
     .flatMap((list) => [...list])
@@ -34,7 +34,7 @@ function shapeOf(text: string): number {
   return text.charCodeAt(0) * 32 + text.length
 }
 
-/** Does a cell (plain text) hold nothing, by the words that stand for nothing in a column of that field? */
+/** Whether a cell (plain text) is a placeholder for "empty" in a column of that field. */
 export function isPlaceholder(text: string, field: Field | null): boolean {
   if (text === '') return true
   if (text.length > longest || !shapes.has(shapeOf(text))) return false
@@ -42,12 +42,12 @@ export function isPlaceholder(text: string, field: Field | null): boolean {
   return everywhere.has(word) || (field !== null && (byField[field]?.has(word) ?? false))
 }
 
-/** "Ask us": a vehicle that is for sale without a price. */
+/** Whether the text means "ask us": for sale without a price. */
 export function isOnApplication(text: string): boolean {
   return text.length <= 30 && !startsWithDigit(text) && onApplication.has(text.toLowerCase())
 }
 
-/** Most cells with an amount do, and none of the words. */
+/** A cheap test: most amounts do, and no placeholder does. */
 function startsWithDigit(text: string): boolean {
   const first = text.charCodeAt(0)
   return first >= 0x30 && first <= 0x39

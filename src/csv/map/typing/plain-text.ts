@@ -1,7 +1,7 @@
 const ascii = /^[\x20-\x7e]*$/
 const [blank, apostrophe, equals] = [0x20, 0x27, 0x3d]
 const marks = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const controls = /[\u0000-\u001f\u007f-\u009f]/g
 const arabicDigits = /[\u0660-\u0669\u06f0-\u06f9]/g
 const hyperlink = /^=HYPERLINK\(\s*"(?:[^"]|"")*"\s*[,;]\s*"((?:[^"]|"")*)"\s*\)$/i
@@ -9,7 +9,7 @@ const quotedFormula = /^="((?:[^"]|"")*)"$/
 
 /**
  * The text that a cell shows: one width of letters, Western digits, no direction marks, single blanks.
- * Excel's `="00123"`, `=HYPERLINK(…)` and the `'` before a formula sign are taken off.
+ * Excel's `="00123"`, `=HYPERLINK(…)` and the `'` before a formula sign are removed.
  */
 export function plainText(cell: string): string {
   if (isPlain(cell)) return isWrapped(cell) ? withoutExcelWrapping(cell) : cell
@@ -22,7 +22,7 @@ function isWrapped(text: string): boolean {
   return first === equals || first === apostrophe
 }
 
-/** Printable ASCII with single blanks between the words, as most cells are: a loop tells it sooner than expressions do. */
+/** Whether it is printable ASCII with single blanks, as most cells are. A loop is faster than expressions here. */
 function isPlain(cell: string): boolean {
   let before = blank
   for (let index = 0; index < cell.length; index++) {

@@ -4,16 +4,16 @@ import { type Reading, readNumber, readPlainNumber } from './number.ts'
 export interface Quantity {
   readonly reading: Reading
   readonly isNegative: boolean
-  /** Lower case, without punctuation; a sign of currency is a word. */
+  /** Lower case, without punctuation; a currency sign is a word. */
   readonly words: readonly string[]
 }
 
 const parts = /^(\D*?)([.,]?\d(?:[\d .,'’`´ʼ\u060c\u066b\u066c]*\d)?[.,]?)(\D*)$/
-/** No number with its unit is longer; what is longer is prose. */
+/** A longer text is prose, not a number with its unit. */
 const longest = 60
 const noWords: readonly string[] = []
 
-/** Takes a cell's plain text apart; null when it holds no number, or more than one. */
+/** Splits a cell's plain text; null when it has no number, or more than one. */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > longest) return null
   const plain = readPlainNumber(text)
@@ -24,15 +24,15 @@ export function readQuantity(text: string): Quantity | null {
   const reading = readNumber(before === '' ? core : withoutStop(before, core))
   if (!reading) return null
   if (before === '' && after === '') return { reading, isNegative: false, words: noWords }
-  return { reading, ...around(before, after) }
+  return { reading, ...wordsAround(before, after) }
 }
 
-type Around = Omit<Quantity, 'reading'>
-/** A column has few ways to write what stands around its numbers. */
-const seen = new Map<string, Around>()
+type WordsAround = Omit<Quantity, 'reading'>
+/** A cache: the text around a column's numbers repeats. */
+const seen = new Map<string, WordsAround>()
 const mostSeen = 1000
 
-function around(before: string, after: string): Around {
+function wordsAround(before: string, after: string): WordsAround {
   const key = `${before}0${after}`
   const known = seen.get(key)
   if (known) return known
@@ -41,13 +41,13 @@ function around(before: string, after: string): Around {
   return found
 }
 
-/** The full stop of `Rs.500` belongs to the word. */
+/** Removes the full stop of `Rs.500`, which belongs to the word. */
 function withoutStop(before: string, core: string): string {
   const isStop = core[0] === '.' || core[0] === ','
   return isStop && /\p{L}$/u.test(before) ? core.slice(1) : core
 }
 
-/** A dash or accountants' brackets; `AED - 500` and `500/-` are not below zero. */
+/** Whether there is a minus sign or accountants' brackets; `AED - 500` and `500/-` are not negative. */
 function isNegative(before: string, after: string): boolean {
   if (before.includes('(') && after.includes(')')) return /\(\D?$/.test(before)
   return /^\s*[-−]/.test(before) || /[-−]$/.test(before)

@@ -26,7 +26,7 @@ export class RowNotes {
     return this.#issues?.some(({ severity }) => severity === 'error') ?? false
   }
 
-  /** Where a field stands; undefined when no column holds it. */
+  /** The column of a field; undefined for none. */
   place(field: Field): FieldColumn | undefined {
     return this.#layout[field]
   }
@@ -43,7 +43,7 @@ export class RowNotes {
     return null
   }
 
-  /** The text of a cell that holds a name: what is longer is prose in the wrong column. */
+  /** The text of a cell that holds a name; a longer text is prose in the wrong column. */
   name(field: Field): string | null {
     const text = this.text(field)
     if (text === null || text.length <= longestName) return text
@@ -51,7 +51,7 @@ export class RowNotes {
     return null
   }
 
-  /** The value of a typed cell; what was found in it is noted. */
+  /** The value of a typed cell; its issues are added. */
   take<Value>(field: Field, typed: Typed<Value>): Value | null {
     for (const finding of typed.findings) this.cell(field, finding)
     return typed.value

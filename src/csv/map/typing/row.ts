@@ -13,7 +13,7 @@ import type { ColumnStyles } from './column-styles.ts'
 import { typeVin } from './vin.ts'
 
 /**
- * Types the records of a file by its mapping and its columns' styles. Never throws: what cannot be taken is an
+ * Types the records of a file by its mapping and its columns' styles. Never throws: an unusable value is an
  * issue, and a row with an error is rejected. The key is the stock number, then the VIN.
  */
 export function rowTyper(
@@ -77,17 +77,17 @@ function finished(draft: StockDraft, layout: FieldColumns, notes: RowNotes): Typ
   const key = { stockNo: draft.stock_no || null, vin: draft.vin }
   if (draft.stock_no === '' && draft.vin === null && !notes.hasError()) notes.row(noKey(layout))
   if (notes.hasError()) return { status: 'rejected', unit: null, key, issues: notes.issues }
-  if (draft.stock_no === '') standIn(draft, layout, notes)
+  if (draft.stock_no === '') useVinAsKey(draft, layout, notes)
   return { status: 'accepted', unit: draft, key, issues: notes.issues }
 }
 
-function standIn(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
+function useVinAsKey(draft: StockDraft, layout: FieldColumns, notes: RowNotes): void {
   draft.stock_no = draft.vin!
   if (!layout.stock_number) return
   notes.cell('stock_number', {
     code: 'VIN_AS_KEY',
     severity: 'info',
-    hint: 'there is no stock number: the vehicle is known by its VIN',
+    hint: 'no stock number: the VIN identifies the vehicle',
   })
 }
 
@@ -96,7 +96,7 @@ function noKey(layout: FieldColumns) {
   return {
     code: 'primary-key',
     severity: 'error',
-    hint: `without a stock number and without a VIN of 17 characters the vehicle cannot be known again: fill in ${wanted}`,
+    hint: `without a stock number or a VIN of 17 characters the vehicle cannot be identified in the next list: fill in ${wanted}`,
   } as const
 }
 
@@ -104,7 +104,7 @@ function noteProblem(problem: TypableRecord['problem'], notes: RowNotes): void {
   if (problem) notes.row({ code: problem.code, severity: 'warning', hint: problem.message })
 }
 
-/** The cells of a broken record may stand in the wrong columns: nothing is said of them, and only the key is tried. */
+/** The cells of a broken record may be in the wrong columns, so only the key is read. */
 function broken(record: TypableRecord, layout: FieldColumns, notes: RowNotes): TypedRow {
   const { code, message } = record.problem!
   notes.row({ code, severity: 'error', hint: message })

@@ -1,6 +1,6 @@
 import { type Finding, type Typed, typed } from './issue.ts'
 
-// Stock numbers are text. What Excel has done to one is said, never undone.
+// Stock numbers are text. Changes by Excel are reported, never reversed.
 
 const dateLike =
   /^((\d{1,2}-)?[A-Z][a-z]{2}-\d{2}|\d{1,2}-[A-Z][a-z]{2}(-\d{2,4})?|\d{4}-\d{2}-\d{2} 00:00(:00)?)$/
@@ -9,7 +9,7 @@ const floatLike = /^\d+\.0$/
 const digitsLost = /^\d{15,}0$/
 const longest = 100
 
-/** A stock number from a cell's plain text, as it stands. An error leaves the row without a key. */
+/** A stock number from a cell's plain text, unchanged. An error leaves the row without a key. */
 export function typeStockNumber(text: string): Typed<string> {
   if (scientific.test(text)) return typed<string>(null, shortened)
   if (text.length > longest) return typed<string>(null, tooLong)
@@ -32,12 +32,12 @@ const tooLong: Finding = {
 const turnedIntoDate: Finding = {
   code: 'STOCK_LOOKS_LIKE_DATE',
   severity: 'warning',
-  hint: 'Excel may have turned this stock number into a date; it was kept as it stands',
+  hint: 'Excel may have turned this stock number into a date; it was stored unchanged',
 }
 const turnedIntoNumber: Finding = {
   code: 'STOCK_LOOKS_LIKE_NUMBER',
   severity: 'warning',
-  hint: 'a programme may have added the .0 to this stock number; it was kept as it stands',
+  hint: 'a program may have added the .0 to this stock number; it was stored unchanged',
 }
 const lost: Finding = {
   code: 'DIGITS_LOST',

@@ -1,7 +1,7 @@
 import type { CsvProblem } from '../../read/csv-file.ts'
 import type { CellIssue } from './issue.ts'
 
-/** A record as `core.stock_unit` holds it; names are its columns. */
+/** A row of `core.stock_unit`; the names are its columns. */
 export interface StockRow {
   /** The VIN where the file names no stock number. */
   readonly stock_no: string
@@ -21,7 +21,7 @@ export interface StockRow {
   readonly acquired_on: string | null
   /** POA, negotiable: for sale without a price. */
   readonly price_on_application: boolean
-  /** The mapped cells that have no column of their own, by field: text as in the file. */
+  /** Mapped cells without a column of their own, by field: text as in the file. */
   readonly extras: Readonly<Record<string, string>>
 }
 
@@ -30,19 +30,20 @@ export type StockDraft = { -readonly [Key in keyof StockRow]: StockRow[Key] } & 
   extras: Record<string, string>
 }
 
+/** A record after typing: the unit, or why there is none. */
 export interface TypedRow {
-  /** `skipped`: no vehicle (blank, a total, a title, the header once more), or one that has left; no fault. */
+  /** `skipped`: not a vehicle (blank, total, title, repeated header), or one that has left; not an error. */
   readonly status: 'accepted' | 'rejected' | 'skipped'
   /** Null unless accepted. */
   readonly unit: StockRow | null
-  /** What the row could be known by, also when it is rejected: a vehicle with a broken row has not left the yard. */
+  /** The row's keys, also when it is rejected: a vehicle with a broken row is still in stock. */
   readonly key: { readonly stockNo: string | null; readonly vin: string | null }
   readonly issues: readonly CellIssue[]
-  /** Skipped, because its status says that the vehicle is sold: it is off stock. */
+  /** Skipped because the status marks the vehicle as sold: it is off stock. */
   readonly hasLeft?: boolean
 }
 
-/** What typing needs of a record of the file. */
+/** The parts of a record that typing needs. */
 export interface TypableRecord {
   readonly line: number
   readonly cells: readonly string[]

@@ -1,6 +1,6 @@
 import { leadingMake } from '../vehicle-words.ts'
 
-/** What the title of an advertisement says: `2015 Ford Kuga 2.0 TDCi Trend AWD Auto`. */
+/** The parts of an advertisement's title: `2015 Ford Kuga 2.0 TDCi Trend AWD Auto`. */
 export interface Title {
   readonly year: string | null
   readonly make: string | null
@@ -8,7 +8,7 @@ export interface Title {
   readonly variant: string | null
 }
 
-/** Splits a title behind its year and its make; null without a known make, for then the rest is a guess. */
+/** Splits a title after its year and its make; null without a known make, because the rest would be a guess. */
 export function splitTitle(text: string): Title | null {
   const words = text.split(' ').filter((word) => word !== '')
   const year = /^(19|20)\d{2}$/.test(words[0] ?? '') ? words.shift()! : null

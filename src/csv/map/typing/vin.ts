@@ -1,11 +1,12 @@
 import { type Finding, type Typed, typed } from './issue.ts'
 
-// VINs after ISO 3779 and csv.md section 7: kept as typed but for case, blanks, hyphens and asterisks.
+// VINs by ISO 3779: stored as typed, except for case, blanks, hyphens and asterisks.
 
+/** A cell of a VIN column: a VIN, or another number of the vehicle. */
 export interface VinCell {
-  /** 17 characters without I, O and Q; null when the cell holds another number. */
+  /** 17 characters without I, O and Q; null when the cell has another number. */
   readonly vin: string | null
-  /** A chassis, frame or cut number: legitimate before 1989 and for grey imports. */
+  /** A chassis, frame or shortened number: valid before 1989 and for grey imports. */
   readonly chassis: string | null
 }
 
@@ -13,7 +14,7 @@ const allowed = /^[A-HJ-NPR-Z0-9]{17}$/
 const seventeen = /^[A-Z0-9]{17}$/
 const longest = 40
 const clutter = /[\s\-‐‑–*._']/g
-/** An exponent has three digits at most: a VIN may begin with a digit and an E too. */
+/** At most three digits in the exponent: a VIN may begin with a digit and an E too. */
 const scientific = /^\d([.,]\d+)?E\+?\d{1,3}$/i
 const oneCharacter = /^(.)\1{16}$/
 const textbook = new Set(['1HGBH41JXMN109186', '1M8GDM9AXKP042788', '1HGCM82633A004352'])
@@ -49,15 +50,15 @@ function checked(vin: string): Typed<VinCell> {
   if (vin[8] === checkDigit(vin)) return typed(value)
   return isCheckDigitLaw(vin)
     ? typed<VinCell>(value, failedByLaw(vin))
-    : typed<VinCell>(value, failedElsewhere)
+    : typed<VinCell>(value, failedOptional)
 }
 
-/** Is the check digit mandatory for this maker? */
+/** Whether the check digit is mandatory for this maker. */
 export function isCheckDigitLaw(vin: string): boolean {
   return vin[0]! >= '1' && vin[0]! <= '5'
 }
 
-/** What the ninth character must be; null when the text is no VIN. */
+/** The correct ninth character; null when the text is no VIN. */
 export function checkDigit(vin: string): string | null {
   let sum = 0
   for (let at = 0; at < 17; at += 1) {
@@ -75,7 +76,7 @@ function characterValue(character: string): number {
   return at < 18 ? (at % 9) + 1 : at - 18
 }
 
-/** The one VIN that a slip of the eye or hand would explain; null when none or several would. */
+/** The VIN that a single misread or swapped character explains; null for none or several. */
 export function suggestedVin(vin: string): string | null {
   const found = new Set<string>()
   for (let at = 0; at < 17; at += 1) {
@@ -88,7 +89,7 @@ export function suggestedVin(vin: string): string | null {
   return right.length === 1 ? right[0]! : null
 }
 
-/** The model years that the tenth character can mean; empty when it means none. */
+/** The model years that the tenth character can mean; empty for none. */
 export function modelYearsOf(vin: string): readonly number[] {
   const at = yearCodes.indexOf(vin[9]!)
   return at < 0 ? [] : [1980 + at, 2010 + at]
@@ -99,11 +100,11 @@ function failedByLaw(vin: string): Finding {
   return {
     code: 'VIN_CHECK_DIGIT',
     severity: 'error',
-    hint: `the ninth character should be ${checkDigit(vin)}: compare with the vehicle${other ? `; did you mean ${other}?` : ''}`,
+    hint: `the ninth character should be ${checkDigit(vin)}: check the vehicle${other ? `; did you mean ${other}?` : ''}`,
   }
 }
 
-const failedElsewhere: Finding = {
+const failedOptional: Finding = {
   code: 'VIN_CHECK_DIGIT',
   severity: 'info',
   hint: 'the check digit does not agree; outside North America makers need not use one',
@@ -124,7 +125,7 @@ function badCharacters(vin: string): Finding {
   return {
     code: 'VIN_CHAR',
     severity: isCheckDigitLaw(vin) ? 'error' : 'warning',
-    hint: `a VIN has no I, O or Q, so it was not taken as one; did you mean ${fixed}?`,
+    hint: `a VIN has no I, O or Q, so this is not one; did you mean ${fixed}?`,
   }
 }
 
@@ -133,6 +134,6 @@ function notSeventeen(text: string): Finding {
   return {
     code: 'VIN_LENGTH',
     severity: isNear ? 'warning' : 'info',
-    hint: `${text.length} characters instead of 17: kept as a chassis number, not as a VIN`,
+    hint: `${text.length} characters instead of 17: stored as a chassis number, not as a VIN`,
   }
 }

@@ -26,7 +26,7 @@ test('prices are read as dealers write them', () => {
   ])
 })
 
-test('a point or comma before three digits is thousands; the column proves what else it is', () => {
+test('a point or comma before three digits means thousands, unless the column proves decimals', () => {
   expect(pricesOf(['229.950', '1.299.950'])).toEqual(['229950.000', '1299950.000'])
   expect(pricesOf(['165.000,50', '12.990'])).toEqual(['165000.500', '12990.000'])
   expect(pricesOf(['165,000.50', '12,990'])).toEqual(['165000.500', '12990.000'])
@@ -41,7 +41,7 @@ test('a column with decimal points and decimal commas is read cell by cell, with
   expect(columnCodes(table)).toEqual(['NUMBER_STYLE_MIXED'])
 })
 
-test('dinars and rials have three decimals where the column proves it or their size says so', () => {
+test('dinars and rials have three decimals if the column or the size of the amounts proves it', () => {
   expect(pricesOf(['4500.000', '850.000'], kuwait)).toEqual(['4500.000', '850.000'])
   expect(pricesOf(['4,500.000', '850.000'], kuwait)).toEqual(['4500.000', '850.000'])
   expect(pricesOf(['850.000', '720.500'], kuwait)).toEqual(['850.000', '720.500'])
@@ -56,14 +56,14 @@ test('Arabic and Persian digits, marks and thousands are read', () => {
   expect(kmOf(['٤٥٬٠٠٠ كم', '45 ألف'], dubai)).toEqual([45_000, 45_000])
 })
 
-test('the currency of the cell goes before the header and the rooftop, and a foreign one is said', () => {
+test("the cell's currency overrides the header and the rooftop, and a foreign one is reported", () => {
   const table = typeColumn('Price (SAR)', ['165,000', 'AED 90,000'], dubai)
 
   expect(table.rows.map(({ unit }) => unit?.currency_code)).toEqual(['SAR', 'AED'])
   expect(codesOf(typeColumn('Price', ['US$ 25,000'], sydney))).toEqual(['CURRENCY_DIFFERS warning'])
 })
 
-test('a price on application is a mark without a price, not an error', () => {
+test('a price on application is a flag without a price, not an error', () => {
   const table = typeColumn('Price', ['POA', 'Negotiable', 'on request', 'على السوم', '20000'])
 
   expect(table.rows.map(({ unit }) => [unit?.asking_price, unit?.price_on_application])).toEqual([
@@ -73,7 +73,7 @@ test('a price on application is a mark without a price, not an error', () => {
   expect(codesOf(table)).toEqual(Array(4).fill('PRICE_POA info'))
 })
 
-test('a placeholder is null without a word, and 0 is no price', () => {
+test('a placeholder is null without an issue, and 0 is no price', () => {
   const empty = ['', 'NULL', 'N/A', 'NA', '-', '- / -', '–', 'nan', 'None', 'TBA', 'Not Priced']
 
   expect(pricesOf([...empty, '0.00', '25000'])).toEqual([
@@ -86,7 +86,7 @@ test('a placeholder is null without a word, and 0 is no price', () => {
   )
 })
 
-test('words are left out with a warning; digits that make no sense reject the row', () => {
+test('words are left out with a warning; invalid digits reject the row', () => {
   const table = typeColumn('Price', ['sold', '12,3,45', '-500', '10000 - 12000', '25000', '26000'])
 
   expect(codesOf(table)).toEqual([
@@ -97,7 +97,7 @@ test('words are left out with a warning; digits that make no sense reject the ro
   ])
 })
 
-test('every issue has its line, its column, the text as it was and a hint', () => {
+test('every issue has its line, its column, the original text and a hint', () => {
   const { rows } = typeColumn('Price', ['25000', '26000', ' 1,2,3 '])
 
   expect(rows[2]!.issues).toEqual([
@@ -120,7 +120,7 @@ test('odometers are kilometres: by cell, header, unit column, then market', () =
   })
 })
 
-test('an assumed unit is said, and doubted where the middle reading is unusual', () => {
+test('an assumed unit is reported, and a warning if the median reading is unusual', () => {
   expect(columnCodes(typeColumn('Odometer', ['45000', '90000'], dallas))).toEqual(['UNIT_ASSUMED'])
   expect(columnCodes(typeColumn('Odometer', ['160000', '190000'], dallas))).toEqual([
     'UNIT_DOUBTED',
@@ -128,7 +128,7 @@ test('an assumed unit is said, and doubted where the middle reading is unusual',
   expect(columnCodes(typeColumn('Odometer (mi)', ['160000', '190000'], dallas))).toEqual([])
 })
 
-test('0 on the odometer of a used vehicle is doubted, of a new one not', () => {
+test('0 on the odometer gives a warning for a used vehicle, not for a new one', () => {
   expect(codesOf(typeColumn('Odometer', ['0', '90000', '80000', '70000']))).toEqual([
     'ZERO_ODOMETER warning',
   ])
@@ -147,7 +147,7 @@ test('model years are taken from years, MY codes and dates, and never guessed', 
   )
 })
 
-test('a column for the unit and one for the currency speak for their rows', () => {
+test('a unit column and a currency column apply to each row', () => {
   const { rows } = typeTable(
     ['Stock No', 'mileage.value', 'mileage.unit', 'Price', 'Currency'],
     [
@@ -162,7 +162,7 @@ test('a column for the unit and one for the currency speak for their rows', () =
   ])
 })
 
-test('a new vehicle may stand at 0 km and without a price', () => {
+test('a new vehicle may have 0 km and no price', () => {
   const { rows } = typeTable(
     ['Stock No', 'is_new', 'Odometer', 'Price', 'Cost'],
     [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { typeColumn, typeTable } from '../table.ts'
 
-test('years, readings and currencies are taken where they are certain, else said cell by cell', () => {
+test('years, readings and currencies are used if they are certain, else reported cell by cell', () => {
   const years = ['2012.0', '2,012', 'MY12', 'MY12.5', '12MY', '2012-05-01', '2012/2013', '2012/13']
   const { rows } = typeColumn('Year', [...years, ...Array(12).fill('2020')])
   const distances = typeColumn('Odometer', ['15tkm', '15.5 tkm', '15 kkm', '15,000 km approx.'])
@@ -22,7 +22,7 @@ test('years, readings and currencies are taken where they are certain, else said
   ])
 })
 
-test('a foreign header, a word that is no currency and a cost in another currency are said', () => {
+test('a foreign header, a word that is no currency and a cost in another currency are reported', () => {
   const header = typeColumn('Price (SEK)', ['18990'])
   const { rows } = typeTable(
     ['Stock No', 'Price', 'Cost', 'Currency'],

@@ -6,7 +6,7 @@ import { dallas, sydney, typeColumn } from '../table.ts'
 const datesOf = (values: readonly string[], options = sydney) =>
   typeColumn('Date In Stock', values, options).rows.map(({ unit }) => unit?.acquired_on)
 
-test('a date that says its order is read whatever the market', () => {
+test('a date whose order is clear is read the same in every market', () => {
   const written = [
     ...['2025-04-03', '2025/04/03 09:15:51', '3 Apr 2025', '03-Apr-25', 'April 3, 2025'],
     ...['20250403', '3rd April 2025', 'Thu 3 Apr 2025', '٢٠٢٥/٠٤/٠٣', '٣ أبريل ٢٠٢٥', '45750'],
@@ -16,12 +16,12 @@ test('a date that says its order is read whatever the market', () => {
   expect(datesOf(['44927', '44927.75'])).toEqual(['2023-01-01', '2023-01-01'])
 })
 
-test('one part above 12 settles the order of the whole column', () => {
+test('one part above 12 decides the order of the whole column', () => {
   expect(datesOf(['02/11/2018', '25/11/2018'], dallas)).toEqual(['2018-11-02', '2018-11-25'])
   expect(datesOf(['02/11/2018', '11/25/2018 0:00'], sydney)).toEqual(['2018-02-11', '2018-11-25'])
 })
 
-test('without proof the market decides, and that is said once', () => {
+test('without proof the market decides, and that is reported once', () => {
   const here = typeColumn('Date In Stock', ['02/11/2018', '03/12/2019'], sydney)
   const there = typeColumn('Date In Stock', ['02/11/2018', '03/12/2019'], dallas)
 
@@ -33,7 +33,7 @@ test('without proof the market decides, and that is said once', () => {
   expect(typeColumn('Date In Stock', ['05/05/2019', '2019-05-06']).styles.issues).toEqual([])
 })
 
-test('both orders in one column are a warning: what could be two days is left out', () => {
+test('both orders in one column give a warning, and ambiguous dates are left out', () => {
   const table = typeColumn('Date In Stock', [
     '25/11/2018',
     '11/25/2018',
@@ -51,7 +51,7 @@ test('both orders in one column are a warning: what could be two days is left ou
   })
 })
 
-test('a date that is none, or is far in the future, is left out with a warning and costs no vehicle', () => {
+test('an invalid date, or one far in the future, is left out with a warning; the row is accepted', () => {
   const dates = ['31/02/2025', '30/13/2025', '01/01/2031', '29/02/2024', '28/02/2023', '1/3/99']
   const bad = ['2025-99-99', '99999', '13.13.13.13', '0002/03/04']
 
@@ -68,7 +68,7 @@ test('a date that is none, or is far in the future, is left out with a warning a
   )
 })
 
-test('styles from a sample stand for the whole file unless a later cell proves otherwise', () => {
+test('styles from a sample apply to the whole file unless a later cell proves another', () => {
   const mapping = proposeMapping(['Stock No', 'Date In Stock', 'Price'], [])
   const evidence = startStyles(mapping, dallas)
   evidence.observe(['U1', '02/11/2018', '12.990'])

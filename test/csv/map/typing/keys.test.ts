@@ -4,7 +4,7 @@ import { dallas, sydney, typeTable } from '../table.ts'
 
 const sound = '5TDXZ3DC2KS015402'
 
-/** Types VINs beside sound ones, so that the column is known for what it is. */
+/** Types VINs beside valid ones, so that the column is recognised. */
 function typeVins(vins: readonly string[], options = sydney) {
   const rows = [...vins, ...Array(20).fill(sound)].map((vin, index) => [
     `S${index}X`,
@@ -13,7 +13,7 @@ function typeVins(vins: readonly string[], options = sydney) {
   return typeTable(['Stock No', 'VIN'], rows, options).rows.slice(0, vins.length)
 }
 
-/** Types stock numbers beside sound ones. */
+/** Types stock numbers beside valid ones. */
 function typeStock(numbers: readonly string[]) {
   const others = Array.from({ length: 60 }, (_, index) => `UF${8000 + index * 7}`)
   const rows = [...numbers, ...others].map((number) => [number, 'Toyota'])
@@ -28,7 +28,7 @@ test('a stock number is text: zeros, letters and length stay', () => {
   ])
 })
 
-test('what Excel did to a stock number is said, and only what is lost rejects the row', () => {
+test('changes by Excel to a stock number are reported, and only lost digits reject the row', () => {
   const damaged = ['Nov-97', '22-May', '2025-03-01 00:00:00', '1.23E+15', '12345.0']
   const rows = typeStock([...damaged, '1234567890123450', '########'])
 
@@ -41,7 +41,7 @@ test('what Excel did to a stock number is said, and only what is lost rejects th
   expect(rows[6]!.issues.map(({ code }) => code)).toEqual(['EXCEL_ERROR', 'primary-key'])
 })
 
-test('a formula that Excel wrote around a text, and its guard, are taken off', () => {
+test('a formula that Excel wrote around a text, and the quote before it, are removed', () => {
   const wrapped = ['=HYPERLINK("https://x.test/1","U8917")', "'=U8918", "'-U8919", "O'Brien1"]
 
   expect(typeStock(wrapped).map(({ unit }) => unit?.stock_no)).toEqual([
@@ -49,7 +49,7 @@ test('a formula that Excel wrote around a text, and its guard, are taken off', (
   ])
 })
 
-test('the VIN stands in for a missing stock number, and neither is a rejected row', () => {
+test('the VIN replaces a missing stock number; without both the row is rejected', () => {
   const { rows } = typeTable(
     ['Stock No', 'VIN', 'Make'],
     [
@@ -74,7 +74,7 @@ test('a VIN may come in lower case, with blanks, hyphens, asterisks or Arabic di
   expect(typeVins(forms).flatMap(({ issues }) => issues)).toEqual([])
 })
 
-test('a VIN that begins like a shortened number is one, in either case', () => {
+test('a VIN that begins like a number in exponent form is a VIN, in either letter case', () => {
   const rows = typeVins(['1E912345678901234', '1e912345678901234', '1.23E+16'])
 
   const codes = rows.map(({ issues }) => issues.map(({ code }) => code))
@@ -83,7 +83,7 @@ test('a VIN that begins like a shortened number is one, in either case', () => {
   expect(codes[2]).toEqual(['SCI_NOTATION'])
 })
 
-test('what has no 17 characters is a chassis number', () => {
+test('a number without 17 characters is a chassis number', () => {
   const rows = typeVins(['HJ75-1234567', '1Q87T3N166389', 'CH123456', `${sound}1`, 'see file'])
 
   expect(rows.map(({ unit }) => unit?.vin)).toEqual(Array(5).fill(null))
@@ -95,7 +95,7 @@ test('what has no 17 characters is a chassis number', () => {
   ])
 })
 
-test('the check digit is an error where it is law and a note elsewhere', () => {
+test('a wrong check digit is an error where the digit is law, else a note', () => {
   const wrong = '5TDXZ3DC3KS015402'
   const european = 'WVWZZZ1JZXW000001'
   const [american, german] = typeVins([wrong, european])
@@ -119,7 +119,7 @@ test('the check digit agrees with published VINs', () => {
   expect(checkDigit('not a VIN')).toBeNull()
 })
 
-test('a likely slip is offered and never applied', () => {
+test('a likely correction is suggested and never applied', () => {
   const letters = typeVins(['STDXZ3DC2KSO15402'])[0]!
   const swapped = '5TDXZ3DC2SK015402'
 
@@ -129,7 +129,7 @@ test('a likely slip is offered and never applied', () => {
   expect(typeVins([swapped])[0]!.key.vin).toBe(swapped)
 })
 
-test('textbook VINs and one character repeated are doubted', () => {
+test('textbook VINs and one repeated character give a warning', () => {
   const rows = typeVins(['1HGBH41JXMN109186', '11111111111111111'])
 
   expect(rows.map(({ status, issues }) => [status, issues[0]?.code])).toEqual([
@@ -138,7 +138,7 @@ test('textbook VINs and one character repeated are doubted', () => {
   ])
 })
 
-test('a model year that the VIN denies is doubted in the US alone, and the year stays', () => {
+test('a model year that the VIN contradicts gives a warning only in the US, and the year stays', () => {
   const table = (options: typeof sydney) =>
     typeTable(
       ['Stock No', 'VIN', 'Year'],

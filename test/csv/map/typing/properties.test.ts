@@ -8,7 +8,7 @@ import type { StockRow } from '#src/csv/map/typing/stock-row.ts'
 import { startStyles, type TypingOptions } from '#src/csv/map/typing/column-styles.ts'
 import { dallas, dubai, kuwait, sydney } from '../table.ts'
 
-/** Types one column by its header alone. */
+/** Types one column, with only a header to map it. */
 function typeCells(header: string, cells: readonly string[], options: TypingOptions) {
   const mapping = proposeMapping(['Stock No', header], [])
   const rows = cells.map((cell, index) => [`S${index}X`, cell])
@@ -59,7 +59,7 @@ const exact = (units: number, decimals: number) =>
     .slice(0, decimals)
     .padEnd(3, '0')}`
 
-test('an amount written in any style of a column comes back to the last digit', () => {
+test('an amount written in any style of a column is read exactly', () => {
   const amounts = fc.array(fc.integer({ min: 1, max: 99_999_999_999 }), {
     minLength: 1,
     maxLength: 12,
@@ -77,7 +77,7 @@ test('an amount written in any style of a column comes back to the last digit', 
   )
 })
 
-test('three decimals come back where one amount of the column proves them', () => {
+test('three decimals are read if one amount of the column proves them', () => {
   const amounts = fc.array(fc.integer({ min: 1, max: 99_999_999 }), { minLength: 1, maxLength: 12 })
 
   fc.assert(
@@ -93,7 +93,7 @@ test('three decimals come back where one amount of the column proves them', () =
   )
 })
 
-test('an odometer written in any style and unit comes back', () => {
+test('an odometer written in any style and unit is read exactly', () => {
   const readings = fc.array(fc.integer({ min: 0, max: 999_999 }), { minLength: 1, maxLength: 12 })
   const unit = fc.constantFrom('', 'km', ' kms', ' KM', ' كم')
 
@@ -125,7 +125,7 @@ function writeDate(at: Date, order: string, mark: string, isPadded: boolean, tim
   return [...order].map((part) => parts[part as 'd' | 'm' | 'y']).join(mark) + time
 }
 
-test('dates written in any one order come back, once a single one proves the order', () => {
+test('dates written in one order are read exactly if a single one proves the order', () => {
   const order = fc.constantFrom('dmy', 'mdy', 'ymd')
   const time = fc.constantFrom('', ' 0:00', ' 13:45:10', ' 9:15 PM')
   const form = fc.tuple(order, separator, fc.boolean(), time, fc.constantFrom(sydney, dallas))
@@ -161,7 +161,7 @@ const columnsOfUnit: readonly (keyof StockRow)[] = [
   ...(['price_on_application', 'extras'] as const),
 ]
 
-test('no text of any kind breaks typing, and every row is accepted, rejected or skipped', () => {
+test('no text breaks typing, and every row is accepted, rejected or skipped', () => {
   const names = fields.map((field) => `a column for ${field}`)
   const overrides = parseOverrides(
     fields.map((field, index) => `${field}=#${index + 1}`),
@@ -192,7 +192,7 @@ test('no text of any kind breaks typing, and every row is accepted, rejected or 
   )
 })
 
-test('no header and no cell of any kind breaks mapping', () => {
+test('no header and no cell breaks mapping', () => {
   const cells = fc.array(anyText, { maxLength: 6 })
 
   fc.assert(

@@ -8,7 +8,7 @@ import { sydney, typeTable } from '../table.ts'
 const names = ['Stock No', 'VIN', 'Rego', 'Make', 'Model', 'Badge', 'Price', 'Colour', 'Radio code']
 const cells = ['U1', '5TDXZ3DC2KS015402', '1ab-0 cd', ' Toyota ', 'Camry', '', '20,000', 'Red', '7']
 
-/** Types one record of that header as the reader hands it over. */
+/** Types one record of that header, as the reader gives it. */
 function typeRecord(record: Partial<TypableRecord>) {
   const mapping = proposeMapping(names, [cells])
   const type = rowTyper(mapping, startStyles(mapping, sydney).styles())
@@ -35,7 +35,7 @@ test('a row has the columns of core.stock_unit, and the other mapped cells by fi
   })
 })
 
-test('a record that the reader could not repair is rejected with its key, a repaired one is warned of', () => {
+test('a record that the reader could not repair is rejected with its key, a repaired one gets a warning', () => {
   const problem = { code: 'extra-cell', message: '10 cells instead of 9' } as const
 
   const broken = typeRecord({ problem: { ...problem, repaired: false } })
@@ -46,7 +46,7 @@ test('a record that the reader could not repair is rejected with its key, a repa
   expect(repaired).toMatchObject({ status: 'accepted', issues: [{ severity: 'warning' }] })
 })
 
-test('blank rows, totals and the header once more are no vehicles', () => {
+test('blank rows, totals and repeated headers are not vehicles', () => {
   const rows = [
     Array(9).fill(' '),
     ['Total', '', '', '', '', '', '20,000', '', ''],
@@ -62,12 +62,12 @@ test('blank rows, totals and the header once more are no vehicles', () => {
   ])
 })
 
-test('a vehicle that is called Total is one', () => {
+test('a vehicle with the name Total is a vehicle', () => {
   expect(typeRecord({ cells: ['T100', ...cells.slice(1)] }).status).toBe('accepted')
   expect(typeRecord({ cells: ['Total', ...cells.slice(1)] }).status).toBe('accepted')
 })
 
-test('a title stands in for make, model, variant and year', () => {
+test('a title fills make, model, variant and year', () => {
   const titles = ['2015 Ford Kuga 2.0 TDCi Trend AWD Auto', '2021 Land Rover Defender 110']
   const others = ['2019 Toyota Hilux SR5', 'nice car with many extras', '2018 Kia Rio']
 
@@ -83,7 +83,7 @@ test('a title stands in for make, model, variant and year', () => {
   expect(rows[3]!.unit).toMatchObject({ make: null, model: null, model_year: null })
 })
 
-test('both colours of a combined cell are told apart', () => {
+test('both colours of a combined cell are separated', () => {
   const { rows } = typeTable(['Stock No', 'ColourExtInt'], [['S1X', 'White / Black']])
 
   expect(rows[0]!.unit?.extras).toMatchObject({
@@ -91,7 +91,7 @@ test('both colours of a combined cell are told apart', () => {
   })
 })
 
-test('text that Postgres cannot hold is made fit to store', () => {
+test('text that Postgres cannot store is cleaned', () => {
   const bad = 'Cam\u0000ry \ud800'
 
   const { unit } = typeRecord({ cells: [...cells.slice(0, 4), bad, '', '', 'Red\u0000', ''] })
@@ -100,7 +100,7 @@ test('text that Postgres cannot hold is made fit to store', () => {
   expect(unit?.extras['colour_exterior']).toBe('Red\ufffd')
 })
 
-test('prose in the column of a name is left out with a warning', () => {
+test('prose in a column of names is left out with a warning', () => {
   const typed = typeRecord({
     cells: [...cells.slice(0, 4), 'very long '.repeat(30), '', '', '', ''],
   })
@@ -112,7 +112,7 @@ test('prose in the column of a name is left out with a warning', () => {
   })
 })
 
-test('a plate that is nothing but a placeholder and marks is no plate: its export would be read so', () => {
+test('a plate of a placeholder and punctuation is no plate: its export would be read as empty', () => {
   const plates = ['N/A-', 'n/a.', ' T.B.A ', '- - -', 'UNREG.']
 
   const typed = plates.map((plate) => typeRecord({ cells: cells.with(2, plate) }))

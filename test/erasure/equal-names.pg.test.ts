@@ -7,7 +7,7 @@ const createdAt = '2026-03-02T01:00:00Z'
 const tradeIn = { name: 'Trade In', phone: '0412 345 678', email: 'trade@example.org' }
 const arab = { name: 'محمد العلي', phone: '0501234567', email: 'm.ali@example.org' }
 
-/** Trade In and a namesake of Arabic script at `north`, others there, and others of another dealer group at `far`. */
+/** Customers with difficult names at `north`, e.g. Trade In or one in Arabic script, and others of another dealer group at `far`. */
 async function openTwoGroups(): Promise<Fixture> {
   const rooftops = [
     aRooftop({ uid: 'north', dealerId: 101 }),
@@ -42,7 +42,7 @@ const reporting = /* sql */ `
   union all select to_jsonb(angle) from core.photo
   union all select to_jsonb(array[field_name, field_type]) from core.custom_field_value`
 
-test('what is counted by is never changed, whatever the customer is called', async () => {
+test("columns that are counted are never changed, whatever the customer's name is", async () => {
   await using fixture = await openTwoGroups()
   const { pool } = fixture.database
   await fixture.night()
@@ -68,7 +68,7 @@ test('what is counted by is never changed, whatever the customer is called', asy
   expect(bodies).toEqual([{ types: ['Trade In'], angles: ['Trade In'] }])
 })
 
-test('a name of another script is taken out where it stands, and no other row is looked at', async () => {
+test('a name in another script is erased, and no other row is read', async () => {
   await using fixture = await openTwoGroups()
   const { pool } = fixture.database
   await fixture.night()
@@ -82,7 +82,7 @@ test('a name of another script is taken out where it stands, and no other row is
   expect(rows).toEqual([{ notes: 'أخ [erased]' }])
 })
 
-test('a name is taken out in its own dealer group alone, e-mails and phones everywhere', async () => {
+test('a name is erased only in its own dealer group, e-mails and phones everywhere', async () => {
   await using fixture = await openTwoGroups()
   const { pool } = fixture.database
   await fixture.night()

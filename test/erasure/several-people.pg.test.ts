@@ -21,7 +21,7 @@ async function openFamilysFixture() {
   return fixture
 }
 
-test('a phone of several people erases nobody silently: a dry run tells them apart', async () => {
+test('a phone of several people is refused: a dry run shows each person', async () => {
   await using fixture = await openFamilysFixture()
   const { pool } = fixture.database
   const ofWarehouse = async () =>
@@ -29,7 +29,7 @@ test('a phone of several people erases nobody silently: a dry run tells them apa
   const before = await ofWarehouse()
 
   await expect(eraseIn(fixture, byPhone)).rejects.toThrow(
-    /^The phone \*\*\*78 is carried by 2 people of different names, e\.g\. in 1 \([^)]+\), 3 \([^)]+\): nothing was erased\. .*--eval <id>, or everybody with --all-people\.$/,
+    /^The phone \*\*\*78 belongs to 2 people with different names, e\.g\. in 1 \([^)]+\), 3 \([^)]+\): nothing was erased\. .*--eval <id>, or all with --all-people\.$/,
   )
   const dry = await eraseIn(fixture, byPhone, true)
 
@@ -38,7 +38,7 @@ test('a phone of several people erases nobody silently: a dry run tells them apa
   expect(await ofWarehouse()).toEqual(before)
 })
 
-test('with everybody asked for, everybody goes', async () => {
+test('with --all-people, all of them are erased', async () => {
   await using fixture = await openFamilysFixture()
 
   const receipt = await eraseIn(fixture, byPhone, false, true)

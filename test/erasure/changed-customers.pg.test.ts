@@ -14,7 +14,7 @@ const later = new Date('2026-03-10T12:00:00Z')
 const bob = { ...jane, name: 'Bob Other', phone: '0498 765 432', email: 'bob@example.org' }
 const bobAway = { ...bob, address: '9 Far Road', suburb: 'Kew' }
 
-/** Evaluation 1 with two kept bodies: Jane's, and what it was edited to. */
+/** Evaluation 1 with two stored bodies: Jane's, and the edited one. */
 async function openEdited(customer: Partial<Customer>): Promise<Fixture> {
   const world = worldOf({
     evaluations: [
@@ -42,7 +42,7 @@ async function versionsOf(pool: pg.Pool): Promise<unknown> {
   return rows
 }
 
-test('a phone that was edited between two kept bodies is not said to be left', async () => {
+test('a phone that was edited between two stored bodies is not reported as left', async () => {
   await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
 
   const receipt = await eraseIn(fixture, byEval(1))
@@ -51,7 +51,7 @@ test('a phone that was edited between two kept bodies is not said to be left', a
   expect(isClean(receipt)).toBe(true)
 })
 
-test('who took the place of the customer stays, also for later loads, and the receipt names it', async () => {
+test('a customer who replaced the erased one stays, also in later loads, and the receipt names the evaluation', async () => {
   await using fixture = await openEdited(bobAway)
   const { pool } = fixture.database
   const versions = await versionsOf(pool)
@@ -78,7 +78,7 @@ test('who took the place of the customer stays, also for later loads, and the re
   expect(bobs).toMatchObject({ erasedBefore: null, evaluations: [{ evalId: 1 }] })
 })
 
-test('--eval erases the present customer alone', async () => {
+test('--eval erases only the present customer', async () => {
   await using fixture = await openEdited(bobAway)
 
   await eraseIn(fixture, byEval(1))
@@ -89,7 +89,7 @@ test('--eval erases the present customer alone', async () => {
   expect(ofJane.erasedBefore).toBeNull()
 })
 
-test('a reason says nothing of anybody, whoever shares it', async () => {
+test('a stored reason has no personal data, also of people who share it', async () => {
   await using fixture = await openEdited({ ...jane, phone: '0498 111 222' })
   const { context, config } = fixture
   await fixture.database.pool.query(
@@ -112,7 +112,7 @@ test('a reason says nothing of anybody, whoever shares it', async () => {
   expect(rows).toEqual([{ reason: receipt.reason }])
 })
 
-test('signed links go out of the kept answers of an erased evaluation, and stay out', async () => {
+test('signed links are removed from the stored answers of an erased evaluation, and do not come back', async () => {
   await using fixture = await checkedFixture([
     { evalId: 1001, vin: aVin, customer: jane },
     { evalId: 1002, vin: 'WVWZZZ1KZAW000001' },
@@ -136,7 +136,7 @@ test('signed links go out of the kept answers of an erased evaluation, and stay 
   expect(rows).toHaveLength(2)
 })
 
-/** Evaluations with a signed link in a kept answer. */
+/** Evaluations with a signed link in a stored answer. */
 async function linkedIn(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ key: string }>(
     `select distinct natural_key as key from raw.payload

@@ -17,14 +17,14 @@ async function openLoadedFixture(evaluations: readonly Evaluation[]): Promise<Fi
   })
   const fixture = await openFixture({ sandbox: { world, now }, sync: { start: '2026-03-01' } })
   await fixture.night()
-  // The last one that a search comes to.
+  // The last table that a search reads.
   await fixture.database.pool.query(
     'create schema zz; create table zz.note (note text); insert into zz.note select 1',
   )
   return fixture
 }
 
-/** Erases Jane, and does something after all other tables were searched and before the search is over. */
+/** Erases Jane, and runs an action after all other tables were searched and before the search ends. */
 async function eraseMeanwhile(
   fixture: Fixture,
   meanwhile: () => Promise<unknown>,
@@ -40,7 +40,7 @@ async function eraseMeanwhile(
   return await erasing
 }
 
-/** Until a search waits for the table that the test has locked. */
+/** Waits until a search waits for the table that the test has locked. */
 async function searching(pool: pg.Pool): Promise<void> {
   for (;;) {
     const { rows } = await pool.query(
@@ -55,7 +55,7 @@ async function janesLines({ database }: Fixture, more: readonly string[] = []): 
   return linesWith(await dumpOf(database.pool), [...janesTexts, ...more])
 }
 
-test('loads go on while an erase searches, and what they bring of the customer goes too', async () => {
+test("loads continue while an erase searches, and the customer's data that they bring is erased too", async () => {
   await using fixture = await openLoadedFixture([
     anEvaluation({ evalId: 2, ...later, customer: { ...jane }, notes: 'Jane Citizen again' }),
   ])
@@ -74,7 +74,7 @@ test('loads go on while an erase searches, and what they bring of the customer g
   expect(await janesLines(fixture)).toEqual([])
 })
 
-test('a name or number that nobody had searched for yet is erased as well', async () => {
+test('a name or number that was not searched for before is erased too', async () => {
   const [phone, name] = ['0498 222 333', 'Janet Married-Name']
   await using fixture = await openLoadedFixture([
     anEvaluation({ evalId: 2, ...later, customer: { ...jane, name, phone } }),
@@ -88,14 +88,14 @@ test('a name or number that nobody had searched for yet is erased as well', asyn
   expect(await janesLines(fixture, [phone, 'Janet Married'])).toEqual([])
 })
 
-test('what is written again during the search is erased where it stands now', async () => {
+test('a row that is written again during the search is erased at its new position', async () => {
   await using fixture = await openLoadedFixture([])
   const { pool } = fixture.database
 
   const receipt = await eraseMeanwhile(fixture, async () => {
     await pool.query('update raw.payload set run_id = run_id')
     await pool.query('update pii.evaluation_customer set notes = $1', ['Jane Citizen rang'])
-    // A table that is written anew has all its rows at other places.
+    // A table that is rewritten has all its rows at new positions.
     await pool.query('vacuum full raw.payload')
     await pool.query(`insert into ops.run (command, arguments, status, source_started_at, process_id)
       values ('by hand', '{"for":"Jane Ann Citizen"}', 'ok', now(), 1)`)

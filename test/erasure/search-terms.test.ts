@@ -4,7 +4,7 @@ import { patternsOf } from '#src/erasure/pattern.ts'
 import { phoneKey, phonesIn } from '#src/erasure/phone.ts'
 import { redactJson, redactText } from '#src/erasure/redact.ts'
 
-const nobody = {
+const noFields = {
   name: null,
   phone: null,
   email: null,
@@ -40,7 +40,7 @@ test.each([
   expect(phoneKey(text)).toBe(key)
 })
 
-test('phone numbers are found in a text, however they stand together', () => {
+test('phone numbers are found in a text, also next to each other', () => {
   const found = [...phonesIn('Ring 0412 345 678 0298765432 or +61 2 9876 5432.')].map(
     ({ key }) => key,
   )
@@ -62,14 +62,14 @@ test.each([
   ['Brien Jane', 'Brien Jane'],
   ['xjane.obrien@example.org', 'xjane.obrien@example.org'],
 ])('in any text %s becomes %s', (text, expected) => {
-  const needles = plainTerms(termsOf(jane))
+  const terms = plainTerms(termsOf(jane))
 
-  expect(redactText(text, needles)).toBe(expected)
-  expect(redactText(redactText(text, needles), needles)).toBe(expected)
+  expect(redactText(text, terms)).toBe(expected)
+  expect(redactText(redactText(text, terms), terms)).toBe(expected)
 })
 
-test('within their own evaluation a first name, a suburb and a plate that stand alone are enough', () => {
-  const needles = plainTerms(termsForOwnEvaluation(jane))
+test("in the customer's own evaluation a first name, a suburb or a plate alone is enough", () => {
+  const terms = plainTerms(termsForOwnEvaluation(jane))
   const body = {
     first: 'Jane',
     city: 'RICHMOND',
@@ -78,7 +78,7 @@ test('within their own evaluation a first name, a suburb and a plate that stand 
     tel: 412345678,
   }
 
-  expect(redactJson(body, needles)).toEqual({
+  expect(redactJson(body, terms)).toEqual({
     first: '[erased]',
     city: '[erased]',
     note: 'Jane of Richmond',
@@ -88,29 +88,29 @@ test('within their own evaluation a first name, a suburb and a plate that stand 
 })
 
 test.each([
-  ['a first name alone', { ...nobody, name: 'Jane' }],
-  ['a suburb', { ...nobody, suburb: 'Richmond' }],
-  ['a short address', { ...nobody, address: 'Unit 5' }],
-  ['an erased field', { ...nobody, name: '[erased 2]', address: '[erased]' }],
-  ['a phone number that is none', { ...nobody, phone: 'n/a' }],
-])('%s names nobody elsewhere', (_, person) => {
+  ['a first name alone', { ...noFields, name: 'Jane' }],
+  ['a suburb', { ...noFields, suburb: 'Richmond' }],
+  ['a short address', { ...noFields, address: 'Unit 5' }],
+  ['an erased field', { ...noFields, name: '[erased 2]', address: '[erased]' }],
+  ['a phone number that is none', { ...noFields, phone: 'n/a' }],
+])('%s identifies no one outside', (_, person) => {
   expect(termsOf(person)).toEqual([])
 })
 
 test('accents and letter case do not hide a name', () => {
-  const needles = plainTerms(termsOf({ ...nobody, name: 'Renée Müller' }))
+  const terms = plainTerms(termsOf({ ...noFields, name: 'Renée Müller' }))
 
-  expect(redactText('RENEE MULLER or Rene\u0301e Müller', needles)).toBe('[erased] or [erased]')
+  expect(redactText('RENEE MULLER or Rene\u0301e Müller', terms)).toBe('[erased] or [erased]')
 })
 
-test('a value without a needle is the very same', () => {
+test('a value without a search term is returned unchanged', () => {
   const body = { a: ['x', { b: 1 }], c: null }
 
   expect(redactJson(body, plainTerms(termsOf(jane)))).toBe(body)
 })
 
 function textPatternsOf(name: string): readonly string[] {
-  return patternsOf(termsOf({ ...nobody, name })).texts
+  return patternsOf(termsOf({ ...noFields, name })).texts
 }
 
 /** As Postgres compares them: `lower` of the collation "C" knows ASCII alone. */
@@ -146,7 +146,7 @@ test.each([
   )
 })
 
-test('no pattern of a search is without three letters in a row', () => {
+test('every search pattern has at least three letters in a row', () => {
   const names = [
     'محمد العلي',
     'Анна Петрова',

@@ -14,7 +14,7 @@ interface Sale {
   readonly isAtHome: boolean
 }
 
-/** Who has sold what, and whether they are of the dealer group of the rooftop. */
+/** The salesperson of each evaluation, and whether they belong to the rooftop's dealer group. */
 async function sales(pool: pg.Pool): Promise<Sale[]> {
   const { rows } = await pool.query<Sale>(
     `select kind || eval_id || ' ' || version_no as key, display_name as name, u.group_id = r.group_id as "isAtHome"
@@ -26,7 +26,7 @@ async function sales(pool: pg.Pool): Promise<Sale[]> {
   return rows
 }
 
-test('a rooftop that goes over to another dealer group takes its salespeople along', async () => {
+test('a rooftop that moves to another dealer group takes its salespeople along', async () => {
   await using fixture = await openFixture({
     sandbox: { seed: 7, evaluations: 90, days: 20, now },
     sync: { start: '2026-02-18' },
@@ -38,7 +38,7 @@ test('a rooftop that goes over to another dealer group takes its salespeople alo
     fixture.config.rooftops.some((other) => other.group === group && other.uid !== uid),
   )!
   const target = fixture.config.rooftops.find(({ group }) => group !== moving.group)!.group
-  // One sells at a rooftop that stays, too.
+  // One also sells at a rooftop that does not move.
   await pool.query(
     `update core.evaluation set user_id = (
        select user_id from core.evaluation join core.rooftop using (rooftop_id) where rooftop_uid = $1 and user_id is not null limit 1)
@@ -72,7 +72,7 @@ test('a rooftop that goes over to another dealer group takes its salespeople alo
   await expectTenancy(fixture, rooftops)
 })
 
-/** For every mart, what the groups see is what the reader sees, each row once. */
+/** For every mart, the rows of all groups together are the reader's rows, each once. */
 async function expectTenancy(
   fixture: Awaited<ReturnType<typeof openFixture>>,
   rooftops: readonly { readonly group: string }[],

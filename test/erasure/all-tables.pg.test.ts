@@ -27,7 +27,7 @@ async function janesLines(pool: pg.Pool): Promise<string[]> {
   return linesWith(await dumpOf(pool), janesTexts)
 }
 
-test('quarantine is reached, open and resolved, whole and broken, and a retry brings nothing back', async () => {
+test('an erase covers quarantine, open and resolved, valid and broken, and a retry brings nothing back', async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   const { world } = fixture.sandbox
@@ -51,7 +51,7 @@ test('quarantine is reached, open and resolved, whole and broken, and a retry br
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('texts of no evaluation are reached: runs, calls, warnings, batches and the queue', async () => {
+test('an erase covers texts without an evaluation: runs, calls, warnings, batches and the queue', async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -82,7 +82,7 @@ test('texts of no evaluation are reached: runs, calls, warnings, batches and the
   expect(rows).toEqual([{ note: "[erased]>, '[erased]', [erased]" }])
 })
 
-test('cells, issues, preambles and units of stock lists are reached', async () => {
+test('an erase covers cells, issues, preambles and units of stock lists', async () => {
   await using stock = await openImportFixture()
   await stock.import(
     [
@@ -112,7 +112,7 @@ test('cells, issues, preambles and units of stock lists are reached', async () =
   expect(JSON.stringify(rows)).toContain('"[erased]","call [erased]"')
 })
 
-test('links and PDFs go with their files, those of an erasure that was cut short too, and stay away', async () => {
+test('links and PDFs are removed with their files, also after an interrupted erasure, and do not come back', async () => {
   await using fixture = await openSmallFixture()
   await using folder = await temporaryFolder()
   const { pool } = fixture.database
@@ -155,7 +155,7 @@ test('links and PDFs go with their files, those of an erasure that was cut short
   expect(done).toEqual([{ done: true }])
 })
 
-test('what pricing AI says of the customer is reached and stays away', async () => {
+test('the customer in a pricing AI text is erased and does not come back', async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -175,7 +175,7 @@ test('what pricing AI says of the customer is reached and stays away', async () 
   expect(rows).toEqual([{ insight: 'Dear [erased], a fair price' }])
 })
 
-test('a customer who is a salesperson too is left in the list of users, and the receipt says so', async () => {
+test('a customer who is also a salesperson stays in the list of users, and the receipt shows it', async () => {
   await using fixture = await openSmallFixture()
   const { pool } = fixture.database
   await fixture.night()
@@ -194,12 +194,12 @@ test('a customer who is a salesperson too is left in the list of users, and the 
   })
 })
 
-test('another customer of the same name or phone is left alone, and the receipt names the evaluation', async () => {
-  const twin = { ...jane, email: 'other.jane@example.org', address: '1 Far Road' }
+test('another customer with the same name or phone is not changed, and the receipt names the evaluation', async () => {
+  const namesake = { ...jane, email: 'other.jane@example.org', address: '1 Far Road' }
   const world = worldOf({
     evaluations: [
       anEvaluation({ evalId: 1, createdAt, customer: jane }),
-      anEvaluation({ evalId: 2, createdAt, customer: twin, notes: 'Jane Citizen rang' }),
+      anEvaluation({ evalId: 2, createdAt, customer: namesake, notes: 'Jane Citizen rang' }),
     ],
   })
   await using fixture = await openFixture({

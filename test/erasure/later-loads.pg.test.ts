@@ -18,7 +18,7 @@ import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './eras
 
 const createdAt = '2026-03-02T01:00:00Z'
 
-/** Whom the warehouse has as customers. */
+/** The customers in the warehouse. */
 async function customersOf(pool: pg.Pool): Promise<Record<string, string | null>> {
   const { rows } = await pool.query<{ id: string; name: string | null }>(
     `select eval_id::text as id, customer_name as name from pii.evaluation_customer order by 1`,
@@ -30,7 +30,7 @@ async function janesLines(pool: pg.Pool): Promise<string[]> {
   return linesWith(await dumpOf(pool), janesTexts)
 }
 
-test('a later evaluation that carries an erased e-mail or phone is loaded without the customer', async () => {
+test('a later evaluation with an erased e-mail or phone is loaded without the customer', async () => {
   const later = '2026-03-10T09:00:00Z'
   const draft = { createdAt: later, completedAt: '2026-03-10T09:10:00Z' }
   const other = { name: 'Al Other', phone: '0498 765 432', email: 'al@example.org' }
@@ -67,7 +67,7 @@ test('a later evaluation that carries an erased e-mail or phone is loaded withou
   expect(rows).toEqual([{ notes: 'Ask [erased] or al@example.org' }])
 })
 
-test('a later record that does not fit lies in quarantine without the customer', async () => {
+test('a later record that does not fit is quarantined without the customer', async () => {
   const later = { createdAt: '2026-03-10T09:00:00Z', completedAt: '2026-03-10T09:10:00Z' }
   const world = worldOf({
     evaluations: [
@@ -115,7 +115,7 @@ test('an evaluation that vanishes and returns stays without its customer', async
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('an evaluation that another rooftop of the group adopts stays without its customer', async () => {
+test('an evaluation that moves to another rooftop of the group stays without its customer', async () => {
   const rooftops = [
     aRooftop({ uid: 'north', dealerId: 101 }),
     aRooftop({ uid: 'south', dealerId: 102 }),
@@ -149,14 +149,14 @@ test('an evaluation that another rooftop of the group adopts stays without its c
   expect(await janesLines(pool)).toEqual([])
 })
 
-test('an erase waits for a load that holds the evaluation, and takes what it has written', async () => {
+test('an erase waits for a load that writes the evaluation, and erases what it wrote', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
   const sandbox = { world, now }
   const streams = [evaluations]
   await using fixture = await openFixture({ sandbox, streams, sync: { start: '2026-03-01' } })
   let erasing: ReturnType<typeof eraseIn> | undefined
   const crashPoint = (name: string) => {
-    // The rows stand in a transaction that has not committed: nobody else can see them yet.
+    // The rows are in a transaction that has not committed, so no other session sees them.
     if (name === 'rows-written') erasing ??= eraseIn(fixture, byPhone)
   }
 
@@ -166,7 +166,7 @@ test('an erase waits for a load that holds the evaluation, and takes what it has
   expect(await janesLines(fixture.database.pool)).toEqual([])
 })
 
-test('a load that read the customer before an erase committed writes them no more', async () => {
+test('a load that read the customer before an erase committed does not write them', async () => {
   const world = worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt, customer: jane })] })
   await using fixture = await openFixture({
     sandbox: { world, now },
@@ -193,7 +193,7 @@ test('a load that read the customer before an erase committed writes them no mor
   expect(rows).toEqual([{ price: 100 }])
 })
 
-test('what only marks a record waits for an erasure as well; a night that brings and changes nothing does not', async () => {
+test('a load that only marks a record also waits for an erasure; a night without changes does not', async () => {
   const gone = anEvaluation({ evalId: 1, createdAt, vanishedAt: '2026-03-11T00:00:00Z' })
   await using fixture = await openFixture({
     sandbox: { world: worldOf({ evaluations: [gone] }), now },
@@ -214,7 +214,7 @@ test('what only marks a record waits for an erasure as well; a night that brings
   expect((await marking).streams['evaluations']).toMatchObject({ hydrated: 0, vanished: 1 })
 })
 
-/** Until so many wait for the lock of erasures. */
+/** Waits until this number of sessions wait for the erasure lock. */
 async function waiting(pool: pg.Pool, count: number): Promise<void> {
   for (;;) {
     const { rows } = await pool.query(
@@ -227,7 +227,7 @@ async function waiting(pool: pg.Pool, count: number): Promise<void> {
   }
 }
 
-test('a rooftop that goes over to another dealer group brings nobody back', async () => {
+test('a rooftop that moves to another dealer group brings no customer back', async () => {
   const nameless = { ...jane, email: null, phone: null, address: null }
   const world = worldOf({
     evaluations: [
@@ -255,7 +255,7 @@ test('a rooftop that goes over to another dealer group brings nobody back', asyn
   expect(await janesLines(fixture.database.pool)).toEqual([])
 })
 
-test('a stock list brings no erased contact back, and a stock number that looks like one stays', async () => {
+test('a stock list brings no erased contact back, and an equal stock number stays', async () => {
   await using stock = await openImportFixture()
   const { pool, config } = stock
   const fixture = { context: { pool }, config } as unknown as Fixture
@@ -285,7 +285,7 @@ test('a stock list brings no erased contact back, and a stock number that looks 
   ])
 })
 
-test('an answer or a list item of no evaluation is kept without an erased contact', async () => {
+test('an answer or a list item without an evaluation is stored without an erased contact', async () => {
   await using fixture = await openFixture({
     sandbox: { world: worldOf({ evaluations: [anEvaluation({ evalId: 1, createdAt })] }), now },
     sync: { start: '2026-03-01' },
@@ -312,7 +312,7 @@ test('an answer or a list item of no evaluation is kept without an erased contac
     return await screenAnswer(tx.db, { text, endpoint: 'lookup' }, about, wire.appraisal)
   })
 
-  const aside = await pool.query('select payload from ops.quarantine order by natural_key')
-  expect(aside.rows).toEqual([{ payload: '[erased]' }, { payload: harmless }])
+  const quarantined = await pool.query('select payload from ops.quarantine order by natural_key')
+  expect(quarantined.rows).toEqual([{ payload: '[erased]' }, { payload: harmless }])
   expect(answer).toBe('[{"EvalID":null,"Notes":"Jane Citizen, [erased]"}]')
 })

@@ -12,7 +12,7 @@ import {
 
 const own = 'select ctid, xmin, * from core.stock_unit order by stock_no'
 
-/** A list of nine of which the last row is damaged. */
+/** A list of nine rows; the last one is damaged. */
 function damaged(row: string): string {
   return `${listOf(vehicles(8))}${row}\r\n`
 }
@@ -24,7 +24,7 @@ const rows = {
 }
 
 test.for(Object.entries(rows))(
-  'a row with %s that comes back from the rejects file as it was stays rejected',
+  'a row with %s that is not corrected in the rejects file stays rejected',
   async ([, row]) => {
     await using fixture = await openImportFixture()
     const rejects = join(fixture.folder, 'rejects.csv')
@@ -38,12 +38,12 @@ test.for(Object.entries(rows))(
       .catch((error: unknown) => error)
 
     expect(first).toMatchObject({ rejected: 1, removed: 0 })
-    expect(String(report)).toMatch(/none of its 1 rows can be taken[\s\S]*complete .*"_errors"/)
+    expect(String(report)).toMatch(/none of its 1 rows is valid[\s\S]*complete .*"_errors"/)
     expect(await fixture.rows(own)).toEqual(before)
   },
 )
 
-test('an uploaded file that came back with its prices keeps its damaged rows rejected', async () => {
+test('a re-imported upload with prices keeps its damaged rows rejected', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(9)))
   const { importId } = await fixture.import(damaged(rows['cells too few']))
@@ -59,20 +59,20 @@ test('an uploaded file that came back with its prices keeps its damaged rows rej
   expect(await fixture.rows(own)).toEqual(before)
 })
 
-test('a row whose cells were completed in the rejects file is taken, and so is one whose error was emptied', async () => {
+test('a row is accepted once its cells are completed or its error is emptied in the rejects file', async () => {
   await using fixture = await openImportFixture()
   const rejects = join(fixture.folder, 'rejects.csv')
   const many = rows['cells too many']
   await fixture.import(`${listOf(vehicles(7))}S0008,${aVehicle(8).vin}\r\n${many}\r\n`, { rejects })
   const text = await readFile(rejects, 'utf8')
 
-  const mended = text
+  const corrected = text
     .replace(/(S0008,\w+),,,,,,,/, '$1,Toyota,Corolla,2019,45056,20008,Red,')
     .replace('Corolla,Hatch,2019,45063,20009,', 'Corolla,2019,45063,20009,Red,')
     .replace(/(Red,\d+,).*extra-cell.*/, '$1')
-  const report = await fixture.import(mended, { mode: 'delta' })
+  const report = await fixture.import(corrected, { mode: 'delta' })
 
-  expect(text).toMatch(/once its cells are right, empty this cell/)
+  expect(text).toMatch(/when its cells are right, empty this cell/)
   expect(report).toMatchObject({ accepted: 2, rejected: 0, added: 2 })
   expect(
     await fixture.rows(
@@ -81,7 +81,7 @@ test('a row whose cells were completed in the rejects file is taken, and so is o
   ).toEqual([{ asking_price: '20008.000' }, { asking_price: '20009.000' }])
 })
 
-test('vehicles that a whole export names as missing or off stock do not come back by its import', async () => {
+test('vehicles that a full export lists as missing or off stock are not restored by its import', async () => {
   await using fixture = await openImportFixture(0)
   await fixture.import(listOf(vehicles(9)))
   await fixture.import(listOf(vehicles(8)))

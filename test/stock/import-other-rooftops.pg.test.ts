@@ -8,27 +8,24 @@ test.for([
   ['a snapshot of an empty rooftop', false, 'snapshot'],
   ['a dry run', true, 'snapshot'],
   ['a delta', false, 'delta'],
-] as const)(
-  'the list of another rooftop, as %s, is said to be its list',
-  async ([, dryRun, mode]) => {
-    await using fixture = await openImportFixture()
-    const list = listOf(vehicles(40))
-    await fixture.import(list, { rooftop: 'south' })
+] as const)('the list of another rooftop, as %s, gives a warning', async ([, dryRun, mode]) => {
+  await using fixture = await openImportFixture()
+  const list = listOf(vehicles(40))
+  await fixture.import(list, { rooftop: 'south' })
 
-    const report = await fixture.import(list, { dryRun, mode })
+  const report = await fixture.import(list, { dryRun, mode })
 
-    expect(report).toMatchObject({ added: 40, rejected: 0 })
-    expect(report.warnings).toMatchObject([{ code, severity: 'warning', line: null, column: null }])
-    expect(report.warnings[0]!.hint).toMatch(
-      /^40 of the 40 vehicles .* in stock at SOUTH \(south\): is it the list of that rooftop\? .*S0001, S0002, /,
-    )
-    expect(stockImportLines(report).join('\n')).toContain('\n    40 of the 40 vehicles')
-    const kept = await fixture.rows('select warnings from core.stock_import order by import_id')
-    expect(kept.map(({ warnings }) => warnings)).toEqual(dryRun ? [[]] : [[], report.warnings])
-  },
-)
+  expect(report).toMatchObject({ added: 40, rejected: 0 })
+  expect(report.warnings).toMatchObject([{ code, severity: 'warning', line: null, column: null }])
+  expect(report.warnings[0]!.hint).toMatch(
+    /^40 of the 40 vehicles .* in stock at SOUTH \(south\): is it the list of that rooftop\? .*S0001, S0002, /,
+  )
+  expect(stockImportLines(report).join('\n')).toContain('\n    40 of the 40 vehicles')
+  const stored = await fixture.rows('select warnings from core.stock_import order by import_id')
+  expect(stored.map(({ warnings }) => warnings)).toEqual(dryRun ? [[]] : [[], report.warnings])
+})
 
-test('a vehicle that has moved is named once, and no longer when the other rooftop has given it up', async () => {
+test('a moved vehicle is named once, and not after it has left the other rooftop', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)), { rooftop: 'south' })
   await fixture.import(listOf(vehicles(10, 101)))
@@ -45,7 +42,7 @@ test('a vehicle that has moved is named once, and no longer when the other rooft
   expect([next.warnings, other.warnings]).toEqual([[], []])
 })
 
-test('the same stock number for another vehicle says nothing; where no VIN is given it does', async () => {
+test('the same stock number with another VIN gives no warning; without a VIN it does', async () => {
   await using fixture = await openImportFixture()
   const others = vehicles(20, 500).map((unit, at) => ({ ...unit, stockNo: aVehicle(at).stockNo }))
   await fixture.import(listOf(others), { rooftop: 'south' })
@@ -59,7 +56,7 @@ test('the same stock number for another vehicle says nothing; where no VIN is gi
   expect(many.warnings[0]!.hint).toMatch(/^19 of the 19 .* in stock at SOUTH .*is it the list/)
 })
 
-test('two rooftops are told apart, and one that is no longer in the config is not asked', async () => {
+test('two rooftops get separate warnings, and one that is no longer in the config gets none', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(3)), { rooftop: 'south' })
   await fixture.import(listOf(vehicles(2, 51)), { rooftop: 'gulf' })
