@@ -117,7 +117,10 @@ function linksOf(page: string): Link[] {
     .filter((link) => !/^(https?|mailto):/.test(link))
     .map((link) => {
       const [path, anchor] = link.split('#')
-      return { link, file: path === '' ? page : join(dirname(page), path!), anchor }
+      const file = path === '' ? page : join(dirname(page), path!)
+      // Of a folder, GitHub shows the README.
+      const index = join(file, 'README.md')
+      return { link, file: existsSync(join(root, index)) ? index : file, anchor }
     })
 }
 
