@@ -27,7 +27,10 @@ test('every command of the README runs', async () => {
       const command = shell(ready === untilStopped.sandbox ? `${line} --port ${port}` : line)
       if (ready === undefined) {
         expect(await command.ended, `${line}\n${command.output()}`).toBe(0)
-        if (line.endsWith('npm run demo')) usePort(join(folder.path, 'forecourt.yaml'), port)
+        if (!line.endsWith('npm run demo')) continue
+        const printed = command.output().split('\n').map(withoutFigures)
+        expect(printed, 'else: npm run picture').toEqual(expect.arrayContaining(pictureLines()))
+        usePort(join(folder.path, 'forecourt.yaml'), port)
       } else {
         started.push(command)
         await expect.poll(() => command.output(), { timeout: 120_000 }).toMatch(ready)
@@ -54,6 +57,24 @@ function commandLines(): string[] {
   // Postgres has to run for what comes after it.
   const stop = commands.findIndex((line) => line.endsWith('warehouse stop'))
   return [...commands.toSpliced(stop, 1), commands[stop]!]
+}
+
+/** What the picture of the README shows below its command. */
+function pictureLines(): string[] {
+  const svg = readFileSync(join(root, 'src/commands/demo.svg'), 'utf8')
+  return [...svg.matchAll(/<text [^>]*>(.*)<\/text>/g)]
+    .map(([, text]) => withoutFigures(unescaped(text!)))
+    .slice(1, -1)
+}
+
+function unescaped(text: string): string {
+  const signs = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&amp;': '&' }
+  return text.replaceAll(/&\w+;/g, (entity) => signs[entity as keyof typeof signs] ?? entity)
+}
+
+/** Figures differ from day to day, and with them the width of columns. */
+function withoutFigures(line: string): string {
+  return line.replaceAll(/\d[\d.,]*/g, '0').replaceAll(/\s+/g, ' ')
 }
 
 interface Shell {
