@@ -99,7 +99,9 @@ function startShell(line: string, cwd: string): Shell {
   return {
     ended: new Promise((resolve) => child.once('close', (code) => resolve(code))),
     output: () => output,
-    stop: () => void process.kill(-child.pid!, 'SIGTERM'),
+    stop: () => {
+      if (child.exitCode === null) process.kill(-child.pid!, 'SIGTERM')
+    },
   }
 }
 
