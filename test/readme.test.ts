@@ -61,6 +61,15 @@ test('the pages name every report and every job', () => {
   expect(jobs.filter((name) => !textOf('jobs/README.md').includes(`| \`${name}\` |`))).toEqual([])
 })
 
+test('every script that a page names is in package.json', () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: object }
+  const named = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name!),
+  )
+
+  expect(named.filter((name) => !(name in scripts))).toEqual([])
+})
+
 test('every config that a page shows is valid', () => {
   const configs = pages.flatMap((page) => blocksOf(page, 'yaml').map((text) => ({ page, text })))
 
