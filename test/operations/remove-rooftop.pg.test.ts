@@ -77,7 +77,7 @@ async function rowsByRooftop(): Promise<Record<string, Record<string, number>>> 
       `select coalesce(r.rooftop_uid, 'none') as uid, count(*)::int as count
        from ${name} as one left join core.rooftop as r on r.rooftop_id = one.rooftop_id group by 1`,
     )
-    for (const { uid, count } of rows) (counted[uid] ??= {})[name] = count
+    for (const { uid, count } of rows) counted[uid] = { ...counted[uid], [name]: count }
   }
   return counted
 }
