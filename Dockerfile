@@ -11,8 +11,8 @@ COPY src src
 COPY jobs jobs
 RUN npm run build
 
-# No dependency at run time needs an install script: those that are allowed are of the tests and of the embedded Postgres, which
-# stays out of the image. Its warehouse is a Postgres of its own: warehouse.url.
+# No dependency of the running program needs an install script: those that are allowed belong to the tests and to the embedded Postgres.
+# The image has no embedded Postgres: its warehouse is the one of warehouse.url.
 FROM node:26.10.0-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -25,15 +25,15 @@ COPY package.json ./
 COPY sql sql
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# /data holds forecourt.yaml and what is kept beside it (.forecourt/, an archive of PDFs); nothing else is ever written but /tmp.
+# /data holds forecourt.yaml and what is stored beside it (.forecourt/, an archive of PDFs). The program writes to /data and /tmp alone.
 RUN mkdir /data && chown 1000:1000 /data
 VOLUME /data
 WORKDIR /data
 USER 1000:1000
-# For what runs until it is stopped, with operations.port 9400. A command that ends by itself is over before the first look.
+# For programs that run until they are stopped, with operations.port 9400. Other commands end before the first check.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9400/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without a shell between, SIGTERM reaches the program itself: it drains within 30 seconds.
+# No shell is in between, so SIGTERM reaches the program. It ends its work within 30 seconds.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/app/dist/src/main.js"]
 CMD ["--help"]
