@@ -1,4 +1,5 @@
 import { openAppraisal } from '../context.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import {
   duplicateIds,
@@ -22,7 +23,12 @@ export const verify: CommandDefinition = {
   options: (command) =>
     command
       .option('--deep', 'list every window again, whole and in halves, and compare the ids')
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
+      .option(
+        '--rooftop <uid>',
+        'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+        addToList,
+        [],
+      ),
   examples: ['forecourt verify', 'forecourt verify --deep --json'],
   async run(session, options) {
     const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
@@ -63,8 +69,11 @@ export const verify: CommandDefinition = {
       aggregates,
       deep: options['deep'] === true ? deep : null,
     }
+    const label = labelRooftops(chosen)
+    const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
+      list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
     session.result(document, () => [
-      ...lines(proved, session.config.sync.start, checked, deep, duplicates),
+      ...lines(proved, session.config.sync.start, labelled(checked), labelled(deep), duplicates),
       ...aggregates.map(untrue),
     ])
     return proved ? 0 : 1

@@ -121,7 +121,9 @@ test('an unknown rooftop, a wrong mode and a missing file are exit 2, and leave 
   })
 
   expect([unknown.code, mode.code, missing.code]).toEqual([2, 2, 2])
-  expect(unknown.stderr).toBe('--rooftop u9 is not in the config; known are: u1.\n')
+  expect(unknown.stderr).toBe(
+    '--rooftop u9 is not in the config (did you mean Northside (u1)?); known are: Northside (u1).\n',
+  )
   expect(mode.stderr).toMatch(/snapshot, delta/)
   expect(JSON.parse(missing.stdout).error).toMatch(/none\.csv does not exist/)
   const { rows } = await shop.pool.query('select from core.rooftop')
