@@ -50,7 +50,7 @@ test('a person reads counts, changes and the first errors; exit 1 when rows were
 
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   expect(stdout.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
-    "Import 2: ./list.csv at u1 (snapshot, utf-8, ",")
+    "Import 2: ./list.csv at Northside (u1) (snapshot, utf-8, ",")
       4 records = 3 accepted + 1 rejected + 0 repeated + 0 skipped
       3 accepted = 1 added + 1 updated + 1 unchanged + 0 reappeared; 1 removed
     How its columns were read:
