@@ -79,7 +79,7 @@ function readingLines(entry: Provenance, now: Date): string[] {
   const { lastRead, rereadBetween, nextListing, lastRun, customerErasedAt } = entry
   return [
     lastRead === null
-      ? line('last read', 'not known: no payload and no trace of a read is kept')
+      ? line('last read', 'not known: no payload and no trace of a read is stored')
       : line(
           'last read',
           `${timeText(lastRead.at)} in run ${lastRead.runId}, because ${lastReadReasons[lastRead.reason]}: ${lastRead.outcome}`,

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../values/nearest-name.ts'
 
-/** What tells one rooftop from another. */
+/** How a rooftop is named. */
 export interface NamedRooftop {
   readonly uid: string
   readonly name: string

@@ -32,7 +32,7 @@ export interface ReadScope {
 export interface RecordFacts {
   readonly rooftopId: number
   readonly id: number
-  /** Where the record is among the windows; null: nothing tells. */
+  /** Where the record is among the windows; null: not known. */
   readonly entryAt: Date | null
   readonly isQuarantined: boolean
   /** The certificate of its window. */

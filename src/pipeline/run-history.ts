@@ -218,8 +218,8 @@ async function readRequest(
     slotAt: Date | null
   }>`
     select source_started_at as "sourceStartedAt", to_timestamp((arguments ->> 'from')::float8) as "from",
-      to_timestamp((arguments ->> 'until')::float8) as until, fire.job_name as job, fire.slot_at as "slotAt"
-    from ops.run left join ops.job_fire as fire on run_id = any(fire.run_ids)
+      to_timestamp((arguments ->> 'until')::float8) as until, job_run.job_name as job, job_run.slot_at as "slotAt"
+    from ops.run left join ops.job_fire as job_run on run_id = any(job_run.run_ids)
     where run_id = ${runId}::bigint limit 1`.execute(db)
   const { from, until, job, slotAt, ...rest } = rows[0]!
   return {

@@ -31,7 +31,7 @@ async function json({ run }: ScheduleFixture, ...args: readonly string[]) {
   return { code, document: JSON.parse(stdout) }
 }
 
-test('runs list and runs show tell what happened at each rooftop, without SQL', async () => {
+test('runs list and runs show print what happened at each rooftop, without SQL', async () => {
   await using fixture = await openGroups()
   const { sandbox } = fixture
   const { pool } = fixture.database

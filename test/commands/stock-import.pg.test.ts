@@ -200,7 +200,7 @@ test('a list from standard input is imported, and each kind of issue shows its o
   })
 
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
-  expect(stdout).toMatch(/^Import 1: standard input at u1 \(snapshot, utf-8, ";"\)/)
+  expect(stdout).toMatch(/^Import 1: standard input at Northside \(u1\) \(snapshot, utf-8, ";"\)/)
   const shown = [...stdout.matchAll(/ (\w+ VIN_CHECK_DIGIT) \((\d+)\)|… and (\d+) more$/gm)]
   expect(shown.map(([text]) => text.trim())).toMatchInlineSnapshot(`
     [

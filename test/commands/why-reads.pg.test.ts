@@ -78,15 +78,15 @@ test('why says that a record is read no more by syncs, and why', async () => {
   await pool.query(`delete from ops.window_certificate; update ops.coverage set covered = '{}'`)
 
   const unlisted = await why(fixture, 1050)
-  await pool.query(`update core.rooftop set rooftop_uid = 'elsewhere'`)
-  const elsewhere = await why(fixture, 1050)
+  await pool.query(`update core.rooftop set rooftop_uid = 'removed'`)
+  const removed = await why(fixture, 1050)
 
   expect(unlisted.found).toMatchObject({ nextListing: null, nextRead: { reason: 'not listed' } })
-  expect(elsewhere.found).toMatchObject({
+  expect(removed.found).toMatchObject({
     nextRead: { reason: 'not configured', at: null },
     asks: [],
   })
-  expect(elsewhere.text).toContain('never: the rooftop is not in the config')
+  expect(removed.text).toContain('never: the rooftop is not in the config')
 })
 
 test('why says when the other streams ask about a record, and until when their key is parked', async () => {
