@@ -98,7 +98,7 @@ const show: CommandDefinition = {
   },
 }
 
-/** The history of runs; an addition to the contract. */
+/** The history of runs. */
 export const runs: CommandDefinition = {
   usage: 'runs',
   summary: 'list | show <id>: what ran when, how it ended, what it did at each rooftop',
