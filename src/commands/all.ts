@@ -13,6 +13,7 @@ import { quarantine } from './quarantine.ts'
 import { replay } from './replay.ts'
 import { reprice } from './reprice.ts'
 import { run } from './run.ts'
+import { runs } from './runs.ts'
 import { sandbox } from './sandbox.ts'
 import { schedule } from './schedule.ts'
 import { serve } from './serve.ts'
@@ -39,6 +40,7 @@ export const allCommands: readonly CommandDefinition[] = [
   worker,
   serve,
   status,
+  runs,
   verify,
   why,
   replay,

@@ -22,7 +22,12 @@ export const backfill: CommandDefinition = {
         'first instant; a bare date is midnight UTC (required for evaluations)',
       )
       .option('--to <date>', 'first instant that is left out (default: now)')
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
+      .option(
+        '--rooftop <uid>',
+        'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+        addToList,
+        [],
+      )
       .option('--oldest-first', 'from the oldest window on (default: from the newest)')
       .option('--detach', 'leave the work to "forecourt worker" processes, and come back at once')
       .option('--dry-run', 'print the plan (windows, expected calls) and call nothing')

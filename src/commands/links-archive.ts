@@ -16,7 +16,12 @@ export const linksArchive: CommandDefinition = {
   usage: 'archive',
   summary: 'Keeps the PDF behind every live link in links.archive.folder; exit 1 when one failed',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
+    command.option(
+      '--rooftop <uid>',
+      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+      addToList,
+      [],
+    ),
   examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
   async run(session, options) {
     const { config, log, io } = session

@@ -17,7 +17,12 @@ const refresh: CommandDefinition = {
   summary:
     'Re-signs the links that are about to expire, the soonest first, and asks for nothing else',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
+    command.option(
+      '--rooftop <uid>',
+      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+      addToList,
+      [],
+    ),
   examples: ['forecourt links refresh', 'forecourt links refresh --rooftop 7f3a --json'],
   async run(session, options) {
     const rooftops = chooseRooftops(session.config, options['rooftop'] as string[])
@@ -42,8 +47,9 @@ const show: CommandDefinition = {
   async run(session, options, args) {
     const { config } = session
     const kind = parseKind(String(args[0]))
-    const rooftopUid = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
-    chooseRooftops(config, rooftopUid === null ? [] : [rooftopUid])
+    const named = typeof options['rooftop'] === 'string' ? [options['rooftop']] : []
+    const chosen = chooseRooftops(config, named)
+    const rooftopUid = named.length === 0 ? null : chosen[0]!.uid
     const ask = { kind, id: String(args[1]), rooftopUid }
     const outcome = await new LinkOpener(await session.context()).open(ask)
     if (outcome.is !== 'live') throw whyNot(ask, outcome, config)

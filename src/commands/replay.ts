@@ -10,7 +10,12 @@ export const replay: CommandDefinition = {
   usage: 'replay [stream...]',
   summary: 'Rebuilds the normalised tables from the kept payloads, with no API call',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
+    command.option(
+      '--rooftop <uid>',
+      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+      addToList,
+      [],
+    ),
   examples: ['forecourt replay', 'forecourt replay evaluations'],
   async run(session, options, [names]) {
     const streams = replayable(chooseStreams(names as string[]), names as string[])

@@ -10,7 +10,12 @@ export const reprice: CommandDefinition = {
   usage: 'reprice',
   summary: 'Prices the stock on hand anew, in batches, however lately it was priced',
   options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
+    command.option(
+      '--rooftop <uid>',
+      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+      addToList,
+      [],
+    ),
   examples: ['forecourt reprice', 'forecourt reprice --rooftop 7f3a --json'],
   async run(session, options) {
     const { config } = session

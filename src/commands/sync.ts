@@ -11,7 +11,12 @@ export const sync: CommandDefinition = {
   summary: 'Incremental run of the named streams (default: all) for all rooftops',
   options: (command) =>
     command
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
+      .option(
+        '--rooftop <uid>',
+        'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
+        addToList,
+        [],
+      )
       .option('--dry-run', 'print the plan (windows, expected calls) and call nothing'),
   examples: [
     'forecourt sync',

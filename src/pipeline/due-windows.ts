@@ -105,7 +105,12 @@ async function relistWindows(
 }
 
 function isRecent({ run }: DueScope, sync: Config['sync']): RawBuilder<boolean> {
-  return sql<boolean>`window_until > ${fromUnixSeconds(Math.floor(run.sourceStart - sync.recheckDays * daySeconds))}`
+  return sql<boolean>`window_until > ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}`
+}
+
+/** A window that ends after this instant (Unix seconds) is listed again by every run that begins at `sourceStart`. */
+export function recheckSince(sourceStart: number, { recheckDays }: Config['sync']): number {
+  return Math.floor(sourceStart - recheckDays * daySeconds)
 }
 
 /** Whether a window is listed again: it is settled, not yet listed by this run, and either recent, or with a quarantined record to

@@ -37,24 +37,23 @@ export interface Verification {
   readonly orphans: number
 }
 
-/**
- * Verifies one snapshot of the warehouse, also during a sync, and removes what is not proved from the coverage, so that the next
- * sync lists and reads it again.
- */
-export async function verifyAndUncover(
-  { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
+/** Verifies one snapshot of the warehouse, also during a sync. */
+export async function verifyNow(
+  { pool }: Pick<Warehouse, 'pool'>,
   stream: WindowedStream,
   rooftop: RooftopRow,
   sync: Config['sync'],
 ): Promise<Verification> {
-  const found = await inTransaction(
+  return await inTransaction(
     pool,
     async (tx) => await verifyStream(tx.db, stream, rooftop, sync, new Date()),
     'repeatable read, read only',
   )
-  const { overlaps, brokenSums, notStored } = found
-  await uncover(db, stream, rooftop, [...overlaps, ...brokenSums, ...notStored])
-  return found
+}
+
+/** What listing and reading a window again repairs. */
+export function repairableSpans({ overlaps, brokenSums, notStored }: Verification): IsoSpan[] {
+  return [...overlaps, ...brokenSums, ...notStored]
 }
 
 /** Verifies coverage from the warehouse alone, without a call. It runs several statements, so use a transaction with one snapshot. */
@@ -128,7 +127,7 @@ export function isProved(verification: Verification): boolean {
   )
 }
 
-/** Removes the spans, and all windows that they touch, from the coverage, so that they are listed again. */
+/** Removes the spans, and all windows that they touch, from the coverage, so that the next sync lists and reads them again. */
 export async function uncover(
   db: Db,
   stream: WindowedStream,

@@ -108,6 +108,6 @@ rooftops: [{ uid: u1, name: Northside, key: a, timezone: Australia/Sydney, curre
 
   expect(code).toBe(0)
   expect(stdout).toContain("by this machine's clock")
-  expect(stdout).toMatch(/evaluations +u1 +\d,?\d{3} /)
+  expect(stdout).toMatch(/evaluations +Northside \(u1\) +\d,?\d{3} /)
   await expect(access(join(folder.path, '.forecourt'))).rejects.toThrow('ENOENT')
 })

@@ -115,7 +115,7 @@ test('wrong usage is told, and nothing is erased', async () => {
       "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
       "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what the warehouse has of an evaluation.",
-      "--rooftop elsewhere is not in the config; known are: rooftop-1.",
+      "--rooftop elsewhere is not in the config; known are: Rooftop One (rooftop-1).",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]
   `)

@@ -96,7 +96,7 @@ test('what makes no sense together is refused with what to write instead', async
 
   expect(told.map((text) => text.trimEnd())).toEqual([
     'Name whose stock it is with --rooftop <uid>, or a view with --mart <view>.',
-    '--rooftop west is not in the config; known are: north, empty.',
+    '--rooftop west is not in the config; known are: North (north), Empty (empty).',
     '--mart exports a view of all rooftops: leave --rooftop, --original and --all out.',
     '--original gives every row of the upload: leave --all out.',
     '--format xlsx is not known: write csv or parquet.',

@@ -3,7 +3,7 @@ import { allStreams } from '#src/streams/all.ts'
 import { openChildFixture } from '../support/child-fixture.ts'
 import { smallFixture } from './sync-fixture.ts'
 
-test('why tells row, payload, request, window and run of a loaded, a quarantined, a vanished and an unknown id', async () => {
+test('why shows row, payload, request, window and run of a loaded, a quarantined, a vanished and an unknown id', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { world, clock } = fixture.sandbox
@@ -60,7 +60,7 @@ test('why tells row, payload, request, window and run of a loaded, a quarantined
     },
   })
   expect(unknown).toMatchObject({ code: 1, document: { evalId: 9999, found: [] } })
-  // A customer is nobody's business here.
+  // Personal data stays out.
   expect(JSON.stringify([loaded, quarantined, vanished])).not.toMatch(/Pat Example|pat@example/)
   const text = await warehouse.run(['why', '1001'])
   expect(text.stdout).toMatch(
