@@ -83,7 +83,7 @@ test('a transaction that does not see what others commit is refused', async () =
     await applyChange(client, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
   })
 
-  await expect(refused).rejects.toThrow('written under read committed alone')
+  await expect(refused).rejects.toThrow('must be written under read committed')
 })
 
 test('columns that are not counted change without a write or a lock', async () => {
