@@ -51,7 +51,7 @@ function emptyWorld() {
   })
 }
 
-/** What a webhook delivers, kept as it comes. */
+/** The deliveries of a webhook, as received. */
 async function openReceiver() {
   const received: { readonly auth: unknown; readonly body: Record<string, unknown> }[] = []
   const server = createServer(async (request, response) => {
@@ -144,7 +144,7 @@ async function watchToTheEnd(sandbox: Sandbox, evalid: string, api: ReturnType<t
   return { seen, opened, start, later: (await fetch(past!.PdfUrl)).status }
 }
 
-test('the whole life of an evaluation by forecourt api, then the nightly run brings it home', async () => {
+test('an evaluation is created and completed by forecourt api, then the nightly run loads it', async () => {
   const clock = new VirtualClock({ start: new Date('2026-03-02T01:00:00Z'), frozen: true })
   await using sandbox = await startSandbox({ world: emptyWorld(), clock })
   await using database = await createTestDatabase()
