@@ -108,7 +108,7 @@ function sessionOf(lines: readonly string[]): Session {
   return { views: Object.fromEntries(views), answer: of('answer')[0]?.slice(1) ?? [], write }
 }
 
-/** What LibreOffice made of a query. */
+/** The result of a query in LibreOffice. */
 export interface Sheet {
   readonly rows: number
   /** Of the formula below the rows. */

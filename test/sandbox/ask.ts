@@ -8,7 +8,7 @@ export interface Asked {
   readonly json: unknown
 }
 
-/** As whom to ask. */
+/** Key and rooftop of the caller. */
 export interface AskAs {
   /** Value of the key; null = none. Default `partner-au`. */
   readonly key?: string | null

@@ -10,7 +10,7 @@ export interface Received {
   readonly json: unknown
 }
 
-/** A webhook receiver on loopback that keeps what it gets; it answers 200, or as it is told. */
+/** A webhook receiver on loopback that stores what it receives; it answers 200, or with the given answer. */
 export async function startReceiver(
   answer: (response: ServerResponse) => void = (response) => response.end(),
 ) {
