@@ -461,7 +461,7 @@ declare
   from_ids bigint[] := '{}';
   to_ids bigint[] := '{}';
 begin
-  -- The lock that every writer of users takes for their group, in the order of the groups.
+  -- The same lock as every other writer of the users of a group, in the order of the groups.
   perform pg_advisory_xact_lock(7305, g.group_id)
   from (select group_id from core.rooftop_group where group_id = to_group
       or group_id in (select u.group_id from core.app_user_rooftop as m join core.app_user as u using (user_id) where m.rooftop_id = moving)
@@ -1956,7 +1956,7 @@ ops.bi_login table
   member_of character varying(63) not null -- forecourt_writer, bi_reader, bi_tenant or bi_pii_reader
   granted_at timestamp with time zone not null default now()
   constraint bi_login_pkey PRIMARY KEY (role_name)
-  -- Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this tells it from the logins of another warehouse in the cluster.
+  -- Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this distinguishes it from the logins of another warehouse in the cluster.
 
 ops.billable_call table
   call_id bigint not null generated always as identity

@@ -8,7 +8,7 @@ create table ops.bi_login (
   member_of varchar(63) not null,
   granted_at timestamptz not null default now()
 );
-comment on table ops.bi_login is 'Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this tells it from the logins of another warehouse in the cluster.';
+comment on table ops.bi_login is 'Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this distinguishes it from the logins of another warehouse in the cluster.';
 comment on column ops.bi_login.member_of is 'forecourt_writer, bi_reader, bi_tenant or bi_pii_reader';
 
 create table ops.bi_access (

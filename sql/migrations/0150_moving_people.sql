@@ -9,7 +9,7 @@ declare
   from_ids bigint[] := '{}';
   to_ids bigint[] := '{}';
 begin
-  -- The lock that every writer of users takes for their group, in the order of the groups.
+  -- The same lock as every other writer of the users of a group, in the order of the groups.
   perform pg_advisory_xact_lock(7305, g.group_id)
   from (select group_id from core.rooftop_group where group_id = to_group
       or group_id in (select u.group_id from core.app_user_rooftop as m join core.app_user as u using (user_id) where m.rooftop_id = moving)

@@ -1,5 +1,5 @@
 -- A run at work was reported like an outage: until its end, the spans that it had not listed yet counted as gaps. The heartbeat
--- tells it from a run whose process died, also on a replica, which does not have the locks of the primary.
+-- distinguishes it from a run whose process died, also on a replica, which does not have the locks of the primary.
 alter table ops.run add heartbeat_at timestamptz not null default now();
 comment on column ops.run.heartbeat_at is 'When a process last worked for the run. Older than a minute while status is running: no process works for it';
 comment on column ops.run.is_detached is 'true: no process waits for it. Any worker does its work and updates its heartbeat';
