@@ -69,6 +69,7 @@ export async function pay(
   )
 }
 
+/** The subject of the past checks; null when no operation lists what this one makes. */
 function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): PastSubject | null {
   const kind = listedKindOf(operation.name)
   if (kind === null || rooftop === null) return null
@@ -120,12 +121,14 @@ async function readBefore(
   }
 }
 
+/** The error of a read before the call, with the fact that nothing was paid. */
 function unsent(error: unknown): SyncError {
   const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
   const message = `No billable call was sent: ${messageOf(error)}`
   return new SyncError(errorAction, message, { cause: error })
 }
 
+/** Sends a reserved call and settles it as paid. The answer is stored before it is shown, so that a crash cannot lose it. */
 async function sendReserved(
   billing: BillingContext,
   call: ReservedCall,
@@ -153,6 +156,7 @@ async function sendReserved(
   return { body, finish }
 }
 
+/** Settles a failed call by what the error shows. Waits for a running report, and searches the check when the answer is lost. */
 async function afterFailure(
   billing: BillingContext,
   call: ReservedCall,

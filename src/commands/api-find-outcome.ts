@@ -107,6 +107,7 @@ export async function settleOpenCalls(
   }
 }
 
+/** Settles one open call. When its outcome cannot be read it stays open, so that it still counts in the budget. */
 async function settleOpen(
   billing: BillingContext,
   call: OpenCall,
@@ -139,6 +140,7 @@ async function settleOpen(
   await conclude(billing, call, finding, what)
 }
 
+/** Stores the outcome of an open call, and loads the check that it made. */
 async function conclude(
   billing: BillingContext,
   call: OpenCall,

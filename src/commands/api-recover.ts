@@ -53,6 +53,7 @@ export async function recoverAnswer(
   throw withAdvice(error, advice)
 }
 
+/** A 2xx answer was paid for, even when it cannot be read. */
 function isPaid(error: unknown): boolean {
   const { status } = error as { status?: number }
   return status !== undefined && status >= 200 && status < 300

@@ -167,6 +167,7 @@ function accessOf({ uid, dealerId, key }: RooftopConfig) {
   return { uid, dealerId, keyName: key }
 }
 
+/** UsageError without --yes: a mistyped command must not write or bill. */
 function requireYes(
   { name, effect, budget }: Operation,
   options: Readonly<Record<string, unknown>>,

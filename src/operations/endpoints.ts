@@ -20,6 +20,7 @@ export function endpointNames(wire: WireSettings): (request: RequestEnded) => st
       ?.path ?? 'other'
 }
 
+/** A pattern for the paths of a template: a parameter is one path segment. */
 function patternOf(template: string): RegExp {
   const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[^\w/-]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/]+')}$`)

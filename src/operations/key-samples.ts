@@ -33,6 +33,7 @@ export function keySamples(keys: readonly KeyStatus[]): Sample[] {
   })
 }
 
+/** The same labels as on the counters of requests, so that both can be joined. */
 function labelsOf(key: string): Record<string, string> {
   if (!key.startsWith('appraisal/')) return { service: 'vehicle-data', key }
   return { service: 'appraisal', key: key.slice('appraisal/'.length) }

@@ -76,6 +76,7 @@ function requestCounter(registry: Registry, { wire }: Config): (request: Request
   }
 }
 
+/** 429 is separate from other 4xx, because it is throttling and no error of ours. */
 function statusClass(status: number | null): string {
   if (status === null) return 'none'
   return status === 429 ? '429' : `${Math.floor(status / 100)}xx`

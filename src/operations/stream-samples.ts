@@ -47,6 +47,7 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
   return config.operations.perRooftop ? [...sums, ...each] : sums
 }
 
+/** Sums over the rooftops of a stream, so that the number of series does not grow with the number of rooftops. */
 function streamSums(stream: string, own: readonly StreamStatus[]): Sample[] {
   const ages = own.flatMap(({ goodAge }) => goodAge ?? [])
   const lags = own.flatMap(({ lag }) => lag ?? [])
@@ -77,6 +78,7 @@ function sum(own: readonly StreamStatus[], name: 'gaps' | 'unprovable'): number 
   return own.reduce((total, status) => total + status[name], 0)
 }
 
+/** Series of one rooftop; only with operations.perRooftop. */
 function rooftopSamples({ rooftop, stream, lag, goodAge }: StreamStatus): Sample[] {
   const sample = (gauge: GaugeName, value: number | null): Sample[] =>
     value === null ? [] : [{ gauge, labels: { rooftop, stream }, value }]

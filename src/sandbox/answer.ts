@@ -135,7 +135,7 @@ function callOf(
   if (claim.refusal !== null) throw claim.refusal
   const caller = operation.service === 'appraisal' ? authorise(claim, world) : undefined
   if (operation.region !== null && caller?.key.region !== operation.region)
-    throw new Refusal(403, `This operation is for ${operation.region} keys alone`)
+    throw new Refusal(403, `This operation is only for ${operation.region} keys`)
   if (body.error !== null) throw new Refusal(400, body.error)
   const sent = body.sent ?? {}
   const path = request.params as Record<string, unknown>

@@ -43,7 +43,7 @@ export function wireSection(wire: WireSettings): Html {
       : `${changed.length} of ${rows.length} differ from the default.`
   return html`<section id="wire" aria-labelledby="wire-title">
   <h2 id="wire-title">Wire names</h2>
-  <p>Names that the documents leave open. This sandbox speaks the ones below, which are the <code>wire</code> section of
+  <p>Names that the documents do not show. This sandbox uses the ones below, which are the <code>wire</code> section of
     the config. ${summary}</p>
   ${changed.length === 0 ? null : wireTable('Changed wire names', changed)}
   ${wirePart('Appraisal service', 'appraisal.', rows)}

@@ -24,7 +24,7 @@ async function killWhen(fixture: BillingFixture, condition: () => unknown, expec
 }
 
 const searches = ({ sandbox }: BillingFixture) => sandbox.requests.count('/ppsrsearch')
-const landed = (fixture: BillingFixture) =>
+const loadedChecks = (fixture: BillingFixture) =>
   fixture.query('select check_ref, check_kind, vin, watch_status from core.vehicle_check')
 
 test('a search made before its process was killed is the answer of a repeat: billed once, and in the warehouse', async () => {
@@ -46,7 +46,9 @@ test('a search made before its process was killed is the answer of a repeat: bil
   const [call] = await fixture.query<{ check_ref: string }>(
     'select check_ref from ops.billable_call',
   )
-  expect(await landed(fixture)).toMatchObject([{ check_ref: call!.check_ref, check_kind: 'ppsr' }])
+  expect(await loadedChecks(fixture)).toMatchObject([
+    { check_ref: call!.check_ref, check_kind: 'ppsr' },
+  ])
   expect(await fixture.query('select 1 from pii.signed_link')).toHaveLength(1)
 })
 

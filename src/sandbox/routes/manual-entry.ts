@@ -126,7 +126,7 @@ function yearFor(
   const decoded = vin === null ? null : decodeVin(vin, caller.key.region)
   if (decoded === null || decoded.kind === 'unknown') return null
   if (decoded.kind === 'ambiguous' && !decoded.vehicles.includes(vehicle))
-    throw new Refusal(400, `${describe(vehicle)} is none of the options of this VIN`)
+    throw new Refusal(400, `${describe(vehicle)} is not an option of this VIN`)
   return decoded.year
 }
 

@@ -124,7 +124,10 @@ async function sentImages({ files, fields, service }: Call<UploadFields>): Promi
   if (sent.length === 0) throw new Refusal(400, 'file is required')
   const isPlaced = [fields.order, fields.hero, fields.firstPic].some((one) => one !== undefined)
   if (sent.length > 1 && isPlaced)
-    throw new Refusal(400, 'Several files are taken only without order and hero: send one a call')
+    throw new Refusal(
+      400,
+      'Several files are accepted only without order and hero: send one per call',
+    )
   const images: StoredImage[] = []
   for (const { bytes, fileName } of sent) {
     const image = await decodeImage(bytes)

@@ -20,5 +20,5 @@ export function rejectDateStrings(body: unknown): void {
   if (typeof body !== 'object' || body === null) return
   // "Do not send from / to date strings" [A §4]: refused, not ignored.
   if (Object.hasOwn(body, 'from') || Object.hasOwn(body, 'to'))
-    throw new Refusal(400, 'from / to are not taken: send startdate and enddate in Unix seconds')
+    throw new Refusal(400, 'from / to are not accepted: send startdate and enddate in Unix seconds')
 }

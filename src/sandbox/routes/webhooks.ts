@@ -107,7 +107,7 @@ function requireSound(draft: Omit<Subscription, 'id'>): void {
     authHeaderValue !== null &&
     !/^[!-~\x80-\xff]([\t -~\x80-\xff]*[!-~\x80-\xff])?$/.test(authHeaderValue)
   )
-    throw new Refusal(400, 'auth_header_value: has to be what an HTTP header can carry')
+    throw new Refusal(400, 'auth_header_value: has to be a valid value of an HTTP header')
 }
 
 /** http is allowed for receivers on this machine, because the sandbox runs on one machine. */
