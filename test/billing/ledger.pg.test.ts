@@ -21,7 +21,7 @@ const call: BillableCall = {
 let evalId = 2000
 const another = (): BillableCall => ({ ...call, naturalKey: String(++evalId) })
 
-/** Reserves a call and leaves it, as a process that was killed does; gives its id. */
+/** Reserves a call and abandons it like a killed process; returns its id. */
 async function leave(pool: pg.Pool, asked: BillableCall): Promise<number> {
   await using reservation = await reserveCall(pool, asked)
   return reservation.callId

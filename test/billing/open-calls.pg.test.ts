@@ -15,7 +15,7 @@ async function openGroups(): Promise<TestDatabase> {
   return database
 }
 
-/** Gives the call's id. */
+/** Returns the id of the call. */
 async function addCall(
   { pool }: TestDatabase,
   rooftopId: number,

@@ -9,13 +9,13 @@ import {
   syncFirst,
 } from './api-bill-fixture.ts'
 
-// What became of a call whose answer did not come is found out by reading, and never by paying again.
+// The outcome of a call without an answer is found by reading, never by paying again.
 
 const vin = 'SAMPLEAU000000001'
 const past = '/getpastppsrsearch'
-/** Longer than a call whose process is gone may be at work. */
+/** Longer than a call of an ended process may run. */
 const waitOut = 13 * 60_000
-/** Starts the search in a process of its own, and kills that when the condition holds. */
+/** Starts the search in a separate process, and kills it when the condition is true. */
 async function killWhen(fixture: BillingFixture, condition: () => unknown, expected: unknown) {
   const child = startForecourt(search(), { cwd: fixture.cwd })
   await expect.poll(condition, { timeout: 45_000 }).toEqual(expected)
@@ -90,7 +90,7 @@ test('with --again a search is paid although an earlier one took effect', async 
   expect([code, searches(fixture)]).toEqual([0, 2])
 })
 
-/** The source has the request and does nothing about it: killed sooner, the process would leave the fault to the next one. */
+/** Waits until the source has the request, which it ignores: otherwise the fault would hit the next process. */
 async function killBeforeSearch(fixture: BillingFixture) {
   const slow = fixture.sandbox.faults.add({
     ...{ match: { path: '/ppsrsearch' }, times: 1 },
@@ -113,7 +113,7 @@ test('a search not made before its process was killed is released, and no longer
   await fixture.pass(waitOut)
   const late = await runInProcess(search(), fixture)
 
-  // It might have been running still: nothing was sent.
+  // The earlier call might still run, so nothing was sent.
   expect([early.code, jumped.code]).toEqual([2, 2])
   expect(early.stderr).toContain('may still be running')
   expect(late.code).toBe(0)

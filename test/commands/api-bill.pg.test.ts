@@ -3,7 +3,7 @@ import { anEvaluation } from '#src/sandbox/build-world.ts'
 import { runCli, runInProcess } from '../support/cli.ts'
 import { openBillingFixture, search, syncFirst } from './api-bill-fixture.ts'
 
-/** Who waits for the lock of a budget. */
+/** Sessions that wait for the lock of a budget. */
 const reserving = `select pid from pg_locks where classid = 7302 and not granted
   and database = (select oid from pg_database where datname = current_database())`
 
@@ -105,7 +105,7 @@ test('the vehicle-data APIs have their own budgets, with the VIN as the subject'
     ['historyCheck', vin, 'committed', 200],
     ['prediction', vin, 'committed', 200],
   ])
-  // What was waited for was paid for too.
+  // The awaited answer was paid for too.
   const stored = await fixture.query<{ body: unknown }>(
     "select body from raw.payload where endpoint = 'prediction' order by fetched_at",
   )

@@ -14,7 +14,7 @@ import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-// The whole life of an evaluation over HTTP, by `forecourt api` alone; the README walks through the same.
+// An evaluation from creation to the nightly load over HTTP, only by `forecourt api`; the README shows the same steps.
 
 const dayMs = 86_400_000
 const places = {
@@ -70,7 +70,7 @@ async function openReceiver() {
   return { url, received, [Symbol.asyncDispose]: close }
 }
 
-/** What the test reads out of the answers. */
+/** The parts of the answers that the test reads. */
 interface Reply {
   readonly EvalID: number
   readonly VechielDescriptions: readonly { readonly Description: string }[]

@@ -15,7 +15,7 @@ const predict = [
   '--wait',
 ]
 
-/** As if the source called these parts of its answers by other names than it does. */
+/** Wire settings with other names than the source uses. */
 async function renameParts({ cwd }: BillingFixture, prediction: Readonly<Record<string, string>>) {
   const file = join(cwd, 'forecourt.yaml')
   const config = parse(await readFile(file, 'utf8')) as object

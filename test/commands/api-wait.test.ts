@@ -15,7 +15,7 @@ interface Fixture extends AsyncDisposable {
   readonly sandbox: Sandbox
 }
 
-/** A sandbox with evaluation 1001, and a config whose wire section may differ from what it speaks. */
+/** A sandbox with evaluation 1001, and a config whose wire section may differ from that of the sandbox. */
 async function openFixture(wire: ConfigInput['wire'] = {}, spoken = defaultWire): Promise<Fixture> {
   const world = worldOf({ evaluations: [anEvaluation()] })
   const sandbox = await startSandbox({ world, wire: spoken })

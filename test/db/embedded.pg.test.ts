@@ -25,7 +25,7 @@ async function clusterFolder(mode?: number): Promise<{ path: string } & AsyncDis
   }
 }
 
-/** `ensureEmbedded` in a process of its own, which has ended when this resolves. */
+/** Runs `ensureEmbedded` in a separate process and waits for its end. */
 async function ensureInOtherProcess(folder: string, project = root): Promise<Embedded> {
   const script = `import { ensureEmbedded } from ${JSON.stringify(join(project, 'src/db/embedded.ts'))}
     console.log(JSON.stringify(await ensureEmbedded(${JSON.stringify(folder)})))`

@@ -150,7 +150,7 @@ test('the Dockerfile copies what is there and is let through, on the Node of the
   const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])
   expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-slim`]))
   expect(lines).toContain(`ENTRYPOINT ["node", "/app/${bin.forecourt}"]`)
-  // What an installed package has, the image has too.
+  // The image has the files of an installed package.
   for (const part of files) expect(lines.join('\n')).toMatch(new RegExp(`^COPY .*\\b${part}$`, 'm'))
   expect(lines.lastIndexOf('USER 1000:1000')).toBeGreaterThan(
     lines.findLastIndex((line) => line.startsWith('RUN ')),

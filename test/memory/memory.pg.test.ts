@@ -4,7 +4,7 @@ import { openChildFixture } from '../support/child-fixture.ts'
 
 const now = new Date('2026-03-20T02:15:00Z')
 
-// The child itself says at its end how large it ever was.
+// The child reports its own peak memory at its end.
 const measure = `process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`
 const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(measure)}` }
 

@@ -13,7 +13,7 @@ const number = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]Inf|NaN)$/i
 
 /**
  * Reads the text format of Prometheus 0.0.4, strictly: each family described once, with its HELP and TYPE before its series, no
- * series twice, every label and number well-formed. Throws with the line that is not.
+ * duplicate series, every label and number well-formed. Throws with the wrong line.
  */
 export function parseExposition(text: string): Map<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end')
@@ -55,7 +55,7 @@ export function seriesOf(text: string): Map<string, number> {
   return new Map([...parseExposition(text).values()].flatMap(({ series }) => [...series]))
 }
 
-/** What the conventions of Prometheus say against the families; empty: nothing. */
+/** Violations of the conventions of Prometheus; empty: none. */
 export function faultsOf(families: ReadonlyMap<string, Family>): string[] {
   return [...families].flatMap(([of, { type, help }]) => {
     const isOurs = of.startsWith('forecourt_')

@@ -1,6 +1,6 @@
 import type { Sandbox } from '#src/sandbox/server.ts'
 
-/** What came back from the vehicle-data APIs. */
+/** An answer of the vehicle-data APIs. */
 export interface Answered {
   readonly status: number
   readonly json: Record<string, unknown>

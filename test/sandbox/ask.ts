@@ -1,6 +1,6 @@
 import type { Sandbox } from '#src/sandbox/server.ts'
 
-/** What came back: status, headers, text, and the text as JSON where it is JSON. */
+/** An answer: status, headers, text, and the parsed JSON, if it is JSON. */
 export interface Asked {
   readonly status: number
   readonly headers: Headers

@@ -5,7 +5,7 @@ import { samples } from '#src/sandbox/samples.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { type FuzzCaller, fieldsOf, type Issued, odd } from './fuzz-fields.ts'
 
-// Requests that no client would send, beside some that one would.
+// Requests that no client would send, mixed with valid ones.
 
 /** One request, ready for fetch. */
 export interface FuzzRequest {
@@ -17,7 +17,7 @@ export interface FuzzRequest {
   readonly body: string | Uint8Array<ArrayBuffer> | undefined
 }
 
-/** What a request may name: as valid as the sandbox knows it. */
+/** Valid values for requests. */
 export interface Pools {
   readonly callers: readonly FuzzCaller[]
   readonly vehicleDataKey: string
@@ -26,7 +26,7 @@ export interface Pools {
   readonly image: Uint8Array<ArrayBuffer>
 }
 
-/** Any request: mostly one of the documented operations, more or less well made. */
+/** Any request: usually a documented operation, valid or broken. */
 export function fuzzRequest(pools: Pools): fc.Arbitrary<FuzzRequest> {
   const documented = allOperations.map((operation) => requestOf(operation, pools))
   return fc.oneof(

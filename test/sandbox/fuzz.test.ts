@@ -60,7 +60,7 @@ async function issueIds(sandbox: Sandbox): Promise<Issued> {
   }
 }
 
-/** What is wrong with the answer; null when nothing is. */
+/** The problem of the answer; null: none. */
 async function whatIsWrong(
   { baseUrl, vehicleDataUrl }: Sandbox,
   { service, method, path, headers, body }: FuzzRequest,

@@ -123,7 +123,7 @@ test('US: without evalid the newest evaluation that waits for a style is taken, 
     taken.push((json as { EvalID: number }).EvalID)
   }
   expect(taken).toEqual([later.evalid, earlier.evalid])
-  // None waits any more, but the decode is known: a new one begins, as with codeType sent.
+  // No evaluation waits for a style, but the decode is known: a new one begins, as with codeType.
   const begun = await enter(sandbox, { vin: usVin, code }, us)
   expect(begun).toMatchObject({ status: 201, json: { EvalID: expect.any(Number) } })
   expect(taken).not.toContain((begun.json as { EvalID: number }).EvalID)

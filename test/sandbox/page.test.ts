@@ -17,7 +17,7 @@ async function rootPage(sandbox: Sandbox): Promise<string> {
   return await (await fetch(`${originOf(sandbox)}/`)).text()
 }
 
-/** What a document loads or leads to. */
+/** The assets and links of a document. */
 function linksIn(html: string): string[] {
   return [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link!)
 }

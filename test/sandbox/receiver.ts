@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
 
-/** What a webhook receiver got. */
+/** A request to the webhook receiver. */
 export interface Received {
   readonly method: string | undefined
   readonly path: string | undefined
