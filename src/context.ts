@@ -35,7 +35,7 @@ import { VehicleDataCalls } from './sources/vehicle-data/calls.ts'
 import { type RequestEnded, requestEnded } from './telemetry.ts'
 import { defaultSliceLimits, type SliceLimits } from './values/slice-limits.ts'
 
-/** The open warehouse and what reads it. */
+/** The open warehouse. */
 export interface Warehouse extends AsyncDisposable {
   readonly config: Config
   readonly log: Log
@@ -49,24 +49,24 @@ export interface Warehouse extends AsyncDisposable {
 /** Everything a run needs. */
 export interface Context extends Warehouse {
   readonly queue: Queue
-  /** The newest migration that this process knows; it commits nothing to a warehouse that is beyond. */
+  /** The newest migration that this process knows; it does not write to a newer warehouse. */
   readonly schemaVersion: number
   readonly appraisal: AppraisalClient
-  /** Any other read of both services; shares connections and limiters with `appraisal`. */
+  /** All other reads of both services; shares connections and limiters with `appraisal`. */
   readonly services: ServiceClient<'read'>
-  /** How fast each key may be used now, over all processes, and what this one has under way. */
+  /** The current rate limit of each key over all processes, and the requests of this process in flight. */
   readonly rates: () => RateReading[]
   /** Which slice's records this process reads first. */
   readonly readQueue: FairReadQueue
   readonly sliceLimits: SliceLimits
   /** Ends reading and writing at the next safe point. */
   readonly signal: AbortSignal
-  /** Called at the named points of a slice; tests kill the process there. */
+  /** Called at named points of a slice, where tests kill the process. */
   readonly crashPoint: (name: string) => void
   readonly progress: Progress
 }
 
-/** Told how the work goes on; draws the bars on a terminal. */
+/** Receives the progress of the work; draws bars on a terminal. */
 export interface Progress {
   slice(slice: {
     stream: string
@@ -83,7 +83,7 @@ export const noProgress: Progress = { slice: () => {}, end: () => {} }
 export const embeddedFolder = (config: Config) =>
   path.join(config.homeDir, '.forecourt', 'postgres')
 
-/** Connects to the warehouse (the embedded one is started when it is not running), without looking at its schema. */
+/** Connects to the warehouse (starts the embedded one when needed), without checking its schema. */
 export async function connectWarehouse(
   config: Config,
   log: Log,
@@ -100,7 +100,7 @@ export async function connectWarehouse(
   return { config, log, pool, db, url, embedded: given === null, [Symbol.asyncDispose]: close }
 }
 
-/** Brings schema, work engine and marts up to date; what `migrate` does, and every command that writes does first. */
+/** Updates schema, work queue and marts. `migrate` does this, and every command that writes does it first. */
 export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string[] }> {
   const marts = await readMarts()
   const { pending, version } = await migrationStatus(pool)
@@ -115,7 +115,7 @@ export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string
     const { applied } = await applyPending(client)
     await installQueue(pool)
     const areBuilt = await martsAreCurrent(pool, marts)
-    // A migration may also have made tables that the writer has a right to.
+    // A migration may have created tables that the writer role must be granted.
     if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
     return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
   })
@@ -126,7 +126,7 @@ async function hasQueue(pool: pg.Pool): Promise<boolean> {
   return rows[0].present
 }
 
-/** A warehouse whose schema is current. Commands that only read refuse an older one instead of changing it. */
+/** Opens a warehouse with a current schema. Commands that only read refuse an older schema instead of changing it. */
 export async function openWarehouse(
   config: Config,
   log: Log,
@@ -152,19 +152,19 @@ export interface ContextOptions {
   /** Default: `defaultSliceLimits`. */
   readonly sliceLimits?: SliceLimits
   readonly progress?: Progress
-  /** To Postgres, at most; 16 unless given. */
+  /** Connections to Postgres at most; default 16. */
   readonly connections?: number
-  /** How long a Postgres that does not answer yet is waited for; null: as long as it takes. 60 unless given. */
+  /** How long to wait for a Postgres that does not answer yet; null: without limit. Default 60. */
   readonly waitSeconds?: number | null
 }
 
 const waitSecondsByDefault = 60
 
-/** A process that is frozen within a transaction keeps what others wait for: after so long the server ends it. Longer than any
- *  pause between two statements of a slice, shorter than a heartbeat's silence. */
+/** After this time the server ends the session of a process that is frozen within a transaction, because others wait for its locks.
+ *  Longer than any pause between two statements of a slice, shorter than the time-out of a heartbeat. */
 const idleInTransactionTimeoutMs = 8_000
 
-/** Opens warehouse, work engine and source for a run. */
+/** Opens warehouse, work queue and source for a run. */
 export async function openContext(
   config: Config,
   log: Log,
@@ -172,13 +172,13 @@ export async function openContext(
 ): Promise<Context> {
   const sessions = { max: options.connections ?? 16, idleInTransactionTimeoutMs }
   const { signal = new AbortController().signal, waitSeconds = waitSecondsByDefault } = options
-  const patience = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
-  const warehouse = await patience.run(() => openWarehouse(config, log, 'write', sessions))
+  const retry = new RetryOnConnectionLoss({ log, signal }, waitSeconds)
+  const warehouse = await retry.run(() => openWarehouse(config, log, 'write', sessions))
   const { version: schemaVersion } = await migrationStatus(warehouse.pool)
   const queue = await openQueue(warehouse.pool, (error) => {
-    // Whoever works says once that Postgres is away; the engine would say so every second.
-    if (isConnectionLoss(error)) log.debug(`work engine: ${messageOf(error)}`)
-    else log.warn({ err: error }, 'work engine')
+    // The work logs an unreachable Postgres once; the work queue would log it every second.
+    if (isConnectionLoss(error)) log.debug(`work queue: ${messageOf(error)}`)
+    else log.warn({ err: error }, 'work queue')
   })
   const rates = new RateBudgets(warehouse.pool, log, config.http.requestsPerSecond)
   const appraisal = new AppraisalClient({
@@ -200,7 +200,7 @@ export async function openContext(
     appraisal,
     services,
     rates: () => rates.readings(),
-    // So many wait at the limiter that a slot is taken again before the answer that left it has been looked into.
+    // Enough requests wait at the limiter to reuse a free slot while the last answer is still processed.
     readQueue: new FairReadQueue(2 * config.http.concurrency),
     sliceLimits: options.sliceLimits ?? defaultSliceLimits,
     signal,
@@ -216,17 +216,17 @@ export async function openContext(
   }
 }
 
-/** The client of the appraisal service with the config's keys; tells the log of every request, at debug. */
+/** The client of the appraisal service with the keys of the config; logs every request at debug. */
 export function openAppraisal(config: Config, log: Log): AppraisalClient {
   return new AppraisalClient(appraisalOptions(config, log))
 }
 
-/** A client for every documented operation of both services whose effect is within reach. */
+/** A client for every documented operation of both services with an allowed effect. */
 export interface Services<Reach extends Effect> extends AsyncDisposable {
   readonly client: ServiceClient<Reach>
 }
 
-/** Opens both services. Jobs and streams ask for `read`; only a person on the command line reaches further. */
+/** Opens both services. Jobs and streams use `read`; only a person on the command line may write or bill. */
 export function openServices<Reach extends Effect>(
   config: Config,
   log: Log,
@@ -243,7 +243,7 @@ export function openServices<Reach extends Effect>(
   }
 }
 
-/** The vehicle-data APIs over connections of their own, made when the first call is sent. */
+/** The vehicle-data APIs with separate connections, opened at the first call. */
 function openVehicleData<Reach extends Effect>(
   { wire, http, vehicleData }: Config,
   log: Log,
@@ -259,7 +259,7 @@ function openVehicleData<Reach extends Effect>(
     now: () => new Date(),
     log: (sent) => {
       log.debug(sent, `${sent.method} ${sent.path}`)
-      tellOfRequest('vehicle-data', 'vehicleData', sent)
+      reportRequest('vehicle-data', 'vehicleData', sent)
     },
   })
   const limits = { concurrency, budget }
@@ -285,12 +285,12 @@ function appraisalOptions(
     log: ({ details: { rooftopUid }, ...sent }) => {
       const keyName = rooftopUid && keyOf.get(rooftopUid)
       log.debug({ ...sent, keyName, rooftopUid }, `${sent.method} ${sent.path}`)
-      tellOfRequest('appraisal', keyName ?? 'none', sent)
+      reportRequest('appraisal', keyName ?? 'none', sent)
     },
   }
 }
 
-function tellOfRequest(
+function reportRequest(
   service: RequestEnded['service'],
   keyName: string,
   { method, path: at, status, ms, attempt }: Omit<SentRequest, 'details'>,

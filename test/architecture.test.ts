@@ -2,10 +2,10 @@ import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Import, importsOf, readSources } from './support/imports.ts'
 
-// Who may import whom: the rungs of the fixture. A room may import itself and what stands here; `type:` = as a type alone.
-const ground = ['values', 'errors', 'config', 'log', 'telemetry']
-const source = ['sources', 'contract', ...ground]
-// What a stream is, not any one of them.
+// The allowed imports of each folder; every folder may import itself. `type:`: only as a type.
+const base = ['values', 'errors', 'config', 'log', 'telemetry']
+const source = ['sources', 'contract', ...base]
+// The definition of a stream, without any single stream.
 const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(stream-sources|record).ts']
 const upToPipeline = ['context', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
@@ -16,18 +16,18 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   version: [],
   telemetry: [],
   heap: [],
-  csv: ground,
+  csv: base,
   contract: ['values'],
-  db: ground,
-  queue: ground,
-  rate: ['sources', 'db', ...ground],
-  sources: ['contract', ...ground],
+  db: base,
+  queue: base,
+  rate: ['sources', 'db', ...base],
+  sources: ['contract', ...base],
   streams: ['sources', 'contract', 'csv', 'values', 'errors', 'type:src/db/tables.ts'],
-  billing: ['sources', 'contract', 'db', ...ground],
-  archive: ['db', ...ground],
-  access: ['db', ...ground],
+  billing: ['sources', 'contract', 'db', ...base],
+  archive: ['db', ...base],
+  access: ['db', ...base],
   'event-loop-watch': ['log', 'telemetry'],
-  context: ['access', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...ground],
+  context: ['access', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...base],
   links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', ...kindsOfStream],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
@@ -60,37 +60,37 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   jobs: ['src/scheduler/job.ts'],
 }
 
-/** The room of a file: its folder below src/, or its own name there; config-*.ts are config. */
-function roomOf(path: string): string {
+/** The folder of a file below src/, or its own name there; config-*.ts are config. */
+function folderOf(path: string): string {
   const [top = '', below = ''] = path.split('/')
   if (top !== 'src') return top
   return below.replace(/\.ts$/, '').replace(/^config-.*/, 'config')
 }
 
-function trespasses(imports: readonly Import[]): string[] {
+function violations(imports: readonly Import[]): string[] {
   return imports
     .filter(({ from, to, isType }) => {
-      const [room, target] = [roomOf(from), roomOf(to)]
+      const [folder, target] = [folderOf(from), folderOf(to)]
       const matches = (rule: string) =>
         rule === target || new RegExp(`^${rule.replace('*', '[^/]+')}$`).test(to)
-      const allowed = (rules[room] ?? []).some((rule) =>
+      const allowed = (rules[folder] ?? []).some((rule) =>
         rule.startsWith('type:') ? isType && matches(rule.slice(5)) : matches(rule),
       )
-      return room !== target && !allowed
+      return folder !== target && !allowed
     })
-    .map(({ from, to }) => `${from} imports ${to}: ${roomOf(from)} may not`)
+    .map(({ from, to }) => `${from} imports ${to}: ${folderOf(from)} may not`)
 }
 
-/** The first way from a file back to itself, for every file that is on one. */
+/** The first import cycle of every file that is on one. */
 function cycles(imports: readonly Import[]): string[] {
   const next = Map.groupBy(imports, ({ from }) => from)
   const done = new Set<string>()
   const found: string[] = []
-  const walk = (path: string, way: readonly string[]): void => {
-    const at = way.indexOf(path)
-    if (at >= 0) found.push([...way.slice(at), path].join(' → '))
+  const walk = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path)
+    if (at >= 0) found.push([...trail.slice(at), path].join(' → '))
     if (at >= 0 || done.has(path)) return
-    for (const { to } of next.get(path) ?? []) walk(to, [...way, path])
+    for (const { to } of next.get(path) ?? []) walk(to, [...trail, path])
     done.add(path)
   }
   for (const path of next.keys()) walk(path, [])
@@ -99,25 +99,25 @@ function cycles(imports: readonly Import[]): string[] {
 
 function barrels(sources: ReadonlyMap<string, string>): string[] {
   return [...sources].flatMap(([path, text]) => {
-    const isNamedSo = ['index.ts', 'mod.ts'].includes(basename(path))
-    return isNamedSo || /^export\s[^'"=(]*\sfrom\s+'/m.test(text) ? [`${path} is a barrel`] : []
+    const isIndexFile = ['index.ts', 'mod.ts'].includes(basename(path))
+    return isIndexFile || /^export\s[^'"=(]*\sfrom\s+'/m.test(text) ? [`${path} is a barrel`] : []
   })
 }
 
-test('nothing imports what stands above it or beside it', async () => {
+test('no file imports from a folder that its rule does not allow', async () => {
   const imports = importsOf(await readSources())
 
   expect(imports.length).toBeGreaterThan(200)
-  expect(trespasses(imports)).toEqual([])
+  expect(violations(imports)).toEqual([])
 })
 
-test('every file stands in a room that has a rule', async () => {
-  const rooms = new Set([...(await readSources()).keys()].map(roomOf))
+test('every folder has a rule', async () => {
+  const folders = new Set([...(await readSources()).keys()].map(folderOf))
 
-  expect([...rooms].filter((room) => !Object.hasOwn(rules, room))).toEqual([])
+  expect([...folders].filter((folder) => !Object.hasOwn(rules, folder))).toEqual([])
 })
 
-test('nothing imports itself by a detour', async () => {
+test('there are no import cycles', async () => {
   expect(cycles(importsOf(await readSources()))).toEqual([])
 })
 
@@ -125,7 +125,7 @@ test('a name is imported from the file that defines it', async () => {
   expect(barrels(await readSources())).toEqual([])
 })
 
-test('every trespass is named', () => {
+test('every violation is named', () => {
   const imports = importsOf(
     new Map([
       ['src/values/a.ts', "import { openPool } from '../db/connect.ts'\n"],
@@ -138,7 +138,7 @@ test('every trespass is named', () => {
     ]),
   )
 
-  expect(trespasses(imports)).toEqual([
+  expect(violations(imports)).toEqual([
     'src/values/a.ts imports src/db/connect.ts: values may not',
     'src/streams/b.ts imports src/log.ts: streams may not',
     'src/sandbox/routes/c.ts imports src/sources/http.ts: sandbox may not',
@@ -148,7 +148,7 @@ test('every trespass is named', () => {
   ])
 })
 
-test('a detour and a barrel are named', () => {
+test('an import cycle and a barrel are named', () => {
   const sources = new Map([
     ['src/values/a.ts', "import { b } from './b.ts'\n"],
     ['src/values/b.ts', "import { c } from './c.ts'\n"],

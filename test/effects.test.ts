@@ -3,9 +3,9 @@ import type { Effect, Operation } from '#src/contract/operation.ts'
 import { allOperations } from '#src/contract/operations.ts'
 import { readSources } from './support/imports.ts'
 
-// Nothing that runs by itself may write or bill at a source (the compiler's part is in sources/service-client.test.ts).
+// Streams, jobs and daemons may not write or bill at a source (sources/service-client.test.ts tests the types).
 
-const byThemselves = /^(src\/(streams|pipeline|scheduler|webhook|console)\/|jobs\/)/
+const unattended = /^(src\/(streams|pipeline|scheduler|webhook|console)\/|jobs\/)/
 
 /** The constants of src/contract/ that hold an operation, with its effect. */
 async function declared(sources: ReadonlyMap<string, string>): Promise<Map<string, Effect>> {
@@ -27,13 +27,13 @@ test('no stream, no job and no daemon names an operation that writes or bills', 
 
   expect(effects.size).toBe(allOperations.length)
   expect(beyond.length).toBeGreaterThan(10)
-  const trespasses = [...sources].filter(
-    ([path, text]) => byThemselves.test(path) && named.test(text),
+  const violations = [...sources].filter(
+    ([path, text]) => unattended.test(path) && named.test(text),
   )
-  expect(trespasses.map(([path]) => path)).toEqual([])
+  expect(violations.map(([path]) => path)).toEqual([])
 })
 
-test('only the command line reaches further than read', async () => {
+test('only the command line may do more than read', async () => {
   const opened = [...(await readSources())].flatMap(([path, text]) =>
     [...text.matchAll(/openServices(?:<\w+>)?\([^)]*?\[([^\]]*)\]/g)].map((call) => ({
       path,

@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { readSources } from './support/imports.ts'
 import { patternsIn } from './support/patterns.ts'
 
-// A pattern over foreign text takes a time that is linear in the text: one that is quadratic stops the process, its heartbeats
-// and its transactions at a text of 100 KB.
+// A pattern for external text must take linear time: a quadratic one would block the process, its heartbeats and its transactions
+// at a text of 100 KB.
 
 vi.stubEnv('RECHECK_BACKEND', 'pure')
 
@@ -17,7 +17,7 @@ const short = {
 
 /** Patterns that are not linear, or cannot be checked, and why that does no harm. */
 const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'src/cli.ts': { '\\.?\\s*\\n\\s*\\((.*)\\)$': 'what commander says of a command line' },
+  'src/cli.ts': { '\\.?\\s*\\n\\s*\\((.*)\\)$': 'messages of commander' },
   'src/commands/api-recover.ts': { '[.\\s]*$': short.quoted },
   'src/config-schema.ts': { '\\/+$': short.config },
   'src/config-values.ts': { '\\/+$': short.config },
@@ -74,7 +74,7 @@ const patterns = sources.flatMap(([file, text]) =>
   patternsIn(text).map((pattern) => ({ file, ...pattern })),
 )
 
-test('every pattern of the program takes linear time, or is known to meet short texts only', {
+test('every pattern of the program takes linear time, or is used only for short texts', {
   timeout: 300_000,
 }, async () => {
   const faults: string[] = []
@@ -82,7 +82,7 @@ test('every pattern of the program takes linear time, or is known to meet short 
   for (const [key, [first, ...others]] of Map.groupBy(unchecked, keyOf)) {
     const { source, flags } = first!
     const places = [first!, ...others].map(({ file, line }) => `${file}:${line}`).join(', ')
-    if (flags === null) faults.push(`${places} ${key}: put together at run time`)
+    if (flags === null) faults.push(`${places} ${key}: built at run time`)
     else {
       const found = await check(source, flags, { timeout: 50_000 })
       if (found.status === 'vulnerable')
@@ -94,7 +94,7 @@ test('every pattern of the program takes linear time, or is known to meet short 
   expect(faults).toEqual([])
 })
 
-test('no exception is left of a pattern that has gone', () => {
+test('every exception is for an existing pattern', () => {
   const stale = Object.entries(allowed).flatMap(([file, exceptions]) =>
     Object.keys(exceptions).filter(
       (source) => !patterns.some((pattern) => pattern.file === file && pattern.source === source),
@@ -104,7 +104,7 @@ test('no exception is left of a pattern that has gone', () => {
   expect(stale).toEqual([])
 })
 
-test('a slow pattern that is planted is found, as a literal and put together', async () => {
+test('a planted slow pattern is found, as a literal and as a built string', async () => {
   const found = patternsIn(
     "const a: string = '/no/'\nconst slow = /a+@/g.test(a as string)\nnew RegExp(a + '+', 'u')",
   )

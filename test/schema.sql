@@ -25,7 +25,7 @@ core.agg_appraisal table with (fillfactor=80)
   gross_room_now numeric(18,3)
   constraint agg_appraisal_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX agg_appraisal_month ON core.agg_appraisal USING btree (rooftop_id, month_start)
-  -- Evaluations with a final price that the source still shows, beside the first and the present price of the pricing AI in their currency: what core.appraisals reckons, kept by triggers.
+  -- Evaluations with a final price that the source still shows, with the first and the current price of the pricing AI in their currency. core.appraisals defines it, triggers keep it current.
 
 core.agg_evaluation_day table
   rooftop_id integer not null
@@ -33,16 +33,16 @@ core.agg_evaluation_day table
   user_id bigint not null -- 0: the evaluation names no salesperson
   currency_code character(3) not null
   appraisals integer not null
-  with_price integer not null -- With a final_price, 0 included; value_sum is their sum in currency_code
+  with_price integer not null -- Evaluations with a final_price, including 0; value_sum is their sum in currency_code
   value_sum numeric(24,3) not null
   photos integer not null -- Sum of photo_count
   no_photo integer not null
-  under_eight integer not null -- 1 to 7 photos
-  hero_default integer not null -- Photos, and a hero that nobody chose (hero_source = default)
-  hero_missing integer not null -- Photos without a hero, which the document rules out [A §5]
-  complete integer not null -- 8 photos or more, and a hero that somebody chose
-  timed integer not null -- With an exact creation (CreatedAt) that is not after the completion
-  ttc_bucket_0 integer not null -- Timed ones by minutes from creation to completion: up to 5. The next up to 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10080 (each bound included), the last all others
+  under_eight integer not null -- Evaluations with 1 to 7 photos
+  hero_default integer not null -- Evaluations with photos whose hero was not chosen by a person (hero_source = default)
+  hero_missing integer not null -- Evaluations with photos but without a hero, which the document excludes [A §5]
+  complete integer not null -- Evaluations with 8 photos or more and a hero that a person chose
+  timed integer not null -- Evaluations with an exact creation time (CreatedAt) that is not after the completion
+  ttc_bucket_0 integer not null -- Timed evaluations completed within 5 minutes of creation. The next buckets: up to 10, 15, 30, 60, 120, 240, 480, 1440, 2880 and 10080 minutes (each bound included); the last: all others
   ttc_bucket_1 integer not null
   ttc_bucket_2 integer not null
   ttc_bucket_3 integer not null
@@ -55,19 +55,19 @@ core.agg_evaluation_day table
   ttc_bucket_10 integer not null
   ttc_bucket_11 integer not null
   constraint agg_evaluation_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, user_id, currency_code)
-  -- Evaluations that the source still shows, counted by rooftop, local day of completion, salesperson and currency: what core.evaluation_days counts, kept by triggers. A row that would count none is not there.
+  -- Number of evaluations that the source still shows, by rooftop, local day of completion, salesperson and currency. core.evaluation_days defines it, triggers keep it current. There is no row with a count of 0.
 
 core.agg_pricing_day table
   rooftop_id integer not null
   completed_date_local date not null
-  known integer not null -- Asked about or priced; the other evaluations of the day were never asked about
-  priced integer not null -- With a current observation
-  cannot_be_priced integer not null -- Without one; the last asking was skipped or rejected
-  failed integer not null -- Without one; the last asking failed
-  confirmed_days bigint not null -- Sum over the priced ones: days from 2000-01-01 to the local day of last_confirmed_at
-  oldest_confirmed_at timestamp with time zone -- Least last_confirmed_at of the priced ones
+  known integer not null -- Evaluations whose price was requested or is known; for the others of the day no price was ever requested
+  priced integer not null -- Evaluations with a current price observation
+  cannot_be_priced integer not null -- Evaluations without a current observation whose last request was skipped or rejected
+  failed integer not null -- Evaluations without a current observation whose last request failed
+  confirmed_days bigint not null -- Sum over the priced evaluations of the days from 2000-01-01 to the local day of last_confirmed_at
+  oldest_confirmed_at timestamp with time zone -- Earliest last_confirmed_at of the priced evaluations
   constraint agg_pricing_day_pkey PRIMARY KEY (rooftop_id, completed_date_local)
-  -- How far the evaluations that the source still shows are priced by the pricing AI, by rooftop and local day of completion: what core.pricing_days counts, kept by triggers. A day of which nothing was asked or priced is not there.
+  -- Pricing AI results for the evaluations that the source still shows, by rooftop and local day of completion. core.pricing_days defines it, triggers keep it current. There is no row for a day on which no evaluation was requested or priced.
 
 core.agg_pricing_evaluation table
   rooftop_id integer not null
@@ -80,49 +80,49 @@ core.agg_pricing_evaluation table
   confirmed_at timestamp with time zone -- last_confirmed_at of the current observation
   constraint agg_pricing_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX agg_pricing_evaluation_oldest ON core.agg_pricing_evaluation USING btree (rooftop_id, completed_date_local, confirmed_at)
-  -- What each evaluation adds to core.agg_pricing_day: what core.pricing_evaluations counts, kept by triggers.
+  -- What each evaluation adds to core.agg_pricing_day. core.pricing_evaluations defines it, triggers keep it current.
 
 core.agg_recon_day table
   rooftop_id integer not null
   completed_date_local date not null
-  recon_type character varying(120) not null -- As sent; empty: the line has none
+  recon_type character varying(120) not null -- As received; empty: the line has no type
   currency_code character(3) not null
-  first_cost numeric(24,3) not null -- Lines of the first content that was seen, in currency_code
-  last_cost numeric(24,3) not null -- Lines of the present content, in currency_code
-  evaluations integer not null -- With such a line in the first or the present content
+  first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
+  last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
+  evaluations integer not null -- Evaluations with such a line in the first or the current content
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
-  -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency: what core.recon_days counts, kept by triggers. Lines of type info are no cost and left out.
+  -- Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency. core.recon_days defines it, triggers keep it current. Lines of type info are no cost and are not counted.
 
 core.agg_recon_evaluation table
   rooftop_id integer not null
   eval_id bigint not null
-  recon_type character varying(120) not null -- As sent; empty: the line has none
+  recon_type character varying(120) not null -- As received; empty: the line has no type
   completed_date_local date not null
   currency_code character(3) not null
-  first_cost numeric(24,3) not null -- Lines of the first content that was seen, in currency_code
-  last_cost numeric(24,3) not null -- Lines of the present content, in currency_code
+  first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
+  last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
   constraint agg_recon_evaluation_pkey PRIMARY KEY (rooftop_id, eval_id, recon_type)
-  -- What each evaluation adds to core.agg_recon_day: what core.recon_evaluations counts, kept by triggers.
+  -- What each evaluation adds to core.agg_recon_day. core.recon_evaluations defines it, triggers keep it current.
 
 core.agg_repeat_vehicle table
   group_id integer not null
   vin character varying(17) not null -- core.evaluation.vehicle_vin: in capitals, of 17 characters
   currency_code character(3) not null
   evaluations integer not null
-  rooftops integer not null -- Rooftops that made the evaluations
-  first_on date not null -- First local day of completion; last_on: the last
+  rooftops integer not null -- Number of rooftops that made the evaluations
+  first_on date not null -- First local day of completion; last_on is the last
   last_on date not null
-  lowest_price numeric(15,3) -- Least final_price in currency_code; highest_price: the greatest. null: none has one
+  lowest_price numeric(15,3) -- Lowest final_price in currency_code; highest_price is the highest. null: no evaluation has a price
   highest_price numeric(15,3)
   constraint agg_repeat_vehicle_pkey PRIMARY KEY (group_id, vin, currency_code)
-  -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency: what core.repeat_vehicles counts, kept by triggers. A vehicle that was appraised once is not there.
+  -- Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency. core.repeat_vehicles defines it, triggers keep it current. It has no vehicle that was appraised only once.
 
 core.app_user table
   user_id bigint not null generated always as identity
   group_id integer not null
   display_name character varying(200)
-  is_generated_link_account boolean not null -- By the suffix of the e-mail alone (wire.appraisal.generatedUser.emailSuffix)
-  is_active boolean -- Listed without includeInactive; null: never listed, known from evaluations only
+  is_generated_link_account boolean not null -- Decided by the suffix of the e-mail only (wire.appraisal.generatedUser.emailSuffix)
+  is_active boolean -- true: listed without includeInactive; null: never listed, known from evaluations only
   in_user_list boolean not null
   first_seen_at timestamp with time zone not null default now()
   last_changed_at timestamp with time zone not null default now()
@@ -136,7 +136,7 @@ core.app_user_rooftop table
   constraint app_user_rooftop_pkey PRIMARY KEY (rooftop_id, user_id)
   constraint app_user_rooftop_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint app_user_rooftop_user_id_fkey FOREIGN KEY (user_id) REFERENCES core.app_user(user_id)
-  -- Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.
+  -- The users that the list of a rooftop shows. The list covers the whole dealer group of that rooftop; a key may cover several groups.
 
 core.core.add_evaluation_days(core.counted_evaluation[],core.counted_evaluation[]) routine
 CREATE OR REPLACE FUNCTION core.add_evaluation_days(removed core.counted_evaluation[], added core.counted_evaluation[])
@@ -164,29 +164,29 @@ begin
     cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
     group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
   ), emptied as (
-    delete from core.agg_evaluation_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.user_id = difference.user_id and kept.currency_code = difference.currency_code
-      and kept.appraisals + difference.appraisals = 0
-    returning kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code
+    delete from core.agg_evaluation_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.user_id = difference.user_id and stored.currency_code = difference.currency_code
+      and stored.appraisals + difference.appraisals = 0
+    returning stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code
   )
-  insert into core.agg_evaluation_day as kept
+  insert into core.agg_evaluation_day as stored
   select * from difference
   where (rooftop_id, completed_date_local, user_id, currency_code) not in (table emptied)
     and (appraisals, with_price, value_sum, photos, no_photo, under_eight, hero_default, hero_missing, complete, timed,
       ttc_bucket_0, ttc_bucket_1, ttc_bucket_2, ttc_bucket_3, ttc_bucket_4, ttc_bucket_5, ttc_bucket_6, ttc_bucket_7, ttc_bucket_8,
       ttc_bucket_9, ttc_bucket_10, ttc_bucket_11) <> (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
   on conflict (rooftop_id, completed_date_local, user_id, currency_code) do update set
-    appraisals = kept.appraisals + excluded.appraisals, with_price = kept.with_price + excluded.with_price,
-    value_sum = kept.value_sum + excluded.value_sum, photos = kept.photos + excluded.photos, no_photo = kept.no_photo + excluded.no_photo,
-    under_eight = kept.under_eight + excluded.under_eight, hero_default = kept.hero_default + excluded.hero_default,
-    hero_missing = kept.hero_missing + excluded.hero_missing, complete = kept.complete + excluded.complete, timed = kept.timed + excluded.timed,
-    ttc_bucket_0 = kept.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = kept.ttc_bucket_1 + excluded.ttc_bucket_1,
-    ttc_bucket_2 = kept.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = kept.ttc_bucket_3 + excluded.ttc_bucket_3,
-    ttc_bucket_4 = kept.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = kept.ttc_bucket_5 + excluded.ttc_bucket_5,
-    ttc_bucket_6 = kept.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = kept.ttc_bucket_7 + excluded.ttc_bucket_7,
-    ttc_bucket_8 = kept.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = kept.ttc_bucket_9 + excluded.ttc_bucket_9,
-    ttc_bucket_10 = kept.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = kept.ttc_bucket_11 + excluded.ttc_bucket_11;
+    appraisals = stored.appraisals + excluded.appraisals, with_price = stored.with_price + excluded.with_price,
+    value_sum = stored.value_sum + excluded.value_sum, photos = stored.photos + excluded.photos, no_photo = stored.no_photo + excluded.no_photo,
+    under_eight = stored.under_eight + excluded.under_eight, hero_default = stored.hero_default + excluded.hero_default,
+    hero_missing = stored.hero_missing + excluded.hero_missing, complete = stored.complete + excluded.complete, timed = stored.timed + excluded.timed,
+    ttc_bucket_0 = stored.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = stored.ttc_bucket_1 + excluded.ttc_bucket_1,
+    ttc_bucket_2 = stored.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = stored.ttc_bucket_3 + excluded.ttc_bucket_3,
+    ttc_bucket_4 = stored.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = stored.ttc_bucket_5 + excluded.ttc_bucket_5,
+    ttc_bucket_6 = stored.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = stored.ttc_bucket_7 + excluded.ttc_bucket_7,
+    ttc_bucket_8 = stored.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = stored.ttc_bucket_9 + excluded.ttc_bucket_9,
+    ttc_bucket_10 = stored.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = stored.ttc_bucket_11 + excluded.ttc_bucket_11;
 end
 $function$
 
@@ -204,25 +204,25 @@ AS $function$
     ) as pair
   )
   select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, user_id, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -231,10 +231,10 @@ AS $function$
     ) as one
     cross join lateral core.appraisals(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -243,10 +243,10 @@ AS $function$
     ) as one
     cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id, recon_type)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -255,7 +255,7 @@ AS $function$
     ) as one
     cross join lateral core.pricing_evaluations(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $function$
 
 core.core.agg_rebuild(integer) routine
@@ -265,7 +265,7 @@ CREATE OR REPLACE FUNCTION core.agg_rebuild(only_rooftop integer)
 AS $function$
 begin
   perform core.lock_days(array[only_rooftop]);
-  -- Before the days are counted: these add their differences to them.
+  -- Before the days are recalculated, because these add their differences to the days.
   perform core.update_recon_days(array_agg(only_rooftop), array_agg(eval_id))
   from (
     select eval_id from core.evaluation where rooftop_id = only_rooftop
@@ -320,7 +320,7 @@ AS $function$
     (n.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_now
   from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
   cross join lateral (
-    -- By the key alone: without statistics any partial index of the rooftop would look as good.
+    -- The primary key only: without statistics the planner could choose any partial index of the rooftop.
     select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
     offset 0
   ) as e
@@ -337,7 +337,7 @@ AS $function$
     order by price.observed_at
     limit 1
   ) as f on true
-  -- The current price is the newest: where none came before it, it is the first.
+  -- The current price is the newest. Where no price came before it, it is also the first.
   cross join lateral (
     select case when f.eval_id is null then n.wholesale else f.wholesale end as wholesale, case when f.eval_id is null then n.retail else f.retail end as retail
   ) as first
@@ -359,48 +359,6 @@ AS $function$
   where size > 0 and before + size >= rank
   order by bucket
   limit 1
-$function$
-
-core.core.empty_appraisals() routine
-CREATE OR REPLACE FUNCTION core.empty_appraisals()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if tg_table_name = 'evaluation' then
-    delete from core.agg_appraisal;
-  else
-    perform core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_appraisal having count(*) > 0;
-  end if;
-  return null;
-end
-$function$
-
-core.core.empty_days() routine
-CREATE OR REPLACE FUNCTION core.empty_days()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if tg_table_name in ('evaluation', 'reconditioning_item') then
-    delete from core.agg_recon_day;
-    delete from core.agg_recon_evaluation;
-  end if;
-  if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
-  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_pricing_evaluation;
-  return null;
-end
-$function$
-
-core.core.empty_repeat_vehicles() routine
-CREATE OR REPLACE FUNCTION core.empty_repeat_vehicles()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  delete from core.agg_repeat_vehicle;
-  return null;
-end
 $function$
 
 core.core.evaluation_days(integer[],date[]) routine
@@ -459,304 +417,6 @@ AS $function$
   from (select case when created_at_source = 'CreatedAt' and completed_at >= created_at then completed_at - created_at end as taken) as time
 $function$
 
-core.core.keep_appraisal_prices() routine
-CREATE OR REPLACE FUNCTION core.keep_appraisal_prices()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where price_source = 'pricing_ai';
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where price_source = 'pricing_ai';
-  else
-    with told_before as materialized (
-      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from old_rows where price_source = 'pricing_ai'
-    ), told_now as materialized (
-      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from new_rows where price_source = 'pricing_ai'
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table told_before except table told_now) union all (table told_now except table told_before)) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.refresh_appraisals(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.keep_appraisals() routine
-CREATE OR REPLACE FUNCTION core.keep_appraisals()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from new_rows where final_price is not null and gone_at is null and completed_date_local is not null;
-    if rooftops is null then return null; end if;
-    perform core.lock_days(rooftops);
-    -- None of them is kept yet: what is there goes when its evaluation does.
-    insert into core.agg_appraisal select * from core.appraisals(rooftops, evals);
-    return null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from old_rows where final_price is not null and gone_at is null and completed_date_local is not null;
-  else
-    with kept_before as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
-        coalesce(recon_total, recon_line_total)
-      from old_rows where final_price is not null and gone_at is null and completed_date_local is not null
-    ), kept_now as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
-        coalesce(recon_total, recon_line_total)
-      from new_rows where final_price is not null and gone_at is null and completed_date_local is not null
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table kept_before except table kept_now) union all (table kept_now except table kept_before)) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.refresh_appraisals(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.keep_asked_days() routine
-CREATE OR REPLACE FUNCTION core.keep_asked_days()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where stream = 'pricing';
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where stream = 'pricing';
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, ask, outcome from old_rows where stream = 'pricing'
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, ask, outcome from new_rows where stream = 'pricing'
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_pricing_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.keep_evaluation_days() routine
-CREATE OR REPLACE FUNCTION core.keep_evaluation_days()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-  removed core.counted_evaluation[];
-  added core.counted_evaluation[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, added
-    from new_rows where gone_at is null and completed_date_local is not null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at)::core.counted_evaluation)
-    into rooftops, evals, removed
-    from old_rows where gone_at is null and completed_date_local is not null;
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at
-      from old_rows where gone_at is null and completed_date_local is not null
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-        created_at, created_at_source, completed_at
-      from new_rows where gone_at is null and completed_date_local is not null
-    ), changed as (
-      select true as is_old, gone.* from (table counted_before except table counted_now) as gone
-      union all
-      select false, come.* from (table counted_now except table counted_before) as come
-    ), fact as (
-      select is_old, rooftop_id, eval_id, completed_date_local,
-        row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
-          created_at, created_at_source, completed_at)::core.counted_evaluation as counted
-      from changed
-    )
-    select array_agg(rooftop_id), array_agg(eval_id),
-      array_agg(counted) filter (where is_old), array_agg(counted) filter (where not is_old)
-    into rooftops, evals, removed, added
-    from fact;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.add_evaluation_days(removed, added);
-  perform core.update_recon_days(array_agg(rooftop_id), array_agg(eval_id))
-  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
-  where exists (
-    select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.agg_recon_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
-  )
-  having count(*) > 0;
-  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
-  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
-  where exists (
-    select from ops.enrichment_state as state
-    where state.rooftop_id = touched.rooftop_id and state.stream = 'pricing' and state.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
-  ) or exists (
-    select from core.agg_pricing_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
-  )
-  having count(*) > 0;
-  return null;
-end
-$function$
-
-core.core.keep_priced_days() routine
-CREATE OR REPLACE FUNCTION core.keep_priced_days()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows;
-  else
-    with counted_before as materialized (
-      select rooftop_id, eval_id, price_source, last_confirmed_at from old_rows where is_current
-    ), counted_now as materialized (
-      select rooftop_id, eval_id, price_source, last_confirmed_at from new_rows where is_current
-    )
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_pricing_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.keep_recon_days() routine
-CREATE OR REPLACE FUNCTION core.keep_recon_days()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  rooftops int[];
-  evals bigint[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (select distinct rooftop_id, eval_id from new_rows) as changed;
-  elsif tg_op = 'DELETE' then
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (select distinct rooftop_id, eval_id from old_rows) as changed;
-  else
-    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from (
-      select distinct rooftop_id, eval_id
-      from ((table old_rows except table new_rows) union all (table new_rows except table old_rows)) as line
-    ) as changed;
-  end if;
-  if rooftops is null then return null; end if;
-  perform core.lock_days(rooftops);
-  perform core.update_recon_days(rooftops, evals);
-  return null;
-end
-$function$
-
-core.core.keep_repeat_vehicles() routine
-CREATE OR REPLACE FUNCTION core.keep_repeat_vehicles()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-declare
-  groups int[];
-  vins varchar[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
-  elsif tg_op = 'DELETE' then
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
-  else
-    with counted_before as materialized (
-      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
-      from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
-    ), counted_now as materialized (
-      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
-      from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
-    )
-    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
-    from (
-      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
-    ) as changed;
-  end if;
-  if groups is null then return null; end if;
-  perform core.lock_vehicles(groups);
-  perform core.refresh_repeat_vehicles(groups, vins);
-  return null;
-end
-$function$
-
-core.core.keep_zone() routine
-CREATE OR REPLACE FUNCTION core.keep_zone()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  update core.evaluation as e
-  set created_date_local = (e.created_at at time zone new.time_zone)::date,
-    completed_date_local = (e.completed_at at time zone new.time_zone)::date
-  where e.rooftop_id = new.rooftop_id
-    and (e.created_date_local, e.completed_date_local) is distinct from
-      ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
-  perform core.lock_days(array[new.rooftop_id]);
-  -- Also of evaluations whose own days stay: the day on which a price was confirmed may be another.
-  perform core.update_pricing_days(array_agg(one.rooftop_id), array_agg(one.eval_id))
-  from core.agg_pricing_evaluation as one where one.rooftop_id = new.rooftop_id;
-  return null;
-end
-$function$
-
 core.core.lock_days(integer[]) routine
 CREATE OR REPLACE FUNCTION core.lock_days(rooftops integer[])
  RETURNS void
@@ -764,9 +424,9 @@ CREATE OR REPLACE FUNCTION core.lock_days(rooftops integer[])
 AS $function$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
         current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'Their sums by day could miss what others have committed since it began: begin isolation level read committed.';
+      using errcode = 'active_sql_transaction', hint = 'The sums by day could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
   end if;
   perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
 end
@@ -779,9 +439,9 @@ CREATE OR REPLACE FUNCTION core.lock_vehicles(groups integer[])
 AS $function$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
         current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'Their repeats by vehicle could miss what others have committed since it began: begin isolation level read committed.';
+      using errcode = 'active_sql_transaction', hint = 'The repeats by vehicle could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
   end if;
   perform pg_advisory_xact_lock(7382, group_id) from (select distinct unnest(groups) as group_id order by 1) as ordered;
 end
@@ -801,7 +461,7 @@ declare
   from_ids bigint[] := '{}';
   to_ids bigint[] := '{}';
 begin
-  -- The lock of whoever adds people to a group, in the order of the groups.
+  -- The same lock as every other writer of the users of a group, in the order of the groups.
   perform pg_advisory_xact_lock(7305, g.group_id)
   from (select group_id from core.rooftop_group where group_id = to_group
       or group_id in (select u.group_id from core.app_user_rooftop as m join core.app_user as u using (user_id) where m.rooftop_id = moving)
@@ -816,18 +476,18 @@ begin
   select coalesce(array_agg(m.user_id), '{}') into listed
   from core.app_user_rooftop as m join core.app_user as u using (user_id)
   where m.rooftop_id = moving and u.group_id <> to_group;
-  select coalesce(array_agg(distinct elsewhere.user_id), '{}') into shared
+  select coalesce(array_agg(distinct other_rooftop.user_id), '{}') into shared
   from (
     select user_id from core.evaluation where rooftop_id <> moving and user_id = any (used || listed)
     union all select user_id from core.evaluation_version where rooftop_id <> moving and user_id = any (used || listed)
     union all select user_id from core.app_user_rooftop where rooftop_id <> moving and user_id = any (used || listed)
-  ) as elsewhere;
+  ) as other_rooftop;
 
   for person in
     select u.*, e.email from core.app_user as u left join pii.app_user_email as e using (user_id)
     where u.user_id = any (used || listed) order by u.user_id
   loop
-    -- Listed by the old group's list alone: the list of the new group says who is there.
+    -- Only the list of the old group names this user: the list of the new group decides.
     continue when person.user_id = any (shared) and person.user_id <> all (used);
     select e.user_id into same from pii.app_user_email as e
     where e.group_id = to_group and lower(e.email) = lower(person.email);
@@ -861,13 +521,13 @@ begin
   delete from core.app_user where user_id = any (from_ids) and user_id <> all (shared);
 
   update core.app_user as u
-  set in_user_list = standing.listed, is_active = standing.active, last_changed_at = now()
+  set in_user_list = status.listed, is_active = status.active, last_changed_at = now()
   from (
     select id as user_id, count(m.user_id) > 0 as listed, coalesce(bool_or(m.is_active), false) as active
     from unnest(listed || to_ids) as id left join core.app_user_rooftop as m on m.user_id = id group by id
-  ) as standing
-  where standing.user_id = u.user_id and (standing.listed or u.in_user_list)
-    and (u.in_user_list, u.is_active) is distinct from (standing.listed, standing.active);
+  ) as status
+  where status.user_id = u.user_id and (status.listed or u.in_user_list)
+    and (u.in_user_list, u.is_active) is distinct from (status.listed, status.active);
 end
 $function$
 
@@ -1000,6 +660,38 @@ AS $function$
   group by e.rooftop_id, e.eval_id, coalesce(i.recon_type, ''), e.completed_date_local, e.currency_code
 $function$
 
+core.core.refresh_appraisal_prices_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_appraisal_prices_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where price_source = 'pricing_ai';
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where price_source = 'pricing_ai';
+  else
+    with prices_before as materialized (
+      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from old_rows where price_source = 'pricing_ai'
+    ), prices_now as materialized (
+      select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from new_rows where price_source = 'pricing_ai'
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from ((table prices_before except table prices_now) union all (table prices_now except table prices_before)) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_appraisals(rooftops, evals);
+  return null;
+end
+$function$
+
 core.core.refresh_appraisals(integer[],bigint[]) routine
 CREATE OR REPLACE FUNCTION core.refresh_appraisals(rooftops integer[], evals bigint[])
  RETURNS void
@@ -1013,16 +705,16 @@ begin
     select * from core.appraisals(rooftops, evals)
   ), emptied as (
     delete from core.agg_appraisal where ctid = any (array(
-      select kept.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+      select stored.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
       cross join lateral (
         select one.ctid, one.rooftop_id, one.eval_id from core.agg_appraisal as one
         where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
         offset 0
-      ) as kept
-      where (kept.rooftop_id, kept.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
+      ) as stored
+      where (stored.rooftop_id, stored.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
     ))
   )
-  insert into core.agg_appraisal as kept
+  insert into core.agg_appraisal as stored
   select fresh.* from fresh
   on conflict (rooftop_id, eval_id) do update set
     completed_date_local = excluded.completed_date_local, month_start = excluded.month_start, evaluation_key = excluded.evaluation_key,
@@ -1032,7 +724,81 @@ begin
     wholesale_now = excluded.wholesale_now, retail_now = excluded.retail_now,
     gap_to_wholesale_first = excluded.gap_to_wholesale_first, gap_share = excluded.gap_share,
     gross_room_first = excluded.gross_room_first, gross_room_now = excluded.gross_room_now
-  where kept is distinct from excluded;
+  where stored is distinct from excluded;
+end
+$function$
+
+core.core.refresh_appraisals_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_appraisals_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from new_rows where final_price is not null and gone_at is null and completed_date_local is not null;
+    if rooftops is null then return null; end if;
+    perform core.lock_days(rooftops);
+    -- A new evaluation has no row here yet: the row is deleted together with its evaluation.
+    insert into core.agg_appraisal select * from core.appraisals(rooftops, evals);
+    return null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from old_rows where final_price is not null and gone_at is null and completed_date_local is not null;
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
+        coalesce(recon_total, recon_line_total)
+      from old_rows where final_price is not null and gone_at is null and completed_date_local is not null
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
+        coalesce(recon_total, recon_line_total)
+      from new_rows where final_price is not null and gone_at is null and completed_date_local is not null
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from ((table counted_before except table counted_now) union all (table counted_now except table counted_before)) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.refresh_appraisals(rooftops, evals);
+  return null;
+end
+$function$
+
+core.core.refresh_asked_days_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_asked_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows where stream = 'pricing';
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where stream = 'pricing';
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, ask, outcome from old_rows where stream = 'pricing'
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, ask, outcome from new_rows where stream = 'pricing'
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.update_pricing_days(rooftops, evals);
+  return null;
 end
 $function$
 
@@ -1048,12 +814,12 @@ begin
   with fresh as materialized (
     select * from core.evaluation_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_evaluation_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code)
+    delete from core.agg_evaluation_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code)
         not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.user_id, fresh.currency_code from fresh)
   ), changed as (
-    update core.agg_evaluation_day as kept set
+    update core.agg_evaluation_day as stored set
       appraisals = fresh.appraisals, with_price = fresh.with_price, value_sum = fresh.value_sum, photos = fresh.photos,
       no_photo = fresh.no_photo, under_eight = fresh.under_eight, hero_default = fresh.hero_default,
       hero_missing = fresh.hero_missing, complete = fresh.complete, timed = fresh.timed,
@@ -1062,16 +828,141 @@ begin
       ttc_bucket_6 = fresh.ttc_bucket_6, ttc_bucket_7 = fresh.ttc_bucket_7, ttc_bucket_8 = fresh.ttc_bucket_8,
       ttc_bucket_9 = fresh.ttc_bucket_9, ttc_bucket_10 = fresh.ttc_bucket_10, ttc_bucket_11 = fresh.ttc_bucket_11
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code and stored is distinct from fresh
   )
   insert into core.agg_evaluation_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_evaluation_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code
+    select from core.agg_evaluation_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code
   );
+end
+$function$
+
+core.core.refresh_evaluation_days_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_evaluation_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+  removed core.counted_evaluation[];
+  added core.counted_evaluation[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id),
+      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at)::core.counted_evaluation)
+    into rooftops, evals, added
+    from new_rows where gone_at is null and completed_date_local is not null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id),
+      array_agg(row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at)::core.counted_evaluation)
+    into rooftops, evals, removed
+    from old_rows where gone_at is null and completed_date_local is not null;
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at
+      from old_rows where gone_at is null and completed_date_local is not null
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+        created_at, created_at_source, completed_at
+      from new_rows where gone_at is null and completed_date_local is not null
+    ), changed as (
+      select true as is_old, gone.* from (table counted_before except table counted_now) as gone
+      union all
+      select false, come.* from (table counted_now except table counted_before) as come
+    ), fact as (
+      select is_old, rooftop_id, eval_id, completed_date_local,
+        row(rooftop_id, completed_date_local, user_id, currency_code, final_price, photo_count, hero_source,
+          created_at, created_at_source, completed_at)::core.counted_evaluation as counted
+      from changed
+    )
+    select array_agg(rooftop_id), array_agg(eval_id),
+      array_agg(counted) filter (where is_old), array_agg(counted) filter (where not is_old)
+    into rooftops, evals, removed, added
+    from fact;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.add_evaluation_days(removed, added);
+  perform core.update_recon_days(array_agg(rooftop_id), array_agg(eval_id))
+  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
+  where exists (
+    select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.agg_recon_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
+  )
+  having count(*) > 0;
+  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
+  from unnest(rooftops, evals) as touched (rooftop_id, eval_id)
+  where exists (
+    select from ops.enrichment_state as state
+    where state.rooftop_id = touched.rooftop_id and state.stream = 'pricing' and state.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
+  ) or exists (
+    select from core.agg_pricing_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
+  )
+  having count(*) > 0;
+  return null;
+end
+$function$
+
+core.core.refresh_local_days_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_local_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update core.evaluation as e
+  set created_date_local = (e.created_at at time zone new.time_zone)::date,
+    completed_date_local = (e.completed_at at time zone new.time_zone)::date
+  where e.rooftop_id = new.rooftop_id
+    and (e.created_date_local, e.completed_date_local) is distinct from
+      ((e.created_at at time zone new.time_zone)::date, (e.completed_at at time zone new.time_zone)::date);
+  perform core.lock_days(array[new.rooftop_id]);
+  -- Also for evaluations whose own days stay the same: the day on which a price was confirmed may change.
+  perform core.update_pricing_days(array_agg(one.rooftop_id), array_agg(one.eval_id))
+  from core.agg_pricing_evaluation as one where one.rooftop_id = new.rooftop_id;
+  return null;
+end
+$function$
+
+core.core.refresh_priced_days_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_priced_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from new_rows;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows;
+  else
+    with counted_before as materialized (
+      select rooftop_id, eval_id, price_source, last_confirmed_at from old_rows where is_current
+    ), counted_now as materialized (
+      select rooftop_id, eval_id, price_source, last_confirmed_at from new_rows where is_current
+    )
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.update_pricing_days(rooftops, evals);
+  return null;
 end
 $function$
 
@@ -1087,21 +978,21 @@ begin
   with fresh as materialized (
     select * from core.pricing_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_pricing_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
+    delete from core.agg_pricing_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
   ), changed as (
-    update core.agg_pricing_day as kept set
+    update core.agg_pricing_day as stored set
       known = fresh.known, priced = fresh.priced, cannot_be_priced = fresh.cannot_be_priced, failed = fresh.failed,
       confirmed_days = fresh.confirmed_days, oldest_confirmed_at = fresh.oldest_confirmed_at
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local and stored is distinct from fresh
   )
   insert into core.agg_pricing_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_pricing_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+    select from core.agg_pricing_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
   );
 end
 $function$
@@ -1118,24 +1009,53 @@ begin
   with fresh as materialized (
     select * from core.recon_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_recon_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code)
+    delete from core.agg_recon_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code)
         not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.recon_type, fresh.currency_code from fresh)
   ), changed as (
-    update core.agg_recon_day as kept set
+    update core.agg_recon_day as stored set
       first_cost = fresh.first_cost, last_cost = fresh.last_cost, evaluations = fresh.evaluations
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code and stored is distinct from fresh
   )
   insert into core.agg_recon_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_recon_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code
+    select from core.agg_recon_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code
   );
+end
+$function$
+
+core.core.refresh_recon_days_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_recon_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  rooftops int[];
+  evals bigint[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (select distinct rooftop_id, eval_id from new_rows) as changed;
+  elsif tg_op = 'DELETE' then
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (select distinct rooftop_id, eval_id from old_rows) as changed;
+  else
+    select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
+    from (
+      select distinct rooftop_id, eval_id
+      from ((table old_rows except table new_rows) union all (table new_rows except table old_rows)) as line
+    ) as changed;
+  end if;
+  if rooftops is null then return null; end if;
+  perform core.lock_days(rooftops);
+  perform core.update_recon_days(rooftops, evals);
+  return null;
 end
 $function$
 
@@ -1152,21 +1072,59 @@ begin
     select * from core.repeat_vehicles(groups, vins)
   ), emptied as (
     delete from core.agg_repeat_vehicle where ctid = any (array(
-      select kept.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
+      select stored.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
       cross join lateral (
         select one.ctid, one.group_id, one.vin, one.currency_code from core.agg_repeat_vehicle as one
         where one.group_id = asked.group_id and one.vin = asked.vin
         offset 0
-      ) as kept
-      where (kept.group_id, kept.vin, kept.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
+      ) as stored
+      where (stored.group_id, stored.vin, stored.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
     ))
   )
-  insert into core.agg_repeat_vehicle as kept
+  insert into core.agg_repeat_vehicle as stored
   select fresh.* from fresh
   on conflict (group_id, vin, currency_code) do update set
     evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on, last_on = excluded.last_on,
     lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
-  where kept is distinct from excluded;
+  where stored is distinct from excluded;
+end
+$function$
+
+core.core.refresh_repeat_vehicles_trg() routine
+CREATE OR REPLACE FUNCTION core.refresh_repeat_vehicles_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  groups int[];
+  vins varchar[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
+  elsif tg_op = 'DELETE' then
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null;
+  else
+    with counted_before as materialized (
+      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
+      from old_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
+    ), counted_now as materialized (
+      select group_id, vehicle_vin, currency_code, rooftop_id, eval_id, completed_date_local, final_price
+      from new_rows where gone_at is null and completed_date_local is not null and vehicle_vin is not null
+    )
+    select array_agg(group_id), array_agg(vehicle_vin) into groups, vins
+    from (
+      (table counted_before except table counted_now) union all (table counted_now except table counted_before)
+    ) as changed;
+  end if;
+  if groups is null then return null; end if;
+  perform core.lock_vehicles(groups);
+  perform core.refresh_repeat_vehicles(groups, vins);
+  return null;
 end
 $function$
 
@@ -1185,10 +1143,10 @@ AS $function$
     ) as pair
   )
   select group_id, vin, currency_code
-  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as kept
+  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as stored
   full join (select fresh.* from again cross join lateral core.repeat_vehicles(again.groups, again.vins) as fresh) as fresh
     using (group_id, vin, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $function$
 
 core.core.repeat_rebuild(integer) routine
@@ -1235,6 +1193,48 @@ AS $function$
   having count(*) > 1
 $function$
 
+core.core.truncate_appraisals_trg() routine
+CREATE OR REPLACE FUNCTION core.truncate_appraisals_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_table_name = 'evaluation' then
+    delete from core.agg_appraisal;
+  else
+    perform core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_appraisal having count(*) > 0;
+  end if;
+  return null;
+end
+$function$
+
+core.core.truncate_days_trg() routine
+CREATE OR REPLACE FUNCTION core.truncate_days_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_table_name in ('evaluation', 'reconditioning_item') then
+    delete from core.agg_recon_day;
+    delete from core.agg_recon_evaluation;
+  end if;
+  if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
+  perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id)) from core.agg_pricing_evaluation;
+  return null;
+end
+$function$
+
+core.core.truncate_repeat_vehicles_trg() routine
+CREATE OR REPLACE FUNCTION core.truncate_repeat_vehicles_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from core.agg_repeat_vehicle;
+  return null;
+end
+$function$
+
 core.core.update_pricing_days(integer[],bigint[]) routine
 CREATE OR REPLACE FUNCTION core.update_pricing_days(rooftops integer[], evals bigint[])
  RETURNS void
@@ -1250,22 +1250,22 @@ begin
   with before as materialized (
     select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
     cross join lateral (
-      select * from core.agg_pricing_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      select * from core.agg_pricing_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
       offset 0
     ) as one
   ), fresh as materialized (
     select * from core.pricing_evaluations(rooftops, evals)
   ), removed as (
-    delete from core.agg_pricing_evaluation as kept using before
-    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id
+    delete from core.agg_pricing_evaluation as stored using before
+    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id
       and (before.rooftop_id, before.eval_id) not in (select rooftop_id, eval_id from fresh)
   ), written as (
-    insert into core.agg_pricing_evaluation as kept
+    insert into core.agg_pricing_evaluation as stored
     select * from fresh
     on conflict (rooftop_id, eval_id) do update set
       completed_date_local = excluded.completed_date_local, priced = excluded.priced, cannot_be_priced = excluded.cannot_be_priced,
       failed = excluded.failed, confirmed_days = excluded.confirmed_days, confirmed_at = excluded.confirmed_at
-    where kept is distinct from excluded
+    where stored is distinct from excluded
   ), difference as materialized (
     select rooftop_id, completed_date_local, sum(sign)::int as known, sum(sign * priced)::int as priced,
       sum(sign * cannot_be_priced)::int as cannot_be_priced, sum(sign * failed)::int as failed,
@@ -1273,24 +1273,24 @@ begin
     from (select -1 as sign, * from before union all select 1, * from fresh) as term
     group by rooftop_id, completed_date_local
   ), emptied as (
-    delete from core.agg_pricing_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.known + difference.known = 0
-    returning kept.rooftop_id, kept.completed_date_local
+    delete from core.agg_pricing_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.known + difference.known = 0
+    returning stored.rooftop_id, stored.completed_date_local
   ), added as (
-    insert into core.agg_pricing_day as kept
+    insert into core.agg_pricing_day as stored
       (rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days)
     select * from difference
     where (rooftop_id, completed_date_local) not in (table emptied)
       and (known, priced, cannot_be_priced, failed, confirmed_days) <> (0, 0, 0, 0, 0)
     on conflict (rooftop_id, completed_date_local) do update set
-      known = kept.known + excluded.known, priced = kept.priced + excluded.priced,
-      cannot_be_priced = kept.cannot_be_priced + excluded.cannot_be_priced, failed = kept.failed + excluded.failed,
-      confirmed_days = kept.confirmed_days + excluded.confirmed_days
+      known = stored.known + excluded.known, priced = stored.priced + excluded.priced,
+      cannot_be_priced = stored.cannot_be_priced + excluded.cannot_be_priced, failed = stored.failed + excluded.failed,
+      confirmed_days = stored.confirmed_days + excluded.confirmed_days
   )
   select array_agg(rooftop_id), array_agg(completed_date_local) into touched_rooftops, touched_days from difference;
-  -- The least of what is there now: a later statement sees it.
-  update core.agg_pricing_day as kept set oldest_confirmed_at = now_least.confirmed_at
+  -- The earliest of the current rows: only a later statement sees them.
+  update core.agg_pricing_day as stored set oldest_confirmed_at = now_least.confirmed_at
   from unnest(touched_rooftops, touched_days) as touched (rooftop_id, completed_date_local)
   left join lateral (
     select one.confirmed_at from core.agg_pricing_evaluation as one
@@ -1298,8 +1298,8 @@ begin
     order by one.confirmed_at
     limit 1
   ) as now_least on true
-  where kept.rooftop_id = touched.rooftop_id and kept.completed_date_local = touched.completed_date_local
-    and kept.oldest_confirmed_at is distinct from now_least.confirmed_at;
+  where stored.rooftop_id = touched.rooftop_id and stored.completed_date_local = touched.completed_date_local
+    and stored.oldest_confirmed_at is distinct from now_least.confirmed_at;
 end
 $function$
 
@@ -1315,41 +1315,41 @@ begin
   with before as materialized (
     select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
     cross join lateral (
-      select * from core.agg_recon_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      select * from core.agg_recon_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
       offset 0
     ) as one
   ), fresh as materialized (
     select * from core.recon_evaluations(rooftops, evals)
   ), removed as (
-    delete from core.agg_recon_evaluation as kept using before
-    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id and kept.recon_type = before.recon_type
+    delete from core.agg_recon_evaluation as stored using before
+    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id and stored.recon_type = before.recon_type
       and (before.rooftop_id, before.eval_id, before.recon_type) not in (select rooftop_id, eval_id, recon_type from fresh)
   ), written as (
-    insert into core.agg_recon_evaluation as kept
+    insert into core.agg_recon_evaluation as stored
     select * from fresh
     on conflict (rooftop_id, eval_id, recon_type) do update set
       completed_date_local = excluded.completed_date_local, currency_code = excluded.currency_code,
       first_cost = excluded.first_cost, last_cost = excluded.last_cost
-    where kept is distinct from excluded
+    where stored is distinct from excluded
   ), difference as materialized (
     select rooftop_id, completed_date_local, recon_type, currency_code,
       sum(sign * first_cost)::numeric(24,3) as first_cost, sum(sign * last_cost)::numeric(24,3) as last_cost, sum(sign)::int as evaluations
     from (select -1 as sign, * from before union all select 1, * from fresh) as term
     group by rooftop_id, completed_date_local, recon_type, currency_code
   ), emptied as (
-    delete from core.agg_recon_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.recon_type = difference.recon_type and kept.currency_code = difference.currency_code
-      and kept.evaluations + difference.evaluations = 0
-    returning kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code
+    delete from core.agg_recon_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.recon_type = difference.recon_type and stored.currency_code = difference.currency_code
+      and stored.evaluations + difference.evaluations = 0
+    returning stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code
   )
-  insert into core.agg_recon_day as kept
+  insert into core.agg_recon_day as stored
   select * from difference
   where (rooftop_id, completed_date_local, recon_type, currency_code) not in (table emptied)
     and (first_cost, last_cost, evaluations) <> (0, 0, 0)
   on conflict (rooftop_id, completed_date_local, recon_type, currency_code) do update set
-    first_cost = kept.first_cost + excluded.first_cost, last_cost = kept.last_cost + excluded.last_cost,
-    evaluations = kept.evaluations + excluded.evaluations;
+    first_cost = stored.first_cost + excluded.first_cost, last_cost = stored.last_cost + excluded.last_cost,
+    evaluations = stored.evaluations + excluded.evaluations;
 end
 $function$
 
@@ -1389,14 +1389,14 @@ core.evaluation table
   registration_state character varying(10)
   colour character varying(120)
   user_id bigint
-  entry_at timestamp with time zone not null -- EntryDate as UTC, the instant that the list filters on; where the list and EntryDate disagree, the window that listed it
+  entry_at timestamp with time zone not null -- EntryDate in UTC, by which the list filters; where EntryDate lies outside of the window that listed it, a time within that window
   created_at timestamp with time zone not null
   created_at_source character varying(10) not null
   completed_at timestamp with time zone
   source_updated_at timestamp with time zone not null -- UpdatedAt; an older one never replaces a newer one
   created_date_local date not null
   completed_date_local date
-  odometer integer -- In odometer_unit, which is the rooftop's: the document states none
+  odometer integer -- In odometer_unit, the unit of the rooftop: the document states none
   odometer_unit character(2) not null
   odometer_km integer generated always as (
   CASE odometer_unit
@@ -1417,13 +1417,13 @@ core.evaluation table
   content_hash bytea not null
   first_loaded_at timestamp with time zone not null
   last_changed_at timestamp with time zone not null
-  gone_at timestamp with time zone -- Source time at which it was found to answer 400 or to be listed no more; a mark, never a delete
+  gone_at timestamp with time zone -- Source time when /geteval first answered 400 or the list no longer had it. The row is marked, never deleted
   run_id bigint not null
   vehicle_vin character varying(17) generated always as (
   CASE
       WHEN (length((vin)::text) = 17) THEN upper((vin)::text)
       ELSE NULL::text
-  END) stored -- VIN in capitals; null where it has not 17 characters
+  END) stored -- VIN in capitals; null unless it has 17 characters
   constraint evaluation_created_at_source_check CHECK (((created_at_source)::text = ANY ((ARRAY['CreatedAt'::character varying, 'EntryDate'::character varying])::text[])))
   constraint evaluation_pkey PRIMARY KEY (rooftop_id, eval_id)
   CREATE INDEX evaluation_completed ON core.evaluation USING btree (rooftop_id, completed_date_local)
@@ -1431,19 +1431,19 @@ core.evaluation table
   CREATE INDEX evaluation_month ON core.evaluation USING btree (rooftop_id, ((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE UNIQUE INDEX evaluation_once_in_group ON core.evaluation USING btree (group_id, eval_id)
   CREATE INDEX evaluation_vehicle_vin ON core.evaluation USING btree (group_id, vehicle_vin) WHERE (vehicle_vin IS NOT NULL)
-  CREATE TRIGGER agg_again_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
-  CREATE TRIGGER agg_again_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
-  CREATE TRIGGER agg_again_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_repeat_vehicles()
-  CREATE TRIGGER agg_again_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_repeat_vehicles()
-  CREATE TRIGGER agg_appraisal_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
-  CREATE TRIGGER agg_appraisal_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
-  CREATE TRIGGER agg_appraisal_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_appraisals()
-  CREATE TRIGGER agg_appraisal_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisals()
-  CREATE TRIGGER agg_deleted AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
-  CREATE TRIGGER agg_inserted AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
-  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
-  CREATE TRIGGER agg_updated AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_evaluation_days()
-  -- One row per completed evaluation, its current content.
+  CREATE TRIGGER a10_repeat_vehicle_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
+  CREATE TRIGGER a10_repeat_vehicle_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
+  CREATE TRIGGER a10_repeat_vehicle_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_repeat_vehicles_trg()
+  CREATE TRIGGER a10_repeat_vehicle_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_repeat_vehicles_trg()
+  CREATE TRIGGER a20_appraisal_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
+  CREATE TRIGGER a20_appraisal_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
+  CREATE TRIGGER a20_appraisal_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_appraisals_trg()
+  CREATE TRIGGER a20_appraisal_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisals_trg()
+  CREATE TRIGGER a30_day_del AFTER DELETE ON core.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
+  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
+  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.evaluation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
+  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_evaluation_days_trg()
+  -- One row per completed evaluation, with its current content.
 
 core.evaluation_version table
   rooftop_id integer not null
@@ -1462,13 +1462,13 @@ core.evaluation_version table
   run_id bigint not null
   constraint evaluation_version_pkey PRIMARY KEY (rooftop_id, eval_id, version_no)
   CREATE INDEX evaluation_version_edits ON core.evaluation_version USING btree (rooftop_id, eval_id, version_no) WHERE (version_no > 1)
-  -- One row per content that was seen. Sampled: edits between two reads are one change.
+  -- One row per observed content of an evaluation. Several edits between two reads appear as one change.
 
 core.photo table
   rooftop_id integer not null
   eval_id bigint not null
   photo_id bigint not null
-  display_position integer not null -- 1-based place in Photos; supplied_order is the source's own order, which is not unique
+  display_position integer not null -- Position in Photos, from 1; supplied_order is the order that the source states, which is not unique
   supplied_order integer
   is_hero boolean not null
   hero_source character varying(20)
@@ -1484,21 +1484,21 @@ core.price_insight table
   eval_id bigint not null
   price_source character varying(24) not null
   observed_at timestamp with time zone not null
-  audience character varying(12) not null -- Whom the bullet is written for
+  audience character varying(12) not null -- The readers of the bullet point
   position integer not null
   insight text not null
   constraint price_insight_audience_check CHECK (((audience)::text = ANY ((ARRAY['dealer'::character varying, 'customer'::character varying])::text[])))
   constraint price_insight_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at, audience, "position")
-  -- Bullets of the reasoning of an observation, in the order received; the latest where the same prices were reasoned about again.
+  -- Bullet points of the reasoning of an observation, in the order received. When the same prices are explained again, the latest points.
 
 core.price_observation table
   rooftop_id integer not null
   eval_id bigint not null
   price_source character varying(24) not null -- pricing_ai: /pricingAi/payload
-  observed_at timestamp with time zone not null -- Source time of the answer that said so first
-  last_confirmed_at timestamp with time zone not null -- Source time of the last answer that said the same
+  observed_at timestamp with time zone not null -- Source time of the first answer with these values
+  last_confirmed_at timestamp with time zone not null -- Source time of the last answer with the same values
   is_current boolean not null
-  as_of_date date not null -- prediction_date of the first answer: the day that the prices are for
+  as_of_date date not null -- prediction_date of the first answer: the day for which the prices are
   retail numeric(15,3) -- In currency_code; a price sent as 0 is 0, one left out or null is null
   wholesale numeric(15,3)
   wholesale_low numeric(15,3)
@@ -1506,56 +1506,56 @@ core.price_observation table
   buy_to_retail numeric(15,3)
   quick_sale numeric(15,3)
   sweet_spot numeric(15,3)
-  currency_code character(3) not null -- The rooftop's: the payload has a symbol only, which is checked against it (ops.data_quality)
+  currency_code character(3) not null -- Currency of the rooftop. The payload has only a symbol, which is checked against it (ops.data_quality)
   confidence character varying(40) not null
-  reasoning_status character varying(12) -- null: reasoning was not asked for; processing: it was still at work when asking ended
-  value_hash bytea not null -- sha256 of prices, currency and confidence: what makes an observation another one
+  reasoning_status character varying(12) -- null: reasoning was not requested; processing: it was not finished when polling ended
+  value_hash bytea not null -- sha256 of prices, currency and confidence: a new observation is stored when it differs
   run_id bigint not null
   constraint price_observation_check CHECK ((last_confirmed_at >= observed_at))
   constraint price_observation_pkey PRIMARY KEY (rooftop_id, eval_id, price_source, observed_at)
   constraint price_observation_reasoning_status_check CHECK (((reasoning_status)::text = ANY ((ARRAY['processing'::character varying, 'completed'::character varying, 'unavailable'::character varying])::text[])))
   CREATE UNIQUE INDEX price_observation_current ON core.price_observation USING btree (rooftop_id, eval_id, price_source) WHERE is_current
   CREATE INDEX price_observation_superseded ON core.price_observation USING btree (rooftop_id, eval_id, observed_at) WHERE (NOT is_current)
-  CREATE TRIGGER agg_appraisal_deleted AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
-  CREATE TRIGGER agg_appraisal_inserted AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
-  CREATE TRIGGER agg_appraisal_truncated AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_appraisals()
-  CREATE TRIGGER agg_appraisal_updated AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_appraisal_prices()
-  CREATE TRIGGER agg_deleted AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
-  CREATE TRIGGER agg_inserted AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
-  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
-  CREATE TRIGGER agg_updated AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_priced_days()
-  -- What a price source said of an evaluation, a row only when it said something else than before: never overwritten. The first row is what was known at the appraisal, the current one what is known now.
+  CREATE TRIGGER a20_appraisal_del AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
+  CREATE TRIGGER a20_appraisal_ins AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
+  CREATE TRIGGER a20_appraisal_trunc AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_appraisals_trg()
+  CREATE TRIGGER a20_appraisal_upd AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_appraisal_prices_trg()
+  CREATE TRIGGER a30_day_del AFTER DELETE ON core.price_observation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
+  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.price_observation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
+  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.price_observation FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
+  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.price_observation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_priced_days_trg()
+  -- Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.
 
 core.reconditioning_item table
   rooftop_id integer not null
   eval_id bigint not null
   first_version integer not null
   line_no integer not null
-  last_version integer -- null: part of the current content. Lines have no id, so the set is replaced as a whole
+  last_version integer -- null: part of the current content. Lines have no id, so a changed list replaces all lines
   recon_type character varying(120)
   source character varying(120)
   cost numeric(15,3)
   value_text character varying(1000)
-  battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info with a percentage as value
+  battery_soh_pct numeric(5,2) -- State of health of the battery, 0 to 100, from a line of type info whose value is a percentage
   constraint reconditioning_item_pkey PRIMARY KEY (rooftop_id, eval_id, first_version, line_no)
   CREATE INDEX reconditioning_item_info ON core.reconditioning_item USING btree (rooftop_id, eval_id) WHERE ((last_version IS NULL) AND (lower((recon_type)::text) = 'info'::text))
-  CREATE TRIGGER agg_deleted AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
-  CREATE TRIGGER agg_inserted AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
-  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
-  CREATE TRIGGER agg_updated AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_recon_days()
+  CREATE TRIGGER a30_day_del AFTER DELETE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
+  CREATE TRIGGER a30_day_ins AFTER INSERT ON core.reconditioning_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
+  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON core.reconditioning_item FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
+  CREATE TRIGGER a30_day_upd AFTER UPDATE ON core.reconditioning_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_recon_days_trg()
 
 core.ref_watch_status table
   watch_status character varying(40) not null
-  noteworthiness smallint not null -- 1 is the most noteworthy; statuses that the document does not name come first of all: 0
+  noteworthiness smallint not null -- 1 is the most noteworthy; 0: a status that the document does not name, which comes before all others
   is_terminal boolean not null -- Never changes again, and is never polled again
   is_known boolean not null
   constraint ref_watch_status_pkey PRIMARY KEY (watch_status)
-  -- Statuses of a PPSR watch [A §3]. One that the document does not name is added when it is met, with is_known = false.
+  -- Statuses of a PPSR watch [A §3]. A status that the document does not name is added when it is first received, with is_known = false.
 
 core.rooftop table
   rooftop_id integer not null generated always as identity
   rooftop_uid character varying(64) not null -- Value of X-Dealer-Id
-  dealer_id bigint -- Numeric dealership id, the list filter; null: the list is not filtered
+  dealer_id bigint -- Numeric dealership id, used to filter the list; null: the list is not filtered
   group_id integer not null
   rooftop_name character varying(200) not null
   region character varying(3) not null
@@ -1567,14 +1567,14 @@ core.rooftop table
   constraint rooftop_pkey PRIMARY KEY (rooftop_id)
   constraint rooftop_region_check CHECK (((region)::text = ANY ((ARRAY['AU'::character varying, 'US'::character varying, 'GCC'::character varying])::text[])))
   constraint rooftop_rooftop_uid_key UNIQUE (rooftop_uid)
-  CREATE TRIGGER agg_zone AFTER UPDATE ON core.rooftop FOR EACH ROW WHEN (((old.time_zone)::text IS DISTINCT FROM (new.time_zone)::text)) EXECUTE FUNCTION core.keep_zone()
+  CREATE TRIGGER a30_local_days_upd AFTER UPDATE ON core.rooftop FOR EACH ROW WHEN (((old.time_zone)::text IS DISTINCT FROM (new.time_zone)::text)) EXECUTE FUNCTION core.refresh_local_days_trg()
 
 core.rooftop_group table
   group_id integer not null generated always as identity
   group_code character varying(130) not null
   constraint rooftop_group_group_code_key UNIQUE (group_code)
   constraint rooftop_group_pkey PRIMARY KEY (group_id)
-  -- A dealer group: the rooftops whose evaluations one list answers for [A §4 /getevallist].
+  -- A dealer group: one evaluation list covers all its rooftops [A §4 /getevallist].
 
 core.stock_asking_price view
   rooftop_id integer
@@ -1613,7 +1613,7 @@ core.stock_asking_price view
       COALESCE(price_changes, 0) AS price_changes
      FROM core.stock_unit unit
        LEFT JOIN history USING (rooftop_id, stock_no);
-  -- First and present asking price of each unit, from its changes over all imports since it came in: a stock number that is used again, or a unit priced in another currency, begins anew.
+  -- First and current asking price of each unit, from its changes in all imports since it came in. When a stock number is reused or the currency changes, the history starts again.
 
 core.stock_evaluation view
   rooftop_id integer
@@ -1636,7 +1636,7 @@ core.stock_evaluation view
        JOIN core.rooftop USING (rooftop_id)
        JOIN core.evaluation seen ON group_id = group_id AND upper(vin::text) = vin::text AND length(vin::text) = 17
     WHERE gone_at IS NULL;
-  -- The evaluations of a unit's vehicle in its dealer group, by VIN.
+  -- The evaluations of the vehicle of a unit in its dealer group, by VIN.
 
 core.stock_import table
   import_id bigint not null generated always as identity
@@ -1647,16 +1647,16 @@ core.stock_import table
   mode character varying(10) not null
   encoding character varying(40) not null
   delimiter character varying(4) not null
-  dialect jsonb not null -- Quote, escape, line end, byte order mark, sep= line, width, and the text above the records
+  dialect jsonb not null -- Quote, escape, line end, byte order mark, sep= line, number of columns, and the text above the records
   preamble jsonb not null -- Lines above the header, as text
   header jsonb -- { line, rows, names, rowNames, ragged }; null: the file has none
-  mapping jsonb not null -- Of each column: field, confidence and evidence
+  mapping jsonb not null -- For each column: field, confidence and evidence
   warnings jsonb not null
   records integer not null
   accepted integer not null
   rejected integer not null
-  collapsed integer not null -- Rows that say again what another row of the file says
-  skipped integer not null -- Rows that are no vehicle on hand: blank rows, totals, titles and footers, the header once more, and vehicles whose status says that they are sold
+  collapsed integer not null -- Rows that repeat another row of the file
+  skipped integer not null -- Rows that are no vehicle on hand: blank rows, totals, titles, footers, repeated headers, and vehicles with a status of sold
   added integer not null
   updated integer not null
   unchanged integer not null
@@ -1670,18 +1670,18 @@ core.stock_import table
   constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
-  -- One row per stock list that was imported. The same bytes for the same rooftop are imported once, until another list has changed the stock.
+  -- One row per imported stock list. The same file is not imported again for a rooftop until another list has changed the stock.
 
 core.stock_import_row table
   import_id bigint not null
-  line_no integer not null -- Physical line of its first character, from 1
+  line_no integer not null -- Line of the file where the row begins, from 1
   stock_no character varying(80)
   status character varying(12) not null
   issues jsonb not null -- [{ code, severity, line, column, text, hint }]
   cells jsonb not null
   constraint stock_import_row_pkey PRIMARY KEY (import_id, line_no)
   constraint stock_import_row_status_check CHECK (((status)::text = ANY ((ARRAY['accepted'::character varying, 'rejected'::character varying, 'collapsed'::character varying, 'skipped'::character varying])::text[])))
-  -- Every row of every import with every cell as text, for ever.
+  -- Every row of every import with every cell as text; never deleted.
 
 core.stock_outcome view
   rooftop_id integer
@@ -1708,7 +1708,7 @@ core.stock_outcome view
             WHERE group_id = group_id AND vehicle_vin::text = vin::text AND gone_at IS NULL AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
             ORDER BY (rooftop_id = rooftop_id) DESC, completed_at DESC, eval_id DESC
            LIMIT 1) seen;
-  -- The evaluation that a unit of the stock list was bought on: by VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list), of its own rooftop before others.
+  -- The evaluation on which a unit of the stock list was bought: of the same VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list). An evaluation of the same rooftop is preferred.
 
 core.stock_price_observation table
   rooftop_id integer not null
@@ -1717,7 +1717,7 @@ core.stock_price_observation table
   observed_at timestamp with time zone not null
   last_confirmed_at timestamp with time zone not null
   is_current boolean not null
-  vin character varying(40) -- Of the unit when it was priced: stock numbers are used again
+  vin character varying(40) -- VIN of the unit when it was priced, because stock numbers are reused
   retail numeric(15,3)
   retail_low numeric(15,3)
   retail_high numeric(15,3)
@@ -1725,17 +1725,17 @@ core.stock_price_observation table
   wholesale_low numeric(15,3)
   wholesale_high numeric(15,3)
   currency_code character(3) not null
-  error character varying(200) -- Why it could not be priced; the prices are null then
+  error character varying(200) -- Why the unit could not be priced; then the prices are null
   value_hash bytea not null
   run_id bigint not null
   constraint stock_price_observation_check CHECK ((last_confirmed_at >= observed_at))
   constraint stock_price_observation_pkey PRIMARY KEY (rooftop_id, stock_no, price_source, observed_at)
   CREATE UNIQUE INDEX stock_price_current ON core.stock_price_observation USING btree (rooftop_id, stock_no, price_source) WHERE is_current
-  -- What price-batch said of a unit, a row only when it said something else than before: never overwritten.
+  -- Prices of a unit from price-batch. A new row is added only when the answer changed; rows are never overwritten.
 
 core.stock_unit table
   rooftop_id integer not null
-  stock_no character varying(80) not null -- The VIN where the list names no stock number
+  stock_no character varying(80) not null -- The VIN where the list has no stock number
   vin character varying(40)
   adcode character varying(40)
   plate character varying(40)
@@ -1749,29 +1749,29 @@ core.stock_unit table
   currency_code character(3) not null
   price_on_application boolean not null
   acquired_on date
-  extras jsonb not null -- Mapped columns that have none here, by field: text as in the file
+  extras jsonb not null -- Mapped fields that have no column in this table: the text of the file, by field
   content_hash bytea not null
   first_seen_at timestamp with time zone not null
-  last_seen_at timestamp with time zone not null -- Import that named it last; moves with a change, and when it had gone missing
-  missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest one does
-  off_stock_at timestamp with time zone -- When its status said that it was sold, or the days of grace after the last list that named it had passed; a mark, never a delete. null: in stock
+  last_seen_at timestamp with time zone not null -- Time of the last import that changed it, or that listed it again after it was missing
+  missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest snapshot lists it
+  off_stock_at timestamp with time zone -- When its status became sold, or when the days of grace after the last list with it had passed. The row is marked, never deleted; null: in stock
   import_id bigint not null
   constraint stock_unit_odometer_km_check CHECK ((odometer_km >= 0))
   constraint stock_unit_pkey PRIMARY KEY (rooftop_id, stock_no)
   CREATE INDEX stock_unit_missing ON core.stock_unit USING btree (rooftop_id, missing_since) WHERE ((missing_since IS NOT NULL) AND (off_stock_at IS NULL))
   CREATE INDEX stock_unit_vin ON core.stock_unit USING btree (vin) WHERE (vin IS NOT NULL)
-  -- One row per vehicle in stock, or once in stock: its current content by the newest list that names it.
+  -- One row per vehicle that is or was in stock, with the content of the newest list that names it.
 
 core.stock_unit_change table
   import_id bigint not null
   rooftop_id integer not null
   stock_no character varying(80) not null
   change character varying(12) not null
-  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle's
+  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
   constraint stock_unit_change_pkey PRIMARY KEY (rooftop_id, stock_no, import_id)
   CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)
-  -- What each import did to which unit: the change report, kept.
+  -- What each import changed in which unit: the stored change report.
 
 core.stream_at_work view
   rooftop_id integer
@@ -1787,9 +1787,9 @@ core.stream_at_work view
               COALESCE(to_timestamp(((arguments ->> 'until'::text)::bigint)::double precision), source_started_at) AS upper) span
     WHERE status::text = 'running'::text AND heartbeat_at > (now() - '00:01:00'::interval) AND (status::text = ANY (ARRAY['waiting'::character varying, 'running'::character varying]::text[])) AND ((arguments ->> 'mode'::text) = ANY (ARRAY['sync'::text, 'backfill'::text, 'reprice'::text])) AND (stream::text = 'evaluations'::text OR lane::text <> 'background'::text)
     GROUP BY rooftop_id, stream;
-  -- Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.
+  -- Streams of rooftops that a living run works on, and the span that it is listing: neither a gap nor late. Streams that a dead or ended run left are not included.
 
-core.stream_standing view
+core.stream_status view
   rooftop_id integer
   stream character varying(40)
   last_status character varying(12)
@@ -1866,7 +1866,7 @@ core.stream_standing view
        CROSS JOIN LATERAL ( SELECT count(*)::integer AS vanished
              FROM ops.vanished
             WHERE rooftop_id = rooftop_id AND stream::text = stream) v;
-  -- How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed) with the source's time of its beginning (read_to), whether a living run is at work on it, and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.
+  -- Status of each stream of each rooftop: its last attempt, its last good run (all records are loaded or in quarantine) with the source time of its start (read_to), whether a living run works on it, and, for evaluations, the span listed without a gap from the start of the newest sync. Read by data_freshness and rpt_15.
 
 core.user_price table
   rooftop_id integer not null
@@ -1874,35 +1874,35 @@ core.user_price table
   position integer not null
   amount numeric(15,3)
   currency_code character(3)
-  body jsonb not null -- The item as sent; its shape is not shown
+  body jsonb not null -- The item as received; the document does not show its shape
   constraint user_price_pkey PRIMARY KEY (rooftop_id, eval_id, "position")
 
 core.vehicle_check table
   rooftop_id integer not null
-  eval_id bigint not null -- Of the evaluations of the vehicle in the dealer group: the latest that was there when the check was made
+  eval_id bigint not null -- The latest evaluation of the vehicle in the dealer group that existed when the check was made
   check_kind character varying(12) not null
-  check_ref character varying(80) not null -- The id that the source gives (wire.appraisal.pastCheck.id), else what else tells the check from others
+  check_ref character varying(80) not null -- The id that the source gives (wire.appraisal.pastCheck.id), else another value that identifies the check
   group_id integer not null
   vin character varying(40) not null
   searched_at timestamp with time zone
   search_number character varying(80)
   certificate_number character varying(80)
-  security_interest_count integer -- Known of searches that were run through "forecourt api ppsrsearch" alone; null: not known
+  security_interest_count integer -- Known only for searches made by "forecourt api ppsrsearch"; null: unknown
   written_off_count integer
   stolen_count integer
-  watch_status character varying(40) -- As last told; null: never told. Of a Car History report: of the certificate that came with it
-  watch_status_since timestamp with time zone -- Source time of the first answer that said so
+  watch_status character varying(40) -- Status last reported; null: never reported. For a Car History report: the status of the certificate that came with it
+  watch_status_since timestamp with time zone -- Source time of the first answer with this status
   watch_ends_at timestamp with time zone -- 14 days after the search [A §8]; null for a Car History report
   first_seen_at timestamp with time zone not null
   gone_at timestamp with time zone -- Source time of the first answer that no longer listed the check; null: it is listed
-  run_id bigint -- The run, or the paid call, that brought it; null: a permalink did, or a call whose answer was lost
+  run_id bigint -- The run or the paid call that loaded it; null: loaded by a permalink, or by a call whose answer was lost
   constraint vehicle_check_check_kind_check CHECK (((check_kind)::text = ANY ((ARRAY['ppsr'::character varying, 'car_history'::character varying])::text[])))
   constraint vehicle_check_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
   constraint vehicle_check_once_in_group UNIQUE (group_id, check_kind, check_ref)
   constraint vehicle_check_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref)
   constraint vehicle_check_watch_status_fkey FOREIGN KEY (watch_status) REFERENCES core.ref_watch_status(watch_status)
   CREATE INDEX vehicle_check_vin ON core.vehicle_check USING btree (group_id, vin)
-  -- One row per real PPSR search or Car History report, however many evaluations of the dealer group it answers under. Times are the source's.
+  -- One row per real PPSR search or Car History report, even where several evaluations of the dealer group list it. Times are by the clock of the source.
 
 core.vehicle_decode table
   vin character(17) not null
@@ -1910,88 +1910,88 @@ core.vehicle_decode table
   adcode character varying(40)
   outcome character varying(12) not null
   decoded_at timestamp with time zone not null
-  make character varying(120) -- As the service decodes the VIN; model too. null: it says none, or was asked before they were stored
+  make character varying(120) -- As the service decodes the VIN, like model. null: the service gives none, or it was decoded before this column existed
   model character varying(120)
   constraint vehicle_decode_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['decoded'::character varying, 'unknown'::character varying])::text[])))
   constraint vehicle_decode_pkey PRIMARY KEY (vin, operation)
-  -- Factory builds that were looked up, once a VIN; unknown: the service does not know it.
+  -- Factory builds that were looked up, once per VIN; unknown: the service does not know the VIN.
 
 core.watch_status_change table
   rooftop_id integer not null
   eval_id bigint not null
   check_kind character varying(12) not null
   check_ref character varying(80) not null
-  observed_at timestamp with time zone not null -- Source time of the first answer that said so
-  from_status character varying(40) -- null: the first status that was seen
+  observed_at timestamp with time zone not null -- Source time of the first answer with this status
+  from_status character varying(40) -- null: this is the first status observed
   to_status character varying(40) not null
   constraint watch_status_change_check CHECK (((from_status)::text IS DISTINCT FROM (to_status)::text))
   constraint watch_status_change_pkey PRIMARY KEY (rooftop_id, eval_id, check_kind, check_ref, observed_at)
   constraint watch_status_change_rooftop_id_eval_id_check_kind_check_re_fkey FOREIGN KEY (rooftop_id, eval_id, check_kind, check_ref) REFERENCES core.vehicle_check(rooftop_id, eval_id, check_kind, check_ref) ON UPDATE CASCADE ON DELETE CASCADE
   constraint watch_status_change_to_status_fkey FOREIGN KEY (to_status) REFERENCES core.ref_watch_status(watch_status)
-  -- Every status that a watch was seen to take, the first one included.
+  -- Every status that was observed of a watch, including the first.
 
 ops schema
 
 ops.alert table
   alert_id bigint not null generated always as identity
-  alert_key character varying(120) not null -- Dedupe key: while it stands unresolved, nobody is told again
+  alert_key character varying(120) not null -- Deduplication key: while an alert with this key is open, it is not sent again
   detail character varying(1000) not null
   raised_at timestamp with time zone not null default now()
   told_at timestamp with time zone
   resolved_at timestamp with time zone
   resolution_told_at timestamp with time zone
-  attempts integer not null default 0 -- Deliveries tried since it was raised or resolved
+  attempts integer not null default 0 -- Attempts to deliver since it was raised or resolved
   constraint alert_pkey PRIMARY KEY (alert_id)
   CREATE UNIQUE INDEX alert_open ON ops.alert USING btree (alert_key) WHERE (resolved_at IS NULL)
-  -- What alerts.url was told of: one row from the failure to the recovery.
+  -- Alerts sent to alerts.url: one row from the failure to the recovery.
 
 ops.bi_access table
   role_name character varying(63) not null
-  group_code character varying(130) not null -- core.rooftop_group.group_code; a group that no sync has brought yet shows nothing
+  group_code character varying(130) not null -- core.rooftop_group.group_code; a group that no sync has loaded yet shows nothing
   constraint bi_access_pkey PRIMARY KEY (role_name, group_code)
-  -- The dealer groups of each role in bi_tenant; written by "forecourt grant" from access.logins of the config. Not readable by any BI role.
+  -- The dealer groups of each role in bi_tenant, written by "forecourt grant" from access.logins of the config. No BI role may read it.
 
 ops.bi_login table
   role_name character varying(63) not null
   member_of character varying(63) not null -- forecourt_writer, bi_reader, bi_tenant or bi_pii_reader
   granted_at timestamp with time zone not null default now()
   constraint bi_login_pkey PRIMARY KEY (role_name)
-  -- Login roles that "forecourt grant" made for this warehouse: one that the config no longer names is told from those of another warehouse of the cluster.
+  -- Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this distinguishes it from the logins of another warehouse in the cluster.
 
 ops.billable_call table
   call_id bigint not null generated always as identity
   operation character varying(40) not null
-  budget character varying(40) not null -- Setting under budget: in the config that allows so many a day
+  budget character varying(40) not null -- Name of the setting under budget: in the config that limits the calls of a day
   rooftop_id integer -- core.rooftop; null for a call of the vehicle-data APIs that names none
-  natural_key character varying(64) -- What the call is about: the EvalID as text, else the VIN or code
+  natural_key character varying(64) -- Subject of the call: the EvalID as text, else the VIN or code
   day date not null -- UTC day of the reservation, by the clock of the database
   state character varying(12) not null
   at timestamp with time zone not null default now()
   settled_at timestamp with time zone
   http_status integer
-  requested_by character varying(120) not null -- user@host that asked for it
-  note character varying(400) -- Why it was released, or what is not known; never an answer body
-  check_ref character varying(80) -- check_ref of the check that the call made, as its answer or the past checks name it
-  known_refs character varying(80)[] -- Past checks that were there just before it was sent; null: not read, or the operation leaves none
-  source_at timestamp with time zone -- The source's time when they were read
+  requested_by character varying(120) not null -- user@host that requested it
+  note character varying(400) -- Why it was released, or what is unknown; never the body of an answer
+  check_ref character varying(80) -- check_ref of the check that the call made, from its answer or from the past checks
+  known_refs character varying(80)[] -- Past checks that existed just before the call was sent; null: not read, or the operation makes none
+  source_at timestamp with time zone -- Source time when known_refs was read
   constraint billable_call_pkey PRIMARY KEY (call_id)
   constraint billable_call_state_check CHECK (((state)::text = ANY ((ARRAY['reserved'::character varying, 'committed'::character varying, 'released'::character varying])::text[])))
   CREATE INDEX billable_call_budget_day_idx ON ops.billable_call USING btree (budget, day) WHERE ((state)::text <> 'released'::text)
   CREATE INDEX billable_call_natural_key_at_idx ON ops.billable_call USING btree (natural_key, at)
   CREATE INDEX billable_call_rooftop_id_call_id_idx ON ops.billable_call USING btree (rooftop_id, call_id) WHERE ((state)::text = 'reserved'::text)
-  -- One row per billable call that was asked for. reserved: sent or about to be, outcome not known (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
+  -- One row per requested billable call. reserved: sent or about to be sent, outcome unknown (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.
 
 ops.certified_ids table
   rooftop_id integer not null
   stream character varying(40) not null
   window_from timestamp with time zone not null
   owner_id integer not null
-  outcome character varying(12) not null -- loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; quarantined and vanished: not in the tables
+  outcome character varying(12) not null -- loaded: in the tables; outdated: in the tables, but the newest read is in quarantine; quarantined and vanished: not in the tables
   ids bigint[] not null
   constraint certified_ids_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['loaded'::character varying, 'outdated'::character varying, 'quarantined'::character varying, 'vanished'::character varying])::text[])))
   constraint certified_ids_pkey PRIMARY KEY (rooftop_id, stream, window_from, owner_id, outcome)
   CREATE INDEX certified_ids_owner ON ops.certified_ids USING btree (owner_id, stream)
-  -- The ids that a window's certificate listed, sorted, by the rooftop that owns the records and by what came of them. Written only when they change.
+  -- The ids that the certificate of a window listed, sorted, by owning rooftop and outcome. Written only when they change.
 
 ops.coverage table
   rooftop_id integer not null
@@ -1999,7 +1999,7 @@ ops.coverage table
   covered tstzmultirange not null default '{}'::tstzmultirange
   wanted tstzmultirange not null default '{}'::tstzmultirange
   constraint coverage_pkey PRIMARY KEY (rooftop_id, stream)
-  -- covered: the union of the settled windows. wanted: what sync and backfills were asked for. What is to do is wanted - covered.
+  -- covered: the union of the settled windows. wanted: the spans that sync and backfill were asked to load. wanted - covered is still to do.
 
 ops.data_quality table
   rooftop_id integer not null
@@ -2010,7 +2010,7 @@ ops.data_quality table
   run_id bigint not null
   seen_at timestamp with time zone not null default now()
   constraint data_quality_pkey PRIMARY KEY (rooftop_id, stream, natural_key, check_name)
-  -- Warnings: records that landed, but contradict themselves or the document. Gone when a later read of the record no longer shows them.
+  -- Warnings: records that were loaded but contradict themselves or the document. A warning is deleted when a later read no longer has the problem.
 
 ops.enrichment_state table
   rooftop_id integer not null
@@ -2018,21 +2018,21 @@ ops.enrichment_state table
   eval_id bigint not null
   next_due_at timestamp with time zone -- null: never again, unless the evaluation changes
   last_asked_at timestamp with time zone not null
-  polling_since timestamp with time zone -- An answer is being waited for since then, and asked for again every few seconds; null: none is
-  failures integer not null default 0 -- Askings without an answer that could be read, in a row
-  outcome character varying(12) not null -- Of the last asking. skipped: the source does not know or not price it; rejected: its answer could not be read, is in quarantine and asked for again in the next run; failed: no answer
+  polling_since timestamp with time zone -- Since when the answer is polled, every few seconds; null: it is not polled
+  failures integer not null default 0 -- Requests in a row that got no readable answer
+  outcome character varying(12) not null -- Outcome of the last request. skipped: the source does not know or does not price the evaluation; rejected: the answer could not be read, is in quarantine and is requested again in the next run; failed: no answer
   detail character varying(400) -- Why it was skipped or failed
-  ask character varying(40) not null -- The operation that is asked, e.g. getpastppsrsearch: a stream may ask several of one evaluation, each on a schedule of its own
+  ask character varying(40) not null -- The operation that is called, e.g. getpastppsrsearch. A stream may call several operations for one evaluation, each on its own schedule
   constraint enrichment_state_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['answered'::character varying, 'processing'::character varying, 'skipped'::character varying, 'rejected'::character varying, 'failed'::character varying])::text[])))
   constraint enrichment_state_pkey PRIMARY KEY (rooftop_id, stream, eval_id, ask)
   CREATE INDEX enrichment_due ON ops.enrichment_state USING btree (rooftop_id, stream, next_due_at)
   CREATE INDEX enrichment_failed ON ops.enrichment_state USING btree (rooftop_id, stream, eval_id) WHERE (failures > 0)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
-  CREATE TRIGGER agg_deleted AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
-  CREATE TRIGGER agg_inserted AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
-  CREATE TRIGGER agg_truncated AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION core.empty_days()
-  CREATE TRIGGER agg_updated AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.keep_asked_days()
-  -- Where an enrichment of an evaluation stands: one row per evaluation that was asked about, apart from core.evaluation, so that asking changes no fact. Times are the source's.
+  CREATE TRIGGER a30_day_del AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
+  CREATE TRIGGER a30_day_ins AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
+  CREATE TRIGGER a30_day_trunc AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION core.truncate_days_trg()
+  CREATE TRIGGER a30_day_upd AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION core.refresh_asked_days_trg()
+  -- State of an enrichment of an evaluation: one row per evaluation and request. It is not in core.evaluation, so that a request changes no fact. Times are by the clock of the source.
 
 ops.field_drift table
   stream character varying(40) not null
@@ -2044,24 +2044,24 @@ ops.field_drift table
   seen bigint not null default 0
   constraint field_drift_classification_check CHECK (((classification)::text = ANY ((ARRAY['documented'::character varying, 'undocumented'::character varying, 'missing'::character varying])::text[])))
   constraint field_drift_pkey PRIMARY KEY (stream, json_path, json_type)
-  -- Every JSON path and type that was received, counted over new and changed records.
+  -- Every JSON path and type that was received, with its count over new and changed records.
 
 ops.job table
   job_name character varying(30) not null
-  schedule character varying(120) not null -- Cron expression by which the scheduler that started last fires it
+  schedule character varying(120) not null -- Cron expression of the scheduler that started last
   time_zone character varying(60) not null
-  known_since timestamp with time zone not null default now() -- Slots from here on are fired or made up; it moves when the schedule or its time zone is changed
+  known_since timestamp with time zone not null default now() -- Slots from this instant on are run, or run late if they were missed. It is reset when the schedule or its time zone changes
   constraint job_pkey PRIMARY KEY (job_name)
-  -- Jobs that a scheduler of this warehouse has kept. Empty: no scheduler has ever run here, and no job can be late.
+  -- Jobs that a scheduler of this warehouse has run. Empty: no scheduler has ever run here, so no job can be late.
 
 ops.job_fire table
   fire_id bigint not null generated always as identity
   job_name character varying(30) not null
   cause character varying(8) not null
   slot_at timestamp with time zone -- When it was due; null: started by hand
-  status character varying(8) not null default 'running'::character varying -- stopped: by a signal, another scheduler goes on with it; skipped: not needed or not possible, error says why; died: its process ended, a newer slot made up for it
-  attempt integer not null default 1 -- Above 1: taken over from a process that died or was stopped. It is the fence: an earlier attempt records nothing
-  made_up boolean not null default false -- Claimed more than a minute after it was due
+  status character varying(8) not null default 'running'::character varying -- stopped: by a signal, another scheduler continues it; skipped: not needed or not possible, see error; died: its process ended, a newer slot did its work
+  attempt integer not null default 1 -- Above 1: taken over from a process that died or was stopped. It is the fence: an earlier attempt cannot record a result
+  made_up boolean not null default false -- true: started more than a minute after it was due
   claimed_at timestamp with time zone not null default now()
   heartbeat_at timestamp with time zone not null default now()
   finished_at timestamp with time zone
@@ -2075,7 +2075,7 @@ ops.job_fire table
   constraint job_fire_pkey PRIMARY KEY (fire_id)
   constraint job_fire_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'stopped'::character varying, 'skipped'::character varying, 'died'::character varying])::text[])))
   CREATE INDEX job_fire_job_name_fire_id_idx ON ops.job_fire USING btree (job_name, fire_id DESC)
-  -- One row for each (job, slot) over all hosts, and one for each "forecourt run". Times are those of the database.
+  -- One row per job and slot over all hosts, and one per "forecourt run". Times are by the clock of the database.
 
 ops.mart_source view
   reader name
@@ -2117,14 +2117,14 @@ ops.mart_source view
        JOIN pg_class c ON oid = source_oid
        JOIN pg_namespace s ON oid = relnamespace
     GROUP BY nspname, nspname, relname, oid, relkind;
-  -- What the views of each mart schema (reader) read: is_direct, or through other views. Grants and row-level security follow it, so that a new mart is covered.
+  -- Tables and views that each mart schema (reader) reads, directly (is_direct) or through other views. Grants and row-level security follow from it, so that a new mart is covered.
 
 ops.mart_version table
   version character varying(20) not null
-  checksum character varying(64) not null -- sha256 of all files of sql/marts: where it differs, the next migrate builds anew
+  checksum character varying(64) not null -- sha256 of all files of sql/marts. When it differs, the next migrate builds the marts again
   built_at timestamp with time zone not null default now()
   constraint mart_version_pkey PRIMARY KEY (built_at)
-  -- Every building of the marts; the newest row is what stands. version: semver of sql/marts/VERSION; a removed, renamed or retyped column moves the major number.
+  -- One row per build of the marts; the newest row is current. version: semver of sql/marts/VERSION; removing, renaming or retyping a column raises the major number.
 
 ops.ops.drop_marts() routine
 CREATE OR REPLACE FUNCTION ops.drop_marts()
@@ -2154,7 +2154,7 @@ declare
   grown regclass;
   refreshed int := 0;
 begin
-  -- Somebody else is at it.
+  -- Another process does it now.
   if not pg_try_advisory_xact_lock(7383, 0) then return 0; end if;
   for grown in
     select c.oid::regclass from pg_class as c
@@ -2200,12 +2200,12 @@ ops.parked table
   until timestamp with time zone not null
   reason character varying(400) not null
   constraint parked_pkey PRIMARY KEY (key_name, stream)
-  -- Keys whose quota of the day is used up: the stream asks nothing with the key before until, which is a time of the source.
+  -- Keys whose daily quota is used up: the stream sends nothing with the key before until (source time).
 
 ops.price_batch table
   batch_no bigint not null generated always as identity
   rooftop_id integer not null
-  run_id bigint not null -- The run that it belongs to; one that a run left open goes over to the next
+  run_id bigint not null -- The run that the batch belongs to; a batch that a run left open is taken over by the next run
   state character varying(12) not null
   batch_id character varying(200)
   units integer not null
@@ -2213,12 +2213,12 @@ ops.price_batch table
   submitted_at timestamp with time zone not null
   progressed_at timestamp with time zone not null
   finished_at timestamp with time zone
-  detail character varying(400) -- Why it is lost, stuck or refused; null with refused: too large, its units go again in smaller ones
+  detail character varying(400) -- Why it is lost, stuck or refused. null with refused: the batch was too large, its units are sent again in smaller batches
   constraint price_batch_pkey PRIMARY KEY (batch_no)
   constraint price_batch_state_check CHECK (((state)::text = ANY ((ARRAY['submitting'::character varying, 'submitted'::character varying, 'complete'::character varying, 'refused'::character varying, 'lost'::character varying, 'stuck'::character varying])::text[])))
   CREATE INDEX price_batch_open ON ops.price_batch USING btree (rooftop_id) WHERE (finished_at IS NULL)
   CREATE INDEX price_batch_run ON ops.price_batch USING btree (rooftop_id, run_id)
-  -- Every batch, recorded before it is sent. submitting: sent or about to be, its answer is not known; lost: its answer never came, and it cannot be asked for; stuck: it made no progress. Times are ours.
+  -- Every batch, recorded before it is sent. submitting: sent or about to be sent, answer unknown; lost: its answer never came, and it cannot be requested again; stuck: it made no progress. Times are by our clock.
 
 ops.price_batch_size table
   rooftop_id integer not null
@@ -2226,7 +2226,7 @@ ops.price_batch_size table
   learned_at timestamp with time zone not null default now()
   constraint price_batch_size_pkey PRIMARY KEY (rooftop_id)
   constraint price_batch_size_size_check CHECK ((size > 0))
-  -- The largest batch that the service has taken after refusing a larger one (413).
+  -- The largest batch that the service accepted after it refused a larger one (413).
 
 ops.price_batch_unit table
   batch_no bigint not null
@@ -2238,7 +2238,7 @@ ops.price_batch_unit table
   constraint price_batch_unit_batch_no_fkey FOREIGN KEY (batch_no) REFERENCES ops.price_batch(batch_no)
   constraint price_batch_unit_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['priced'::character varying, 'failed'::character varying, 'missing'::character varying, 'duplicate'::character varying])::text[])))
   constraint price_batch_unit_pkey PRIMARY KEY (batch_no, stock_no)
-  -- What was asked for each unit, and what came of it; null: the batch is open or was lost.
+  -- What was requested for each unit, and the outcome; null: the batch is open or was lost.
 
 ops.quarantine table
   quarantine_id bigint not null generated always as identity
@@ -2256,20 +2256,20 @@ ops.quarantine table
   resolved_at timestamp with time zone
   constraint quarantine_pkey PRIMARY KEY (quarantine_id)
   CREATE UNIQUE INDEX quarantine_open ON ops.quarantine USING btree (rooftop_id, stream, natural_key) WHERE (resolved_at IS NULL)
-  -- Records that did not fit, as received, with the JSON path of every issue.
+  -- Records that do not match the contract, as received, with the JSON path of each issue.
 
 ops.rate_budget table with (fillfactor=50)
   key_name text not null -- appraisal/<name under keys:>, or vehicleData
   rate double precision -- Requests a second right after the last cut; the allowed rate grows from there by the time since. Null: no cut yet
-  learnt_from double precision -- Requests a second that the source answered before the last cut: the curve flattens there before it goes beyond
-  generation integer not null default 0 -- Counts the cuts: calls that were sent before one tell nothing new, so that a burst of throttles cuts once
-  strikes integer not null default 0 -- Cuts with less than a minute between them; the blocks to which the source gave no length grow with it
-  next_at timestamp with time zone -- The first send time that no process has reserved
-  blocked_until timestamp with time zone -- No process sends before it; set by Retry-After, at most a day ahead. Null it, and start the processes anew, to try sooner
-  throttled_at timestamp with time zone -- When the rate was cut last
+  learnt_from double precision -- Requests a second that the source answered before the last cut: there the curve flattens before it grows further
+  generation integer not null default 0 -- Number of cuts. A throttled call that was sent before the last cut does not cut again, so that a burst cuts once
+  strikes integer not null default 0 -- Cuts with less than a minute between them. Blocks for which the source gave no length get longer with it
+  next_at timestamp with time zone -- The next send time that no process has reserved
+  blocked_until timestamp with time zone -- No process sends before this time; set by Retry-After, at most a day ahead. To try sooner, set it to null and restart the processes
+  throttled_at timestamp with time zone -- When the rate was last cut
   constraint rate_budget_pkey PRIMARY KEY (key_name)
   constraint rate_budget_rate_check CHECK ((rate > (0)::double precision))
-  -- One row per API key by its name in the config, never its value. Times are those of the database. It may be emptied at any time: what it says is learnt anew.
+  -- One row per API key, by its name in the config, never its value. Times are by the clock of the database. The table may be emptied at any time: the limits are then observed again.
 
 ops.rate_member table unlogged with (fillfactor=50)
   key_name text not null
@@ -2279,25 +2279,25 @@ ops.rate_member table unlogged with (fillfactor=50)
   demand integer not null -- Calls in flight or waiting, at most http.concurrency
   in_flight integer not null
   seen_at timestamp with time zone not null
-  clean_per_second integer not null default 0 -- Clean answers to this process in the last second
+  clean_per_second integer not null default 0 -- Answers to this process in the last second that were not throttled
   constraint rate_member_pkey PRIMARY KEY (key_name, member_id)
-  -- Processes that use a key now, and how much of its http.concurrency each wants; one that is silent for 5 seconds has left.
+  -- Processes that use a key now, and how much of its http.concurrency each needs. A process that is silent for 5 seconds no longer counts.
 
 ops.run table
   run_id bigint not null generated always as identity
   command character varying(40) not null
   arguments jsonb not null default '{}'::jsonb
-  status character varying(12) not null default 'running'::character varying -- abandoned: the process died and another run took its work over; paused: no slice of it begins until another run resumes it
+  status character varying(12) not null default 'running'::character varying -- abandoned: the process died, and another run took over its work; paused: no slice begins until another run resumes it
   started_at timestamp with time zone not null default now()
   finished_at timestamp with time zone
   source_started_at timestamp with time zone not null
-  fence bigint not null default 0 -- Slices committed by the run. A commit of a run that no longer holds its work is refused, so that this number only grows while the run is alive
+  fence bigint not null default 0 -- Number of slices that the run committed. When another run has taken over the work, a commit is refused and this number no longer grows
   host character varying(120)
   process_id integer
-  lane character varying(10) not null default 'foreground'::character varying -- Whose turn comes first where several runs want the same rooftop and stream: event, then foreground, then background
-  is_detached boolean not null default false -- No process waits for it: any worker does its work, and keeps its heartbeat
-  resumes bigint -- The paused, stopped or killed run that this one goes on with
-  heartbeat_at timestamp with time zone not null default now() -- When a process was last at work for the run; older than a minute while status is running: no process is
+  lane character varying(10) not null default 'foreground'::character varying -- Priority where several runs want the same rooftop and stream: event, then foreground, then background
+  is_detached boolean not null default false -- true: no process waits for it. Any worker does its work and updates its heartbeat
+  resumes bigint -- The paused, stopped or killed run that this run continues
+  heartbeat_at timestamp with time zone not null default now() -- When a process last worked for the run. Older than a minute while status is running: no process works for it
   constraint run_lane_check CHECK (((lane)::text = ANY ((ARRAY['event'::character varying, 'foreground'::character varying, 'background'::character varying])::text[])))
   constraint run_pkey PRIMARY KEY (run_id)
   constraint run_resumes_fkey FOREIGN KEY (resumes) REFERENCES ops.run(run_id)
@@ -2315,7 +2315,7 @@ ops.run_pace table
   loaded integer not null default 0 -- Records inserted or updated
   constraint run_pace_pkey PRIMARY KEY (run_id, minute_at)
   constraint run_pace_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
-  -- What the slices of a run committed, by the minute, for its pace; of the last hour of its work.
+  -- Number of windows and records that a run committed in each minute of the last hour of its work; its speed is calculated from it.
 
 ops.run_stream table
   run_id bigint not null
@@ -2334,13 +2334,13 @@ ops.run_stream table
   requests integer not null default 0
   retries integer not null default 0
   finished_at timestamp with time zone
-  saved integer not null default 0 -- Calls that were not needed: what asking about everything every time would have taken beyond requests
-  not_before timestamp with time zone -- Its next slice begins no earlier: an answer is waited for, or an earlier stream. Others have their turn meanwhile
+  saved integer not null default 0 -- Calls that were not needed: asking about every evaluation in every run would have taken this many more requests
+  not_before timestamp with time zone -- The next slice begins no earlier, because the stream waits for an answer or for an earlier stream. Other runs work meanwhile
   constraint run_stream_pkey PRIMARY KEY (run_id, rooftop_id, stream)
   constraint run_stream_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.run(run_id)
   constraint run_stream_status_check CHECK (((status)::text = ANY ((ARRAY['waiting'::character varying, 'running'::character varying, 'ok'::character varying, 'partial'::character varying, 'failed'::character varying, 'parked'::character varying])::text[])))
   CREATE INDEX run_stream_rooftop_id_stream_run_id_idx ON ops.run_stream USING btree (rooftop_id, stream, run_id DESC)
-  -- What a run did for one rooftop and stream: the unit of failure. Counts move in the transaction that loads the rows.
+  -- What a run did for one rooftop and stream; each can fail without the others. The counts are updated in the transaction that loads the rows.
 
 ops.schema_migration table
   version integer not null
@@ -2353,12 +2353,12 @@ ops.schema_migration table
 ops.stock_mapping table
   rooftop_id integer not null
   fingerprint character varying(64) not null
-  columns jsonb not null -- Field by position of the column; null: unknown, which says nothing of what it is in the next list.
+  columns jsonb not null -- Field by position of the column; null: unknown in this list, which does not decide about the next list.
   confirmed_at timestamp with time zone not null default now()
-  absent jsonb -- Fields of which a person has said that no column holds them; null: the mapping was stored before that was recorded, and columns that it leaves out are looked at again.
+  absent jsonb -- Fields that a person marked as absent from the list; null: the mapping is older than this column, and its unmapped columns are examined again.
   constraint stock_mapping_pkey PRIMARY KEY (rooftop_id, fingerprint)
   constraint stock_mapping_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
-  -- Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.
+  -- Mappings of headers to fields that were certain, or confirmed with --map. The next file with the same header is read with the same mapping.
 
 ops.stream_state table
   rooftop_id integer not null
@@ -2367,7 +2367,7 @@ ops.stream_state table
   list_cap integer
   state jsonb not null default '{}'::jsonb
   constraint stream_state_pkey PRIMARY KEY (rooftop_id, stream)
-  -- What was learned of a source: the largest list that it gave, the silent cap that halving exposed (null: none).
+  -- Facts observed about the source: the longest list that it returned, and the silent list limit that halving a window revealed (null: none).
 
 ops.unlisted_record table
   rooftop_id integer not null
@@ -2375,7 +2375,7 @@ ops.unlisted_record table
   record_id bigint not null
   entry_at timestamp with time zone not null
   constraint unlisted_record_pkey PRIMARY KEY (rooftop_id, stream, record_id)
-  -- Records that were stored or moved without a window's list: by a webhook, a retry, or a list of another window. The next certificate that lists one removes it here.
+  -- Records that were stored or moved outside of the list of their window: by a webhook, a retry, or the list of another window. The next certificate that lists the record deletes its row here.
 
 ops.vanished table
   rooftop_id integer not null
@@ -2386,26 +2386,26 @@ ops.vanished table
   run_id bigint not null
   constraint vanished_pkey PRIMARY KEY (rooftop_id, stream, natural_key)
   constraint vanished_reason_check CHECK (((reason)::text = ANY ((ARRAY['not found'::character varying, 'not listed'::character varying])::text[])))
-  -- Records that the source no longer answers for or no longer lists in a certified window.
+  -- Records that the source no longer returns, or no longer lists in a certified window.
 
 ops.webhook_delivery table
   delivery_id bigint not null generated always as identity
-  event character varying(20) not null -- trigger_event of the subscription, by the address; not told: the address names none
-  rooftop_id integer -- By the DealerID of the body, else by the address; null: none of the config
+  event character varying(20) not null -- trigger_event of the subscription, from the address; not told: the address names none
+  rooftop_id integer -- From the DealerID of the body, else from the address; null: no rooftop of the config
   eval_id bigint
-  body_hash bytea not null -- HMAC-SHA256 of the body under the secret of the receiver: it says nothing to whom has the warehouse alone
-  body json -- As received, of drives and of what names no evaluation of ours; null: an evaluation, which is read again
-  state character varying(10) not null -- kept: nothing is loaded for it (a drive); unusable: see issue; failed: every attempt failed
-  issue character varying(400) -- Why it is unusable, or why the last attempt failed
+  body_hash bytea not null -- HMAC-SHA256 of the body with the secret of the receiver: without the secret it reveals nothing
+  body json -- As received, for drives and for deliveries that name no known evaluation; null: an evaluation, which is read again
+  state character varying(10) not null -- kept: stored only, nothing is loaded for it (a drive); unusable: see issue; failed: every attempt failed
+  issue character varying(400) -- Why the delivery is unusable, or why the last attempt failed
   source_event_at timestamp with time zone -- CompletedAt of the body for ON_COMPLETE, else its UpdatedAt; null: not there
-  source_updated_at timestamp with time zone -- UpdatedAt of the body: what was read is not older, or it is read again
+  source_updated_at timestamp with time zone -- UpdatedAt of the body. If the evaluation read is older, it is read again
   source_received_at timestamp with time zone not null -- received_at by the clock of the service
   received_at timestamp with time zone not null default now()
-  duplicates integer not null default 0 -- Deliveries with the same body after the first
+  duplicates integer not null default 0 -- Further deliveries with the same body
   attempts integer not null default 0
-  due_at timestamp with time zone not null default now() -- Not processed before; a moment after the arrival, so that a burst becomes one run
+  due_at timestamp with time zone not null default now() -- Not processed before this time: shortly after the arrival, so that a burst becomes one run
   run_id bigint -- The run that read the evaluation, in ops.run
-  outcome character varying(11) -- What reading it again did to the warehouse
+  outcome character varying(11) -- What changed in the warehouse when it was read again
   processed_at timestamp with time zone
   constraint webhook_delivery_body_hash_check CHECK ((length(body_hash) = 32))
   constraint webhook_delivery_check CHECK ((((state)::text <> 'waiting'::text) OR ((rooftop_id IS NOT NULL) AND (eval_id IS NOT NULL))))
@@ -2421,21 +2421,21 @@ ops.webhook_delivery table
   CREATE INDEX webhook_delivery_received_at_idx ON ops.webhook_delivery USING btree (received_at)
   CREATE INDEX webhook_delivery_rooftop_id_due_at_idx ON ops.webhook_delivery USING btree (rooftop_id, due_at) WHERE ((state)::text = 'waiting'::text)
   CREATE INDEX webhook_delivery_rooftop_id_received_at_idx ON ops.webhook_delivery USING btree (rooftop_id, received_at)
-  -- Inbox: one row per event that the service delivered. A row is a hint: the evaluation is read again through /geteval, whatever the body says.
+  -- Inbox: one row per event that the service delivered. A row is only a hint: the evaluation is always read again by /geteval.
 
 ops.webhook_subscription table
   rooftop_id integer not null
   event character varying(20) not null
   subscription_id bigint not null -- Its id at the service
   url character varying(2000) not null
-  header_hash bytea not null -- HMAC-SHA256 of the auth header that was set, under the key of the rooftop: the service never shows it
+  header_hash bytea not null -- HMAC-SHA256 of the auth header that was set, with the key of the rooftop: the service never shows the header
   applied_at timestamp with time zone not null default now()
-  since timestamp with time zone not null -- Since when the event is subscribed to without a break, by the clock of the service: completions after it should have been delivered
+  since timestamp with time zone not null -- Since when the subscription exists without a break, by the clock of the service: completions after it should have been delivered
   constraint webhook_subscription_event_check CHECK (((event)::text = ANY ((ARRAY['ON_COMPLETE'::character varying, 'ON_EXPORT'::character varying, 'ON_DRIVE_COMPLETED'::character varying])::text[])))
   constraint webhook_subscription_header_hash_check CHECK ((length(header_hash) = 32))
   constraint webhook_subscription_pkey PRIMARY KEY (rooftop_id, event)
   constraint webhook_subscription_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
-  -- Subscriptions that "webhooks apply" set at the service: what it does not tell of them.
+  -- Subscriptions that "webhooks apply" made at the service, with the facts that the service does not report.
 
 ops.window_certificate table
   rooftop_id integer not null
@@ -2443,7 +2443,7 @@ ops.window_certificate table
   window_from timestamp with time zone not null
   window_until timestamp with time zone not null
   listed_at timestamp with time zone not null
-  reread_at timestamp with time zone not null -- Known evaluations of the window that fell due before this instant have been read again
+  reread_at timestamp with time zone not null -- Evaluations of the window that were due before this instant have been read again
   listed integer not null
   loaded integer not null
   quarantined integer not null
@@ -2451,16 +2451,16 @@ ops.window_certificate table
   least_entry_at timestamp with time zone
   greatest_entry_at timestamp with time zone
   ids_digest bytea not null
-  settled boolean not null -- Older than the settle margin when it was listed: counts as covered
-  proof character varying(12) not null -- plain: fewer items than the source has been seen to give; halved: ids(whole) = ids(left) + ids(right); unprovable: a single second that does not fit under the learned cap
+  settled boolean not null -- true: the window was older than sync.settleDays when it was listed, so it counts as covered
+  proof character varying(12) not null -- plain: fewer items than the longest list that the source ever returned; halved: ids(whole) = ids(left) + ids(right); unprovable: one second holds more items than the source lists at once
   run_id bigint not null
-  malformed integer not null default 0 -- List items that name no record; counted in quarantined too
+  malformed integer not null default 0 -- List items without a usable id; also counted in quarantined
   constraint window_certificate_check CHECK ((window_until > window_from))
   constraint window_certificate_pkey PRIMARY KEY (rooftop_id, stream, window_from)
   constraint window_certificate_proof_check CHECK (((proof)::text = ANY ((ARRAY['plain'::character varying, 'halved'::character varying, 'unprovable'::character varying])::text[])))
   CREATE INDEX window_certificate_rooftop_id_stream_listed_at_idx ON ops.window_certificate USING btree (rooftop_id, stream, listed_at)
   CREATE INDEX window_certificate_unsettled ON ops.window_certificate USING btree (rooftop_id, stream) WHERE (NOT settled)
-  -- What one listing of a half-open window [window_from, window_until) proved. Times are the source's.
+  -- Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.
 
 pii schema
 
@@ -2484,18 +2484,18 @@ pii.archived_pdf table
   constraint archived_pdf_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
   constraint archived_pdf_sha256_check CHECK ((length(sha256) = 32))
   CREATE INDEX archived_pdf_ref ON pii.archived_pdf USING btree (link_kind, link_ref)
-  CREATE TRIGGER refuse_erased BEFORE INSERT ON pii.archived_pdf FOR EACH ROW EXECUTE FUNCTION pii.refuse_erased()
-  -- Which PDF of the archive (links.archive) belongs to which check; the file is named by its digest.
+  CREATE TRIGGER skip_erased_rows BEFORE INSERT ON pii.archived_pdf FOR EACH ROW EXECUTE FUNCTION pii.skip_erased_rows_trg()
+  -- The PDF in the archive (links.archive) of each check; the file name is its digest.
 
 pii.erasure table
   erasure_id bigint not null generated always as identity
   subject_kind character varying(10) not null
-  subject_masked character varying(120) not null -- What was asked for, masked; the EvalID as it is
+  subject_masked character varying(120) not null -- The subject of the request, masked; an EvalID is not masked
   reason character varying(400)
-  requested_by character varying(120) not null -- user@host that asked for it
+  requested_by character varying(120) not null -- user@host that requested it
   requested_at timestamp with time zone not null default now()
-  done_at timestamp with time zone -- null: files of the archive are still to be removed (pii.erasure_file)
-  receipt jsonb not null -- Counts per table, evaluations, files, what is left: as "forecourt erase --json" printed it
+  done_at timestamp with time zone -- null: files of the archive must still be removed (pii.erasure_file)
+  receipt jsonb not null -- Counts per table, evaluations, files, and what remains: as "forecourt erase --json" printed it
   constraint erasure_pkey PRIMARY KEY (erasure_id)
   constraint erasure_subject_kind_check CHECK (((subject_kind)::text = ANY ((ARRAY['email'::character varying, 'phone'::character varying, 'eval'::character varying])::text[])))
   -- One row per erasure: its receipt, which holds no personal data.
@@ -2505,7 +2505,7 @@ pii.erasure_file table
   noted_at timestamp with time zone not null default now()
   constraint erasure_file_pkey PRIMARY KEY (sha256)
   constraint erasure_file_sha256_check CHECK ((length(sha256) = 32))
-  -- Files of the archive (links.archive) that are to be removed. A row goes when its file has gone.
+  -- Files of the archive (links.archive) that must be removed. The row is deleted when the file is removed.
 
 pii.erasure_secret table
   is_only boolean not null default true
@@ -2513,7 +2513,7 @@ pii.erasure_secret table
   constraint erasure_secret_is_only_check CHECK (is_only)
   constraint erasure_secret_pkey PRIMARY KEY (is_only)
   constraint erasure_secret_secret_check CHECK ((length(secret) = 32))
-  -- The random key of every digest of the suppression list. Made by the first erasure; without it the digests say nothing, and with it they can be guessed: it needs the same care as the personal data beside it.
+  -- The random key of every digest of the suppression list, made by the first erasure. Without it the digests reveal nothing; with it they can be guessed. Protect it like the personal data beside it.
 
 pii.evaluation_customer table
   rooftop_id integer not null
@@ -2527,10 +2527,10 @@ pii.evaluation_customer table
   notes text
   erased_at timestamp with time zone
   constraint evaluation_customer_pkey PRIMARY KEY (rooftop_id, eval_id)
-  -- The customer of an evaluation and free text that may name one. Its own role reads it.
+  -- The customer of an evaluation, and free text that may name one. Only forecourt_writer and the views of mart_pii read it.
 
-pii.pii.refuse_erased() routine
-CREATE OR REPLACE FUNCTION pii.refuse_erased()
+pii.pii.skip_erased_rows_trg() routine
+CREATE OR REPLACE FUNCTION pii.skip_erased_rows_trg()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
@@ -2556,18 +2556,18 @@ pii.signed_link table
   link_ref character varying(80) not null -- check_ref of the check
   url text not null
   signed_at timestamp with time zone not null
-  expires_at timestamp with time zone not null -- Source time: signed_at and a week [A §8]
+  expires_at timestamp with time zone not null -- Source time: a week after signed_at [A §8]
   constraint signed_link_check CHECK ((expires_at > signed_at))
   constraint signed_link_link_kind_check CHECK (((link_kind)::text = ANY ((ARRAY['ppsr_pdf'::character varying, 'car_history_pdf'::character varying])::text[])))
   constraint signed_link_pkey PRIMARY KEY (rooftop_id, eval_id, link_kind, link_ref)
   CREATE INDEX signed_link_expiry ON pii.signed_link USING btree (expires_at)
   CREATE INDEX signed_link_ref ON pii.signed_link USING btree (link_kind, link_ref)
-  CREATE TRIGGER refuse_erased BEFORE INSERT ON pii.signed_link FOR EACH ROW EXECUTE FUNCTION pii.refuse_erased()
-  -- The newest signed link of each check's PDF: a bearer secret. Dashboards hold the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".
+  CREATE TRIGGER skip_erased_rows BEFORE INSERT ON pii.signed_link FOR EACH ROW EXECUTE FUNCTION pii.skip_erased_rows_trg()
+  -- The newest signed link to the PDF of each check. Whoever has the link can open the PDF, so dashboards use the permalink instead: GET /links/<link_kind>/<link_ref> of "forecourt serve".
 
 pii.suppressed_contact table
   digest bytea not null
-  kind character varying(10) not null -- person: a name together with an e-mail, phone or address that others carry too; it counts with that name alone
+  kind character varying(10) not null -- person: a name together with an e-mail, phone or address that other customers share; it matches only with that name
   erasure_id bigint not null
   suppressed_at timestamp with time zone not null default now()
   constraint suppressed_contact_erasure_id_fkey FOREIGN KEY (erasure_id) REFERENCES pii.erasure(erasure_id)
@@ -2578,16 +2578,16 @@ pii.suppressed_contact table
 pii.suppressed_evaluation table
   group_id integer not null
   eval_id bigint not null
-  scope character varying(10) not null -- customer: loaded without its customer; mention: another customer's, whose texts named the erased one
+  scope character varying(10) not null -- customer: loaded without its customer; mention: an evaluation of another customer, whose texts named the erased one
   erasure_id bigint not null
   suppressed_at timestamp with time zone not null default now()
-  digests bytea[] not null -- HMAC-SHA256 of what is taken out of its texts: e-mails, phones, names and addresses, each in its normalised spelling
-  phrase_words smallint[] not null -- How many words the names and addresses have
+  digests bytea[] not null -- HMAC-SHA256 of what is removed from its texts: e-mails, phones, names and addresses, each normalised
+  phrase_words smallint[] not null -- Numbers of words of the names and addresses
   constraint suppressed_evaluation_erasure_id_fkey FOREIGN KEY (erasure_id) REFERENCES pii.erasure(erasure_id)
   constraint suppressed_evaluation_group_id_fkey FOREIGN KEY (group_id) REFERENCES core.rooftop_group(group_id)
   constraint suppressed_evaluation_pkey PRIMARY KEY (group_id, eval_id)
   constraint suppressed_evaluation_scope_check CHECK (((scope)::text = ANY ((ARRAY['customer'::character varying, 'mention'::character varying])::text[])))
-  -- Evaluations that every load scrubs before anything of them is compared or stored. By dealer group, so that it holds whichever rooftop shows them.
+  -- Evaluations whose personal data every load removes before it compares or stores anything. By dealer group, so that it applies to every rooftop that shows them.
 
 raw schema
 
@@ -2596,11 +2596,11 @@ raw.payload table
   endpoint character varying(40) not null
   natural_key character varying(80) not null
   fetched_at timestamp with time zone not null
-  content_hash bytea not null -- sha256 of the body without the query strings of its links, which are signed anew at every read
+  content_hash bytea not null -- sha256 of the body without the query strings of its links, because each read returns new signatures
   body json not null
   run_id bigint not null
   constraint payload_pkey PRIMARY KEY (rooftop_id, endpoint, natural_key, fetched_at)
-  -- Answers of the source, a row only when the content changed. Readable by the writer alone.
+  -- Answers of the source; a new row only when the content changed. Only forecourt_writer may read it.
 
 raw.payload_json view
   rooftop_id integer
@@ -2619,7 +2619,7 @@ raw.payload_json view
       raw.readable(body) AS body,
       run_id
      FROM raw.payload;
-  -- raw.payload with the body as json that every operator can read; raw.payload has it verbatim.
+  -- raw.payload with a body that every JSON operator can read; raw.payload has the exact text.
 
 raw.raw.readable(json) routine
 CREATE OR REPLACE FUNCTION raw.readable(body json)

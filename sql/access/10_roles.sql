@@ -1,15 +1,15 @@
--- Roles of the cluster that are missing, can more than they should, or are members of one another; and the membership by which the
--- owner of the warehouse gives views to the owner roles.
+-- Finds roles of the cluster that are missing, have too many attributes, or are members of one another; and the membership that
+-- lets the owner of the warehouse give views to the owner roles.
 with wanted (role_name, comment) as (
-  values ('forecourt_writer', 'Loads a Forecourt warehouse: reads and writes rows, makes and drops nothing'),
+  values ('forecourt_writer', 'Loads a Forecourt warehouse: reads and writes rows, creates and drops nothing'),
     ('bi_reader', 'Reads the marts of a Forecourt warehouse (schema mart)'),
-    ('bi_tenant', 'Reads the marts of a Forecourt warehouse, own dealer groups alone (schema mart_scoped)'),
-    ('bi_pii_reader', 'Reads the marts of a Forecourt warehouse and who its customers are (schemas mart and mart_pii)'),
+    ('bi_tenant', 'Reads the marts of a Forecourt warehouse, only its own dealer groups (schema mart_scoped)'),
+    ('bi_pii_reader', 'Reads the marts of a Forecourt warehouse and its customers (schemas mart and mart_pii)'),
     ('mart_owner', 'Owns the views of schema mart'),
     ('mart_scoped_owner', 'Owns the views of schema mart_scoped: row-level security applies to it'),
     ('mart_pii_owner', 'Owns the views of schema mart_pii')
 ), bypassing (role_name) as (
-  -- Their policies say `true`, but even that keeps the planner from moving conditions about: where it can be had, they have no policy.
+  -- Their policies are `true`, but any policy limits how the planner can reorder conditions. Where bypassrls is allowed, they have it.
   select role_name
   from (values ('mart_owner'), ('mart_pii_owner')) as owner (role_name)
   join pg_roles as me on me.rolname = current_user

@@ -1,5 +1,5 @@
--- What our roles may do with the objects of this database, against what they have been granted: what is missing, and what is too much.
--- Views of the marts read with the rights of their owners, which are granted the tables that the views name, and no other.
+-- Compares the privileges that our roles should have on the objects of this database with those that they have: grants what is
+-- missing, revokes the rest. Views of the marts read with the rights of their owners, who may read only the tables that the views name.
 with role (role_name) as (
   values ('forecourt_writer'), ('bi_reader'), ('bi_tenant'), ('bi_pii_reader'), ('mart_owner'), ('mart_scoped_owner'), ('mart_pii_owner')
 ), mart (schema_name, owner_role) as (
@@ -8,8 +8,8 @@ with role (role_name) as (
   values ('mart', 'bi_reader'), ('mart_scoped', 'bi_tenant'), ('mart', 'bi_pii_reader'), ('mart_pii', 'bi_pii_reader'), ('mart', 'forecourt_writer')
 ), loaded (schema_name) as (
   values ('core'), ('ops'), ('pii'), ('raw'), ('pgboss')
-), kept (schema_name, table_name) as (
-  -- Written by migrate and grant alone.
+), read_only (schema_name, table_name) as (
+  -- Only migrate and grant write to these.
   values ('ops', 'schema_migration'), ('ops', 'mart_version'), ('ops', 'bi_login'), ('ops', 'bi_access')
 ), relation as (
   select c.oid, n.nspname as schema_name, c.relname, c.relkind, c.relowner, c.relacl, format('%I.%I', n.nspname, c.relname) as name
@@ -29,7 +29,7 @@ with role (role_name) as (
   join relation using (schema_name)
   cross join unnest(case
     when relkind = 'S' then array['USAGE', 'SELECT']
-    when relkind = 'v' or (schema_name, relname) in (select schema_name, table_name from kept) then array['SELECT']
+    when relkind = 'v' or (schema_name, relname) in (select schema_name, table_name from read_only) then array['SELECT']
     else array['SELECT', 'INSERT', 'UPDATE', 'DELETE'] end) as privilege
   union all
   select distinct 'table', relation.name, mart.owner_role, 'SELECT'
@@ -42,7 +42,7 @@ with role (role_name) as (
   from (values ('ops.visible_groups(name)'), ('ops.visible_rooftops(name)')) as f (function_name)
   union all
   select 'function', 'ops.refresh_statistics()', 'forecourt_writer', 'EXECUTE'
-), standing (kind, name, role_name, privilege) as (
+), granted (kind, name, role_name, privilege) as (
   select 'schema', n.nspname, r.rolname, acl.privilege_type
   from pg_namespace as n cross join aclexplode(n.nspacl) as acl join pg_roles as r on r.oid = acl.grantee
   where n.nspname in (select schema_name from loaded union all select schema_name from mart)
@@ -55,9 +55,9 @@ with role (role_name) as (
   from pg_proc as p cross join aclexplode(p.proacl) as acl join pg_roles as r on r.oid = acl.grantee
   where p.pronamespace = 'ops'::regnamespace and acl.grantee <> p.proowner
 ), difference as (
-  select 'grant' as verb, * from (select * from wanted except select * from standing) as missing
+  select 'grant' as verb, * from (select * from wanted except select * from granted) as missing
   union all
-  select 'revoke', * from (select * from standing except select * from wanted) as excess where role_name in (select role_name from role)
+  select 'revoke', * from (select * from granted except select * from wanted) as excess where role_name in (select role_name from role)
 ), of_object as (
   select verb, kind, role_name, name, string_agg(lower(privilege), ', ' order by privilege) as privileges
   from difference group by 1, 2, 3, 4

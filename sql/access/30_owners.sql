@@ -1,4 +1,4 @@
--- Views of the marts that another role owns than the one whose rights they are to have.
+-- Finds views of the marts whose owner is not the role with whose rights they should read.
 with wanted (schema_name, role_name) as (
   values ('mart', 'mart_owner'), ('mart_scoped', 'mart_scoped_owner'), ('core_scoped', 'mart_scoped_owner'), ('mart_pii', 'mart_pii_owner')
 ), view as (

@@ -1,5 +1,5 @@
--- Row-level security of every table that a mart reads, however deep, and that says whose its rows are. A policy names the role that
--- owns the view: `true` costs nothing, and a tenant's rooftops are asked for once a table and query.
+-- Row-level security of every table that a mart reads, also through other views, and that has a rooftop_id or group_id. A policy
+-- applies to the owner of the view: `true` costs nothing, and the rooftops of a tenant are read once per table and query.
 with source as (
   select distinct m.source_oid as oid, format('%I.%I', m.source_schema, m.source_name) as name,
     (select max(a.attname) from pg_attribute as a
@@ -20,17 +20,17 @@ with source as (
       else '(group_id = ANY (( SELECT ops.visible_groups(CURRENT_USER)%' end) as pattern
   from source cross join policy
   where owner_column is not null
-), standing as (
+), existing as (
   select p.polrelid, p.polname, p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid) as condition, pg_get_expr(p.polwithcheck, p.polrelid) as allowed,
     (select array_agg(r.rolname::text order by r.rolname) from pg_roles as r where r.oid = any (p.polroles)) as roles
   from pg_policy as p
 ), fault as (
-  select wanted.*, standing.polname is not null as is_there
+  select wanted.*, existing.polname is not null as is_there
   from wanted
-  left join standing on standing.polrelid = wanted.oid and standing.polname = wanted.policy_name
-  where (standing.polname is not null and standing.polpermissive and standing.polcmd::text = wanted.command and standing.roles = wanted.roles
-    and standing.condition like wanted.pattern
-    and standing.allowed is not distinct from case wanted.command when '*' then 'true' end) is not true
+  left join existing on existing.polrelid = wanted.oid and existing.polname = wanted.policy_name
+  where (existing.polname is not null and existing.polpermissive and existing.polcmd::text = wanted.command and existing.roles = wanted.roles
+    and existing.condition like wanted.pattern
+    and existing.allowed is not distinct from case wanted.command when '*' then 'true' end) is not true
 ), step as (
   select c.oid, wanted.name, case when c.relrowsecurity then '' else format('alter table %s enable row level security; ', wanted.name) end
     || coalesce(string_agg(

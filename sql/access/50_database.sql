@@ -1,5 +1,5 @@
--- Rights on the database itself; only its owner may change them. Temporary tables and large objects are something to write into:
--- readers have no need of either, the loader and the owner of the warehouse have of temporary tables.
+-- Rights on the database itself; only its owner may change them. Whoever may create temporary tables or large objects can write:
+-- readers need neither, forecourt_writer and the owner of the warehouse need temporary tables.
 with database as (
   select d.oid, d.datname, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba)) as acl, pg_has_role(current_user, d.datdba, 'usage') as may,
     (select rolname from pg_roles as r where r.oid = d.datdba) as owner
@@ -10,24 +10,24 @@ with database as (
   values ('forecourt_writer', 'CONNECT'), ('forecourt_writer', 'TEMPORARY'), ('bi_reader', 'CONNECT'), ('bi_tenant', 'CONNECT'), ('bi_pii_reader', 'CONNECT')
   union all
   select holder.rolname, 'TEMPORARY' from holder, database where holder.oid <> database.datdba
-), standing as (
+), granted as (
   select r.rolname, acl.privilege_type from database cross join aclexplode(database.acl) as acl join pg_roles as r on r.oid = acl.grantee
 ), step (rank, what, statement, may) as (
   select 1, role_name || ' may ' || case privilege when 'CONNECT' then 'connect to' else 'make temporary tables in' end || ' database ' || datname, format('grant %s on database %I to %I', lower(privilege), datname, role_name), may
   from wanted cross join database
-  where not exists (select from standing where standing.rolname = wanted.role_name and standing.privilege_type = wanted.privilege)
+  where not exists (select from granted where granted.rolname = wanted.role_name and granted.privilege_type = wanted.privilege)
   union all
-  select 2, 'nobody else makes temporary tables in database ' || datname, format('revoke temporary on database %I from public', datname), may
+  select 2, 'no other role makes temporary tables in database ' || datname, format('revoke temporary on database %I from public', datname), may
   from database
   where exists (select from aclexplode(database.acl) as acl where acl.grantee = 0 and acl.privilege_type = 'TEMPORARY')
   union all
-  select 3, 'nobody else makes anything in schema ' || n.nspname, format('revoke create on schema %I from public', n.nspname),
+  select 3, 'no other role makes anything in schema ' || n.nspname, format('revoke create on schema %I from public', n.nspname),
     pg_has_role(current_user, n.nspowner, 'usage')
   from pg_namespace as n
   where exists (select from aclexplode(n.nspacl) as acl where acl.grantee = 0 and acl.privilege_type = 'CREATE')
   union all
-  -- The functions are the superuser's: of a managed server nobody may, and it is not asked for at every grant.
-  select 4, 'nobody else makes large objects in database ' || datname,
+  -- The superuser owns these functions. On a managed server no one can revoke them, so this step is left out there.
+  select 4, 'no other role makes large objects in database ' || datname,
     'revoke execute on function ' || string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text) || ' from public', true
   from database
   cross join pg_proc as p

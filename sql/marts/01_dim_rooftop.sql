@@ -15,7 +15,7 @@ from core.rooftop as r
 join core.rooftop_group as g using (group_id);
 
 comment on view mart.dim_rooftop is 'The rooftops of the config with their dealer group, region, zone and units. | grain: one row per rooftop | key: rooftop_id | history: current state only | freshness: when a run starts';
-comment on column mart.dim_rooftop.rooftop_id is 'Key of the rooftop in this warehouse; never used again for another | unit: id | source: core.rooftop.rooftop_id';
+comment on column mart.dim_rooftop.rooftop_id is 'Key of the rooftop in this warehouse; never reused | unit: id | source: core.rooftop.rooftop_id';
 comment on column mart.dim_rooftop.rooftop_uid is 'Id of the rooftop at the appraisal service | unit: id | source: core.rooftop.rooftop_uid [A §1 X-Dealer-Id]';
 comment on column mart.dim_rooftop.dealer_id is 'Numeric dealership id; null where the config names none | unit: id | source: core.rooftop.dealer_id';
 comment on column mart.dim_rooftop.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name (config)';

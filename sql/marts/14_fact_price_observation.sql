@@ -21,22 +21,22 @@ select
   p.reasoning_status
 from core.price_observation as p;
 
-comment on view mart.fact_price_observation is 'What price sources said of an evaluation: a row only when the answer differed from the one before. The first row is what was known at the appraisal. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
-comment on column mart.fact_price_observation.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
-comment on column mart.fact_price_observation.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.price_observation.eval_id';
+comment on view mart.fact_price_observation is 'Prices of an evaluation from price sources. A row is added only when the answer differs from the one before. The first row is what was known at the appraisal. | grain: one row per evaluation, price source and different answer | key: evaluation_key, price_source, observed_at | history: complete | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.fact_price_observation.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_price_observation.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on column mart.fact_price_observation.eval_id is 'EvalID of the appraisal service | unit: id | source: core.price_observation.eval_id';
 comment on column mart.fact_price_observation.price_source is 'pricing_ai: the pricing AI of the appraisal service | unit: text | source: core.price_observation.price_source';
-comment on column mart.fact_price_observation.observed_at is 'Answer that said so first | unit: instant in UTC | source: core.price_observation.observed_at';
-comment on column mart.fact_price_observation.last_confirmed_at is 'Last answer that said the same | unit: instant in UTC | source: core.price_observation.last_confirmed_at';
-comment on column mart.fact_price_observation.is_current is 'The newest answer | unit: flag | source: core.price_observation.is_current';
-comment on column mart.fact_price_observation.as_of_date is 'Day that the prices are for | unit: date | source: core.price_observation.as_of_date | joins: dim_date.date_day';
+comment on column mart.fact_price_observation.observed_at is 'First answer with these prices | unit: instant in UTC | source: core.price_observation.observed_at';
+comment on column mart.fact_price_observation.last_confirmed_at is 'Last answer with the same prices | unit: instant in UTC | source: core.price_observation.last_confirmed_at';
+comment on column mart.fact_price_observation.is_current is 'true: the newest answer | unit: flag | source: core.price_observation.is_current';
+comment on column mart.fact_price_observation.as_of_date is 'Day for which the prices are | unit: date | source: core.price_observation.as_of_date | joins: dim_date.date_day';
 comment on column mart.fact_price_observation.retail is 'Retail price | unit: currency_code | source: core.price_observation.retail';
 comment on column mart.fact_price_observation.wholesale is 'Wholesale price | unit: currency_code | source: core.price_observation.wholesale';
 comment on column mart.fact_price_observation.wholesale_low is 'Lower end of wholesale | unit: currency_code | source: core.price_observation.wholesale_low';
 comment on column mart.fact_price_observation.wholesale_high is 'Upper end of wholesale | unit: currency_code | source: core.price_observation.wholesale_high';
-comment on column mart.fact_price_observation.buy_to_retail is 'Price to buy at to retail | unit: currency_code | source: core.price_observation.buy_to_retail';
+comment on column mart.fact_price_observation.buy_to_retail is 'Price at which to buy in order to retail | unit: currency_code | source: core.price_observation.buy_to_retail';
 comment on column mart.fact_price_observation.quick_sale is 'Price for a quick sale | unit: currency_code | source: core.price_observation.quick_sale';
 comment on column mart.fact_price_observation.sweet_spot is 'Price that the source advises | unit: currency_code | source: core.price_observation.sweet_spot';
-comment on column mart.fact_price_observation.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
+comment on column mart.fact_price_observation.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
 comment on column mart.fact_price_observation.confidence is 'Confidence as the source words it | unit: text | source: core.price_observation.confidence';
-comment on column mart.fact_price_observation.reasoning_status is 'State of the reasoning; null: not asked for | unit: text | source: core.price_observation.reasoning_status';
+comment on column mart.fact_price_observation.reasoning_status is 'State of the reasoning; null: not requested | unit: text | source: core.price_observation.reasoning_status';

@@ -33,11 +33,11 @@ join core.rooftop as r using (rooftop_id)
 left join core.stock_asking_price as a using (rooftop_id, stock_no)
 left join core.stock_outcome as o using (rooftop_id, stock_no);
 
-comment on view mart.fact_stock_unit is 'Vehicles in stock, or once in stock, by the dealer''s newest list that names them. No rows without stock lists. | grain: one row per unit of the stock lists | key: rooftop_id, stock_no | history: current state; changes by import in core.stock_unit_change | freshness: as of the newest import of the rooftop';
-comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.fact_stock_unit is 'Vehicles that are or were in stock, with the values of the newest stock list that has them. No rows without stock lists. | grain: one row per unit of the stock lists | key: rooftop_id, stock_no | history: current state; changes by import in core.stock_unit_change | freshness: as of the newest import of the rooftop';
+comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_stock_unit.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
-comment on column mart.fact_stock_unit.vehicle_key is 'Vehicle; null where the VIN has not 17 characters | unit: id | source: core.stock_unit.vin | joins: dim_vehicle.vehicle_key';
-comment on column mart.fact_stock_unit.evaluation_key is 'Evaluation that it was bought on: the last of its VIN in the group before it came in; null: none | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_stock_unit.vehicle_key is 'Vehicle; null unless the VIN has 17 characters | unit: id | source: core.stock_unit.vin | joins: dim_vehicle.vehicle_key';
+comment on column mart.fact_stock_unit.evaluation_key is 'Evaluation on which it was bought: the last of its VIN in the group before it came in; null: none | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_stock_unit.match_rule is 'vin_same_rooftop or vin_same_group; null without an evaluation | unit: text | source: core.stock_outcome.match_rule';
 comment on column mart.fact_stock_unit.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
 comment on column mart.fact_stock_unit.adcode is 'Factory build code | unit: text | source: core.stock_unit.adcode';
@@ -47,17 +47,17 @@ comment on column mart.fact_stock_unit.model is 'Model | unit: text | source: co
 comment on column mart.fact_stock_unit.variant is 'Variant | unit: text | source: core.stock_unit.variant';
 comment on column mart.fact_stock_unit.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
 comment on column mart.fact_stock_unit.odometer_km is 'Odometer | unit: km | source: core.stock_unit.odometer_km';
-comment on column mart.fact_stock_unit.asking_price_first is 'Asking price when it came in | unit: currency_code | source: core.stock_unit_change, core.stock_unit.asking_price';
+comment on column mart.fact_stock_unit.asking_price_first is 'Asking price when the unit came in | unit: currency_code | source: core.stock_unit_change, core.stock_unit.asking_price';
 comment on column mart.fact_stock_unit.asking_price is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';
-comment on column mart.fact_stock_unit.price_changes is 'Changes of the asking price since it came in | unit: count | source: core.stock_unit_change';
-comment on column mart.fact_stock_unit.is_price_on_application is 'Price on application | unit: flag | source: core.stock_unit.price_on_application';
-comment on column mart.fact_stock_unit.cost is 'What it cost | unit: currency_code | source: core.stock_unit.cost';
-comment on column mart.fact_stock_unit.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
-comment on column mart.fact_stock_unit.acquired_on is 'Day that it came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
-comment on column mart.fact_stock_unit.is_on_hand is 'In stock; units in their days of grace included | unit: flag | source: core.stock_unit.off_stock_at';
-comment on column mart.fact_stock_unit.missing_since is 'First list that did not name it; null: the newest one does | unit: instant in UTC | source: core.stock_unit.missing_since';
+comment on column mart.fact_stock_unit.price_changes is 'Number of changes of the asking price since the unit came in | unit: count | source: core.stock_unit_change';
+comment on column mart.fact_stock_unit.is_price_on_application is 'true: price on application | unit: flag | source: core.stock_unit.price_on_application';
+comment on column mart.fact_stock_unit.cost is 'Cost of the unit | unit: currency_code | source: core.stock_unit.cost';
+comment on column mart.fact_stock_unit.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.rooftop.currency_code';
+comment on column mart.fact_stock_unit.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
+comment on column mart.fact_stock_unit.is_on_hand is 'true: in stock, including units in their days of grace | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.fact_stock_unit.missing_since is 'First list without the unit; null: the newest list has it | unit: instant in UTC | source: core.stock_unit.missing_since';
 comment on column mart.fact_stock_unit.off_stock_at is 'When it left the stock | unit: instant in UTC | source: core.stock_unit.off_stock_at';
-comment on column mart.fact_stock_unit.first_seen_at is 'First list that named it | unit: instant in UTC | source: core.stock_unit.first_seen_at';
+comment on column mart.fact_stock_unit.first_seen_at is 'First list with the unit | unit: instant in UTC | source: core.stock_unit.first_seen_at';
 comment on column mart.fact_stock_unit.last_seen_at is 'Last import that changed it | unit: instant in UTC | source: core.stock_unit.last_seen_at';
-comment on column mart.fact_stock_unit.eval_rooftop_id is 'Rooftop of the evaluation that it was bought on, maybe another one of the group; null: none | unit: id | source: core.stock_outcome';
-comment on column mart.fact_stock_unit.eval_id is 'Evaluation that it was bought on, as the appraisal service numbers it; null: none | unit: id | source: core.stock_outcome';
+comment on column mart.fact_stock_unit.eval_rooftop_id is 'Rooftop of the evaluation on which it was bought, which may be another rooftop of the group; null: none | unit: id | source: core.stock_outcome';
+comment on column mart.fact_stock_unit.eval_id is 'Evaluation on which it was bought, EvalID of the appraisal service; null: none | unit: id | source: core.stock_outcome';

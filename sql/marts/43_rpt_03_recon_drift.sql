@@ -27,15 +27,15 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_03_recon_drift is 'How far do reconditioning estimates move after they are first seen, by type? Lines of type info are no cost and left out. | grain: one row per rooftop, month, type of reconditioning and currency | key: rooftop_id, month_start, recon_type, currency_code | history: first and present content; contents between them are left out, and what the service no longer shows | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_03_recon_drift.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_03_recon_drift is 'How far do reconditioning estimates change after they are first observed, by type? Lines of type info have no cost and are not counted. | grain: one row per rooftop, month, type of reconditioning and currency | key: rooftop_id, month_start, recon_type, currency_code | history: first and current content of the evaluations that the service still shows, without the contents between | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_03_recon_drift.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_03_recon_drift.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_03_recon_drift.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.rpt_03_recon_drift.recon_type is 'Type of the lines; unknown: they have none | unit: text | source: core.reconditioning_item.recon_type [A §2 reconditioning_list]';
-comment on column mart.rpt_03_recon_drift.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
-comment on column mart.rpt_03_recon_drift.evaluations is 'Evaluations with such a line in the first or the present content | unit: count | source: core.agg_recon_day.evaluations';
-comment on column mart.rpt_03_recon_drift.first_cost is 'Sum of the lines of the content that was first seen | unit: currency_code | source: core.agg_recon_day.first_cost';
-comment on column mart.rpt_03_recon_drift.latest_cost is 'Sum of the lines of the present content | unit: currency_code | source: core.agg_recon_day.last_cost';
+comment on column mart.rpt_03_recon_drift.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_03_recon_drift.recon_type is 'Type of the lines; unknown: they have no type | unit: text | source: core.reconditioning_item.recon_type [A §2 reconditioning_list]';
+comment on column mart.rpt_03_recon_drift.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
+comment on column mart.rpt_03_recon_drift.evaluations is 'Evaluations with such a line in the first or the current content | unit: count | source: core.agg_recon_day.evaluations';
+comment on column mart.rpt_03_recon_drift.first_cost is 'Sum of the lines of the first observed content | unit: currency_code | source: core.agg_recon_day.first_cost';
+comment on column mart.rpt_03_recon_drift.latest_cost is 'Sum of the lines of the current content | unit: currency_code | source: core.agg_recon_day.last_cost';
 comment on column mart.rpt_03_recon_drift.drift is 'latest_cost - first_cost | unit: currency_code | source: first_cost and latest_cost';
-comment on column mart.rpt_03_recon_drift.drift_share is 'drift over first_cost; null where that is 0. Beyond ±999.9999 it is shown as that | unit: share, 0.1 is 10 % | source: drift and first_cost';
-comment on column mart.rpt_03_recon_drift.actual_cost is 'What was really spent. Always null: neither the service nor a stock list says it by type yet | unit: currency_code | source: none';
+comment on column mart.rpt_03_recon_drift.drift_share is 'drift / first_cost; null when first_cost is 0. Limited to ±999.9999 | unit: share, 0.1 is 10 % | source: drift and first_cost';
+comment on column mart.rpt_03_recon_drift.actual_cost is 'Money really spent. Always null: neither the service nor a stock list has it by type yet | unit: currency_code | source: none';

@@ -23,12 +23,12 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_04_time_to_complete is 'How long does an appraisal take from creation to completion? | grain: one row per rooftop and month | key: rooftop_id, month_start | history: evaluations as they stand now; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_04_time_to_complete.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_04_time_to_complete is 'How long does an appraisal take from creation to completion? | grain: one row per rooftop and month | key: rooftop_id, month_start | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_04_time_to_complete.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_04_time_to_complete.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_04_time_to_complete.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_04_time_to_complete.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.rpt_04_time_to_complete.evaluations is 'Evaluations with an exact creation time (CreatedAt) that is not after the completion | unit: count | source: core.evaluation.created_at and completed_at';
-comment on column mart.rpt_04_time_to_complete.median_minutes is 'Half of them took no longer | unit: minutes | source: core.evaluation.created_at and completed_at';
-comment on column mart.rpt_04_time_to_complete.p90_minutes is 'Nine of ten took no longer | unit: minutes | source: core.evaluation.created_at and completed_at';
-comment on column mart.rpt_04_time_to_complete.over_a_day is 'Took more than 1,440 minutes | unit: count | source: core.evaluation.created_at and completed_at';
+comment on column mart.rpt_04_time_to_complete.median_minutes is 'Median time | unit: minutes | source: core.evaluation.created_at and completed_at';
+comment on column mart.rpt_04_time_to_complete.p90_minutes is '90th percentile: nine of ten evaluations took no longer | unit: minutes | source: core.evaluation.created_at and completed_at';
+comment on column mart.rpt_04_time_to_complete.over_a_day is 'Evaluations that took more than 1,440 minutes | unit: count | source: core.evaluation.created_at and completed_at';
 comment on column mart.rpt_04_time_to_complete.over_a_day_share is 'over_a_day / evaluations | unit: share from 0 to 1 | source: over_a_day and evaluations';

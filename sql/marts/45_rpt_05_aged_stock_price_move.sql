@@ -45,23 +45,23 @@ left join core.stock_price_observation as n
   and n.currency_code = s.currency_code and n.retail is not null and coalesce(upper(n.vin) = upper(s.vin), true)
 where s.off_stock_at is null and d.days_in_stock >= 45;
 
-comment on view mart.rpt_05_aged_stock_price_move is 'Aged stock: what the dealer took off the price, beside what the market did since. "Today" is that of the rooftop''s zone. No rows without a stock list; market columns are null without price-batch. | grain: one row per unit on hand that has been in stock for 45 days or more | key: rooftop_id, stock_no | history: first and present prices | freshness: stock as of the newest import, market as of market_as_of';
-comment on column mart.rpt_05_aged_stock_price_move.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_05_aged_stock_price_move is 'Aged stock: how much the dealer reduced the price, and how the market price changed since. "Today" is in the time zone of the rooftop. No rows without a stock list; market columns are null without price-batch. | grain: one row per unit on hand that has been in stock for 45 days or more | key: rooftop_id, stock_no | history: first and current prices | freshness: stock as of the newest import, market as of market_as_of';
+comment on column mart.rpt_05_aged_stock_price_move.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_05_aged_stock_price_move.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_05_aged_stock_price_move.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
 comment on column mart.rpt_05_aged_stock_price_move.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
 comment on column mart.rpt_05_aged_stock_price_move.make is 'Make | unit: text | source: core.stock_unit.make';
 comment on column mart.rpt_05_aged_stock_price_move.model is 'Model | unit: text | source: core.stock_unit.model';
 comment on column mart.rpt_05_aged_stock_price_move.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
-comment on column mart.rpt_05_aged_stock_price_move.acquired_on is 'Day that it came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
+comment on column mart.rpt_05_aged_stock_price_move.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
 comment on column mart.rpt_05_aged_stock_price_move.days_in_stock is 'Days from acquired_on to today | unit: days | source: acquired_on';
-comment on column mart.rpt_05_aged_stock_price_move.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
-comment on column mart.rpt_05_aged_stock_price_move.asking_price_first is 'Asking price when it came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
+comment on column mart.rpt_05_aged_stock_price_move.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
+comment on column mart.rpt_05_aged_stock_price_move.asking_price_first is 'Asking price when the unit came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
 comment on column mart.rpt_05_aged_stock_price_move.asking_price_now is 'Asking price now; null: none, or on application | unit: currency_code | source: core.stock_unit.asking_price';
-comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first less asking_price_now: above 0, the dealer came down | unit: currency_code | source: asking_price_first, asking_price_now';
-comment on column mart.rpt_05_aged_stock_price_move.price_changes is 'Changes of the asking price since it came in | unit: count | source: core.stock_asking_price.price_changes';
-comment on column mart.rpt_05_aged_stock_price_move.market_retail_first is 'First retail price of price-batch for this vehicle in this currency. A vehicle that had the stock number before does not count | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
-comment on column mart.rpt_05_aged_stock_price_move.market_retail_now is 'Retail price of the newest answer; null where that was no price | unit: currency_code | source: core.stock_price_observation.retail, is_current';
-comment on column mart.rpt_05_aged_stock_price_move.market_move is 'market_retail_now less market_retail_first | unit: currency_code | source: market_retail_first, market_retail_now';
+comment on column mart.rpt_05_aged_stock_price_move.own_cut is 'asking_price_first - asking_price_now. Above 0: the dealer reduced the price | unit: currency_code | source: asking_price_first, asking_price_now';
+comment on column mart.rpt_05_aged_stock_price_move.price_changes is 'Number of changes of the asking price since the unit came in | unit: count | source: core.stock_asking_price.price_changes';
+comment on column mart.rpt_05_aged_stock_price_move.market_retail_first is 'First retail price of price-batch for this vehicle in this currency. Prices of a vehicle that had the stock number before do not count | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
+comment on column mart.rpt_05_aged_stock_price_move.market_retail_now is 'Retail price of the newest answer; null when it had no price | unit: currency_code | source: core.stock_price_observation.retail, is_current';
+comment on column mart.rpt_05_aged_stock_price_move.market_move is 'market_retail_now - market_retail_first | unit: currency_code | source: market_retail_first, market_retail_now';
 comment on column mart.rpt_05_aged_stock_price_move.market_as_of is 'When market_retail_now was last confirmed | unit: instant in UTC | source: core.stock_price_observation.last_confirmed_at';
-comment on column mart.rpt_05_aged_stock_price_move.asking_to_market_share is 'asking_price_now over market_retail_now; null where that is 0. Beyond 999.9999 it is shown as 999.9999 | unit: share, 1 is at the market | source: asking_price_now, market_retail_now';
+comment on column mart.rpt_05_aged_stock_price_move.asking_to_market_share is 'asking_price_now / market_retail_now; null when market_retail_now is 0. Limited to 999.9999 | unit: share, 1 is the market price | source: asking_price_now, market_retail_now';

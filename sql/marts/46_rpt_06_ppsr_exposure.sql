@@ -34,18 +34,18 @@ cross join lateral (
 ) as c
 where r.region = 'AU' and s.off_stock_at is null and length(s.vin) = 17;
 
-comment on view mart.rpt_06_ppsr_exposure is 'Which cars on hand carry a PPSR risk: never searched, searched long ago, or with a security interest. Searches of the VIN count in the whole dealer group. No rows without a stock list. | grain: one row per unit on hand of an Australian rooftop with a VIN of 17 characters | key: rooftop_id, stock_no | history: none | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_06_ppsr_exposure.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_06_ppsr_exposure is 'Which cars in stock have a PPSR risk: never searched, searched long ago, or with a security interest? Searches of the VIN count for the whole dealer group. No rows without a stock list. | grain: one row per unit on hand of an Australian rooftop with a VIN of 17 characters | key: rooftop_id, stock_no | history: none | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_06_ppsr_exposure.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_06_ppsr_exposure.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_06_ppsr_exposure.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
 comment on column mart.rpt_06_ppsr_exposure.vin is 'VIN in capitals | unit: text | source: core.stock_unit.vin';
 comment on column mart.rpt_06_ppsr_exposure.make is 'Make | unit: text | source: core.stock_unit.make';
 comment on column mart.rpt_06_ppsr_exposure.model is 'Model | unit: text | source: core.stock_unit.model';
 comment on column mart.rpt_06_ppsr_exposure.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
-comment on column mart.rpt_06_ppsr_exposure.acquired_on is 'Day that it came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
+comment on column mart.rpt_06_ppsr_exposure.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_unit.acquired_on, first_seen_at | joins: dim_date.date_day';
 comment on column mart.rpt_06_ppsr_exposure.searches is 'PPSR searches of the VIN in the dealer group that the service still lists | unit: count | source: core.vehicle_check [A §4 /getpastppsrsearch]';
-comment on column mart.rpt_06_ppsr_exposure.last_searched_at is 'Newest of them; null: none, or none with a time | unit: instant in UTC | source: core.vehicle_check.searched_at';
-comment on column mart.rpt_06_ppsr_exposure.days_since_search is 'Days from last_searched_at to today, both in the zone of the rooftop | unit: days | source: last_searched_at';
-comment on column mart.rpt_06_ppsr_exposure.watch_status is 'Most noteworthy status of their watches; null: never told | unit: text | source: core.vehicle_check.watch_status, core.ref_watch_status.noteworthiness [A §3] | joins: dim_watch_status.watch_status';
-comment on column mart.rpt_06_ppsr_exposure.security_interest_count is 'Security interests that the newest search with a known count found; null: none is known | unit: count | source: core.vehicle_check.security_interest_count';
-comment on column mart.rpt_06_ppsr_exposure.exposure is 'The first that applies: interest changed (a watch says so), interest on search, never searched, stale search (days_since_search above 14), clear | unit: text | source: watch_status, security_interest_count, searches, days_since_search';
+comment on column mart.rpt_06_ppsr_exposure.last_searched_at is 'Newest of these searches; null: no search, or none with a time | unit: instant in UTC | source: core.vehicle_check.searched_at';
+comment on column mart.rpt_06_ppsr_exposure.days_since_search is 'Days from last_searched_at to today, both in the time zone of the rooftop | unit: days | source: last_searched_at';
+comment on column mart.rpt_06_ppsr_exposure.watch_status is 'Most noteworthy status of their watches; null: never reported | unit: text | source: core.vehicle_check.watch_status, core.ref_watch_status.noteworthiness [A §3] | joins: dim_watch_status.watch_status';
+comment on column mart.rpt_06_ppsr_exposure.security_interest_count is 'Security interests found by the newest search whose count is known; null: no count is known | unit: count | source: core.vehicle_check.security_interest_count';
+comment on column mart.rpt_06_ppsr_exposure.exposure is 'The first that applies: interest changed (reported by a watch), interest on search, never searched, stale search (days_since_search above 14), clear | unit: text | source: watch_status, security_interest_count, searches, days_since_search';

@@ -29,15 +29,15 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_07_photo_completeness is 'How complete are the photos of the appraisals: none, fewer than eight, a first photo that nobody chose? | grain: one row per rooftop and month | key: rooftop_id, month_start | history: evaluations as they stand now; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_07_photo_completeness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_07_photo_completeness is 'How complete are the photos of the appraisals: no photo, fewer than eight, a hero photo that no person chose? | grain: one row per rooftop and month | key: rooftop_id, month_start | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_07_photo_completeness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_07_photo_completeness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_07_photo_completeness.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_07_photo_completeness.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.rpt_07_photo_completeness.evaluations is 'Evaluations completed in the month | unit: count | source: core.agg_evaluation_day.appraisals';
-comment on column mart.rpt_07_photo_completeness.no_photo is 'Without a photo | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
-comment on column mart.rpt_07_photo_completeness.under_eight is 'With 1 to 7 photos | unit: count | source: core.evaluation.photo_count';
-comment on column mart.rpt_07_photo_completeness.hero_not_chosen is 'With photos of which the first stands in as hero, because nobody chose one | unit: count | source: core.evaluation.hero_source = default [A §2 heroSource]';
-comment on column mart.rpt_07_photo_completeness.contract_breach is 'With photos but no hero at all, which the document rules out | unit: count | source: core.evaluation.hero_source null';
-comment on column mart.rpt_07_photo_completeness.complete is 'With 8 photos or more and a hero that somebody chose | unit: count | source: core.evaluation.photo_count, hero_source';
-comment on column mart.rpt_07_photo_completeness.photos is 'Photos of all of them | unit: count | source: core.evaluation.photo_count';
+comment on column mart.rpt_07_photo_completeness.no_photo is 'Evaluations without a photo | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
+comment on column mart.rpt_07_photo_completeness.under_eight is 'Evaluations with 1 to 7 photos | unit: count | source: core.evaluation.photo_count';
+comment on column mart.rpt_07_photo_completeness.hero_not_chosen is 'Evaluations with photos whose first photo is the hero by default, because no person chose one | unit: count | source: core.evaluation.hero_source = default [A §2 heroSource]';
+comment on column mart.rpt_07_photo_completeness.contract_breach is 'Evaluations with photos but without a hero, which the document excludes | unit: count | source: core.evaluation.hero_source null';
+comment on column mart.rpt_07_photo_completeness.complete is 'Evaluations with 8 photos or more and a hero that a person chose | unit: count | source: core.evaluation.photo_count, hero_source';
+comment on column mart.rpt_07_photo_completeness.photos is 'Number of their photos | unit: count | source: core.evaluation.photo_count';
 comment on column mart.rpt_07_photo_completeness.no_photo_share is 'no_photo / evaluations | unit: share from 0 to 1 | source: no_photo and evaluations';

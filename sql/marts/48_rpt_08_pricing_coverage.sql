@@ -40,15 +40,15 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_08_pricing_coverage is 'Which appraisals have a guide price, which cannot have one, and how old are the prices? priced, cannot_be_priced, failed and not_asked add up to evaluations, but for those whose answer is under way. | grain: one row per rooftop and month | key: rooftop_id, month_start | history: present prices; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_08_pricing_coverage.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_08_pricing_coverage is 'Which appraisals have a guide price, which cannot have one, and how old are the prices? priced, cannot_be_priced, failed and not_asked add up to evaluations, except for those whose answer is being polled. | grain: one row per rooftop and month | key: rooftop_id, month_start | history: current prices of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_08_pricing_coverage.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_08_pricing_coverage.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_08_pricing_coverage.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_08_pricing_coverage.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.rpt_08_pricing_coverage.evaluations is 'Evaluations completed in the month | unit: count | source: core.agg_evaluation_day.appraisals';
-comment on column mart.rpt_08_pricing_coverage.priced is 'With a current guide price | unit: count | source: core.price_observation.is_current [A §6 /pricingAi/payload]';
+comment on column mart.rpt_08_pricing_coverage.priced is 'Evaluations with a current guide price | unit: count | source: core.price_observation.is_current [A §6 /pricingAi/payload]';
 comment on column mart.rpt_08_pricing_coverage.priced_share is 'priced / evaluations | unit: share from 0 to 1 | source: priced and evaluations';
-comment on column mart.rpt_08_pricing_coverage.cannot_be_priced is 'Without a price: the service does not know or not price them, or its answer is in quarantine | unit: count | source: ops.enrichment_state.outcome';
-comment on column mart.rpt_08_pricing_coverage.failed is 'Without a price: the last asking brought no answer | unit: count | source: ops.enrichment_state.outcome';
-comment on column mart.rpt_08_pricing_coverage.not_asked is 'Without a price, and never asked about | unit: count | source: ops.enrichment_state';
-comment on column mart.rpt_08_pricing_coverage.average_age_days is 'Days since the prices were last confirmed, on average, by the calendar of the rooftop | unit: days | source: core.price_observation.last_confirmed_at';
-comment on column mart.rpt_08_pricing_coverage.oldest_confirmed_at is 'Longest unconfirmed price | unit: instant in UTC | source: core.price_observation.last_confirmed_at';
+comment on column mart.rpt_08_pricing_coverage.cannot_be_priced is 'Evaluations without a price: the service does not know or does not price them, or its answer is in quarantine | unit: count | source: ops.enrichment_state.outcome';
+comment on column mart.rpt_08_pricing_coverage.failed is 'Evaluations without a price whose last request got no answer | unit: count | source: ops.enrichment_state.outcome';
+comment on column mart.rpt_08_pricing_coverage.not_asked is 'Evaluations without a price that were never requested | unit: count | source: ops.enrichment_state';
+comment on column mart.rpt_08_pricing_coverage.average_age_days is 'Average number of days since the prices were last confirmed, by local days of the rooftop | unit: days | source: core.price_observation.last_confirmed_at';
+comment on column mart.rpt_08_pricing_coverage.oldest_confirmed_at is 'When the oldest of the prices was last confirmed | unit: instant in UTC | source: core.price_observation.last_confirmed_at';

@@ -24,13 +24,13 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_10_appraisal_volume is 'How many vehicles were appraised on a day, and what are they worth? | grain: one row per rooftop, day of completion and currency | key: rooftop_id, completed_date, currency_code | history: evaluations as they stand now; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_10_appraisal_volume.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_10_appraisal_volume is 'How many vehicles were appraised on a day, and what are they worth? | grain: one row per rooftop, day of completion and currency | key: rooftop_id, completed_date, currency_code | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_10_appraisal_volume.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_10_appraisal_volume.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_10_appraisal_volume.completed_date is 'Day of completion in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.rpt_10_appraisal_volume.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.rpt_10_appraisal_volume.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
+comment on column mart.rpt_10_appraisal_volume.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_10_appraisal_volume.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_10_appraisal_volume.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
 comment on column mart.rpt_10_appraisal_volume.appraisals is 'Evaluations completed on the day | unit: count | source: core.agg_evaluation_day.appraisals';
-comment on column mart.rpt_10_appraisal_volume.with_price is 'With a price, 0 included | unit: count | source: core.agg_evaluation_day.with_price';
+comment on column mart.rpt_10_appraisal_volume.with_price is 'Evaluations with a price, including 0 | unit: count | source: core.agg_evaluation_day.with_price';
 comment on column mart.rpt_10_appraisal_volume.value_sum is 'Sum of their prices | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
-comment on column mart.rpt_10_appraisal_volume.average_price is 'value_sum / with_price; null where none has a price | unit: currency_code | source: value_sum and with_price';
+comment on column mart.rpt_10_appraisal_volume.average_price is 'value_sum / with_price; null when no evaluation has a price | unit: currency_code | source: value_sum and with_price';

@@ -31,20 +31,20 @@ cross join lateral (
 ) as f
 where a.asking_price_first is not null;
 
-comment on view mart.rpt_12_ai_price_accuracy is 'How near the retail price that the pricing AI gave at the appraisal came to the price that the car was first advertised at. Units with an appraisal and both prices in one currency; no rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_12_ai_price_accuracy.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_12_ai_price_accuracy is 'How close is the retail price of the pricing AI at the appraisal to the first advertised price? Only units with an appraisal and both prices in one currency; no rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_12_ai_price_accuracy.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_12_ai_price_accuracy.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_12_ai_price_accuracy.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
 comment on column mart.rpt_12_ai_price_accuracy.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
 comment on column mart.rpt_12_ai_price_accuracy.make is 'Make | unit: text | source: core.stock_unit.make';
 comment on column mart.rpt_12_ai_price_accuracy.model is 'Model | unit: text | source: core.stock_unit.model';
 comment on column mart.rpt_12_ai_price_accuracy.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
-comment on column mart.rpt_12_ai_price_accuracy.evaluation_key is 'Evaluation that it was bought on, maybe of another rooftop of the group | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
-comment on column mart.rpt_12_ai_price_accuracy.acquired_on is 'Day that it came in: as listed, else the day of its first list | unit: date | source: core.stock_outcome.acquired_on | joins: dim_date.date_day';
+comment on column mart.rpt_12_ai_price_accuracy.evaluation_key is 'Evaluation on which it was bought, which may be of another rooftop of the group | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
+comment on column mart.rpt_12_ai_price_accuracy.acquired_on is 'Day on which the unit came in: as listed, else the day of its first list | unit: date | source: core.stock_outcome.acquired_on | joins: dim_date.date_day';
 comment on column mart.rpt_12_ai_price_accuracy.month_start is 'First day of the month of acquired_on | unit: date | source: acquired_on | joins: dim_date.date_day';
-comment on column mart.rpt_12_ai_price_accuracy.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
-comment on column mart.rpt_12_ai_price_accuracy.ai_retail_at_appraisal is 'First retail price of the pricing AI for the evaluation | unit: currency_code | source: core.price_observation.retail, least observed_at [A §4 /pricingAi/payload]';
-comment on column mart.rpt_12_ai_price_accuracy.asking_price_first is 'Asking price when it came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
-comment on column mart.rpt_12_ai_price_accuracy.error is 'asking_price_first less ai_retail_at_appraisal: above 0, it was advertised higher | unit: currency_code | source: asking_price_first, ai_retail_at_appraisal';
-comment on column mart.rpt_12_ai_price_accuracy.error_share is 'error over asking_price_first; null where that is 0. Beyond ±999.9999 it is shown as that | unit: share, 0.1 is 10 % | source: error, asking_price_first';
-comment on column mart.rpt_12_ai_price_accuracy.absolute_error_share is 'error_share without its sign: its average is the mean error. Beyond 999.9999 it is shown as 999.9999 | unit: share, 0.1 is 10 % | source: error_share';
+comment on column mart.rpt_12_ai_price_accuracy.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
+comment on column mart.rpt_12_ai_price_accuracy.ai_retail_at_appraisal is 'First retail price of the pricing AI for the evaluation | unit: currency_code | source: core.price_observation.retail, earliest observed_at [A §4 /pricingAi/payload]';
+comment on column mart.rpt_12_ai_price_accuracy.asking_price_first is 'Asking price when the unit came in | unit: currency_code | source: core.stock_asking_price.asking_price_first';
+comment on column mart.rpt_12_ai_price_accuracy.error is 'asking_price_first - ai_retail_at_appraisal. Above 0: it was advertised at a higher price | unit: currency_code | source: asking_price_first, ai_retail_at_appraisal';
+comment on column mart.rpt_12_ai_price_accuracy.error_share is 'error / asking_price_first; null when asking_price_first is 0. Limited to ±999.9999 | unit: share, 0.1 is 10 % | source: error, asking_price_first';
+comment on column mart.rpt_12_ai_price_accuracy.absolute_error_share is 'error_share without its sign; its average is the mean absolute error. Limited to 999.9999 | unit: share, 0.1 is 10 % | source: error_share';

@@ -57,15 +57,15 @@ select
 from summed as s
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? Needs the stock list for bought: without it nothing is. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: evaluations as they stand now; those that the service no longer shows are left out | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? Without a stock list nothing counts as bought. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_14_link_capture_funnel.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_14_link_capture_funnel.month_start is 'First day of the month of completion, in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.rpt_14_link_capture_funnel.is_link_captured is 'Captured through a link, not by a salesperson; false where nobody is named | unit: flag | source: core.app_user.is_generated_link_account';
+comment on column mart.rpt_14_link_capture_funnel.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.rpt_14_link_capture_funnel.is_link_captured is 'true: captured through a link, not by a salesperson; false when the evaluation names no one | unit: flag | source: core.app_user.is_generated_link_account';
 comment on column mart.rpt_14_link_capture_funnel.evaluations is 'Evaluations completed in the month | unit: count | source: core.agg_evaluation_day.appraisals';
-comment on column mart.rpt_14_link_capture_funnel.photos is 'Photos of all of them | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
+comment on column mart.rpt_14_link_capture_funnel.photos is 'Number of their photos | unit: count | source: core.evaluation.photo_count [A §2 Photos]';
 comment on column mart.rpt_14_link_capture_funnel.average_photos is 'photos / evaluations | unit: count | source: photos and evaluations';
-comment on column mart.rpt_14_link_capture_funnel.no_photo_share is 'Without a photo / evaluations | unit: share from 0 to 1 | source: core.agg_evaluation_day.no_photo';
-comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Half of those with an exact creation time took no longer; see rpt_04_time_to_complete; null: none has one | unit: minutes, estimated inside the bucket | source: core.agg_evaluation_day.ttc_bucket_0 to 11';
-comment on column mart.rpt_14_link_capture_funnel.bought is 'Of them, bought: the last evaluation of a unit of the stock list before it came in | unit: count | source: core.stock_outcome';
+comment on column mart.rpt_14_link_capture_funnel.no_photo_share is 'Evaluations without a photo / evaluations | unit: share from 0 to 1 | source: core.agg_evaluation_day.no_photo';
+comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Median time of the evaluations with an exact creation time, see rpt_04_time_to_complete; null: no evaluation has one | unit: minutes, estimated inside the bucket | source: core.agg_evaluation_day.ttc_bucket_0 to 11';
+comment on column mart.rpt_14_link_capture_funnel.bought is 'Evaluations that were bought: the last one before a unit of the stock list came in | unit: count | source: core.stock_outcome';
 comment on column mart.rpt_14_link_capture_funnel.bought_share is 'bought / evaluations | unit: share from 0 to 1 | source: bought and evaluations';

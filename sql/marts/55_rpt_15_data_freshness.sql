@@ -34,7 +34,7 @@ from (
       case when q.quarantined > 0 then q.quarantined || ' records in quarantine' end
     ), '') as reason
   from core.rooftop as r
-  join core.stream_standing as e on e.rooftop_id = r.rooftop_id and e.stream = 'evaluations'
+  join core.stream_status as e on e.rooftop_id = r.rooftop_id and e.stream = 'evaluations'
   cross join lateral (
     select count(*)::int as quarantined from ops.quarantine where rooftop_id = r.rooftop_id and resolved_at is null
   ) as q
@@ -43,7 +43,7 @@ from (
   ) as v
   cross join lateral (
     select count(*)::int as streams_failing, string_agg(s.stream, ', ' order by s.stream) as names
-    from core.stream_standing as s
+    from core.stream_status as s
     where s.rooftop_id = r.rooftop_id and s.last_status in ('failed', 'parked')
   ) as f
   cross join lateral (
@@ -55,16 +55,16 @@ from (
   ) as n
 ) as t;
 
-comment on view mart.rpt_15_data_freshness is 'May I trust today''s numbers of this rooftop? One row for each, also where nothing was loaded yet. By stream: data_freshness. What only a look at every row can tell, "forecourt verify" tells. | grain: one row per rooftop | key: rooftop_id | history: none | freshness: at the moment of the query';
-comment on column mart.rpt_15_data_freshness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.rpt_15_data_freshness is 'May I trust today''s numbers of this rooftop? Every rooftop has a row, even when nothing was loaded yet. By stream: data_freshness. "forecourt verify" also checks every row. | grain: one row per rooftop | key: rooftop_id | history: none | freshness: at the moment of the query';
+comment on column mart.rpt_15_data_freshness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_15_data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.rpt_15_data_freshness.last_good_run_at is 'End of the last good run of evaluations; good: all but what is in quarantine landed | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
-comment on column mart.rpt_15_data_freshness.covered_to is 'Up to where the source was listed without a gap from the start of the newest sync, by its clock; null: not at all | unit: instant in UTC | source: ops.coverage, ops.window_certificate';
+comment on column mart.rpt_15_data_freshness.last_good_run_at is 'End of the last good run of evaluations; good: every record is loaded or in quarantine | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
+comment on column mart.rpt_15_data_freshness.covered_to is 'End of the span that was listed without a gap from the start of the newest sync, by the clock of the source; null: nothing was listed | unit: instant in UTC | source: ops.coverage, ops.window_certificate';
 comment on column mart.rpt_15_data_freshness.hours_behind is 'Hours from covered_to to now by the clock of the source | unit: hours | source: covered_to, ops.run.source_started_at';
-comment on column mart.rpt_15_data_freshness.open_gaps is 'Ranges of time that were asked for and never listed, but for what a living run is at work on | unit: count | source: ops.coverage.wanted, ops.window_certificate';
-comment on column mart.rpt_15_data_freshness.quarantined is 'Records of all streams that did not fit and wait in quarantine | unit: count | source: ops.quarantine';
+comment on column mart.rpt_15_data_freshness.open_gaps is 'Ranges of time that were to be loaded but never listed, without those that a living run works on | unit: count | source: ops.coverage.wanted, ops.window_certificate';
+comment on column mart.rpt_15_data_freshness.quarantined is 'Records of all streams in quarantine | unit: count | source: ops.quarantine';
 comment on column mart.rpt_15_data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
 comment on column mart.rpt_15_data_freshness.streams_failing is 'Streams whose last attempt failed or was parked | unit: count | source: ops.run_stream.status';
 comment on column mart.rpt_15_data_freshness.newest_completed_at is 'Newest completion of an evaluation | unit: instant in UTC | source: core.evaluation.completed_at';
-comment on column mart.rpt_15_data_freshness.may_trust is 'A good run within 26 hours or one at work, no gap, nothing that cannot be proved, nothing in quarantine, no stream failing | unit: flag | source: reason';
-comment on column mart.rpt_15_data_freshness.reason is 'Why not; null where may_trust | unit: text | source: the columns before';
+comment on column mart.rpt_15_data_freshness.may_trust is 'true: a good run within 26 hours or a run at work, no gap, no unprovable window, nothing in quarantine, no stream failing | unit: flag | source: reason';
+comment on column mart.rpt_15_data_freshness.reason is 'Why may_trust is false; null when it is true | unit: text | source: the columns before';

@@ -1,4 +1,4 @@
--- grain: one row per unit of the stock lists and moment at which its asking price or its market price moved
+-- grain: one row per unit of the stock lists and change of its asking price or its market price
 create or replace view mart.stock_price_drift as
 with own as not materialized (
   select c.rooftop_id, c.stock_no, c.import_id, i.imported_at as at,
@@ -75,27 +75,27 @@ from step as t
 join core.stock_unit as s using (rooftop_id, stock_no)
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.stock_price_drift is 'How asking price and market price of each unit moved against each other: whether the dealer followed the market, when, and by how much. No rows without stock lists; market columns are null without price-batch. | grain: one row per unit of the stock lists and moment at which its asking price or its market price moved | key: rooftop_id, stock_no, step_no | history: complete since the unit came in; a stock number that is used again begins anew | freshness: stock as of the newest import, market as of the last good run of stock-prices';
-comment on column mart.stock_price_drift.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.stock_price_drift is 'How the asking price and the market price of each unit changed: whether the dealer followed the market, when, and by how much. No rows without stock lists; market columns are null without price-batch. | grain: one row per unit of the stock lists and change of its asking price or its market price | key: rooftop_id, stock_no, step_no | history: complete since the unit came in; a reused stock number starts again | freshness: stock as of the newest import, market as of the last good run of stock-prices';
+comment on column mart.stock_price_drift.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.stock_price_drift.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.stock_price_drift.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
 comment on column mart.stock_price_drift.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
 comment on column mart.stock_price_drift.make is 'Make | unit: text | source: core.stock_unit.make';
 comment on column mart.stock_price_drift.model is 'Model | unit: text | source: core.stock_unit.model';
 comment on column mart.stock_price_drift.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
-comment on column mart.stock_price_drift.is_on_hand is 'In stock; units in their days of grace included | unit: flag | source: core.stock_unit.off_stock_at';
-comment on column mart.stock_price_drift.step_no is 'Place of the moment in the life of the unit, from 1 | unit: number | source: moved_at';
-comment on column mart.stock_price_drift.moved_at is 'Import that changed the asking price, or answer that changed the market price; of the first row, the first of both | unit: instant in UTC | source: core.stock_import.imported_at, core.stock_price_observation.observed_at';
-comment on column mart.stock_price_drift.moved_on is 'Day of moved_at in the zone of the rooftop | unit: date | source: moved_at | joins: dim_date.date_day';
-comment on column mart.stock_price_drift.moved_again_at is 'The next moment; null: the prices stand | unit: instant in UTC | source: moved_at of the next row';
-comment on column mart.stock_price_drift.is_current is 'The prices stand | unit: flag | source: moved_again_at';
-comment on column mart.stock_price_drift.days_in_stock is 'Days from the day that it came in to moved_on | unit: days | source: core.stock_unit.acquired_on, first_seen_at';
-comment on column mart.stock_price_drift.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
-comment on column mart.stock_price_drift.asking_price is 'Asking price from this moment on; null: none, or on application | unit: currency_code | source: core.stock_unit_change.changes, core.stock_unit.asking_price';
-comment on column mart.stock_price_drift.asking_move is 'Against the row before; null where either has no price | unit: currency_code | source: asking_price';
-comment on column mart.stock_price_drift.asking_drift is 'Against the first price asked | unit: currency_code | source: asking_price';
-comment on column mart.stock_price_drift.market_retail is 'Retail price of price-batch from this moment on; null: none in this currency | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
-comment on column mart.stock_price_drift.market_move is 'Against the row before; null where either has no price | unit: currency_code | source: market_retail';
-comment on column mart.stock_price_drift.market_drift is 'Against the first market price of the unit | unit: currency_code | source: market_retail';
-comment on column mart.stock_price_drift.market_drift_share is 'market_drift over the first market price; null where that is 0. Beyond 999.9999 it is shown as 999.9999 | unit: share, -0.1 is 10 % down | source: market_drift';
-comment on column mart.stock_price_drift.asking_to_market_share is 'asking_price over market_retail; null where that is 0. Beyond 999.9999 it is shown as 999.9999 | unit: share, 1 is at the market | source: asking_price, market_retail';
+comment on column mart.stock_price_drift.is_on_hand is 'true: in stock, including units in their days of grace | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.stock_price_drift.step_no is 'Number of the change of the unit, from 1 | unit: number | source: moved_at';
+comment on column mart.stock_price_drift.moved_at is 'Time of the import that changed the asking price, or of the answer that changed the market price. First row: the first of both | unit: instant in UTC | source: core.stock_import.imported_at, core.stock_price_observation.observed_at';
+comment on column mart.stock_price_drift.moved_on is 'Day of moved_at in the time zone of the rooftop | unit: date | source: moved_at | joins: dim_date.date_day';
+comment on column mart.stock_price_drift.moved_again_at is 'Time of the next change; null: the prices are current | unit: instant in UTC | source: moved_at of the next row';
+comment on column mart.stock_price_drift.is_current is 'true: the prices are current | unit: flag | source: moved_again_at';
+comment on column mart.stock_price_drift.days_in_stock is 'Days from the day on which the unit came in to moved_on | unit: days | source: core.stock_unit.acquired_on, first_seen_at';
+comment on column mart.stock_price_drift.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.stock_unit.currency_code';
+comment on column mart.stock_price_drift.asking_price is 'Asking price from moved_at on; null: none, or on application | unit: currency_code | source: core.stock_unit_change.changes, core.stock_unit.asking_price';
+comment on column mart.stock_price_drift.asking_move is 'Difference from the row before; null when one of the two has no price | unit: currency_code | source: asking_price';
+comment on column mart.stock_price_drift.asking_drift is 'Difference from the first asking price | unit: currency_code | source: asking_price';
+comment on column mart.stock_price_drift.market_retail is 'Retail price of price-batch from moved_at on; null: none in this currency | unit: currency_code | source: core.stock_price_observation.retail [V /v1/price-batch]';
+comment on column mart.stock_price_drift.market_move is 'Difference from the row before; null when one of the two has no price | unit: currency_code | source: market_retail';
+comment on column mart.stock_price_drift.market_drift is 'Difference from the first market price of the unit | unit: currency_code | source: market_retail';
+comment on column mart.stock_price_drift.market_drift_share is 'market_drift / first market price; null when the first market price is 0. Limited to 999.9999 | unit: share, -0.1 is 10 % down | source: market_drift';
+comment on column mart.stock_price_drift.asking_to_market_share is 'asking_price / market_retail; null when market_retail is 0. Limited to 999.9999 | unit: share, 1 is the market price | source: asking_price, market_retail';

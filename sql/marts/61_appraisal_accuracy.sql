@@ -41,7 +41,7 @@ left join (
   where p.price_source = 'pricing_ai' and not p.is_current and p.wholesale is not null and p.last_confirmed_at >= own.completed_at + interval '720 hours'
   order by p.rooftop_id, p.eval_id, p.observed_at
 ) as c on c.rooftop_id = e.rooftop_id and c.eval_id = e.eval_id
--- The current price is the newest: where none came before it, it is the first, and the first that late.
+-- The current price is the newest. Where no price came before it, it is also the first price, and the first one after 30 days.
 cross join lateral (
   select case when f.eval_id is null then n.wholesale else f.wholesale end as wholesale_first,
     case when c.eval_id is null then n.wholesale else c.wholesale end as wholesale,
@@ -51,26 +51,26 @@ cross join lateral (
 where e.final_price is not null and e.completed_date_local is not null and e.gone_at is null
   and (c.eval_id is not null or (n.wholesale is not null and n.last_confirmed_at >= e.completed_at + interval '720 hours'));
 
-comment on view mart.appraisal_accuracy is 'How the appraised price looks against what the guide said 30 days (720 hours) after completion or, where it was not asked then, at the first answer later. Evaluations whose guide is not known that late are left out. | grain: one row per evaluation with a final price whose guide was known 30 days later | key: evaluation_key | history: current state of the evaluation, guide as it was then | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart.appraisal_accuracy.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.appraisal_accuracy is 'How close is the appraised price to the guide price 30 days (720 hours) after completion? When the guide was not requested then, the first later answer counts. Evaluations without such a guide price are not included. | grain: one row per evaluation with a final price whose guide was known 30 days later | key: evaluation_key | history: current state of the evaluation, guide price of that time | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart.appraisal_accuracy.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.appraisal_accuracy.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.appraisal_accuracy.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
-comment on column mart.appraisal_accuracy.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
-comment on column mart.appraisal_accuracy.completed_date is 'Day of completion in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.appraisal_accuracy.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.appraisal_accuracy.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
+comment on column mart.appraisal_accuracy.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.appraisal_accuracy.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.appraisal_accuracy.user_id is 'Salesperson; null where the evaluation names none | unit: id | source: core.evaluation.user_id [A §2 UserEmail] | joins: dim_user.user_id';
-comment on column mart.appraisal_accuracy.salesperson is 'Name of the salesperson; null where it is not known | unit: text | source: core.app_user.display_name';
+comment on column mart.appraisal_accuracy.user_id is 'Salesperson; null when the evaluation names none | unit: id | source: core.evaluation.user_id [A §2 UserEmail] | joins: dim_user.user_id';
+comment on column mart.appraisal_accuracy.salesperson is 'Name of the salesperson; null when unknown | unit: text | source: core.app_user.display_name';
 comment on column mart.appraisal_accuracy.make is 'Make | unit: text | source: core.evaluation.make [A §2]';
 comment on column mart.appraisal_accuracy.model is 'Model | unit: text | source: core.evaluation.model [A §2]';
 comment on column mart.appraisal_accuracy.model_year is 'Model year | unit: year | source: core.evaluation.model_year [A §2]';
-comment on column mart.appraisal_accuracy.currency_code is 'Currency of the money of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
+comment on column mart.appraisal_accuracy.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
 comment on column mart.appraisal_accuracy.appraised_price is 'Price of the appraisal | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
-comment on column mart.appraisal_accuracy.wholesale_first is 'Wholesale guide when it was first priced | unit: currency_code | source: core.price_observation.wholesale, least observed_at [A §4 /pricingAi/payload]';
-comment on column mart.appraisal_accuracy.guide_later_at is '30 days after completion where an answer before and after it was the same, else the first answer later | unit: instant in UTC | source: core.price_observation.observed_at, last_confirmed_at';
+comment on column mart.appraisal_accuracy.wholesale_first is 'Wholesale guide price of the first answer | unit: currency_code | source: core.price_observation.wholesale, earliest observed_at [A §4 /pricingAi/payload]';
+comment on column mart.appraisal_accuracy.guide_later_at is '30 days after completion when the answers before and after it are the same, else the first later answer | unit: instant in UTC | source: core.price_observation.observed_at, last_confirmed_at';
 comment on column mart.appraisal_accuracy.days_later is 'Days from completion to guide_later_at, 30 or more | unit: days | source: guide_later_at, core.evaluation.completed_at';
-comment on column mart.appraisal_accuracy.wholesale_later is 'Wholesale guide at guide_later_at | unit: currency_code | source: core.price_observation.wholesale';
-comment on column mart.appraisal_accuracy.retail_later is 'Retail guide at guide_later_at | unit: currency_code | source: core.price_observation.retail';
-comment on column mart.appraisal_accuracy.guide_move is 'wholesale_later less wholesale_first: what the market did meanwhile | unit: currency_code | source: wholesale_first, wholesale_later';
-comment on column mart.appraisal_accuracy.error is 'appraised_price less wholesale_later: above 0, more was offered than it is worth to the guide now | unit: currency_code | source: appraised_price, wholesale_later';
-comment on column mart.appraisal_accuracy.error_share is 'error over wholesale_later; null where that is 0. Beyond ±999.9999 it is shown as that | unit: share, 0.1 is 10 % | source: error, wholesale_later';
-comment on column mart.appraisal_accuracy.absolute_error_share is 'error_share without its sign: its average is the mean error. Beyond 999.9999 it is shown as 999.9999 | unit: share, 0.1 is 10 % | source: error_share';
+comment on column mart.appraisal_accuracy.wholesale_later is 'Wholesale guide price at guide_later_at | unit: currency_code | source: core.price_observation.wholesale';
+comment on column mart.appraisal_accuracy.retail_later is 'Retail guide price at guide_later_at | unit: currency_code | source: core.price_observation.retail';
+comment on column mart.appraisal_accuracy.guide_move is 'wholesale_later - wholesale_first: the change of the market meanwhile | unit: currency_code | source: wholesale_first, wholesale_later';
+comment on column mart.appraisal_accuracy.error is 'appraised_price - wholesale_later. Above 0: the appraisal is higher than the later guide price | unit: currency_code | source: appraised_price, wholesale_later';
+comment on column mart.appraisal_accuracy.error_share is 'error / wholesale_later; null when wholesale_later is 0. Limited to ±999.9999 | unit: share, 0.1 is 10 % | source: error, wholesale_later';
+comment on column mart.appraisal_accuracy.absolute_error_share is 'error_share without its sign; its average is the mean absolute error. Limited to 999.9999 | unit: share, 0.1 is 10 % | source: error_share';

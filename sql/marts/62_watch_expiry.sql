@@ -1,4 +1,4 @@
--- grain: one row per PPSR search whose watch runs
+-- grain: one row per PPSR search whose watch is active
 create or replace view mart.watch_expiry as
 select
   c.rooftop_id,
@@ -34,20 +34,20 @@ left join lateral (
 where c.check_kind = 'ppsr' and c.gone_at is null and c.watch_ends_at > now()
   and not coalesce(w.is_terminal, false) and coalesce(c.watch_status, '') not in ('not_watched', 'disabled');
 
-comment on view mart.watch_expiry is 'PPSR searches whose 14 days of watching run out: which cars to search again before they do. Watches that have ended, changed or are switched off are left out. | grain: one row per PPSR search whose watch runs | key: rooftop_id, eval_id, check_ref | history: none | freshness: as of the last good run of vehicle-checks: see data_freshness';
-comment on column mart.watch_expiry.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.watch_expiry is 'PPSR searches whose 14 days of watching end soon: which cars should be searched again before that? Watches that have ended, changed or are switched off are not included. | grain: one row per PPSR search whose watch is active | key: rooftop_id, eval_id, check_ref | history: none | freshness: as of the last good run of vehicle-checks: see data_freshness';
+comment on column mart.watch_expiry.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.watch_expiry.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
-comment on column mart.watch_expiry.eval_id is 'Evaluation that the search belongs to | unit: id | source: core.vehicle_check.eval_id';
-comment on column mart.watch_expiry.check_ref is 'The search, as the service names it | unit: id | source: core.vehicle_check.check_ref';
+comment on column mart.watch_expiry.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart.watch_expiry.eval_id is 'Evaluation of the search | unit: id | source: core.vehicle_check.eval_id';
+comment on column mart.watch_expiry.check_ref is 'Id of the search at the service | unit: id | source: core.vehicle_check.check_ref';
 comment on column mart.watch_expiry.vin is 'VIN that was searched | unit: text | source: core.vehicle_check.vin';
-comment on column mart.watch_expiry.searched_at is 'When it was searched | unit: instant in UTC | source: core.vehicle_check.searched_at [A §4]';
-comment on column mart.watch_expiry.watch_status is 'Status of the watch as last told; null: never told | unit: text | source: core.vehicle_check.watch_status [A §3] | joins: dim_watch_status.watch_status';
-comment on column mart.watch_expiry.watch_status_since is 'First answer that said so | unit: instant in UTC | source: core.vehicle_check.watch_status_since';
+comment on column mart.watch_expiry.searched_at is 'Time of the search | unit: instant in UTC | source: core.vehicle_check.searched_at [A §4]';
+comment on column mart.watch_expiry.watch_status is 'Last reported status of the watch; null: never reported | unit: text | source: core.vehicle_check.watch_status [A §3] | joins: dim_watch_status.watch_status';
+comment on column mart.watch_expiry.watch_status_since is 'First answer with this status | unit: instant in UTC | source: core.vehicle_check.watch_status_since';
 comment on column mart.watch_expiry.watch_ends_at is 'When the watch ends: 14 days after the search | unit: instant in UTC | source: core.vehicle_check.watch_ends_at [A §8]';
-comment on column mart.watch_expiry.watch_ends_on is 'Day of watch_ends_at in the zone of the rooftop | unit: date | source: watch_ends_at | joins: dim_date.date_day';
+comment on column mart.watch_expiry.watch_ends_on is 'Day of watch_ends_at in the time zone of the rooftop | unit: date | source: watch_ends_at | joins: dim_date.date_day';
 comment on column mart.watch_expiry.days_left is 'Days from now to watch_ends_at | unit: days | source: watch_ends_at';
-comment on column mart.watch_expiry.stock_rooftop_id is 'Rooftop of the group that has the vehicle on hand, the own one before others; null: none | unit: id | source: core.stock_unit.rooftop_id | joins: dim_rooftop.rooftop_id';
-comment on column mart.watch_expiry.stock_no is 'Stock number there | unit: text | source: core.stock_unit.stock_no';
-comment on column mart.watch_expiry.is_in_stock is 'On hand at a rooftop of the group; false without a stock list | unit: flag | source: core.stock_unit.off_stock_at';
-comment on column mart.watch_expiry.is_searched_again is 'A later search of the VIN in the group is listed: this watch may run out | unit: flag | source: core.vehicle_check.searched_at';
+comment on column mart.watch_expiry.stock_rooftop_id is 'Rooftop of the group that has the vehicle in stock, the rooftop of the search before others; null: none | unit: id | source: core.stock_unit.rooftop_id | joins: dim_rooftop.rooftop_id';
+comment on column mart.watch_expiry.stock_no is 'Stock number at stock_rooftop_id | unit: text | source: core.stock_unit.stock_no';
+comment on column mart.watch_expiry.is_in_stock is 'true: in stock at a rooftop of the group; false without a stock list | unit: flag | source: core.stock_unit.off_stock_at';
+comment on column mart.watch_expiry.is_searched_again is 'true: the group has a later search of the VIN, so this watch may end | unit: flag | source: core.vehicle_check.searched_at';

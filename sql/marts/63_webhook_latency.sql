@@ -61,19 +61,19 @@ from delivered as d
 full join completed as c using (rooftop_id, webhook_date)
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.webhook_latency is 'Do the webhooks of the service arrive, how late, and which completions did they miss? | grain: one row per rooftop and local day with a delivery or an expected one | key: rooftop_id, webhook_date | history: since the first delivery; what was missed, since "webhooks apply" subscribed | freshness: deliveries at once, missed ones as of the last good run of evaluations: see data_freshness';
-comment on column mart.webhook_latency.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.webhook_latency is 'Do the webhooks of the service arrive, how late, and which completions did they miss? | grain: one row per rooftop and local day with a delivery or an expected one | key: rooftop_id, webhook_date | history: since the first delivery; missed events since "webhooks apply" subscribed | freshness: deliveries at once, missed ones as of the last good run of evaluations: see data_freshness';
+comment on column mart.webhook_latency.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.webhook_latency.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
-comment on column mart.webhook_latency.webhook_date is 'Day of the arrival, and for expected and missed of the completion, in the zone of the rooftop | unit: date | source: ops.webhook_delivery.source_received_at and core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.webhook_latency.deliveries is 'Events that arrived, doubles left out | unit: count | source: ops.webhook_delivery';
-comment on column mart.webhook_latency.duplicates is 'Deliveries of the same body after the first | unit: count | source: ops.webhook_delivery.duplicates';
+comment on column mart.webhook_latency.webhook_date is 'Day of the arrival, and for expected and missed of the completion, in the time zone of the rooftop | unit: date | source: ops.webhook_delivery.source_received_at and core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart.webhook_latency.deliveries is 'Events that arrived, without duplicates | unit: count | source: ops.webhook_delivery';
+comment on column mart.webhook_latency.duplicates is 'Further deliveries of the same body | unit: count | source: ops.webhook_delivery.duplicates';
 comment on column mart.webhook_latency.processed is 'Events whose evaluation was read again and loaded | unit: count | source: ops.webhook_delivery.state';
-comment on column mart.webhook_latency.kept is 'Drives, which are kept as received | unit: count | source: ops.webhook_delivery.state';
-comment on column mart.webhook_latency.waiting is 'Events that are still to be processed | unit: count | source: ops.webhook_delivery.state';
+comment on column mart.webhook_latency.kept is 'Drives, which are stored as received | unit: count | source: ops.webhook_delivery.state';
+comment on column mart.webhook_latency.waiting is 'Events that must still be processed | unit: count | source: ops.webhook_delivery.state';
 comment on column mart.webhook_latency.unusable is 'Events that name no evaluation | unit: count | source: ops.webhook_delivery.state and issue';
-comment on column mart.webhook_latency.failed is 'Events given up after every attempt failed; a nightly run loads them all the same | unit: count | source: ops.webhook_delivery.state';
-comment on column mart.webhook_latency.expected is 'Evaluations completed on the day, 6 hours ago or longer, while ON_COMPLETE was subscribed to | unit: count | source: core.evaluation.completed_at and ops.webhook_subscription.since';
-comment on column mart.webhook_latency.missed is 'Those of expected of which nothing was delivered within 6 hours of the completion | unit: count | source: core.evaluation.completed_at and ops.webhook_delivery.source_received_at';
+comment on column mart.webhook_latency.failed is 'Events for which every attempt failed; the next nightly run loads their evaluations | unit: count | source: ops.webhook_delivery.state';
+comment on column mart.webhook_latency.expected is 'Evaluations completed on the day, at least 6 hours ago, while ON_COMPLETE was subscribed | unit: count | source: core.evaluation.completed_at and ops.webhook_subscription.since';
+comment on column mart.webhook_latency.missed is 'Expected events that did not arrive within 6 hours of the completion | unit: count | source: core.evaluation.completed_at and ops.webhook_delivery.source_received_at';
 comment on column mart.webhook_latency.arrival_p50_seconds is 'Median time from the event at the service to the arrival, by its clock | unit: seconds | source: ops.webhook_delivery.source_event_at and source_received_at';
 comment on column mart.webhook_latency.arrival_p95_seconds is '95 of 100 arrived within this time | unit: seconds | source: ops.webhook_delivery.source_event_at and source_received_at';
 comment on column mart.webhook_latency.loading_p50_seconds is 'Median time from the arrival until it was loaded | unit: seconds | source: ops.webhook_delivery.received_at and processed_at';

@@ -19,12 +19,12 @@ join core.rooftop as r using (rooftop_id)
 where c.erased_at is null
   and coalesce(c.customer_name, c.phone, c.email, c.address, c.suburb) is not null;
 
-comment on view mart_pii.customer is 'Who the customer of an evaluation is: for bi_pii_reader alone. Without customers who were erased, and evaluations that name none. | grain: one row per evaluation with a customer | key: evaluation_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
-comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one; without an index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
-comment on column mart_pii.customer.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart_pii.customer is 'The customer of an evaluation, only for bi_pii_reader. Erased customers and evaluations without a customer are not included. | grain: one row per evaluation with a customer | key: evaluation_key | history: current state only | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on column mart_pii.customer.evaluation_key is 'Rooftop and evaluation in one column, for tools that join on one column. It has no index: in SQL join on rooftop_id and eval_id | unit: id | source: rooftop_id and eval_id | joins: fact_evaluation.evaluation_key';
+comment on column mart_pii.customer.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart_pii.customer.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name (config)';
-comment on column mart_pii.customer.eval_id is 'Evaluation, as the appraisal service numbers it | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
-comment on column mart_pii.customer.completed_date is 'Day of completion in the zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
+comment on column mart_pii.customer.eval_id is 'EvalID of the appraisal service | unit: id | source: core.evaluation.eval_id [A §2 EvalID]';
+comment on column mart_pii.customer.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart_pii.customer.customer_name is 'Name; its first 255 characters | unit: text | source: pii.evaluation_customer.customer_name [A §2]';
 comment on column mart_pii.customer.phone is 'Telephone as the service has it | unit: text | source: pii.evaluation_customer.phone [A §2]';
 comment on column mart_pii.customer.email is 'E-mail; its first 255 characters | unit: text | source: pii.evaluation_customer.email [A §2]';

@@ -34,7 +34,7 @@ select
     when 'vehicle-checks' then (select max(coalesce(k.searched_at, k.first_seen_at)) from core.vehicle_check as k where k.rooftop_id = r.rooftop_id and k.gone_at is null)
     else (select max(b.observed_at) from core.stock_price_observation as b where b.rooftop_id = r.rooftop_id)
   end) as newest_fact_at
-from core.stream_standing as s
+from core.stream_status as s
 join core.rooftop as r using (rooftop_id)
 left join lateral (
   select (coalesce(sum(least(extract(epoch from e.completed_at - e.created_at), 5184000)) filter (where e.eval_id is not null), 0) / extract(epoch from k.until - k.since))::numeric(12,1) as late_completions_expected
@@ -44,18 +44,18 @@ left join lateral (
   group by k.since, k.until
 ) as x on true;
 
-comment on view mart.data_freshness is 'How fresh and how complete each stream of each rooftop is; a row for each, also where nothing was loaded yet. | grain: one row per rooftop and stream | key: rooftop_id, stream | history: none | freshness: at the moment of the query';
-comment on column mart.data_freshness.rooftop_id is 'Rooftop that the row belongs to | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
+comment on view mart.data_freshness is 'How fresh and how complete is each stream of each rooftop? Every stream of every rooftop has a row, even when nothing was loaded yet. | grain: one row per rooftop and stream | key: rooftop_id, stream | history: none | freshness: at the moment of the query';
+comment on column mart.data_freshness.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.data_freshness.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.data_freshness.stream is 'users, evaluations, pricing, vehicle-checks or stock-prices | unit: text | source: ops.run_stream.stream';
-comment on column mart.data_freshness.status is 'As "forecourt status" has it, except for what only a check of every row can tell: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and none at work), never | unit: text | source: the columns after';
-comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: all but what is in quarantine landed | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
+comment on column mart.data_freshness.status is 'As in "forecourt status", which in addition checks every row: ok, partial (quarantine, gaps, an error), failed (last attempt failed or parked), late (no good run within 26 hours, and no run at work), never | unit: text | source: the columns after';
+comment on column mart.data_freshness.last_good_run_at is 'End of the last good run; good: every record is loaded or in quarantine | unit: instant in UTC | source: ops.run_stream.finished_at, status ok or partial';
 comment on column mart.data_freshness.last_attempt_at is 'End of the last run, good or not | unit: instant in UTC | source: ops.run_stream.finished_at';
-comment on column mart.data_freshness.last_attempt_status is 'How it ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';
-comment on column mart.data_freshness.covered_to is 'Of evaluations: up to where they were listed without a gap from the start of the newest sync, by the clock of the source. Of others: when their last good run began, by the same clock | unit: instant in UTC | source: ops.coverage, ops.window_certificate, ops.run.source_started_at';
+comment on column mart.data_freshness.last_attempt_status is 'How the last run ended: ok, partial, failed or parked | unit: text | source: ops.run_stream.status';
+comment on column mart.data_freshness.covered_to is 'Evaluations: end of the span that was listed without a gap from the start of the newest sync. Other streams: start of the last good run. Both by the clock of the source | unit: instant in UTC | source: ops.coverage, ops.window_certificate, ops.run.source_started_at';
 comment on column mart.data_freshness.hours_behind is 'Hours from covered_to to now by the clock of the source | unit: hours | source: covered_to, ops.run.source_started_at';
-comment on column mart.data_freshness.open_gaps is 'Ranges of time that were asked for and never listed, but for what a living run is at work on; null of streams that list no ranges | unit: count | source: ops.coverage.wanted, ops.window_certificate';
-comment on column mart.data_freshness.quarantined is 'Records that did not fit and wait in quarantine | unit: count | source: ops.quarantine';
+comment on column mart.data_freshness.open_gaps is 'Ranges of time that were to be loaded but never listed, without those that a living run works on; null for streams that list no ranges | unit: count | source: ops.coverage.wanted, ops.window_certificate';
+comment on column mart.data_freshness.quarantined is 'Records in quarantine | unit: count | source: ops.quarantine';
 comment on column mart.data_freshness.vanished is 'Records that the service no longer shows | unit: count | source: ops.vanished';
-comment on column mart.data_freshness.late_completions_expected is 'Evaluations of the last 60 days still to be completed: over those created in the 180 days before them (R; from 30 days on), the sum of min(create to complete, 60 days) / length of R | unit: count | source: core.evaluation.created_at, completed_at';
+comment on column mart.data_freshness.late_completions_expected is 'Expected number of evaluations created in the last 60 days that will still be completed. Estimated from the evaluations created in the up to 180 days before (R, at least 30 days): sum of min(time from creation to completion, 60 days) / length of R | unit: count | source: core.evaluation.created_at, completed_at';
 comment on column mart.data_freshness.newest_fact_at is 'Newest completion, price, search, or change of a user | unit: instant in UTC | source: core.evaluation.completed_at, core.price_observation, core.vehicle_check, core.stock_price_observation, core.app_user';

@@ -26,16 +26,16 @@ select
   (select substr(part, 12) from unnest(parts) as part where part like 'freshness: %')::varchar(255) as freshness
 from entry;
 
-comment on view mart.data_dictionary is 'What every view and column of the marts means: for tools that show no comments. | grain: one row per column of a mart, and one per view with column_name null | key: view_name, position | history: none | freshness: with each release';
+comment on view mart.data_dictionary is 'Meaning of every view and column of the marts, for tools that do not show comments. | grain: one row per column of a mart, and one per view with column_name null | key: view_name, position | history: none | freshness: with each release';
 comment on column mart.data_dictionary.view_name is 'View | unit: text | source: pg_class';
 comment on column mart.data_dictionary.column_name is 'Column; null for the row of the view itself | unit: text | source: pg_attribute';
-comment on column mart.data_dictionary.position is 'Place of the column in the view, from 1; 0 for the row of the view itself | unit: number | source: pg_attribute';
+comment on column mart.data_dictionary.position is 'Position of the column in the view, from 1; 0 for the row of the view itself | unit: number | source: pg_attribute';
 comment on column mart.data_dictionary.data_type is 'Type of the column | unit: text | source: pg_attribute';
-comment on column mart.data_dictionary.description is 'What it is | unit: text | source: comment';
+comment on column mart.data_dictionary.description is 'Meaning | unit: text | source: comment';
 comment on column mart.data_dictionary.unit is 'Unit of a column | unit: text | source: comment';
 comment on column mart.data_dictionary.source is 'Table and field that a column comes from | unit: text | source: comment';
 comment on column mart.data_dictionary.joins_to is 'View and column that a column joins to; views have no foreign keys | unit: text | source: comment';
 comment on column mart.data_dictionary.grain is 'What one row of a view is | unit: text | source: comment';
 comment on column mart.data_dictionary.key_columns is 'Columns of a view that no two rows share; views have no primary keys | unit: text | source: comment';
-comment on column mart.data_dictionary.history is 'Whether a view keeps what was | unit: text | source: comment';
+comment on column mart.data_dictionary.history is 'Which past states a view has | unit: text | source: comment';
 comment on column mart.data_dictionary.freshness is 'How new the rows of a view are | unit: text | source: comment';

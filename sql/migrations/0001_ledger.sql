@@ -1,4 +1,5 @@
--- The ledger: runs, what they covered and how it is proved, what did not fit. Nothing here is business data.
+-- The ledger of the loads: runs, the windows that they listed, the proof that a window is complete, rejected records.
+-- Nothing here is business data.
 create schema if not exists ops;
 
 create table ops.run (
@@ -15,8 +16,8 @@ create table ops.run (
   process_id int
 );
 comment on table ops.run is 'One execution of a command. Times are those of the database, source_started_at is the clock of the source (HTTP Date).';
-comment on column ops.run.status is 'abandoned: the process died and another run took its work over';
-comment on column ops.run.fence is 'Slices committed by the run. A commit of a run that no longer holds its work is refused, so that this number only grows while the run is alive';
+comment on column ops.run.status is 'abandoned: the process died, and another run took over its work';
+comment on column ops.run.fence is 'Number of slices that the run committed. When another run has taken over the work, a commit is refused and this number no longer grows';
 
 create table ops.run_stream (
   run_id bigint not null references ops.run,
@@ -39,7 +40,7 @@ create table ops.run_stream (
   primary key (run_id, rooftop_id, stream)
 );
 create index on ops.run_stream (rooftop_id, stream, run_id desc);
-comment on table ops.run_stream is 'What a run did for one rooftop and stream: the unit of failure. Counts move in the transaction that loads the rows.';
+comment on table ops.run_stream is 'What a run did for one rooftop and stream; each can fail without the others. The counts are updated in the transaction that loads the rows.';
 
 create table ops.window_certificate (
   rooftop_id int not null,
@@ -63,10 +64,10 @@ create table ops.window_certificate (
   check (listed = loaded + quarantined + vanished)
 );
 create index on ops.window_certificate (rooftop_id, stream, listed_at);
-comment on table ops.window_certificate is 'What one listing of a half-open window [window_from, window_until) proved. Times are the source''s.';
-comment on column ops.window_certificate.settled is 'Older than the settle margin when it was listed: counts as covered';
-comment on column ops.window_certificate.proof is 'plain: fewer items than the source has been seen to give; halved: ids(whole) = ids(left) + ids(right); unprovable: a single second that does not fit under the learned cap';
-comment on column ops.window_certificate.reread_at is 'Known evaluations of the window that fell due before this instant have been read again';
+comment on table ops.window_certificate is 'Proof of what one listing of the half-open window [window_from, window_until) returned. Times are by the clock of the source.';
+comment on column ops.window_certificate.settled is 'true: the window was older than sync.settleDays when it was listed, so it counts as covered';
+comment on column ops.window_certificate.proof is 'plain: fewer items than the longest list that the source ever returned; halved: ids(whole) = ids(left) + ids(right); unprovable: one second holds more items than the source lists at once';
+comment on column ops.window_certificate.reread_at is 'Evaluations of the window that were due before this instant have been read again';
 
 create table ops.coverage (
   rooftop_id int not null,
@@ -75,7 +76,7 @@ create table ops.coverage (
   wanted tstzmultirange not null default '{}',
   primary key (rooftop_id, stream)
 );
-comment on table ops.coverage is 'covered: the union of the settled windows. wanted: what sync and backfills were asked for. What is to do is wanted - covered.';
+comment on table ops.coverage is 'covered: the union of the settled windows. wanted: the spans that sync and backfill were asked to load. wanted - covered is still to do.';
 
 create table ops.stream_state (
   rooftop_id int not null,
@@ -85,7 +86,7 @@ create table ops.stream_state (
   state jsonb not null default '{}',
   primary key (rooftop_id, stream)
 );
-comment on table ops.stream_state is 'What was learned of a source: the largest list that it gave, the silent cap that halving exposed (null: none).';
+comment on table ops.stream_state is 'Facts observed about the source: the longest list that it returned, and the silent list limit that halving a window revealed (null: none).';
 
 create table ops.quarantine (
   quarantine_id bigint generated always as identity primary key,
@@ -103,7 +104,7 @@ create table ops.quarantine (
   resolved_at timestamptz
 );
 create unique index quarantine_open on ops.quarantine (rooftop_id, stream, natural_key) where resolved_at is null;
-comment on table ops.quarantine is 'Records that did not fit, as received, with the JSON path of every issue.';
+comment on table ops.quarantine is 'Records that do not match the contract, as received, with the JSON path of each issue.';
 
 create table ops.vanished (
   rooftop_id int not null,
@@ -114,7 +115,7 @@ create table ops.vanished (
   run_id bigint not null,
   primary key (rooftop_id, stream, natural_key)
 );
-comment on table ops.vanished is 'Records that the source no longer answers for or no longer lists in a certified window.';
+comment on table ops.vanished is 'Records that the source no longer returns, or no longer lists in a certified window.';
 
 create table ops.data_quality (
   rooftop_id int not null,
@@ -126,7 +127,7 @@ create table ops.data_quality (
   seen_at timestamptz not null default now(),
   primary key (rooftop_id, stream, natural_key, check_name)
 );
-comment on table ops.data_quality is 'Warnings: records that landed, but contradict themselves or the document. Gone when a later read of the record no longer shows them.';
+comment on table ops.data_quality is 'Warnings: records that were loaded but contradict themselves or the document. A warning is deleted when a later read no longer has the problem.';
 
 create table ops.field_drift (
   stream varchar(40) not null,
@@ -138,4 +139,4 @@ create table ops.field_drift (
   seen bigint not null default 0,
   primary key (stream, json_path, json_type)
 );
-comment on table ops.field_drift is 'Every JSON path and type that was received, counted over new and changed records.';
+comment on table ops.field_drift is 'Every JSON path and type that was received, with its count over new and changed records.';

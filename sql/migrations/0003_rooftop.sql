@@ -1,4 +1,4 @@
--- Rooftops and their dealer groups, as the config names them.
+-- The rooftops of the config and their dealer groups.
 create schema core;
 create schema pii;
 
@@ -6,7 +6,7 @@ create table core.rooftop_group (
   group_id int generated always as identity primary key,
   group_code varchar(130) not null unique
 );
-comment on table core.rooftop_group is 'A dealer group: the rooftops whose evaluations one list answers for [A §4 /getevallist].';
+comment on table core.rooftop_group is 'A dealer group: one evaluation list covers all its rooftops [A §4 /getevallist].';
 
 create table core.rooftop (
   rooftop_id int generated always as identity primary key,
@@ -20,4 +20,4 @@ create table core.rooftop (
   odometer_unit char(2) not null check (odometer_unit in ('km', 'mi'))
 );
 comment on column core.rooftop.rooftop_uid is 'Value of X-Dealer-Id';
-comment on column core.rooftop.dealer_id is 'Numeric dealership id, the list filter; null: the list is not filtered';
+comment on column core.rooftop.dealer_id is 'Numeric dealership id, used to filter the list; null: the list is not filtered';

@@ -9,8 +9,8 @@ create table core.app_user (
   first_seen_at timestamptz not null default now(),
   last_changed_at timestamptz not null default now()
 );
-comment on column core.app_user.is_generated_link_account is 'By the suffix of the e-mail alone (wire.appraisal.generatedUser.emailSuffix)';
-comment on column core.app_user.is_active is 'Listed without includeInactive; null: never listed, known from evaluations only';
+comment on column core.app_user.is_generated_link_account is 'Decided by the suffix of the e-mail only (wire.appraisal.generatedUser.emailSuffix)';
+comment on column core.app_user.is_active is 'true: listed without includeInactive; null: never listed, known from evaluations only';
 
 create table core.app_user_rooftop (
   rooftop_id int not null references core.rooftop,
@@ -18,7 +18,7 @@ create table core.app_user_rooftop (
   is_active boolean not null,
   primary key (rooftop_id, user_id)
 );
-comment on table core.app_user_rooftop is 'Whose list shows whom. A list answers for the whole dealer group of the rooftop that asked; a key may cover several groups.';
+comment on table core.app_user_rooftop is 'The users that the list of a rooftop shows. The list covers the whole dealer group of that rooftop; a key may cover several groups.';
 
 create table pii.app_user_email (
   user_id bigint primary key references core.app_user,

@@ -1,5 +1,5 @@
--- Completed evaluations and what hangs on them. Keys begin with rooftop_id, children have no foreign keys
--- (they more than halve the load): children are written in their evaluation's transaction, `verify` proves it.
+-- Completed evaluations and their child tables. Child tables have no foreign keys, which would more than halve the loading speed:
+-- they are written in the transaction of their evaluation, and `verify` checks them.
 create table core.evaluation (
   rooftop_id int not null,
   eval_id bigint not null,
@@ -46,13 +46,13 @@ create unique index evaluation_once_in_group on core.evaluation (group_id, eval_
 create index evaluation_entry on core.evaluation (rooftop_id, entry_at);
 create index evaluation_completed on core.evaluation (rooftop_id, completed_date_local);
 create index evaluation_vin on core.evaluation (vin) where vin is not null;
-comment on table core.evaluation is 'One row per completed evaluation, its current content.';
-comment on column core.evaluation.entry_at is 'EntryDate as UTC, the instant that the list filters on; where the list and EntryDate disagree, the window that listed it';
+comment on table core.evaluation is 'One row per completed evaluation, with its current content.';
+comment on column core.evaluation.entry_at is 'EntryDate in UTC, by which the list filters; where EntryDate lies outside of the window that listed it, a time within that window';
 comment on column core.evaluation.source_updated_at is 'UpdatedAt; an older one never replaces a newer one';
-comment on column core.evaluation.odometer is 'In odometer_unit, which is the rooftop''s: the document states none';
+comment on column core.evaluation.odometer is 'In odometer_unit, the unit of the rooftop: the document states none';
 comment on column core.evaluation.final_price is 'FinalPrice; a price sent as 0 is 0, one left out or null is null';
 comment on column core.evaluation.recon_line_total is 'Sum of the reconditioning lines'' cost; recon_total is the source''s own total';
-comment on column core.evaluation.gone_at is 'Source time at which it was found to answer 400 or to be listed no more; a mark, never a delete';
+comment on column core.evaluation.gone_at is 'Source time when /geteval first answered 400 or the list no longer had it. The row is marked, never deleted';
 
 create table core.evaluation_version (
   rooftop_id int not null,
@@ -71,7 +71,7 @@ create table core.evaluation_version (
   run_id bigint not null,
   primary key (rooftop_id, eval_id, version_no)
 );
-comment on table core.evaluation_version is 'One row per content that was seen. Sampled: edits between two reads are one change.';
+comment on table core.evaluation_version is 'One row per observed content of an evaluation. Several edits between two reads appear as one change.';
 comment on column core.evaluation_version.valid_from is 'UpdatedAt of the content; valid_to of the current one is null';
 
 create table core.reconditioning_item (
@@ -87,8 +87,8 @@ create table core.reconditioning_item (
   battery_soh_pct numeric(5,2),
   primary key (rooftop_id, eval_id, first_version, line_no)
 );
-comment on column core.reconditioning_item.last_version is 'null: part of the current content. Lines have no id, so the set is replaced as a whole';
-comment on column core.reconditioning_item.battery_soh_pct is 'State of health of the battery, 0 to 100, from a line of type info with a percentage as value';
+comment on column core.reconditioning_item.last_version is 'null: part of the current content. Lines have no id, so a changed list replaces all lines';
+comment on column core.reconditioning_item.battery_soh_pct is 'State of health of the battery, 0 to 100, from a line of type info whose value is a percentage';
 
 create table core.photo (
   rooftop_id int not null,
@@ -104,7 +104,7 @@ create table core.photo (
   primary key (rooftop_id, eval_id, photo_id)
 );
 comment on table core.photo is 'Identity and order of photos. Their URLs are signed and expire: never stored.';
-comment on column core.photo.display_position is '1-based place in Photos; supplied_order is the source''s own order, which is not unique';
+comment on column core.photo.display_position is 'Position in Photos, from 1; supplied_order is the order that the source states, which is not unique';
 
 create table core.custom_field_value (
   rooftop_id int not null,
@@ -124,7 +124,7 @@ create table core.user_price (
   body jsonb not null,
   primary key (rooftop_id, eval_id, position)
 );
-comment on column core.user_price.body is 'The item as sent; its shape is not shown';
+comment on column core.user_price.body is 'The item as received; the document does not show its shape';
 
 create table pii.evaluation_customer (
   rooftop_id int not null,
@@ -139,6 +139,6 @@ create table pii.evaluation_customer (
   erased_at timestamptz,
   primary key (rooftop_id, eval_id)
 );
-comment on table pii.evaluation_customer is 'The customer of an evaluation and free text that may name one. Its own role reads it.';
+comment on table pii.evaluation_customer is 'The customer of an evaluation, and free text that may name one. Only forecourt_writer and the views of mart_pii read it.';
 
 create schema mart;

@@ -1,4 +1,4 @@
--- Calls that cost money: each is reserved before it is sent, so that two machines cannot overspend a day's budget.
+-- Calls that cost money. Each is reserved before it is sent, so that two processes cannot spend more than the budget of the day.
 create table ops.billable_call (
   call_id bigint generated always as identity primary key,
   operation varchar(40) not null,
@@ -15,10 +15,10 @@ create table ops.billable_call (
 );
 create index on ops.billable_call (budget, day) where state <> 'released';
 create index on ops.billable_call (natural_key, at);
-comment on table ops.billable_call is 'One row per billable call that was asked for. reserved: sent or about to be, outcome not known (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.';
-comment on column ops.billable_call.budget is 'Setting under budget: in the config that allows so many a day';
+comment on table ops.billable_call is 'One row per requested billable call. reserved: sent or about to be sent, outcome unknown (it counts against the budget); committed: answered; released: not sent, or refused with a documented error.';
+comment on column ops.billable_call.budget is 'Name of the setting under budget: in the config that limits the calls of a day';
 comment on column ops.billable_call.rooftop_id is 'core.rooftop; null for a call of the vehicle-data APIs that names none';
-comment on column ops.billable_call.natural_key is 'What the call is about: the EvalID as text, else the VIN or code';
+comment on column ops.billable_call.natural_key is 'Subject of the call: the EvalID as text, else the VIN or code';
 comment on column ops.billable_call.day is 'UTC day of the reservation, by the clock of the database';
-comment on column ops.billable_call.requested_by is 'user@host that asked for it';
-comment on column ops.billable_call.note is 'Why it was released, or what is not known; never an answer body';
+comment on column ops.billable_call.requested_by is 'user@host that requested it';
+comment on column ops.billable_call.note is 'Why it was released, or what is unknown; never the body of an answer';

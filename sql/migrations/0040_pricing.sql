@@ -1,4 +1,4 @@
--- What is asked for each evaluation beside its own record, when it is due again, and the prices that came back.
+-- Further requests for each evaluation (enrichments), when the next one is due, and the prices that they returned.
 create table ops.enrichment_state (
   rooftop_id int not null,
   stream varchar(40) not null,
@@ -14,11 +14,11 @@ create table ops.enrichment_state (
 );
 create index enrichment_due on ops.enrichment_state (rooftop_id, stream, next_due_at);
 create index enrichment_polled on ops.enrichment_state (rooftop_id, stream) where polling_since is not null;
-comment on table ops.enrichment_state is 'Where an enrichment of an evaluation stands: one row per evaluation that was asked about, apart from core.evaluation, so that asking changes no fact. Times are the source''s.';
+comment on table ops.enrichment_state is 'State of an enrichment of an evaluation: one row per evaluation and request. It is not in core.evaluation, so that a request changes no fact. Times are by the clock of the source.';
 comment on column ops.enrichment_state.next_due_at is 'null: never again, unless the evaluation changes';
-comment on column ops.enrichment_state.polling_since is 'An answer is being waited for since then, and asked for again every few seconds; null: none is';
-comment on column ops.enrichment_state.failures is 'Askings without an answer, in a row';
-comment on column ops.enrichment_state.outcome is 'Of the last asking. skipped: the source does not know or not price it; rejected: in quarantine; failed: no answer';
+comment on column ops.enrichment_state.polling_since is 'Since when the answer is polled, every few seconds; null: it is not polled';
+comment on column ops.enrichment_state.failures is 'Requests in a row that got no answer';
+comment on column ops.enrichment_state.outcome is 'Outcome of the last request. skipped: the source does not know or does not price the evaluation; rejected: in quarantine; failed: no answer';
 comment on column ops.enrichment_state.detail is 'Why it was skipped or failed';
 
 create table ops.parked (
@@ -28,7 +28,7 @@ create table ops.parked (
   reason varchar(400) not null,
   primary key (key_name, stream)
 );
-comment on table ops.parked is 'Keys whose quota of the day is used up: the stream asks nothing with the key before until, which is a time of the source.';
+comment on table ops.parked is 'Keys whose daily quota is used up: the stream sends nothing with the key before until (source time).';
 
 create table core.price_observation (
   rooftop_id int not null,
@@ -54,15 +54,15 @@ create table core.price_observation (
   check (last_confirmed_at >= observed_at)
 );
 create unique index price_observation_current on core.price_observation (rooftop_id, eval_id, price_source) where is_current;
-comment on table core.price_observation is 'What a price source said of an evaluation, a row only when it said something else than before: never overwritten. The first row is what was known at the appraisal, the current one what is known now.';
+comment on table core.price_observation is 'Prices of an evaluation from a price source. A new row is added only when the answer changed; rows are never overwritten. The first row is what was known at the appraisal, the current one is what is known now.';
 comment on column core.price_observation.price_source is 'pricing_ai: /pricingAi/payload';
-comment on column core.price_observation.observed_at is 'Source time of the answer that said so first';
-comment on column core.price_observation.last_confirmed_at is 'Source time of the last answer that said the same';
-comment on column core.price_observation.as_of_date is 'prediction_date of the first answer: the day that the prices are for';
+comment on column core.price_observation.observed_at is 'Source time of the first answer with these values';
+comment on column core.price_observation.last_confirmed_at is 'Source time of the last answer with the same values';
+comment on column core.price_observation.as_of_date is 'prediction_date of the first answer: the day for which the prices are';
 comment on column core.price_observation.retail is 'In currency_code; a price sent as 0 is 0, one left out or null is null';
-comment on column core.price_observation.currency_code is 'The rooftop''s: the payload has a symbol only, which is checked against it (ops.data_quality)';
-comment on column core.price_observation.reasoning_status is 'null: reasoning was not asked for; processing: it was still at work when asking ended';
-comment on column core.price_observation.value_hash is 'sha256 of prices, currency and confidence: what makes an observation another one';
+comment on column core.price_observation.currency_code is 'Currency of the rooftop. The payload has only a symbol, which is checked against it (ops.data_quality)';
+comment on column core.price_observation.reasoning_status is 'null: reasoning was not requested; processing: it was not finished when polling ended';
+comment on column core.price_observation.value_hash is 'sha256 of prices, currency and confidence: a new observation is stored when it differs';
 
 create table core.price_insight (
   rooftop_id int not null,
@@ -74,8 +74,8 @@ create table core.price_insight (
   insight text not null,
   primary key (rooftop_id, eval_id, price_source, observed_at, audience, position)
 );
-comment on table core.price_insight is 'Bullets of the reasoning of an observation, in the order received; the latest where the same prices were reasoned about again.';
-comment on column core.price_insight.audience is 'Whom the bullet is written for';
+comment on table core.price_insight is 'Bullet points of the reasoning of an observation, in the order received. When the same prices are explained again, the latest points.';
+comment on column core.price_insight.audience is 'The readers of the bullet point';
 
 create function core.price_as_of(rooftop_id int, eval_id bigint, at timestamptz, price_source varchar default 'pricing_ai')
 returns setof core.price_observation
@@ -85,4 +85,4 @@ as $$
   where price.rooftop_id = $1 and price.eval_id = $2 and price.price_source = $4 and price.observed_at <= $3
   order by price.observed_at desc limit 1
 $$;
-comment on function core.price_as_of(int, bigint, timestamptz, varchar) is 'The observation that was known at that instant; no row before the first.';
+comment on function core.price_as_of(int, bigint, timestamptz, varchar) is 'The observation that was known at that instant; no row before the first observation.';

@@ -1,5 +1,5 @@
--- Dealer stock lists: every file as it came, the stock that they add up to, and its prices. Rows have no foreign keys to
--- their import (they more than halve the load): they are written in its transaction.
+-- Dealer stock lists: every imported file, the stock that results from the files, and its prices. Rows have no foreign key to
+-- their import, which would more than halve the loading speed: they are written in the transaction of the import.
 create table core.stock_import (
   import_id bigint generated always as identity primary key,
   rooftop_id int not null references core.rooftop,
@@ -29,13 +29,13 @@ create table core.stock_import (
   check (records = accepted + rejected + collapsed + skipped)
 );
 create index stock_import_file on core.stock_import (rooftop_id, sha256);
-comment on table core.stock_import is 'One row per stock list that was imported. The same bytes for the same rooftop are imported once, until another list has changed the stock.';
-comment on column core.stock_import.dialect is 'Quote, escape, line end, byte order mark, sep= line, width, and the text above the records';
+comment on table core.stock_import is 'One row per imported stock list. The same file is not imported again for a rooftop until another list has changed the stock.';
+comment on column core.stock_import.dialect is 'Quote, escape, line end, byte order mark, sep= line, number of columns, and the text above the records';
 comment on column core.stock_import.preamble is 'Lines above the header, as text';
 comment on column core.stock_import.header is '{ line, rows, names, rowNames, ragged }; null: the file has none';
-comment on column core.stock_import.mapping is 'Of each column: field, confidence and evidence';
-comment on column core.stock_import.collapsed is 'Rows that say again what another row of the file says';
-comment on column core.stock_import.skipped is 'Blank rows, totals, the header once more';
+comment on column core.stock_import.mapping is 'For each column: field, confidence and evidence';
+comment on column core.stock_import.collapsed is 'Rows that repeat another row of the file';
+comment on column core.stock_import.skipped is 'Blank rows, totals, repeated headers';
 comment on column core.stock_import.removed is 'Units that a snapshot no longer lists';
 
 create table core.stock_import_row (
@@ -47,8 +47,8 @@ create table core.stock_import_row (
   cells jsonb not null,
   primary key (import_id, line_no)
 );
-comment on table core.stock_import_row is 'Every row of every import with every cell as text, for ever.';
-comment on column core.stock_import_row.line_no is 'Physical line of its first character, from 1';
+comment on table core.stock_import_row is 'Every row of every import with every cell as text; never deleted.';
+comment on column core.stock_import_row.line_no is 'Line of the file where the row begins, from 1';
 comment on column core.stock_import_row.issues is '[{ code, severity, line, column, text, hint }]';
 
 create table core.stock_unit (
@@ -77,12 +77,12 @@ create table core.stock_unit (
   primary key (rooftop_id, stock_no)
 );
 create index stock_unit_vin on core.stock_unit (vin) where vin is not null;
-comment on table core.stock_unit is 'One row per vehicle in stock, or once in stock: its current content by the newest list that names it.';
-comment on column core.stock_unit.stock_no is 'The VIN where the list names no stock number';
-comment on column core.stock_unit.extras is 'Mapped columns that have none here, by field: text as in the file';
-comment on column core.stock_unit.last_seen_at is 'Import that named it last; moves with a change, and when it had gone missing';
-comment on column core.stock_unit.missing_since is 'First snapshot that did not list it; null: the newest one does';
-comment on column core.stock_unit.off_stock_at is 'When the days of grace had passed; a mark, never a delete. null: in stock';
+comment on table core.stock_unit is 'One row per vehicle that is or was in stock, with the content of the newest list that names it.';
+comment on column core.stock_unit.stock_no is 'The VIN where the list has no stock number';
+comment on column core.stock_unit.extras is 'Mapped fields that have no column in this table: the text of the file, by field';
+comment on column core.stock_unit.last_seen_at is 'Time of the last import that changed it, or that listed it again after it was missing';
+comment on column core.stock_unit.missing_since is 'First snapshot that did not list it; null: the newest snapshot lists it';
+comment on column core.stock_unit.off_stock_at is 'When the days of grace had passed. The row is marked, never deleted; null: in stock';
 
 create table core.stock_unit_change (
   import_id bigint not null,
@@ -92,8 +92,8 @@ create table core.stock_unit_change (
   changes jsonb not null,
   primary key (import_id, stock_no)
 );
-comment on table core.stock_unit_change is 'What each import did to which unit: the change report, kept.';
-comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed, and for added unless the stock number was another vehicle''s';
+comment on table core.stock_unit_change is 'What each import changed in which unit: the stored change report.';
+comment on column core.stock_unit_change.changes is '{ column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before';
 
 create table ops.stock_mapping (
   rooftop_id int not null references core.rooftop,
@@ -102,7 +102,7 @@ create table ops.stock_mapping (
   confirmed_at timestamptz not null default now(),
   primary key (rooftop_id, fingerprint)
 );
-comment on table ops.stock_mapping is 'Mappings of headers to fields that were sure, or confirmed with --map: the next file with the same header is read the same way.';
+comment on table ops.stock_mapping is 'Mappings of headers to fields that were certain, or confirmed with --map. The next file with the same header is read with the same mapping.';
 
 create table core.vehicle_decode (
   vin char(17) not null,
@@ -112,7 +112,7 @@ create table core.vehicle_decode (
   decoded_at timestamptz not null,
   primary key (vin, operation)
 );
-comment on table core.vehicle_decode is 'Factory builds that were looked up, once a VIN; unknown: the service does not know it.';
+comment on table core.vehicle_decode is 'Factory builds that were looked up, once per VIN; unknown: the service does not know the VIN.';
 
 create table core.stock_price_observation (
   rooftop_id int not null,
@@ -136,9 +136,9 @@ create table core.stock_price_observation (
   check (last_confirmed_at >= observed_at)
 );
 create unique index stock_price_current on core.stock_price_observation (rooftop_id, stock_no, price_source) where is_current;
-comment on table core.stock_price_observation is 'What price-batch said of a unit, a row only when it said something else than before: never overwritten.';
-comment on column core.stock_price_observation.vin is 'Of the unit when it was priced: stock numbers are used again';
-comment on column core.stock_price_observation.error is 'Why it could not be priced; the prices are null then';
+comment on table core.stock_price_observation is 'Prices of a unit from price-batch. A new row is added only when the answer changed; rows are never overwritten.';
+comment on column core.stock_price_observation.vin is 'VIN of the unit when it was priced, because stock numbers are reused';
+comment on column core.stock_price_observation.error is 'Why the unit could not be priced; then the prices are null';
 
 create table ops.price_batch (
   batch_no bigint generated always as identity primary key,
@@ -155,9 +155,9 @@ create table ops.price_batch (
 );
 create index price_batch_open on ops.price_batch (rooftop_id) where finished_at is null;
 create index price_batch_run on ops.price_batch (rooftop_id, run_id);
-comment on column ops.price_batch.run_id is 'The run that it belongs to; one that a run left open goes over to the next';
-comment on column ops.price_batch.detail is 'Why it is lost, stuck or refused; null with refused: too large, its units go again in smaller ones';
-comment on table ops.price_batch is 'Every batch, recorded before it is sent. submitting: sent or about to be, its answer is not known; lost: its answer never came, and it cannot be asked for; stuck: it made no progress. Times are ours.';
+comment on column ops.price_batch.run_id is 'The run that the batch belongs to; a batch that a run left open is taken over by the next run';
+comment on column ops.price_batch.detail is 'Why it is lost, stuck or refused. null with refused: the batch was too large, its units are sent again in smaller batches';
+comment on table ops.price_batch is 'Every batch, recorded before it is sent. submitting: sent or about to be sent, answer unknown; lost: its answer never came, and it cannot be requested again; stuck: it made no progress. Times are by our clock.';
 
 create table ops.price_batch_unit (
   batch_no bigint not null references ops.price_batch,
@@ -168,14 +168,14 @@ create table ops.price_batch_unit (
   outcome varchar(12) check (outcome in ('priced', 'failed', 'missing', 'duplicate')),
   primary key (batch_no, stock_no)
 );
-comment on table ops.price_batch_unit is 'What was asked for each unit, and what came of it; null: the batch is open or was lost.';
+comment on table ops.price_batch_unit is 'What was requested for each unit, and the outcome; null: the batch is open or was lost.';
 
 create table ops.price_batch_size (
   rooftop_id int primary key,
   size int not null check (size > 0),
   learned_at timestamptz not null default now()
 );
-comment on table ops.price_batch_size is 'The largest batch that the service has taken after refusing a larger one (413).';
+comment on table ops.price_batch_size is 'The largest batch that the service accepted after it refused a larger one (413).';
 
 create view core.stock_evaluation as
 select unit.rooftop_id, unit.stock_no, seen.rooftop_id as eval_rooftop_id, seen.eval_id, seen.completed_at,
@@ -184,4 +184,4 @@ from core.stock_unit as unit
 join core.rooftop using (rooftop_id)
 join core.evaluation as seen on seen.group_id = rooftop.group_id and upper(seen.vin) = unit.vin and length(seen.vin) = 17
 where seen.gone_at is null;
-comment on view core.stock_evaluation is 'The evaluations of a unit''s vehicle in its dealer group, by VIN.';
+comment on view core.stock_evaluation is 'The evaluations of the vehicle of a unit in its dealer group, by VIN.';

@@ -1,8 +1,8 @@
--- What the marts (sql/marts) stand on: the calendar, the outcome of an evaluation, and the ledger of what was built.
+-- Objects that the marts (sql/marts) read: the calendar, the outcome of an evaluation, and the list of mart builds.
 create schema mart_scoped;
 create schema mart_pii;
-comment on schema mart is 'The contract with BI tools: views with stable names, types that every driver shows, and a comment on every column. Made from sql/marts.';
-comment on schema mart_scoped is 'The same views, of which each reader sees the rows of its own dealer groups.';
+comment on schema mart is 'The contract with BI tools: views with stable names, types that every driver supports, and a comment on every column. Built from sql/marts.';
+comment on schema mart_scoped is 'The views of mart; each reader sees only the rows of its own dealer groups.';
 comment on schema mart_pii is 'Views that name customers.';
 
 create table ops.mart_version (
@@ -11,10 +11,10 @@ create table ops.mart_version (
   built_at timestamptz not null default now(),
   primary key (built_at)
 );
-comment on table ops.mart_version is 'Every building of the marts; the newest row is what stands. version: semver of sql/marts/VERSION; a removed, renamed or retyped column moves the major number.';
-comment on column ops.mart_version.checksum is 'sha256 of all files of sql/marts: where it differs, the next migrate builds anew';
+comment on table ops.mart_version is 'One row per build of the marts; the newest row is current. version: semver of sql/marts/VERSION; removing, renaming or retyping a column raises the major number.';
+comment on column ops.mart_version.checksum is 'sha256 of all files of sql/marts. When it differs, the next migrate builds the marts again';
 
--- Without cascade: what others have built on the marts is named, not destroyed.
+-- Without cascade: where users have built objects on the marts, the error names them and nothing is dropped.
 create function ops.drop_marts() returns void language plpgsql as $$
 declare
   view record;
@@ -27,7 +27,7 @@ begin
   end loop;
 end
 $$;
-comment on function ops.drop_marts() is 'Drops the views of all mart schemas, newest first. A migration that changes a column that they read calls it first; migrate builds them again at its end.';
+comment on function ops.drop_marts() is 'Drops the views of all mart schemas, newest first. A migration that changes a column of theirs calls it first; migrate builds them again at its end.';
 
 create table core.dim_date (
   date_day date primary key,
@@ -65,7 +65,7 @@ join core.evaluation as seen on seen.group_id = rooftop.group_id and upper(seen.
 where seen.gone_at is null
   and seen.completed_date_local <= coalesce(unit.acquired_on, (unit.first_seen_at at time zone rooftop.time_zone)::date)
 order by unit.rooftop_id, unit.stock_no, seen.rooftop_id = unit.rooftop_id desc, seen.completed_at desc, seen.eval_id desc;
-comment on view core.stock_outcome is 'The evaluation that a unit of the stock list was bought on: by VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list), of its own rooftop before others.';
+comment on view core.stock_outcome is 'The evaluation on which a unit of the stock list was bought: of the same VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list). An evaluation of the same rooftop is preferred.';
 
 create view core.stock_asking_price as
 with since as (
@@ -84,4 +84,4 @@ select unit.rooftop_id, unit.stock_no, coalesce(history.first_was, unit.asking_p
   unit.asking_price as asking_price_now, coalesce(history.price_changes, 0) as price_changes
 from core.stock_unit as unit
 left join history using (rooftop_id, stock_no);
-comment on view core.stock_asking_price is 'First and present asking price of each unit, from its changes over all imports since it came in: a stock number that is used again, or a unit priced in another currency, begins anew.';
+comment on view core.stock_asking_price is 'First and current asking price of each unit, from its changes in all imports since it came in. When a stock number is reused or the currency changes, the history starts again.';

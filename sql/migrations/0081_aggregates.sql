@@ -1,5 +1,5 @@
--- Sums by rooftop and local day, on which the reports stand. Triggers keep them exact whatever writes the facts: a load, a
--- replay, a move to another rooftop, a gone mark, an erasure, or a statement by hand.
+-- Sums by rooftop and local day, which the reports read. Triggers keep them exact whatever changes the facts: a load, a replay, a
+-- move to another rooftop, a gone mark, an erasure, or a manual statement.
 create table core.agg_evaluation_day (
   rooftop_id int not null,
   completed_date_local date not null,
@@ -29,16 +29,16 @@ create table core.agg_evaluation_day (
   ttc_bucket_11 int not null,
   primary key (rooftop_id, completed_date_local, user_id, currency_code)
 );
-comment on table core.agg_evaluation_day is 'Evaluations that the source still shows, counted by rooftop, local day of completion, salesperson and currency: what core.evaluation_days counts, kept by triggers. A row that would count none is not there.';
+comment on table core.agg_evaluation_day is 'Number of evaluations that the source still shows, by rooftop, local day of completion, salesperson and currency. core.evaluation_days defines it, triggers keep it current. There is no row with a count of 0.';
 comment on column core.agg_evaluation_day.user_id is '0: the evaluation names no salesperson';
-comment on column core.agg_evaluation_day.with_price is 'With a final_price, 0 included; value_sum is their sum in currency_code';
+comment on column core.agg_evaluation_day.with_price is 'Evaluations with a final_price, including 0; value_sum is their sum in currency_code';
 comment on column core.agg_evaluation_day.photos is 'Sum of photo_count';
-comment on column core.agg_evaluation_day.under_eight is '1 to 7 photos';
-comment on column core.agg_evaluation_day.hero_default is 'Photos, and a hero that nobody chose (hero_source = default)';
-comment on column core.agg_evaluation_day.hero_missing is 'Photos without a hero, which the document rules out [A §5]';
-comment on column core.agg_evaluation_day.complete is '8 photos or more, and a hero that somebody chose';
-comment on column core.agg_evaluation_day.timed is 'With an exact creation (CreatedAt) that is not after the completion';
-comment on column core.agg_evaluation_day.ttc_bucket_0 is 'Timed ones by minutes from creation to completion: up to 5. The next up to 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10080 (each bound included), the last all others';
+comment on column core.agg_evaluation_day.under_eight is 'Evaluations with 1 to 7 photos';
+comment on column core.agg_evaluation_day.hero_default is 'Evaluations with photos whose hero was not chosen by a person (hero_source = default)';
+comment on column core.agg_evaluation_day.hero_missing is 'Evaluations with photos but without a hero, which the document excludes [A §5]';
+comment on column core.agg_evaluation_day.complete is 'Evaluations with 8 photos or more and a hero that a person chose';
+comment on column core.agg_evaluation_day.timed is 'Evaluations with an exact creation time (CreatedAt) that is not after the completion';
+comment on column core.agg_evaluation_day.ttc_bucket_0 is 'Timed evaluations completed within 5 minutes of creation. The next buckets: up to 10, 15, 30, 60, 120, 240, 480, 1440, 2880 and 10080 minutes (each bound included); the last: all others';
 
 create table core.agg_recon_day (
   rooftop_id int not null,
@@ -50,11 +50,11 @@ create table core.agg_recon_day (
   evaluations int not null,
   primary key (rooftop_id, completed_date_local, recon_type, currency_code)
 );
-comment on table core.agg_recon_day is 'Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency: what core.recon_days counts, kept by triggers. Lines of type info are no cost and left out.';
-comment on column core.agg_recon_day.recon_type is 'As sent; empty: the line has none';
-comment on column core.agg_recon_day.first_cost is 'Lines of the first content that was seen, in currency_code';
-comment on column core.agg_recon_day.last_cost is 'Lines of the present content, in currency_code';
-comment on column core.agg_recon_day.evaluations is 'With such a line in the first or the present content';
+comment on table core.agg_recon_day is 'Reconditioning of evaluations that the source still shows, by rooftop, local day of completion, type and currency. core.recon_days defines it, triggers keep it current. Lines of type info are no cost and are not counted.';
+comment on column core.agg_recon_day.recon_type is 'As received; empty: the line has no type';
+comment on column core.agg_recon_day.first_cost is 'Cost of the lines in the first observed content, in currency_code';
+comment on column core.agg_recon_day.last_cost is 'Cost of the lines in the current content, in currency_code';
+comment on column core.agg_recon_day.evaluations is 'Evaluations with such a line in the first or the current content';
 
 create table core.agg_pricing_day (
   rooftop_id int not null,
@@ -67,17 +67,17 @@ create table core.agg_pricing_day (
   oldest_confirmed_at timestamptz,
   primary key (rooftop_id, completed_date_local)
 );
-comment on table core.agg_pricing_day is 'How far the evaluations that the source still shows are priced by the pricing AI, by rooftop and local day of completion: what core.pricing_days counts, kept by triggers. A day of which nothing was asked or priced is not there.';
-comment on column core.agg_pricing_day.known is 'Asked about or priced; the other evaluations of the day were never asked about';
-comment on column core.agg_pricing_day.priced is 'With a current observation';
-comment on column core.agg_pricing_day.cannot_be_priced is 'Without one; the last asking was skipped or rejected';
-comment on column core.agg_pricing_day.failed is 'Without one; the last asking failed';
-comment on column core.agg_pricing_day.confirmed_days is 'Sum over the priced ones: days from 2000-01-01 to the local day of last_confirmed_at';
-comment on column core.agg_pricing_day.oldest_confirmed_at is 'Least last_confirmed_at of the priced ones';
+comment on table core.agg_pricing_day is 'Pricing AI results for the evaluations that the source still shows, by rooftop and local day of completion. core.pricing_days defines it, triggers keep it current. There is no row for a day on which no evaluation was requested or priced.';
+comment on column core.agg_pricing_day.known is 'Evaluations whose price was requested or is known; for the others of the day no price was ever requested';
+comment on column core.agg_pricing_day.priced is 'Evaluations with a current price observation';
+comment on column core.agg_pricing_day.cannot_be_priced is 'Evaluations without a current observation whose last request was skipped or rejected';
+comment on column core.agg_pricing_day.failed is 'Evaluations without a current observation whose last request failed';
+comment on column core.agg_pricing_day.confirmed_days is 'Sum over the priced evaluations of the days from 2000-01-01 to the local day of last_confirmed_at';
+comment on column core.agg_pricing_day.oldest_confirmed_at is 'Earliest last_confirmed_at of the priced evaluations';
 
--- Whatever is counted is found by index, from the days to their evaluations to their lines: a first load has no statistics to
--- plan by, and a session keeps the plans that it made when the tables were empty. offset 0 fixes that order, and the settings of
--- the functions the way of each step.
+-- The functions read by index, from the days to their evaluations to their lines. In a first load the planner has no statistics,
+-- and a session reuses the plans that it made when the tables were empty. So `offset 0` fixes the join order, and the settings of
+-- the functions fix the join methods.
 create function core.evaluation_days(rooftops int[], days date[]) returns setof core.agg_evaluation_day
 language sql stable as $$
   select
@@ -115,7 +115,7 @@ language sql stable as $$
   ) as time
   group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
 $$;
-comment on function core.evaluation_days(int[], date[]) is 'core.agg_evaluation_day of the given days, counted from the facts: the one definition of its columns.';
+comment on function core.evaluation_days(int[], date[]) is 'Rows of core.agg_evaluation_day for the given days, calculated from the facts: the only definition of its columns.';
 
 create function core.recon_days(rooftops int[], days date[]) returns setof core.agg_recon_day
 language sql stable as $$
@@ -138,7 +138,7 @@ language sql stable as $$
   ) as i
   group by e.rooftop_id, e.completed_date_local, coalesce(i.recon_type, ''), e.currency_code
 $$;
-comment on function core.recon_days(int[], date[]) is 'core.agg_recon_day of the given days, counted from the facts: the one definition of its columns.';
+comment on function core.recon_days(int[], date[]) is 'Rows of core.agg_recon_day for the given days, calculated from the facts: the only definition of its columns.';
 
 create function core.pricing_days(rooftops int[], days date[]) returns setof core.agg_pricing_day
 language sql stable as $$
@@ -170,7 +170,7 @@ language sql stable as $$
   where p.eval_id is not null or s.eval_id is not null
   group by e.rooftop_id, e.completed_date_local
 $$;
-comment on function core.pricing_days(int[], date[]) is 'core.agg_pricing_day of the given days, counted from the facts: the one definition of its columns.';
+comment on function core.pricing_days(int[], date[]) is 'Rows of core.agg_pricing_day for the given days, calculated from the facts: the only definition of its columns.';
 
 create function core.refresh_evaluation_days(rooftops int[], days date[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -178,12 +178,12 @@ begin
   with fresh as materialized (
     select * from core.evaluation_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_evaluation_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code)
+    delete from core.agg_evaluation_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code)
         not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.user_id, fresh.currency_code from fresh)
   ), changed as (
-    update core.agg_evaluation_day as kept set
+    update core.agg_evaluation_day as stored set
       appraisals = fresh.appraisals, with_price = fresh.with_price, value_sum = fresh.value_sum, photos = fresh.photos,
       no_photo = fresh.no_photo, under_eight = fresh.under_eight, hero_default = fresh.hero_default,
       hero_missing = fresh.hero_missing, complete = fresh.complete, timed = fresh.timed,
@@ -192,19 +192,19 @@ begin
       ttc_bucket_6 = fresh.ttc_bucket_6, ttc_bucket_7 = fresh.ttc_bucket_7, ttc_bucket_8 = fresh.ttc_bucket_8,
       ttc_bucket_9 = fresh.ttc_bucket_9, ttc_bucket_10 = fresh.ttc_bucket_10, ttc_bucket_11 = fresh.ttc_bucket_11
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code and stored is distinct from fresh
   )
   insert into core.agg_evaluation_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_evaluation_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.user_id = fresh.user_id and kept.currency_code = fresh.currency_code
+    select from core.agg_evaluation_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.user_id = fresh.user_id and stored.currency_code = fresh.currency_code
   );
 end
 $$;
-comment on function core.refresh_evaluation_days(int[], date[]) is 'Brings core.agg_evaluation_day of the given days to what the facts say; writes only rows that differ. The caller holds the lock of core.lock_days.';
+comment on function core.refresh_evaluation_days(int[], date[]) is 'Updates core.agg_evaluation_day for the given days from the facts; writes only rows that differ. The caller holds the lock of core.lock_days.';
 
 create function core.refresh_recon_days(rooftops int[], days date[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -212,27 +212,27 @@ begin
   with fresh as materialized (
     select * from core.recon_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_recon_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code)
+    delete from core.agg_recon_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code)
         not in (select fresh.rooftop_id, fresh.completed_date_local, fresh.recon_type, fresh.currency_code from fresh)
   ), changed as (
-    update core.agg_recon_day as kept set
+    update core.agg_recon_day as stored set
       first_cost = fresh.first_cost, last_cost = fresh.last_cost, evaluations = fresh.evaluations
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code and stored is distinct from fresh
   )
   insert into core.agg_recon_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_recon_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
-      and kept.recon_type = fresh.recon_type and kept.currency_code = fresh.currency_code
+    select from core.agg_recon_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
+      and stored.recon_type = fresh.recon_type and stored.currency_code = fresh.currency_code
   );
 end
 $$;
-comment on function core.refresh_recon_days(int[], date[]) is 'Brings core.agg_recon_day of the given days to what the facts say; writes only rows that differ. The caller holds the lock of core.lock_days.';
+comment on function core.refresh_recon_days(int[], date[]) is 'Updates core.agg_recon_day for the given days from the facts; writes only rows that differ. The caller holds the lock of core.lock_days.';
 
 create function core.refresh_pricing_days(rooftops int[], days date[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -240,39 +240,39 @@ begin
   with fresh as materialized (
     select * from core.pricing_days(rooftops, days)
   ), emptied as (
-    delete from core.agg_pricing_day as kept using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
-    where kept.rooftop_id = asked.rooftop_id and kept.completed_date_local = asked.completed_date_local
-      and (kept.rooftop_id, kept.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
+    delete from core.agg_pricing_day as stored using (select distinct * from unnest(rooftops, days)) as asked (rooftop_id, completed_date_local)
+    where stored.rooftop_id = asked.rooftop_id and stored.completed_date_local = asked.completed_date_local
+      and (stored.rooftop_id, stored.completed_date_local) not in (select fresh.rooftop_id, fresh.completed_date_local from fresh)
   ), changed as (
-    update core.agg_pricing_day as kept set
+    update core.agg_pricing_day as stored set
       known = fresh.known, priced = fresh.priced, cannot_be_priced = fresh.cannot_be_priced, failed = fresh.failed,
       confirmed_days = fresh.confirmed_days, oldest_confirmed_at = fresh.oldest_confirmed_at
     from fresh
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local and kept is distinct from fresh
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local and stored is distinct from fresh
   )
   insert into core.agg_pricing_day
   select fresh.* from fresh
   where not exists (
-    select from core.agg_pricing_day as kept
-    where kept.rooftop_id = fresh.rooftop_id and kept.completed_date_local = fresh.completed_date_local
+    select from core.agg_pricing_day as stored
+    where stored.rooftop_id = fresh.rooftop_id and stored.completed_date_local = fresh.completed_date_local
   );
 end
 $$;
-comment on function core.refresh_pricing_days(int[], date[]) is 'Brings core.agg_pricing_day of the given days to what the facts say; writes only rows that differ. The caller holds the lock of core.lock_days.';
+comment on function core.refresh_pricing_days(int[], date[]) is 'Updates core.agg_pricing_day for the given days from the facts; writes only rows that differ. The caller holds the lock of core.lock_days.';
 
 create function core.lock_days(rooftops int[]) returns void language plpgsql as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
         current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'Their sums by day could miss what others have committed since it began: begin isolation level read committed.';
+      using errcode = 'active_sql_transaction', hint = 'The sums by day could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
   end if;
   perform pg_advisory_xact_lock(7381, rooftop_id) from (select distinct unnest(rooftops) as rooftop_id order by 1) as ordered;
 end
 $$;
-comment on function core.lock_days(int[]) is 'Until the end of the transaction nobody else changes the counted facts of these rooftops. Whoever waited computes in a later statement, which sees what the other has committed; a transaction that would not is refused.';
+comment on function core.lock_days(int[]) is 'Locks the counted facts of these rooftops until the end of the transaction. A transaction that waited calculates in a later statement, which sees the rows committed meanwhile; an isolation level that would not see them is refused.';
 
-create function core.keep_evaluation_days() returns trigger
+create function core.refresh_evaluation_days_trg() returns trigger
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   rooftops int[];
@@ -321,7 +321,7 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_evaluation_days() is 'After evaluations were written: counts again the days of those whose counted columns changed, under their old and their new key.';
+comment on function core.refresh_evaluation_days_trg() is 'After evaluations were written: recalculates the days of the evaluations whose counted columns changed, under their old and their new key.';
 
 create function core.days_of(rooftops int[], evals bigint[], out days_rooftops int[], out days date[])
 language plpgsql set enable_seqscan = off as $$
@@ -338,9 +338,9 @@ begin
   where e.gone_at is null and e.completed_date_local is not null;
 end
 $$;
-comment on function core.days_of(int[], bigint[]) is 'The days of those evaluations that are counted, to be asked under the lock of core.lock_days: another transaction may be about to bring one of them.';
+comment on function core.days_of(int[], bigint[]) is 'The days of the given evaluations that are counted. Call it under the lock of core.lock_days: another transaction may be about to add one of them.';
 
-create function core.keep_recon_days() returns trigger language plpgsql as $$
+create function core.refresh_recon_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -364,9 +364,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_recon_days() is 'After reconditioning lines were written: counts again the days of their evaluations. Lines whose evaluation is not there are counted when it comes.';
+comment on function core.refresh_recon_days_trg() is 'After reconditioning lines were written: recalculates the days of their evaluations. Lines without an evaluation are counted when the evaluation is loaded.';
 
-create function core.keep_priced_days() returns trigger language plpgsql as $$
+create function core.refresh_priced_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -392,9 +392,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_priced_days() is 'After price observations were written: counts again the days of their evaluations where a current price came, went or was confirmed.';
+comment on function core.refresh_priced_days_trg() is 'After price observations were written: recalculates the days of the evaluations whose current price was added, removed or confirmed.';
 
-create function core.keep_asked_days() returns trigger language plpgsql as $$
+create function core.refresh_asked_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -420,9 +420,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_asked_days() is 'After the notes of what was asked were written: counts again the days of the evaluations whose outcome for prices changed.';
+comment on function core.refresh_asked_days_trg() is 'After enrichment states were written: recalculates the days of the evaluations whose pricing outcome changed.';
 
-create function core.keep_zone() returns trigger language plpgsql as $$
+create function core.refresh_local_days_trg() returns trigger language plpgsql as $$
 begin
   perform core.lock_days(array[new.rooftop_id]);
   perform core.refresh_pricing_days(array_agg(day.rooftop_id), array_agg(day.completed_date_local))
@@ -430,9 +430,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_zone() is 'After a rooftop moved to another time zone: the local days on which its prices were confirmed are others.';
+comment on function core.refresh_local_days_trg() is 'After the time zone of a rooftop changed: the local days on which its prices were confirmed change too.';
 
-create function core.empty_days() returns trigger language plpgsql as $$
+create function core.truncate_days_trg() returns trigger language plpgsql as $$
 begin
   if tg_table_name in ('evaluation', 'reconditioning_item') then delete from core.agg_recon_day; end if;
   if tg_table_name = 'evaluation' then delete from core.agg_evaluation_day; end if;
@@ -440,38 +440,38 @@ begin
   return null;
 end
 $$;
-comment on function core.empty_days() is 'After a truncate.';
+comment on function core.truncate_days_trg() is 'After a truncate: deletes the sums of the emptied table.';
 
-create trigger agg_inserted after insert on core.evaluation
-  referencing new table as new_rows for each statement execute function core.keep_evaluation_days();
-create trigger agg_updated after update on core.evaluation
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_evaluation_days();
-create trigger agg_deleted after delete on core.evaluation
-  referencing old table as old_rows for each statement execute function core.keep_evaluation_days();
-create trigger agg_truncated after truncate on core.evaluation for each statement execute function core.empty_days();
-create trigger agg_inserted after insert on core.reconditioning_item
-  referencing new table as new_rows for each statement execute function core.keep_recon_days();
-create trigger agg_updated after update on core.reconditioning_item
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_recon_days();
-create trigger agg_deleted after delete on core.reconditioning_item
-  referencing old table as old_rows for each statement execute function core.keep_recon_days();
-create trigger agg_truncated after truncate on core.reconditioning_item for each statement execute function core.empty_days();
-create trigger agg_inserted after insert on core.price_observation
-  referencing new table as new_rows for each statement execute function core.keep_priced_days();
-create trigger agg_updated after update on core.price_observation
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_priced_days();
-create trigger agg_deleted after delete on core.price_observation
-  referencing old table as old_rows for each statement execute function core.keep_priced_days();
-create trigger agg_truncated after truncate on core.price_observation for each statement execute function core.empty_days();
-create trigger agg_inserted after insert on ops.enrichment_state
-  referencing new table as new_rows for each statement execute function core.keep_asked_days();
-create trigger agg_updated after update on ops.enrichment_state
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_asked_days();
-create trigger agg_deleted after delete on ops.enrichment_state
-  referencing old table as old_rows for each statement execute function core.keep_asked_days();
-create trigger agg_truncated after truncate on ops.enrichment_state for each statement execute function core.empty_days();
-create trigger agg_zone after update on core.rooftop
-  for each row when (old.time_zone is distinct from new.time_zone) execute function core.keep_zone();
+create trigger a30_day_ins after insert on core.evaluation
+  referencing new table as new_rows for each statement execute function core.refresh_evaluation_days_trg();
+create trigger a30_day_upd after update on core.evaluation
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_evaluation_days_trg();
+create trigger a30_day_del after delete on core.evaluation
+  referencing old table as old_rows for each statement execute function core.refresh_evaluation_days_trg();
+create trigger a30_day_trunc after truncate on core.evaluation for each statement execute function core.truncate_days_trg();
+create trigger a30_day_ins after insert on core.reconditioning_item
+  referencing new table as new_rows for each statement execute function core.refresh_recon_days_trg();
+create trigger a30_day_upd after update on core.reconditioning_item
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_recon_days_trg();
+create trigger a30_day_del after delete on core.reconditioning_item
+  referencing old table as old_rows for each statement execute function core.refresh_recon_days_trg();
+create trigger a30_day_trunc after truncate on core.reconditioning_item for each statement execute function core.truncate_days_trg();
+create trigger a30_day_ins after insert on core.price_observation
+  referencing new table as new_rows for each statement execute function core.refresh_priced_days_trg();
+create trigger a30_day_upd after update on core.price_observation
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_priced_days_trg();
+create trigger a30_day_del after delete on core.price_observation
+  referencing old table as old_rows for each statement execute function core.refresh_priced_days_trg();
+create trigger a30_day_trunc after truncate on core.price_observation for each statement execute function core.truncate_days_trg();
+create trigger a30_day_ins after insert on ops.enrichment_state
+  referencing new table as new_rows for each statement execute function core.refresh_asked_days_trg();
+create trigger a30_day_upd after update on ops.enrichment_state
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_asked_days_trg();
+create trigger a30_day_del after delete on ops.enrichment_state
+  referencing old table as old_rows for each statement execute function core.refresh_asked_days_trg();
+create trigger a30_day_trunc after truncate on ops.enrichment_state for each statement execute function core.truncate_days_trg();
+create trigger a30_local_days_upd after update on core.rooftop
+  for each row when (old.time_zone is distinct from new.time_zone) execute function core.refresh_local_days_trg();
 
 select core.refresh_evaluation_days(rooftops, days), core.refresh_recon_days(rooftops, days), core.refresh_pricing_days(rooftops, days)
 from (
@@ -490,24 +490,24 @@ language sql stable as $$
     ) as pair
   )
   select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, user_id, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $$;
-comment on function core.agg_differences(int) is 'Days whose kept sums are not what the facts say, of one rooftop or of all: no row, or a defect. Mended by core.refresh_evaluation_days, core.refresh_recon_days and core.refresh_pricing_days.';
+comment on function core.agg_differences(int) is 'Days whose stored sums differ from the facts, of one rooftop or of all. Any row is a defect; core.refresh_evaluation_days, core.refresh_recon_days and core.refresh_pricing_days repair it.';
 
 create function core.bucket_percentile(counts numeric[], share numeric) returns numeric
 language sql immutable parallel safe as $$
@@ -521,16 +521,16 @@ language sql immutable parallel safe as $$
   order by bucket
   limit 1
 $$;
-comment on function core.bucket_percentile(numeric[], numeric) is 'Minutes below which the given share of the evaluations lies, from the counts of ttc_bucket_0 to 11: linear inside the bucket that holds the rank share * count; the last bucket is taken to end at 43,200 minutes. null: none is counted.';
+comment on function core.bucket_percentile(numeric[], numeric) is 'Percentile in minutes, from the counts of ttc_bucket_0 to 11: the time within which the given share of the evaluations was completed. Linear inside the bucket that holds the rank share * count; the last bucket is assumed to end at 43,200 minutes. null: no evaluation is counted.';
 
--- Without it the planner takes hardly any VIN to have 17 characters, and reads all evaluations for every vehicle.
+-- Without these statistics the planner expects few VINs of 17 characters and reads all evaluations for every vehicle.
 create statistics core.evaluation_vin_length on (length(vin::text)) from core.evaluation;
--- Nor does it know how many rows a month has. (It knows of core.evaluation by the index below.)
+-- The same for the number of rows of a month. (For core.evaluation the index below has it.)
 create statistics core.agg_evaluation_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_evaluation_day;
 create statistics core.agg_recon_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_recon_day;
 create statistics core.agg_pricing_month on (date_trunc('month', completed_date_local::timestamp)::date) from core.agg_pricing_day;
 
--- What a report of single evaluations is asked for: a rooftop and a month, prices before the present one, lines of type info, edits.
+-- Filters of the reports on single evaluations: a rooftop and a month, earlier prices, lines of type info, edits.
 create index evaluation_month on core.evaluation (rooftop_id, (date_trunc('month', completed_date_local::timestamp)::date));
 create index price_observation_superseded on core.price_observation (rooftop_id, eval_id, observed_at) where not is_current;
 create index reconditioning_item_info on core.reconditioning_item (rooftop_id, eval_id) where last_version is null and lower(recon_type) = 'info';

@@ -1,4 +1,4 @@
--- Erasure of customers: what was asked for and what it did, and the list that keeps those customers from coming back.
+-- Erasure of customers: the requests and their receipts, and the list that prevents loading those customers again.
 create table pii.erasure (
   erasure_id bigint generated always as identity primary key,
   subject_kind varchar(10) not null check (subject_kind in ('email', 'phone', 'eval')),
@@ -10,16 +10,16 @@ create table pii.erasure (
   receipt jsonb not null
 );
 comment on table pii.erasure is 'One row per erasure: its receipt, which holds no personal data.';
-comment on column pii.erasure.subject_masked is 'What was asked for, masked; the EvalID as it is';
-comment on column pii.erasure.requested_by is 'user@host that asked for it';
-comment on column pii.erasure.done_at is 'null: files of the archive are still to be removed (pii.erasure_file)';
-comment on column pii.erasure.receipt is 'Counts per table, evaluations, files, what is left: as "forecourt erase --json" printed it';
+comment on column pii.erasure.subject_masked is 'The subject of the request, masked; an EvalID is not masked';
+comment on column pii.erasure.requested_by is 'user@host that requested it';
+comment on column pii.erasure.done_at is 'null: files of the archive must still be removed (pii.erasure_file)';
+comment on column pii.erasure.receipt is 'Counts per table, evaluations, files, and what remains: as "forecourt erase --json" printed it';
 
 create table pii.erasure_secret (
   is_only boolean primary key default true check (is_only),
   secret bytea not null check (length(secret) = 32)
 );
-comment on table pii.erasure_secret is 'The random key of every digest of the suppression list. Made by the first erasure; without it the digests say nothing, and with it they can be guessed: it needs the same care as the personal data beside it.';
+comment on table pii.erasure_secret is 'The random key of every digest of the suppression list, made by the first erasure. Without it the digests reveal nothing; with it they can be guessed. Protect it like the personal data beside it.';
 
 create table pii.suppressed_evaluation (
   group_id int not null references core.rooftop_group,
@@ -31,10 +31,10 @@ create table pii.suppressed_evaluation (
   phrase_words smallint[] not null,
   primary key (group_id, eval_id)
 );
-comment on table pii.suppressed_evaluation is 'Evaluations that every load scrubs before anything of them is compared or stored. By dealer group, so that it holds whichever rooftop shows them.';
-comment on column pii.suppressed_evaluation.scope is 'customer: loaded without its customer; mention: another customer''s, whose texts named the erased one';
-comment on column pii.suppressed_evaluation.digests is 'HMAC-SHA256 of what is taken out of its texts: e-mails, phones, names and addresses, each in its normalised spelling';
-comment on column pii.suppressed_evaluation.phrase_words is 'How many words the names and addresses have';
+comment on table pii.suppressed_evaluation is 'Evaluations whose personal data every load removes before it compares or stores anything. By dealer group, so that it applies to every rooftop that shows them.';
+comment on column pii.suppressed_evaluation.scope is 'customer: loaded without its customer; mention: an evaluation of another customer, whose texts named the erased one';
+comment on column pii.suppressed_evaluation.digests is 'HMAC-SHA256 of what is removed from its texts: e-mails, phones, names and addresses, each normalised';
+comment on column pii.suppressed_evaluation.phrase_words is 'Numbers of words of the names and addresses';
 
 create table pii.suppressed_contact (
   digest bytea primary key,
@@ -43,16 +43,16 @@ create table pii.suppressed_contact (
   suppressed_at timestamptz not null default now()
 );
 comment on table pii.suppressed_contact is 'Erased e-mails and phones: a later evaluation that carries one is loaded without its customer.';
-comment on column pii.suppressed_contact.kind is 'person: a name together with an e-mail, phone or address that others carry too; it counts with that name alone';
+comment on column pii.suppressed_contact.kind is 'person: a name together with an e-mail, phone or address that other customers share; it matches only with that name';
 
 create table pii.erasure_file (
   sha256 bytea primary key check (length(sha256) = 32),
   noted_at timestamptz not null default now()
 );
-comment on table pii.erasure_file is 'Files of the archive (links.archive) that are to be removed. A row goes when its file has gone.';
+comment on table pii.erasure_file is 'Files of the archive (links.archive) that must be removed. The row is deleted when the file is removed.';
 
--- A link or a PDF of an erased evaluation is not kept again, whoever brings it: a night, a permalink, a paid call, the archive.
-create function pii.refuse_erased() returns trigger
+-- A link or a PDF of an erased evaluation is never stored again, whether a nightly run, a permalink, a paid call or the archive loads it.
+create function pii.skip_erased_rows_trg() returns trigger
 language plpgsql
 as $$
 begin
@@ -69,9 +69,9 @@ begin
   return new;
 end
 $$;
-comment on function pii.refuse_erased() is 'Leaves out rows of evaluations whose customer was erased; a file that came with one is noted for removal.';
+comment on function pii.skip_erased_rows_trg() is 'Skips rows of evaluations whose customer was erased; a file that came with such a row is recorded for removal.';
 
-create trigger refuse_erased before insert on pii.signed_link
-  for each row execute function pii.refuse_erased();
-create trigger refuse_erased before insert on pii.archived_pdf
-  for each row execute function pii.refuse_erased();
+create trigger skip_erased_rows before insert on pii.signed_link
+  for each row execute function pii.skip_erased_rows_trg();
+create trigger skip_erased_rows before insert on pii.archived_pdf
+  for each row execute function pii.skip_erased_rows_trg();

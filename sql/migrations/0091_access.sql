@@ -1,14 +1,14 @@
--- Who sees what: the logins that "forecourt grant" made, their dealer groups, and what the marts read. The roles themselves belong
--- to the cluster, not to this database: sql/access holds what grant does with them.
+-- Access: the logins that "forecourt grant" made, their dealer groups, and the tables that the marts read. Roles belong to the
+-- cluster, not to this database: sql/access has the statements with which grant changes them.
 create schema core_scoped;
-comment on schema core_scoped is 'The views of core that mart_scoped reads, made anew with the marts: row-level security asks who owns a view, so that the marts of a tenant cannot read through views of the warehouse''s owner.';
+comment on schema core_scoped is 'Copies of the views of core that mart_scoped reads, rebuilt with the marts. Row-level security checks the owner of a view, so the marts of a tenant cannot read through views of the warehouse owner.';
 
 create table ops.bi_login (
   role_name varchar(63) primary key,
   member_of varchar(63) not null,
   granted_at timestamptz not null default now()
 );
-comment on table ops.bi_login is 'Login roles that "forecourt grant" made for this warehouse: one that the config no longer names is told from those of another warehouse of the cluster.';
+comment on table ops.bi_login is 'Login roles that "forecourt grant" made for this warehouse. When the config no longer names a login, this distinguishes it from the logins of another warehouse in the cluster.';
 comment on column ops.bi_login.member_of is 'forecourt_writer, bi_reader, bi_tenant or bi_pii_reader';
 
 create table ops.bi_access (
@@ -16,10 +16,11 @@ create table ops.bi_access (
   group_code varchar(130) not null,
   primary key (role_name, group_code)
 );
-comment on table ops.bi_access is 'The dealer groups of each role in bi_tenant; written by "forecourt grant" from access.logins of the config. Not readable by any BI role.';
-comment on column ops.bi_access.group_code is 'core.rooftop_group.group_code; a group that no sync has brought yet shows nothing';
+comment on table ops.bi_access is 'The dealer groups of each role in bi_tenant, written by "forecourt grant" from access.logins of the config. No BI role may read it.';
+comment on column ops.bi_access.group_code is 'core.rooftop_group.group_code; a group that no sync has loaded yet shows nothing';
 
--- The second test: a caller cannot ask about others. Roles by oid: a row of a role that is gone must not fail every tenant.
+-- The second pg_has_role prevents a caller from asking about other roles. Roles are compared by oid: a row of a dropped role must
+-- not fail the queries of every tenant.
 create function ops.visible_groups(who name) returns int[]
 language sql stable security definer parallel safe set search_path = '' as $$
   select coalesce(array_agg(distinct g.group_id), '{}')
@@ -29,13 +30,13 @@ language sql stable security definer parallel safe set search_path = '' as $$
   join core.rooftop_group as g on g.group_code = a.group_code
   where pg_catalog.pg_has_role(asked.oid, granted.oid, 'member') and pg_catalog.pg_has_role(session_user, asked.oid, 'member')
 $$;
-comment on function ops.visible_groups(name) is 'Dealer groups that the role sees in mart_scoped; none where the session''s user is not a member of the role.';
+comment on function ops.visible_groups(name) is 'Dealer groups that the role sees in mart_scoped; none when the user of the session is not a member of the role.';
 
 create function ops.visible_rooftops(who name) returns int[]
 language sql stable security definer parallel safe set search_path = '' as $$
   select coalesce(array_agg(r.rooftop_id), '{}') from core.rooftop as r where r.group_id = any ((select ops.visible_groups(who))::int[])
 $$;
-comment on function ops.visible_rooftops(name) is 'Rooftops that the role sees in mart_scoped; none where the session''s user is not a member of the role.';
+comment on function ops.visible_rooftops(name) is 'Rooftops that the role sees in mart_scoped; none when the user of the session is not a member of the role.';
 
 revoke execute on function ops.visible_groups(name), ops.visible_rooftops(name) from public;
 
@@ -59,9 +60,9 @@ join pg_namespace as n on n.oid = reached.reader
 join pg_class as c on c.oid = reached.source_oid
 join pg_namespace as s on s.oid = c.relnamespace
 group by 1, 2, 3, 4, 5;
-comment on view ops.mart_source is 'What the views of each mart schema (reader) read: is_direct, or through other views. Grants and row-level security follow it, so that a new mart is covered.';
+comment on view ops.mart_source is 'Tables and views that each mart schema (reader) reads, directly (is_direct) or through other views. Grants and row-level security follow from it, so that a new mart is covered.';
 
--- All in one statement: views that read one another go in any order.
+-- One statement drops all: then the order does not matter where views read one another.
 create or replace function ops.drop_marts() returns void language plpgsql as $$
 declare
   views text;
@@ -74,14 +75,14 @@ begin
   end if;
 end
 $$;
-comment on function ops.drop_marts() is 'Drops the views of all mart schemas. A migration that changes a column that they read calls it first; migrate builds them again at its end.';
+comment on function ops.drop_marts() is 'Drops the views of all mart schemas. A migration that changes a column of theirs calls it first; migrate builds them again at its end.';
 
--- Under row-level security an index serves conditions alone that cannot tell of a row: upper() is none, a column is.
+-- Under row-level security an index is used only for leak-proof conditions. upper() is not leak-proof; a comparison of a column is.
 alter table core.evaluation add column vehicle_vin varchar(17) generated always as (case when length(vin) = 17 then upper(vin) end) stored;
-comment on column core.evaluation.vehicle_vin is 'VIN in capitals; null where it has not 17 characters';
+comment on column core.evaluation.vehicle_vin is 'VIN in capitals; null unless it has 17 characters';
 create index evaluation_vehicle_vin on core.evaluation (group_id, vehicle_vin) where vehicle_vin is not null;
 
--- The same rows as before.
+-- The view returns the same rows as before.
 create or replace view core.stock_outcome as
 select
   unit.rooftop_id, unit.stock_no, seen.rooftop_id as eval_rooftop_id, seen.eval_id,

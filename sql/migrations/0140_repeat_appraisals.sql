@@ -1,4 +1,4 @@
--- What rpt_13 and rpt_01 stand on, kept by triggers as the sums by day are (0081). First the vehicles that a dealer group
+-- Tables for rpt_13 and rpt_01, updated by triggers like the sums by day (0081). First the vehicles that a dealer group
 -- appraised more than once.
 create table core.agg_repeat_vehicle (
   group_id int not null,
@@ -12,13 +12,13 @@ create table core.agg_repeat_vehicle (
   highest_price numeric(15,3),
   primary key (group_id, vin, currency_code)
 );
-comment on table core.agg_repeat_vehicle is 'Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency: what core.repeat_vehicles counts, kept by triggers. A vehicle that was appraised once is not there.';
+comment on table core.agg_repeat_vehicle is 'Vehicles with more than one evaluation that the source still shows, by dealer group, VIN and currency. core.repeat_vehicles defines it, triggers keep it current. It has no vehicle that was appraised only once.';
 comment on column core.agg_repeat_vehicle.vin is 'core.evaluation.vehicle_vin: in capitals, of 17 characters';
-comment on column core.agg_repeat_vehicle.rooftops is 'Rooftops that made the evaluations';
-comment on column core.agg_repeat_vehicle.first_on is 'First local day of completion; last_on: the last';
-comment on column core.agg_repeat_vehicle.lowest_price is 'Least final_price in currency_code; highest_price: the greatest. null: none has one';
+comment on column core.agg_repeat_vehicle.rooftops is 'Number of rooftops that made the evaluations';
+comment on column core.agg_repeat_vehicle.first_on is 'First local day of completion; last_on is the last';
+comment on column core.agg_repeat_vehicle.lowest_price is 'Lowest final_price in currency_code; highest_price is the highest. null: no evaluation has a price';
 
--- By index from the vehicles to their evaluations, as core.evaluation_days goes from the days: offset 0 fixes that order.
+-- Reads by index from the vehicles to their evaluations, as core.evaluation_days does from the days: `offset 0` fixes that order.
 create function core.repeat_vehicles(groups int[], vins varchar[]) returns setof core.agg_repeat_vehicle
 language sql stable as $$
   select
@@ -38,7 +38,7 @@ language sql stable as $$
   group by e.group_id, e.vehicle_vin, e.currency_code
   having count(*) > 1
 $$;
-comment on function core.repeat_vehicles(int[], varchar[]) is 'core.agg_repeat_vehicle of the given vehicles, counted from the facts: the one definition of its columns.';
+comment on function core.repeat_vehicles(int[], varchar[]) is 'Rows of core.agg_repeat_vehicle for the given vehicles, calculated from the facts: the only definition of its columns.';
 
 create function core.refresh_repeat_vehicles(groups int[], vins varchar[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -47,39 +47,39 @@ begin
     select * from core.repeat_vehicles(groups, vins)
   ), emptied as (
     delete from core.agg_repeat_vehicle where ctid = any (array(
-      select kept.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
+      select stored.ctid from (select distinct * from unnest(groups, vins)) as asked (group_id, vin)
       cross join lateral (
         select one.ctid, one.group_id, one.vin, one.currency_code from core.agg_repeat_vehicle as one
         where one.group_id = asked.group_id and one.vin = asked.vin
         offset 0
-      ) as kept
-      where (kept.group_id, kept.vin, kept.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
+      ) as stored
+      where (stored.group_id, stored.vin, stored.currency_code) not in (select fresh.group_id, fresh.vin, fresh.currency_code from fresh)
     ))
   )
-  insert into core.agg_repeat_vehicle as kept
+  insert into core.agg_repeat_vehicle as stored
   select fresh.* from fresh
   on conflict (group_id, vin, currency_code) do update set
     evaluations = excluded.evaluations, rooftops = excluded.rooftops, first_on = excluded.first_on, last_on = excluded.last_on,
     lowest_price = excluded.lowest_price, highest_price = excluded.highest_price
-  where kept is distinct from excluded;
+  where stored is distinct from excluded;
 end
 $$;
-comment on function core.refresh_repeat_vehicles(int[], varchar[]) is 'Brings core.agg_repeat_vehicle of the given vehicles to what the facts say; writes only rows that differ. The caller holds the lock of core.lock_vehicles.';
+comment on function core.refresh_repeat_vehicles(int[], varchar[]) is 'Updates core.agg_repeat_vehicle for the given vehicles from the facts; writes only rows that differ. The caller holds the lock of core.lock_vehicles.';
 
--- By group and not by vehicle: a load touches hundreds of vehicles, and the table of locks is small.
+-- One lock per group, not per vehicle: a load touches hundreds of vehicles, and the lock table is small.
 create function core.lock_vehicles(groups int[]) returns void language plpgsql as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'Evaluations, reconditioning and prices are written under read committed alone, this transaction is %',
+    raise exception 'Evaluations, reconditioning and prices must be written under read committed, but this transaction is %',
         current_setting('transaction_isolation')
-      using errcode = 'active_sql_transaction', hint = 'Their repeats by vehicle could miss what others have committed since it began: begin isolation level read committed.';
+      using errcode = 'active_sql_transaction', hint = 'The repeats by vehicle could miss rows that other transactions have committed since this one began: begin isolation level read committed.';
   end if;
   perform pg_advisory_xact_lock(7382, group_id) from (select distinct unnest(groups) as group_id order by 1) as ordered;
 end
 $$;
-comment on function core.lock_vehicles(int[]) is 'Until the end of the transaction nobody else changes which vehicles these groups appraised. Taken before core.lock_days, so that two loads of a group wait for each other here and never in a circle over their rooftops.';
+comment on function core.lock_vehicles(int[]) is 'Locks the appraised vehicles of these groups until the end of the transaction. Taken before core.lock_days, so that two loads of a group wait for each other here and cannot deadlock over their rooftops.';
 
-create function core.keep_repeat_vehicles() returns trigger
+create function core.refresh_repeat_vehicles_trg() returns trigger
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   groups int[];
@@ -110,31 +110,31 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_repeat_vehicles() is 'After evaluations were written: counts again the vehicles of those whose counted columns changed, under their old and their new group and VIN.';
+comment on function core.refresh_repeat_vehicles_trg() is 'After evaluations were written: recalculates the vehicles of the evaluations whose counted columns changed, under their old and their new group and VIN.';
 
-create function core.empty_repeat_vehicles() returns trigger language plpgsql as $$
+create function core.truncate_repeat_vehicles_trg() returns trigger language plpgsql as $$
 begin
   delete from core.agg_repeat_vehicle;
   return null;
 end
 $$;
-comment on function core.empty_repeat_vehicles() is 'After a truncate.';
+comment on function core.truncate_repeat_vehicles_trg() is 'After a truncate: deletes the sums of the emptied table.';
 
--- Triggers fire by name: these before those of the days.
-create trigger agg_again_inserted after insert on core.evaluation
-  referencing new table as new_rows for each statement execute function core.keep_repeat_vehicles();
-create trigger agg_again_updated after update on core.evaluation
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_repeat_vehicles();
-create trigger agg_again_deleted after delete on core.evaluation
-  referencing old table as old_rows for each statement execute function core.keep_repeat_vehicles();
-create trigger agg_again_truncated after truncate on core.evaluation for each statement execute function core.empty_repeat_vehicles();
+-- Postgres runs triggers in the order of their names: a10 takes its locks before a20 and a30.
+create trigger a10_repeat_vehicle_ins after insert on core.evaluation
+  referencing new table as new_rows for each statement execute function core.refresh_repeat_vehicles_trg();
+create trigger a10_repeat_vehicle_upd after update on core.evaluation
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_repeat_vehicles_trg();
+create trigger a10_repeat_vehicle_del after delete on core.evaluation
+  referencing old table as old_rows for each statement execute function core.refresh_repeat_vehicles_trg();
+create trigger a10_repeat_vehicle_trunc after truncate on core.evaluation for each statement execute function core.truncate_repeat_vehicles_trg();
 
 select core.refresh_repeat_vehicles(array_agg(group_id), array_agg(vehicle_vin))
 from (select group_id, vehicle_vin from core.evaluation where vehicle_vin is not null group by group_id, vehicle_vin having count(*) > 1) as again
 having count(*) > 0;
 
--- What rpt_01 says of every evaluation, reckoned when it is written: over a year of all rooftops the joins and the divisions take
--- longer than a dashboard waits. The room that a page has left is for the price, which comes after the evaluation.
+-- The rows of rpt_01, calculated when an evaluation is written: over a year of all rooftops the joins and divisions take longer
+-- than a dashboard waits. The fill factor leaves space in each page for the price, which arrives after the evaluation.
 create table core.agg_appraisal (
   rooftop_id int not null,
   eval_id bigint not null,
@@ -158,7 +158,7 @@ create table core.agg_appraisal (
   gross_room_now numeric(18,3),
   primary key (rooftop_id, eval_id)
 ) with (fillfactor = 80);
-comment on table core.agg_appraisal is 'Evaluations with a final price that the source still shows, beside the first and the present price of the pricing AI in their currency: what core.appraisals reckons, kept by triggers.';
+comment on table core.agg_appraisal is 'Evaluations with a final price that the source still shows, with the first and the current price of the pricing AI in their currency. core.appraisals defines it, triggers keep it current.';
 comment on column core.agg_appraisal.recon_total is 'core.evaluation.recon_total, else recon_line_total';
 create index agg_appraisal_month on core.agg_appraisal (rooftop_id, month_start);
 
@@ -181,7 +181,7 @@ language sql stable as $$
     (n.retail - e.final_price - coalesce(e.recon_total, e.recon_line_total, 0))::numeric(18,3) as gross_room_now
   from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
   cross join lateral (
-    -- By the key alone: without statistics any partial index of the rooftop would look as good.
+    -- The primary key only: without statistics the planner could choose any partial index of the rooftop.
     select * from core.evaluation as one where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
     offset 0
   ) as e
@@ -198,13 +198,13 @@ language sql stable as $$
     order by price.observed_at
     limit 1
   ) as f on true
-  -- The current price is the newest: where none came before it, it is the first.
+  -- The current price is the newest. Where no price came before it, it is also the first.
   cross join lateral (
     select case when f.eval_id is null then n.wholesale else f.wholesale end as wholesale, case when f.eval_id is null then n.retail else f.retail end as retail
   ) as first
   where e.final_price is not null and e.completed_date_local is not null and e.gone_at is null
 $$;
-comment on function core.appraisals(int[], bigint[]) is 'core.agg_appraisal of the given evaluations, reckoned from the facts: the one definition of its columns.';
+comment on function core.appraisals(int[], bigint[]) is 'Rows of core.agg_appraisal for the given evaluations, calculated from the facts: the only definition of its columns.';
 
 create function core.refresh_appraisals(rooftops int[], evals bigint[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -213,16 +213,16 @@ begin
     select * from core.appraisals(rooftops, evals)
   ), emptied as (
     delete from core.agg_appraisal where ctid = any (array(
-      select kept.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
+      select stored.ctid from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
       cross join lateral (
         select one.ctid, one.rooftop_id, one.eval_id from core.agg_appraisal as one
         where one.rooftop_id = asked.rooftop_id and one.eval_id = asked.eval_id
         offset 0
-      ) as kept
-      where (kept.rooftop_id, kept.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
+      ) as stored
+      where (stored.rooftop_id, stored.eval_id) not in (select fresh.rooftop_id, fresh.eval_id from fresh)
     ))
   )
-  insert into core.agg_appraisal as kept
+  insert into core.agg_appraisal as stored
   select fresh.* from fresh
   on conflict (rooftop_id, eval_id) do update set
     completed_date_local = excluded.completed_date_local, month_start = excluded.month_start, evaluation_key = excluded.evaluation_key,
@@ -232,12 +232,12 @@ begin
     wholesale_now = excluded.wholesale_now, retail_now = excluded.retail_now,
     gap_to_wholesale_first = excluded.gap_to_wholesale_first, gap_share = excluded.gap_share,
     gross_room_first = excluded.gross_room_first, gross_room_now = excluded.gross_room_now
-  where kept is distinct from excluded;
+  where stored is distinct from excluded;
 end
 $$;
-comment on function core.refresh_appraisals(int[], bigint[]) is 'Brings core.agg_appraisal of the given evaluations to what the facts say; writes only rows that differ. The caller holds the lock of core.lock_days.';
+comment on function core.refresh_appraisals(int[], bigint[]) is 'Updates core.agg_appraisal for the given evaluations from the facts; writes only rows that differ. The caller holds the lock of core.lock_days.';
 
-create function core.keep_appraisals() returns trigger
+create function core.refresh_appraisals_trg() returns trigger
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   rooftops int[];
@@ -248,24 +248,24 @@ begin
     from new_rows where final_price is not null and gone_at is null and completed_date_local is not null;
     if rooftops is null then return null; end if;
     perform core.lock_days(rooftops);
-    -- None of them is kept yet: what is there goes when its evaluation does.
+    -- A new evaluation has no row here yet: the row is deleted together with its evaluation.
     insert into core.agg_appraisal select * from core.appraisals(rooftops, evals);
     return null;
   elsif tg_op = 'DELETE' then
     select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
     from old_rows where final_price is not null and gone_at is null and completed_date_local is not null;
   else
-    with kept_before as materialized (
+    with counted_before as materialized (
       select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
         coalesce(recon_total, recon_line_total)
       from old_rows where final_price is not null and gone_at is null and completed_date_local is not null
-    ), kept_now as materialized (
+    ), counted_now as materialized (
       select rooftop_id, eval_id, completed_date_local, user_id, make, model, model_year, currency_code, final_price,
         coalesce(recon_total, recon_line_total)
       from new_rows where final_price is not null and gone_at is null and completed_date_local is not null
     )
     select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table kept_before except table kept_now) union all (table kept_now except table kept_before)) as changed;
+    from ((table counted_before except table counted_now) union all (table counted_now except table counted_before)) as changed;
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
@@ -273,9 +273,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_appraisals() is 'After evaluations were written: reckons those again whose kept columns changed, under their old and their new key.';
+comment on function core.refresh_appraisals_trg() is 'After evaluations were written: recalculates the evaluations whose columns of rpt_01 changed, under their old and their new key.';
 
-create function core.keep_appraisal_prices() returns trigger
+create function core.refresh_appraisal_prices_trg() returns trigger
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   rooftops int[];
@@ -286,13 +286,13 @@ begin
   elsif tg_op = 'DELETE' then
     select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals from old_rows where price_source = 'pricing_ai';
   else
-    with told_before as materialized (
+    with prices_before as materialized (
       select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from old_rows where price_source = 'pricing_ai'
-    ), told_now as materialized (
+    ), prices_now as materialized (
       select rooftop_id, eval_id, observed_at, is_current, currency_code, wholesale, retail from new_rows where price_source = 'pricing_ai'
     )
     select array_agg(rooftop_id), array_agg(eval_id) into rooftops, evals
-    from ((table told_before except table told_now) union all (table told_now except table told_before)) as changed;
+    from ((table prices_before except table prices_now) union all (table prices_now except table prices_before)) as changed;
   end if;
   if rooftops is null then return null; end if;
   perform core.lock_days(rooftops);
@@ -300,9 +300,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_appraisal_prices() is 'After price observations were written: reckons their evaluations again; one that is not there is reckoned when it comes. A price that was only confirmed changes nothing.';
+comment on function core.refresh_appraisal_prices_trg() is 'After price observations were written: recalculates their evaluations. A missing evaluation is calculated when it is loaded. A price that was only confirmed changes nothing.';
 
-create function core.empty_appraisals() returns trigger language plpgsql as $$
+create function core.truncate_appraisals_trg() returns trigger language plpgsql as $$
 begin
   if tg_table_name = 'evaluation' then
     delete from core.agg_appraisal;
@@ -312,22 +312,22 @@ begin
   return null;
 end
 $$;
-comment on function core.empty_appraisals() is 'After a truncate.';
+comment on function core.truncate_appraisals_trg() is 'After a truncate: deletes the sums of the emptied table.';
 
-create trigger agg_appraisal_inserted after insert on core.evaluation
-  referencing new table as new_rows for each statement execute function core.keep_appraisals();
-create trigger agg_appraisal_updated after update on core.evaluation
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_appraisals();
-create trigger agg_appraisal_deleted after delete on core.evaluation
-  referencing old table as old_rows for each statement execute function core.keep_appraisals();
-create trigger agg_appraisal_truncated after truncate on core.evaluation for each statement execute function core.empty_appraisals();
-create trigger agg_appraisal_inserted after insert on core.price_observation
-  referencing new table as new_rows for each statement execute function core.keep_appraisal_prices();
-create trigger agg_appraisal_updated after update on core.price_observation
-  referencing old table as old_rows new table as new_rows for each statement execute function core.keep_appraisal_prices();
-create trigger agg_appraisal_deleted after delete on core.price_observation
-  referencing old table as old_rows for each statement execute function core.keep_appraisal_prices();
-create trigger agg_appraisal_truncated after truncate on core.price_observation for each statement execute function core.empty_appraisals();
+create trigger a20_appraisal_ins after insert on core.evaluation
+  referencing new table as new_rows for each statement execute function core.refresh_appraisals_trg();
+create trigger a20_appraisal_upd after update on core.evaluation
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_appraisals_trg();
+create trigger a20_appraisal_del after delete on core.evaluation
+  referencing old table as old_rows for each statement execute function core.refresh_appraisals_trg();
+create trigger a20_appraisal_trunc after truncate on core.evaluation for each statement execute function core.truncate_appraisals_trg();
+create trigger a20_appraisal_ins after insert on core.price_observation
+  referencing new table as new_rows for each statement execute function core.refresh_appraisal_prices_trg();
+create trigger a20_appraisal_upd after update on core.price_observation
+  referencing old table as old_rows new table as new_rows for each statement execute function core.refresh_appraisal_prices_trg();
+create trigger a20_appraisal_del after delete on core.price_observation
+  referencing old table as old_rows for each statement execute function core.refresh_appraisal_prices_trg();
+create trigger a20_appraisal_trunc after truncate on core.price_observation for each statement execute function core.truncate_appraisals_trg();
 
 select core.refresh_appraisals(array_agg(rooftop_id), array_agg(eval_id)) from core.evaluation group by rooftop_id;
 analyze core.agg_appraisal;
@@ -344,12 +344,12 @@ language sql stable as $$
     ) as pair
   )
   select group_id, vin, currency_code
-  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as kept
+  from (select * from core.agg_repeat_vehicle as a where only_group is null or a.group_id = only_group) as stored
   full join (select fresh.* from again cross join lateral core.repeat_vehicles(again.groups, again.vins) as fresh) as fresh
     using (group_id, vin, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $$;
-comment on function core.repeat_differences(int) is 'Vehicles whose kept repeats are not what the facts say, of one dealer group or of all: no row, or a defect. Mended by core.repeat_rebuild.';
+comment on function core.repeat_differences(int) is 'Vehicles whose stored repeats differ from the facts, of one dealer group or of all. Any row is a defect; core.repeat_rebuild repairs it.';
 
 create function core.agg_rebuild(only_rooftop int) returns void language plpgsql as $$
 begin
@@ -372,7 +372,7 @@ begin
   having count(*) > 0;
 end
 $$;
-comment on function core.agg_rebuild(int) is 'Counts all days of a rooftop again, and reckons its appraisals: what core.agg_differences names is mended.';
+comment on function core.agg_rebuild(int) is 'Recalculates all days and appraisals of a rooftop: repairs what core.agg_differences reports.';
 
 create function core.repeat_rebuild(only_group int) returns void language plpgsql as $$
 begin
@@ -389,7 +389,7 @@ begin
   where vins is not null;
 end
 $$;
-comment on function core.repeat_rebuild(int) is 'Counts all vehicles of a dealer group again: what core.repeat_differences names is mended.';
+comment on function core.repeat_rebuild(int) is 'Recalculates all vehicles of a dealer group: repairs what core.repeat_differences reports.';
 
 create or replace function core.agg_differences(only_rooftop int default null)
 returns table (aggregate varchar(40), rooftop_id int, completed_date_local date)
@@ -402,41 +402,41 @@ language sql stable as $$
     ) as pair
   )
   select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, user_id, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
-    select reckoned.*
+    select counted.*
     from (
       select array_agg(e.rooftop_id) as rooftops, array_agg(e.eval_id) as evals
       from core.evaluation as e where only_rooftop is null or e.rooftop_id = only_rooftop
     ) as one
-    cross join lateral core.appraisals(one.rooftops, one.evals) as reckoned
+    cross join lateral core.appraisals(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $$;
-comment on function core.agg_differences(int) is 'Days of which something kept is not what the facts say, of one rooftop or of all: no row, or a defect. Mended by core.agg_rebuild.';
+comment on function core.agg_differences(int) is 'Days with a stored aggregate that differs from the facts, of one rooftop or of all. Any row is a defect; core.agg_rebuild repairs it.';
 
--- core.evaluation.vehicle_vin and its index say the same.
+-- The index of core.evaluation.vehicle_vin replaces it.
 drop index core.evaluation_vehicle;
 
-create view core.stream_standing as
+create view core.stream_status as
 select
   r.rooftop_id,
   s.stream::varchar(40) as stream,
@@ -497,4 +497,4 @@ cross join lateral (
 cross join lateral (
   select count(*)::int as vanished from ops.vanished where rooftop_id = r.rooftop_id and stream = s.stream
 ) as v;
-comment on view core.stream_standing is 'How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed), and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.';
+comment on view core.stream_status is 'Status of each stream of each rooftop: its last attempt, its last good run (all records are loaded or in quarantine) and, for evaluations, the span listed without a gap from the start of the newest sync. Read by data_freshness and rpt_15.';

@@ -1,4 +1,4 @@
--- A rooftop that goes over to another dealer group takes its salespeople along: whoever sells at rooftops of both groups is in both.
+-- When a rooftop moves to another dealer group, its salespeople move too. A salesperson of rooftops in both groups is in both.
 create function core.move_people(moving int, to_group int) returns void language plpgsql as $$
 declare
   used bigint[];
@@ -9,7 +9,7 @@ declare
   from_ids bigint[] := '{}';
   to_ids bigint[] := '{}';
 begin
-  -- The lock of whoever adds people to a group, in the order of the groups.
+  -- The same lock as every other writer of the users of a group, in the order of the groups.
   perform pg_advisory_xact_lock(7305, g.group_id)
   from (select group_id from core.rooftop_group where group_id = to_group
       or group_id in (select u.group_id from core.app_user_rooftop as m join core.app_user as u using (user_id) where m.rooftop_id = moving)
@@ -24,18 +24,18 @@ begin
   select coalesce(array_agg(m.user_id), '{}') into listed
   from core.app_user_rooftop as m join core.app_user as u using (user_id)
   where m.rooftop_id = moving and u.group_id <> to_group;
-  select coalesce(array_agg(distinct elsewhere.user_id), '{}') into shared
+  select coalesce(array_agg(distinct other_rooftop.user_id), '{}') into shared
   from (
     select user_id from core.evaluation where rooftop_id <> moving and user_id = any (used || listed)
     union all select user_id from core.evaluation_version where rooftop_id <> moving and user_id = any (used || listed)
     union all select user_id from core.app_user_rooftop where rooftop_id <> moving and user_id = any (used || listed)
-  ) as elsewhere;
+  ) as other_rooftop;
 
   for person in
     select u.*, e.email from core.app_user as u left join pii.app_user_email as e using (user_id)
     where u.user_id = any (used || listed) order by u.user_id
   loop
-    -- Listed by the old group's list alone: the list of the new group says who is there.
+    -- Only the list of the old group names this user: the list of the new group decides.
     continue when person.user_id = any (shared) and person.user_id <> all (used);
     select e.user_id into same from pii.app_user_email as e
     where e.group_id = to_group and lower(e.email) = lower(person.email);
@@ -69,18 +69,18 @@ begin
   delete from core.app_user where user_id = any (from_ids) and user_id <> all (shared);
 
   update core.app_user as u
-  set in_user_list = standing.listed, is_active = standing.active, last_changed_at = now()
+  set in_user_list = status.listed, is_active = status.active, last_changed_at = now()
   from (
     select id as user_id, count(m.user_id) > 0 as listed, coalesce(bool_or(m.is_active), false) as active
     from unnest(listed || to_ids) as id left join core.app_user_rooftop as m on m.user_id = id group by id
-  ) as standing
-  where standing.user_id = u.user_id and (standing.listed or u.in_user_list)
-    and (u.in_user_list, u.is_active) is distinct from (standing.listed, standing.active);
+  ) as status
+  where status.user_id = u.user_id and (status.listed or u.in_user_list)
+    and (u.in_user_list, u.is_active) is distinct from (status.listed, status.active);
 end
 $$;
-comment on function core.move_people(int, int) is 'Brings the salespeople of a rooftop that goes over to another dealer group into that group: its evaluations and versions name people of the group alone. Who is seen at no other rooftop goes along; of the others a row is made in the new group, or the one with the same e-mail is taken. Doing it twice changes nothing more.';
+comment on function core.move_people(int, int) is 'Moves the salespeople of a rooftop to its new dealer group, so that its evaluations and versions name only users of that group. A user of no other rooftop is moved; for the others a row is made in the new group, or the user with the same e-mail is taken. Calling it again changes nothing.';
 
--- Rooftops that went over before.
+-- Rooftops that moved earlier.
 select core.move_people(r.rooftop_id, r.group_id)
 from core.rooftop as r
 where exists (

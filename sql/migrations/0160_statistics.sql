@@ -1,12 +1,13 @@
--- A table that was never analysed looks empty to the planner, and any index of a rooftop as good as the key: a first load would
--- read a rooftop again for each of its evaluations until autovacuum comes by, a minute later. The writer owns no table.
+-- The planner assumes that a table without statistics is empty, and that any index of a rooftop is as good as the key: a first load
+-- would read the whole rooftop for each evaluation until autovacuum runs, a minute later. security definer, because forecourt_writer
+-- owns no table.
 create function ops.refresh_statistics() returns int
 language plpgsql security definer set search_path = pg_catalog as $$
 declare
   grown regclass;
   refreshed int := 0;
 begin
-  -- Somebody else is at it.
+  -- Another process does it now.
   if not pg_try_advisory_xact_lock(7383, 0) then return 0; end if;
   for grown in
     select c.oid::regclass from pg_class as c
@@ -20,5 +21,5 @@ begin
   return refreshed;
 end
 $$;
-comment on function ops.refresh_statistics() is 'Analyses the tables that have grown to more than four times what the planner knows of, and says how many. Autovacuum keeps them from there.';
+comment on function ops.refresh_statistics() is 'Analyses the tables that have grown to more than four times the size in their statistics, and returns their number. Autovacuum maintains the statistics afterwards.';
 revoke all on function ops.refresh_statistics() from public;

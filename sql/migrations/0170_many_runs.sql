@@ -1,5 +1,4 @@
--- Webhooks make a run a minute, of which few are backfills: what looks for those, and what looks at the last days of deliveries,
--- does not read all.
+-- Webhooks make a run each minute, and few runs are backfills: the queries for backfills and for recent deliveries read by index.
 create index run_background on ops.run (run_id) where lane = 'background';
 create index run_resumes on ops.run (resumes) where resumes is not null;
 create index run_event_ended on ops.run (finished_at) where lane = 'event';

@@ -1,7 +1,7 @@
--- The triggers counted a whole day again at each load. A day that is loaded in many slices made that quadratic: at 30,000
--- evaluations in two days it was a fifth of the load. Now they add the difference.
+-- The triggers recalculated a whole day at each load, which is quadratic where a day is loaded in many slices: at 30,000 evaluations
+-- in two days it took a fifth of the loading time. Now they add the difference.
 
--- What one evaluation adds to its day: the one definition for the counting of whole days and for the differences.
+-- What one evaluation adds to its day: the only definition, used for whole days and for differences.
 create function core.evaluation_terms(
   final_price numeric, photo_count int, hero_source varchar, created_at timestamptz, created_at_source varchar, completed_at timestamptz,
   out with_price int, out value numeric, out no_photo int, out under_eight int, out hero_default int, out hero_missing int,
@@ -33,7 +33,7 @@ language sql stable as $$
     end
   from (select case when created_at_source = 'CreatedAt' and completed_at >= created_at then completed_at - created_at end as taken) as time
 $$;
-comment on function core.evaluation_terms(numeric, int, varchar, timestamptz, varchar, timestamptz) is 'What one evaluation adds to core.agg_evaluation_day: the one definition of its columns. bucket: the number of its ttc_bucket, null when it is not timed.';
+comment on function core.evaluation_terms(numeric, int, varchar, timestamptz, varchar, timestamptz) is 'What one evaluation adds to core.agg_evaluation_day: the only definition of its columns. bucket: the number of its ttc_bucket; null when it is not timed.';
 
 create or replace function core.evaluation_days(rooftops int[], days date[]) returns setof core.agg_evaluation_day
 language sql stable as $$
@@ -54,7 +54,7 @@ language sql stable as $$
   cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
   group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
 $$;
-comment on function core.evaluation_days(int[], date[]) is 'core.agg_evaluation_day of the given days, counted from the facts.';
+comment on function core.evaluation_days(int[], date[]) is 'Rows of core.agg_evaluation_day for the given days, calculated from the facts.';
 
 create type core.counted_evaluation as (
   rooftop_id int, completed_date_local date, user_id bigint, currency_code char(3), final_price numeric(15,3), photo_count int,
@@ -82,35 +82,35 @@ begin
     cross join lateral core.evaluation_terms(e.final_price, e.photo_count, e.hero_source, e.created_at, e.created_at_source, e.completed_at) as t
     group by e.rooftop_id, e.completed_date_local, coalesce(e.user_id, 0), e.currency_code
   ), emptied as (
-    delete from core.agg_evaluation_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.user_id = difference.user_id and kept.currency_code = difference.currency_code
-      and kept.appraisals + difference.appraisals = 0
-    returning kept.rooftop_id, kept.completed_date_local, kept.user_id, kept.currency_code
+    delete from core.agg_evaluation_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.user_id = difference.user_id and stored.currency_code = difference.currency_code
+      and stored.appraisals + difference.appraisals = 0
+    returning stored.rooftop_id, stored.completed_date_local, stored.user_id, stored.currency_code
   )
-  insert into core.agg_evaluation_day as kept
+  insert into core.agg_evaluation_day as stored
   select * from difference
   where (rooftop_id, completed_date_local, user_id, currency_code) not in (table emptied)
     and (appraisals, with_price, value_sum, photos, no_photo, under_eight, hero_default, hero_missing, complete, timed,
       ttc_bucket_0, ttc_bucket_1, ttc_bucket_2, ttc_bucket_3, ttc_bucket_4, ttc_bucket_5, ttc_bucket_6, ttc_bucket_7, ttc_bucket_8,
       ttc_bucket_9, ttc_bucket_10, ttc_bucket_11) <> (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
   on conflict (rooftop_id, completed_date_local, user_id, currency_code) do update set
-    appraisals = kept.appraisals + excluded.appraisals, with_price = kept.with_price + excluded.with_price,
-    value_sum = kept.value_sum + excluded.value_sum, photos = kept.photos + excluded.photos, no_photo = kept.no_photo + excluded.no_photo,
-    under_eight = kept.under_eight + excluded.under_eight, hero_default = kept.hero_default + excluded.hero_default,
-    hero_missing = kept.hero_missing + excluded.hero_missing, complete = kept.complete + excluded.complete, timed = kept.timed + excluded.timed,
-    ttc_bucket_0 = kept.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = kept.ttc_bucket_1 + excluded.ttc_bucket_1,
-    ttc_bucket_2 = kept.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = kept.ttc_bucket_3 + excluded.ttc_bucket_3,
-    ttc_bucket_4 = kept.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = kept.ttc_bucket_5 + excluded.ttc_bucket_5,
-    ttc_bucket_6 = kept.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = kept.ttc_bucket_7 + excluded.ttc_bucket_7,
-    ttc_bucket_8 = kept.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = kept.ttc_bucket_9 + excluded.ttc_bucket_9,
-    ttc_bucket_10 = kept.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = kept.ttc_bucket_11 + excluded.ttc_bucket_11;
+    appraisals = stored.appraisals + excluded.appraisals, with_price = stored.with_price + excluded.with_price,
+    value_sum = stored.value_sum + excluded.value_sum, photos = stored.photos + excluded.photos, no_photo = stored.no_photo + excluded.no_photo,
+    under_eight = stored.under_eight + excluded.under_eight, hero_default = stored.hero_default + excluded.hero_default,
+    hero_missing = stored.hero_missing + excluded.hero_missing, complete = stored.complete + excluded.complete, timed = stored.timed + excluded.timed,
+    ttc_bucket_0 = stored.ttc_bucket_0 + excluded.ttc_bucket_0, ttc_bucket_1 = stored.ttc_bucket_1 + excluded.ttc_bucket_1,
+    ttc_bucket_2 = stored.ttc_bucket_2 + excluded.ttc_bucket_2, ttc_bucket_3 = stored.ttc_bucket_3 + excluded.ttc_bucket_3,
+    ttc_bucket_4 = stored.ttc_bucket_4 + excluded.ttc_bucket_4, ttc_bucket_5 = stored.ttc_bucket_5 + excluded.ttc_bucket_5,
+    ttc_bucket_6 = stored.ttc_bucket_6 + excluded.ttc_bucket_6, ttc_bucket_7 = stored.ttc_bucket_7 + excluded.ttc_bucket_7,
+    ttc_bucket_8 = stored.ttc_bucket_8 + excluded.ttc_bucket_8, ttc_bucket_9 = stored.ttc_bucket_9 + excluded.ttc_bucket_9,
+    ttc_bucket_10 = stored.ttc_bucket_10 + excluded.ttc_bucket_10, ttc_bucket_11 = stored.ttc_bucket_11 + excluded.ttc_bucket_11;
 end
 $$;
-comment on function core.add_evaluation_days(core.counted_evaluation[], core.counted_evaluation[]) is 'Adds to core.agg_evaluation_day what was added to the facts, and takes from it what was removed. The caller holds the lock of core.lock_days.';
+comment on function core.add_evaluation_days(core.counted_evaluation[], core.counted_evaluation[]) is 'Adds to core.agg_evaluation_day what was added to the facts, and subtracts what was removed. The caller holds the lock of core.lock_days.';
 
--- How many evaluations have a type of reconditioning is no sum over lines. With what each evaluation has added, the difference
--- follows whatever order its lines and itself are written in.
+-- The number of evaluations with a type of reconditioning is not a sum over lines. This table stores what each evaluation added,
+-- so the difference is right in whatever order the evaluation and its lines are written.
 create table core.agg_recon_evaluation (
   rooftop_id int not null,
   eval_id bigint not null,
@@ -121,10 +121,10 @@ create table core.agg_recon_evaluation (
   last_cost numeric(24,3) not null,
   primary key (rooftop_id, eval_id, recon_type)
 );
-comment on table core.agg_recon_evaluation is 'What each evaluation adds to core.agg_recon_day: what core.recon_evaluations counts, kept by triggers.';
-comment on column core.agg_recon_evaluation.recon_type is 'As sent; empty: the line has none';
-comment on column core.agg_recon_evaluation.first_cost is 'Lines of the first content that was seen, in currency_code';
-comment on column core.agg_recon_evaluation.last_cost is 'Lines of the present content, in currency_code';
+comment on table core.agg_recon_evaluation is 'What each evaluation adds to core.agg_recon_day. core.recon_evaluations defines it, triggers keep it current.';
+comment on column core.agg_recon_evaluation.recon_type is 'As received; empty: the line has no type';
+comment on column core.agg_recon_evaluation.first_cost is 'Cost of the lines in the first observed content, in currency_code';
+comment on column core.agg_recon_evaluation.last_cost is 'Cost of the lines in the current content, in currency_code';
 
 create function core.recon_evaluations(rooftops int[], evals bigint[]) returns setof core.agg_recon_evaluation
 language sql stable as $$
@@ -146,7 +146,7 @@ language sql stable as $$
   where e.gone_at is null and e.completed_date_local is not null
   group by e.rooftop_id, e.eval_id, coalesce(i.recon_type, ''), e.completed_date_local, e.currency_code
 $$;
-comment on function core.recon_evaluations(int[], bigint[]) is 'core.agg_recon_evaluation of the given evaluations, counted from the facts: the one definition of its columns.';
+comment on function core.recon_evaluations(int[], bigint[]) is 'Rows of core.agg_recon_evaluation for the given evaluations, calculated from the facts: the only definition of its columns.';
 
 create function core.update_recon_days(rooftops int[], evals bigint[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -154,46 +154,46 @@ begin
   with before as materialized (
     select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
     cross join lateral (
-      select * from core.agg_recon_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      select * from core.agg_recon_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
       offset 0
     ) as one
   ), fresh as materialized (
     select * from core.recon_evaluations(rooftops, evals)
   ), removed as (
-    delete from core.agg_recon_evaluation as kept using before
-    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id and kept.recon_type = before.recon_type
+    delete from core.agg_recon_evaluation as stored using before
+    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id and stored.recon_type = before.recon_type
       and (before.rooftop_id, before.eval_id, before.recon_type) not in (select rooftop_id, eval_id, recon_type from fresh)
   ), written as (
-    insert into core.agg_recon_evaluation as kept
+    insert into core.agg_recon_evaluation as stored
     select * from fresh
     on conflict (rooftop_id, eval_id, recon_type) do update set
       completed_date_local = excluded.completed_date_local, currency_code = excluded.currency_code,
       first_cost = excluded.first_cost, last_cost = excluded.last_cost
-    where kept is distinct from excluded
+    where stored is distinct from excluded
   ), difference as materialized (
     select rooftop_id, completed_date_local, recon_type, currency_code,
       sum(sign * first_cost)::numeric(24,3) as first_cost, sum(sign * last_cost)::numeric(24,3) as last_cost, sum(sign)::int as evaluations
     from (select -1 as sign, * from before union all select 1, * from fresh) as term
     group by rooftop_id, completed_date_local, recon_type, currency_code
   ), emptied as (
-    delete from core.agg_recon_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.recon_type = difference.recon_type and kept.currency_code = difference.currency_code
-      and kept.evaluations + difference.evaluations = 0
-    returning kept.rooftop_id, kept.completed_date_local, kept.recon_type, kept.currency_code
+    delete from core.agg_recon_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.recon_type = difference.recon_type and stored.currency_code = difference.currency_code
+      and stored.evaluations + difference.evaluations = 0
+    returning stored.rooftop_id, stored.completed_date_local, stored.recon_type, stored.currency_code
   )
-  insert into core.agg_recon_day as kept
+  insert into core.agg_recon_day as stored
   select * from difference
   where (rooftop_id, completed_date_local, recon_type, currency_code) not in (table emptied)
     and (first_cost, last_cost, evaluations) <> (0, 0, 0)
   on conflict (rooftop_id, completed_date_local, recon_type, currency_code) do update set
-    first_cost = kept.first_cost + excluded.first_cost, last_cost = kept.last_cost + excluded.last_cost,
-    evaluations = kept.evaluations + excluded.evaluations;
+    first_cost = stored.first_cost + excluded.first_cost, last_cost = stored.last_cost + excluded.last_cost,
+    evaluations = stored.evaluations + excluded.evaluations;
 end
 $$;
-comment on function core.update_recon_days(int[], bigint[]) is 'Brings core.agg_recon_evaluation of the given evaluations to what the facts say, and core.agg_recon_day by the difference. The caller holds the lock of core.lock_days.';
+comment on function core.update_recon_days(int[], bigint[]) is 'Updates core.agg_recon_evaluation for the given evaluations from the facts, and adds the difference to core.agg_recon_day. The caller holds the lock of core.lock_days.';
 
-create or replace function core.keep_recon_days() returns trigger language plpgsql as $$
+create or replace function core.refresh_recon_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -217,14 +217,14 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_recon_days() is 'After reconditioning lines were written: adds the difference of their evaluations to the days. Lines whose evaluation is not there are counted when it comes.';
+comment on function core.refresh_recon_days_trg() is 'After reconditioning lines were written: adds the difference of their evaluations to the days. Lines without an evaluation are counted when the evaluation is loaded.';
 
 insert into core.agg_recon_evaluation
 select counted.* from (select array_agg(rooftop_id) as rooftops, array_agg(eval_id) as evals from core.evaluation group by rooftop_id) as one
 cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted;
 analyze core.agg_recon_evaluation;
 
--- Pricing asks about the evaluations of a large day in many slices: its sums add differences too.
+-- Pricing requests the evaluations of a large day in many slices: its sums add differences too.
 create table core.agg_pricing_evaluation (
   rooftop_id int not null,
   eval_id bigint not null,
@@ -236,7 +236,7 @@ create table core.agg_pricing_evaluation (
   confirmed_at timestamptz,
   primary key (rooftop_id, eval_id)
 );
-comment on table core.agg_pricing_evaluation is 'What each evaluation adds to core.agg_pricing_day: what core.pricing_evaluations counts, kept by triggers.';
+comment on table core.agg_pricing_evaluation is 'What each evaluation adds to core.agg_pricing_day. core.pricing_evaluations defines it, triggers keep it current.';
 comment on column core.agg_pricing_evaluation.confirmed_days is 'Days from 2000-01-01 to the local day of confirmed_at; 0: not priced';
 comment on column core.agg_pricing_evaluation.confirmed_at is 'last_confirmed_at of the current observation';
 create index agg_pricing_evaluation_oldest on core.agg_pricing_evaluation (rooftop_id, completed_date_local, confirmed_at);
@@ -268,7 +268,7 @@ language sql stable as $$
   ) as s on true
   where e.gone_at is null and e.completed_date_local is not null and (p.eval_id is not null or s.eval_id is not null)
 $$;
-comment on function core.pricing_evaluations(int[], bigint[]) is 'core.agg_pricing_evaluation of the given evaluations, counted from the facts: the one definition of its columns.';
+comment on function core.pricing_evaluations(int[], bigint[]) is 'Rows of core.agg_pricing_evaluation for the given evaluations, calculated from the facts: the only definition of its columns.';
 
 create function core.update_pricing_days(rooftops int[], evals bigint[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -279,22 +279,22 @@ begin
   with before as materialized (
     select one.* from (select distinct * from unnest(rooftops, evals)) as asked (rooftop_id, eval_id)
     cross join lateral (
-      select * from core.agg_pricing_evaluation as kept where kept.rooftop_id = asked.rooftop_id and kept.eval_id = asked.eval_id
+      select * from core.agg_pricing_evaluation as stored where stored.rooftop_id = asked.rooftop_id and stored.eval_id = asked.eval_id
       offset 0
     ) as one
   ), fresh as materialized (
     select * from core.pricing_evaluations(rooftops, evals)
   ), removed as (
-    delete from core.agg_pricing_evaluation as kept using before
-    where kept.rooftop_id = before.rooftop_id and kept.eval_id = before.eval_id
+    delete from core.agg_pricing_evaluation as stored using before
+    where stored.rooftop_id = before.rooftop_id and stored.eval_id = before.eval_id
       and (before.rooftop_id, before.eval_id) not in (select rooftop_id, eval_id from fresh)
   ), written as (
-    insert into core.agg_pricing_evaluation as kept
+    insert into core.agg_pricing_evaluation as stored
     select * from fresh
     on conflict (rooftop_id, eval_id) do update set
       completed_date_local = excluded.completed_date_local, priced = excluded.priced, cannot_be_priced = excluded.cannot_be_priced,
       failed = excluded.failed, confirmed_days = excluded.confirmed_days, confirmed_at = excluded.confirmed_at
-    where kept is distinct from excluded
+    where stored is distinct from excluded
   ), difference as materialized (
     select rooftop_id, completed_date_local, sum(sign)::int as known, sum(sign * priced)::int as priced,
       sum(sign * cannot_be_priced)::int as cannot_be_priced, sum(sign * failed)::int as failed,
@@ -302,24 +302,24 @@ begin
     from (select -1 as sign, * from before union all select 1, * from fresh) as term
     group by rooftop_id, completed_date_local
   ), emptied as (
-    delete from core.agg_pricing_day as kept using difference
-    where kept.rooftop_id = difference.rooftop_id and kept.completed_date_local = difference.completed_date_local
-      and kept.known + difference.known = 0
-    returning kept.rooftop_id, kept.completed_date_local
+    delete from core.agg_pricing_day as stored using difference
+    where stored.rooftop_id = difference.rooftop_id and stored.completed_date_local = difference.completed_date_local
+      and stored.known + difference.known = 0
+    returning stored.rooftop_id, stored.completed_date_local
   ), added as (
-    insert into core.agg_pricing_day as kept
+    insert into core.agg_pricing_day as stored
       (rooftop_id, completed_date_local, known, priced, cannot_be_priced, failed, confirmed_days)
     select * from difference
     where (rooftop_id, completed_date_local) not in (table emptied)
       and (known, priced, cannot_be_priced, failed, confirmed_days) <> (0, 0, 0, 0, 0)
     on conflict (rooftop_id, completed_date_local) do update set
-      known = kept.known + excluded.known, priced = kept.priced + excluded.priced,
-      cannot_be_priced = kept.cannot_be_priced + excluded.cannot_be_priced, failed = kept.failed + excluded.failed,
-      confirmed_days = kept.confirmed_days + excluded.confirmed_days
+      known = stored.known + excluded.known, priced = stored.priced + excluded.priced,
+      cannot_be_priced = stored.cannot_be_priced + excluded.cannot_be_priced, failed = stored.failed + excluded.failed,
+      confirmed_days = stored.confirmed_days + excluded.confirmed_days
   )
   select array_agg(rooftop_id), array_agg(completed_date_local) into touched_rooftops, touched_days from difference;
-  -- The least of what is there now: a later statement sees it.
-  update core.agg_pricing_day as kept set oldest_confirmed_at = now_least.confirmed_at
+  -- The earliest of the current rows: only a later statement sees them.
+  update core.agg_pricing_day as stored set oldest_confirmed_at = now_least.confirmed_at
   from unnest(touched_rooftops, touched_days) as touched (rooftop_id, completed_date_local)
   left join lateral (
     select one.confirmed_at from core.agg_pricing_evaluation as one
@@ -327,13 +327,13 @@ begin
     order by one.confirmed_at
     limit 1
   ) as now_least on true
-  where kept.rooftop_id = touched.rooftop_id and kept.completed_date_local = touched.completed_date_local
-    and kept.oldest_confirmed_at is distinct from now_least.confirmed_at;
+  where stored.rooftop_id = touched.rooftop_id and stored.completed_date_local = touched.completed_date_local
+    and stored.oldest_confirmed_at is distinct from now_least.confirmed_at;
 end
 $$;
-comment on function core.update_pricing_days(int[], bigint[]) is 'Brings core.agg_pricing_evaluation of the given evaluations to what the facts say, and core.agg_pricing_day by the difference. The caller holds the lock of core.lock_days.';
+comment on function core.update_pricing_days(int[], bigint[]) is 'Updates core.agg_pricing_evaluation for the given evaluations from the facts, and adds the difference to core.agg_pricing_day. The caller holds the lock of core.lock_days.';
 
-create or replace function core.keep_evaluation_days() returns trigger
+create or replace function core.refresh_evaluation_days_trg() returns trigger
 language plpgsql set enable_seqscan = off as $$
 declare
   rooftops int[];
@@ -385,7 +385,7 @@ begin
   where exists (
     select from core.reconditioning_item as item where item.rooftop_id = touched.rooftop_id and item.eval_id = touched.eval_id offset 0
   ) or exists (
-    select from core.agg_recon_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
+    select from core.agg_recon_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
   )
   having count(*) > 0;
   perform core.update_pricing_days(array_agg(rooftop_id), array_agg(eval_id))
@@ -396,15 +396,15 @@ begin
   ) or exists (
     select from core.price_observation as price where price.rooftop_id = touched.rooftop_id and price.eval_id = touched.eval_id offset 0
   ) or exists (
-    select from core.agg_pricing_evaluation as kept where kept.rooftop_id = touched.rooftop_id and kept.eval_id = touched.eval_id offset 0
+    select from core.agg_pricing_evaluation as stored where stored.rooftop_id = touched.rooftop_id and stored.eval_id = touched.eval_id offset 0
   )
   having count(*) > 0;
   return null;
 end
 $$;
-comment on function core.keep_evaluation_days() is 'After evaluations were written: adds the difference of those whose counted columns changed to their days.';
+comment on function core.refresh_evaluation_days_trg() is 'After evaluations were written: adds the difference of the evaluations whose counted columns changed to their days.';
 
-create or replace function core.keep_priced_days() returns trigger language plpgsql as $$
+create or replace function core.refresh_priced_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -430,9 +430,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_priced_days() is 'After price observations were written: adds the difference of their evaluations where a current price came, went or was confirmed.';
+comment on function core.refresh_priced_days_trg() is 'After price observations were written: adds the difference of the evaluations whose current price was added, removed or confirmed.';
 
-create or replace function core.keep_asked_days() returns trigger language plpgsql as $$
+create or replace function core.refresh_asked_days_trg() returns trigger language plpgsql as $$
 declare
   rooftops int[];
   evals bigint[];
@@ -458,9 +458,9 @@ begin
   return null;
 end
 $$;
-comment on function core.keep_asked_days() is 'After the notes of what was asked were written: adds the difference of the evaluations whose outcome for prices changed.';
+comment on function core.refresh_asked_days_trg() is 'After enrichment states were written: adds the difference of the evaluations whose pricing outcome changed.';
 
-create or replace function core.empty_days() returns trigger language plpgsql as $$
+create or replace function core.truncate_days_trg() returns trigger language plpgsql as $$
 begin
   if tg_table_name in ('evaluation', 'reconditioning_item') then
     delete from core.agg_recon_day;
@@ -472,7 +472,7 @@ begin
 end
 $$;
 
--- Nothing asks for the days of evaluations any more.
+-- No longer used.
 drop function core.days_of(int[], bigint[]);
 
 insert into core.agg_pricing_evaluation
@@ -483,7 +483,7 @@ analyze core.agg_pricing_evaluation;
 create or replace function core.agg_rebuild(only_rooftop int) returns void language plpgsql as $$
 begin
   perform core.lock_days(array[only_rooftop]);
-  -- Before the days are counted: these add their differences to them.
+  -- Before the days are recalculated, because these add their differences to the days.
   perform core.update_recon_days(array_agg(only_rooftop), array_agg(eval_id))
   from (
     select eval_id from core.evaluation where rooftop_id = only_rooftop
@@ -526,25 +526,25 @@ language sql stable as $$
     ) as pair
   )
   select distinct 'agg_evaluation_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_evaluation_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.evaluation_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, user_id, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select distinct 'agg_recon_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_recon_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.recon_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local, recon_type, currency_code)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
   select 'agg_pricing_day'::varchar(40), rooftop_id, completed_date_local
-  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  from (select * from core.agg_pricing_day as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (select fresh.* from day cross join lateral core.pricing_days(day.rooftops, day.days) as fresh) as fresh
     using (rooftop_id, completed_date_local)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_appraisal'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_appraisal as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -553,10 +553,10 @@ language sql stable as $$
     ) as one
     cross join lateral core.appraisals(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_recon_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_recon_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -565,10 +565,10 @@ language sql stable as $$
     ) as one
     cross join lateral core.recon_evaluations(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id, recon_type)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
   union all
-  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(kept.completed_date_local, fresh.completed_date_local)
-  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as kept
+  select distinct 'agg_pricing_evaluation'::varchar(40), rooftop_id, coalesce(stored.completed_date_local, fresh.completed_date_local)
+  from (select * from core.agg_pricing_evaluation as a where only_rooftop is null or a.rooftop_id = only_rooftop) as stored
   full join (
     select counted.*
     from (
@@ -577,5 +577,5 @@ language sql stable as $$
     ) as one
     cross join lateral core.pricing_evaluations(one.rooftops, one.evals) as counted
   ) as fresh using (rooftop_id, eval_id)
-  where kept is distinct from fresh
+  where stored is distinct from fresh
 $$;

@@ -1,8 +1,8 @@
--- A certificate names what it listed, record by record and owner by owner, so that `verify` can compare it with the tables exactly.
--- Its counts are counted, and a sum that does not hold can be stored and found.
+-- A certificate names each record that it listed and the rooftop that owns it, so that `verify` can compare it exactly with the
+-- tables. A certificate whose counts do not add up can be stored, so that `verify` finds it.
 alter table ops.window_certificate drop constraint window_certificate_check1;
 alter table ops.window_certificate add column malformed int not null default 0;
-comment on column ops.window_certificate.malformed is 'List items that name no record; counted in quarantined too';
+comment on column ops.window_certificate.malformed is 'List items without a usable id; also counted in quarantined';
 
 create table ops.certified_ids (
   rooftop_id int not null,
@@ -14,8 +14,8 @@ create table ops.certified_ids (
   primary key (rooftop_id, stream, window_from, owner_id, outcome)
 );
 create index certified_ids_owner on ops.certified_ids (owner_id, stream);
-comment on table ops.certified_ids is 'The ids that a window''s certificate listed, sorted, by the rooftop that owns the records and by what came of them. Written only when they change.';
-comment on column ops.certified_ids.outcome is 'loaded: in the tables; outdated: in the tables, but its newest reading is in quarantine; quarantined and vanished: not in the tables';
+comment on table ops.certified_ids is 'The ids that the certificate of a window listed, sorted, by owning rooftop and outcome. Written only when they change.';
+comment on column ops.certified_ids.outcome is 'loaded: in the tables; outdated: in the tables, but the newest read is in quarantine; quarantined and vanished: not in the tables';
 
 create table ops.unlisted_record (
   rooftop_id int not null,
@@ -24,9 +24,10 @@ create table ops.unlisted_record (
   entry_at timestamptz not null,
   primary key (rooftop_id, stream, record_id)
 );
-comment on table ops.unlisted_record is 'Records that were stored or moved without a window''s list: by a webhook, a retry, or a list of another window. The next certificate that lists one removes it here.';
+comment on table ops.unlisted_record is 'Records that were stored or moved outside of the list of their window: by a webhook, a retry, or the list of another window. The next certificate that lists the record deletes its row here.';
 
--- Earlier certificates have a digest alone. Where the rows have it, they are what was listed; the other windows are listed again.
+-- Earlier certificates have only a digest. Where the rows have the same digest, they are the listed records; the other windows are
+-- listed again.
 with expected as (
   select c.rooftop_id, c.stream, c.window_from, c.ids_digest, scope, e.rooftop_id as owner_id, e.eval_id
   from ops.window_certificate as c

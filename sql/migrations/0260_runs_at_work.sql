@@ -1,8 +1,8 @@
--- A run that is at work looked like an outage: what it had been asked for and had not listed yet was a gap to its end.
--- Its heartbeat tells it from a run whose process has died, also on a replica, which has no locks of the primary.
+-- A run at work was reported like an outage: until its end, the spans that it had not listed yet counted as gaps. The heartbeat
+-- distinguishes it from a run whose process died, also on a replica, which does not have the locks of the primary.
 alter table ops.run add heartbeat_at timestamptz not null default now();
-comment on column ops.run.heartbeat_at is 'When a process was last at work for the run; older than a minute while status is running: no process is';
-comment on column ops.run.is_detached is 'No process waits for it: any worker does its work, and keeps its heartbeat';
+comment on column ops.run.heartbeat_at is 'When a process last worked for the run. Older than a minute while status is running: no process works for it';
+comment on column ops.run.is_detached is 'true: no process waits for it. Any worker does its work and updates its heartbeat';
 
 create view core.stream_at_work as
 select part.rooftop_id, part.stream,
@@ -18,10 +18,10 @@ where run.status = 'running' and run.heartbeat_at > now() - interval '1 minute'
   and part.status in ('waiting', 'running') and run.arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
   and (part.stream = 'evaluations' or run.lane <> 'background')
 group by part.rooftop_id, part.stream;
-comment on view core.stream_at_work is 'Streams of rooftops that a living run is at work on, and the span that it is listing: neither a gap nor late. What a dead run or one that has ended left is not among them.';
+comment on view core.stream_at_work is 'Streams of rooftops that a living run works on, and the span that it is listing: neither a gap nor late. Streams that a dead or ended run left are not included.';
 
--- What a backfill asks about old evaluations says nothing of the nightly ones: it is a good run only where windows are listed.
-create or replace view core.stream_standing as
+-- A backfill of another stream than evaluations proves nothing about the nightly runs, so it does not count as a good run.
+create or replace view core.stream_status as
 select
   r.rooftop_id,
   s.stream::varchar(40) as stream,
@@ -85,4 +85,4 @@ cross join lateral (
 cross join lateral (
   select count(*)::int as vanished from ops.vanished where rooftop_id = r.rooftop_id and stream = s.stream
 ) as v;
-comment on view core.stream_standing is 'How each stream of each rooftop stands: its last attempt, its last good run (all but what is in quarantine landed) with the source''s time of its beginning (read_to), whether a living run is at work on it, and, of evaluations, how far they were listed without a gap from the start of the newest sync. Below data_freshness and rpt_15.';
+comment on view core.stream_status is 'Status of each stream of each rooftop: its last attempt, its last good run (all records are loaded or in quarantine) with the source time of its start (read_to), whether a living run works on it, and, for evaluations, the span listed without a gap from the start of the newest sync. Read by data_freshness and rpt_15.';

@@ -6,27 +6,27 @@ import { BusyError, UsageError } from '../errors.ts'
 import { listedKindOf, listOperationOf, type PastList } from './past-calls.ts'
 import { lockClass } from '../values/lock-classes.ts'
 
-/** A billable call that somebody asks for. */
+/** A requested billable call. */
 export interface BillableCall {
   readonly operation: string
   readonly budget: Budget
-  /** How many the config allows a day. */
+  /** Calls that the config allows per day. */
   readonly allowed: number
   /** `core.rooftop`; null where the call names none. */
   readonly rooftopId: number | null
   readonly naturalKey: string | null
   /** `user@host`. */
   readonly requestedBy: string
-  /** The past checks as they were just before; null: not read, or nothing lists them. */
+  /** The past checks just before the call; null: not read, or no operation lists them. */
   readonly before: PastList | null
   /** Pay although an earlier call for the same subject is still valid, or has an unknown outcome. */
   readonly again: boolean
 }
 
-/** How a call ended. `unknown` keeps the reservation: it counts, since it may have been billed. */
+/** How a call ended. With `unknown` it stays reserved and counts, since it may have been billed. */
 export type Outcome = 'committed' | 'released' | 'unknown'
 
-/** What is kept of how a call ended. `note` holds no answer body. */
+/** The stored facts of how a call ended. `note` holds no answer body. */
 export interface OutcomeFacts {
   readonly status: number | null
   readonly note: string | null
@@ -34,7 +34,7 @@ export interface OutcomeFacts {
   readonly checkRef?: string | null
 }
 
-/** A reserved call; until it is disposed, other processes see that its owner lives. */
+/** A reserved call; until it is disposed, other processes see that its owner is alive. */
 export interface Reservation extends AsyncDisposable {
   readonly callId: number
 }
@@ -43,25 +43,25 @@ export interface Reservation extends AsyncDisposable {
 export function requireBudget({ operation, budget, allowed }: BillableCall): void {
   if (allowed === 0)
     throw new UsageError(
-      `budget.${budget} is 0, so ${operation} is never called: set it to how many calls a day may cost money.`,
+      `budget.${budget} is 0, so ${operation} is never called: set it to the number of paid calls allowed per day.`,
     )
 }
 
-/** Takes one of today's calls (UTC, by the database's clock) before it is sent. However many processes ask at once, no more
- *  than `allowed` get one. Nothing was sent when it rejects: UsageError when none is left, or an earlier call for the same
- *  subject is still valid or may have been billed; BusyError while another process makes the same call. */
+/** Reserves one of today's calls (UTC, by the clock of the database) before it is sent. All processes together get at most `allowed`.
+ *  When it rejects, nothing was sent: UsageError when no call is left, or an earlier call for the same subject is still valid or may
+ *  have been billed; BusyError while another process makes the same call. */
 export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Reservation> {
   requireBudget(call)
   const holder = await pool.connect()
   try {
     await holder.query('begin')
-    // One at a time per budget: counting and taking must not be apart.
+    // One process at a time per budget, between counting and reserving.
     await holder.query('select pg_advisory_xact_lock($1, hashtext($2))', [budgetLocks, call.budget])
     await requireRoom(holder, call)
     await requireNoDoubt(holder, call)
     if (!call.again) await requireNoneValid(holder, call)
     const callId = await insertCall(holder, call)
-    // Before anybody can see the row: of the session, so that it goes with the process.
+    // Locked before any other process can see the row; a session lock, so that it ends with the process.
     await holder.query('select pg_advisory_lock($1, $2::int)', [callLocks, callId])
     await holder.query('commit')
     return { callId, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
@@ -75,11 +75,11 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
   }
 }
 
-/** First keys of the advisory locks: of a budget (the second is its name), and of the owner of a call (the second is its id). */
+/** First keys of the advisory locks: of a budget (the second key is its name), and of the owner of a call (the second is its id). */
 const budgetLocks = lockClass.budget
 export const callLocks = lockClass.call
 
-/** Ends the hold on a call; the connection goes back to the pool, or away where it is broken. */
+/** Releases the lock of a call; the connection returns to the pool, or is closed when it is broken. */
 export async function unlockCall(holder: pg.PoolClient, callId: number): Promise<void> {
   const broken = await holder
     .query('select pg_advisory_unlock($1, $2::int)', [callLocks, callId])
@@ -110,7 +110,7 @@ interface Doubtful extends PaidCall {
   readonly is_dead: boolean
 }
 
-/** Calls for the same subject that nobody knows the outcome of. One that was paid for since has settled the question. */
+/** Throws when an earlier call for the same subject has an unknown outcome and no later one was paid for. */
 async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promise<void> {
   const { rows } = await client.query<Doubtful>(
     `select call_id, at, requested_by, pg_try_advisory_xact_lock($3, call_id::int) as is_dead
@@ -126,8 +126,8 @@ async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promis
   if (rows[0] !== undefined && !call.again) throw doubted(call, rows[0])
 }
 
-/** How many days the answer of a paid call is good for. A PPSR search is watched for 14 days [A §8]; the documents state no
- *  time for the others: a report is taken to hold as long, and a price for a day. */
+/** Days for which the answer of a paid call is valid. A PPSR search is watched for 14 days [A §8]. The documents state no time for
+ *  the others: we assume the same for a report, and one day for a price. */
 const validDays: Readonly<Record<Budget, number>> = {
   ppsrSearch: 14,
   carHistory: 14,
@@ -165,7 +165,7 @@ async function insertCall(client: pg.ClientBase, call: BillableCall): Promise<nu
   return Number(rows[0]!.call_id)
 }
 
-/** Says how a call ended, by the process that sent it: it knows best. */
+/** Stores how a call ended. Called by the process that sent it. */
 export async function settleCall(
   pool: pg.Pool,
   callId: number,
@@ -185,7 +185,7 @@ export async function settleCall(
     .execute()
 }
 
-/** Names the check that a call made, where its answer did not. */
+/** Stores the check that a call made, when its answer did not name it. */
 export async function saveCheckRef(db: Db, callId: number, checkRef: string): Promise<void> {
   await db
     .updateTable('ops.billable_call')
@@ -203,7 +203,7 @@ function spent({ operation, budget, allowed }: BillableCall, used: number): Usag
 
 function underWay({ operation, naturalKey }: BillableCall, other: Doubtful): BusyError {
   return new BusyError(
-    `${operation} for ${naturalKey} is being called or looked into by another process ` +
+    `${operation} for ${naturalKey} is being called or checked by another process ` +
       `(call ${other.call_id}, ${named(other)}): nothing was sent. Wait until it has ended.`,
   )
 }
@@ -227,8 +227,8 @@ function stillValid(
 function doubted({ operation, naturalKey }: BillableCall, earlier: Doubtful): UsageError {
   const why =
     listedKindOf(operation) === null
-      ? 'nothing lists the past ones, so this cannot be found out from here: ask the provider'
-      : 'the past checks do not tell yet (it may still be running, or they cannot be read): ask again in a quarter of an hour'
+      ? 'no operation lists past calls, so its outcome cannot be found here: ask the provider'
+      : 'the past checks do not show it yet (it may still be running, or they cannot be read): try again in 15 minutes'
   return new UsageError(
     `An earlier ${operation} for ${naturalKey} (call ${earlier.call_id}, ${named(earlier)}) may have been billed: ` +
       `${why}. Nothing was sent; --again sends it although it may cost twice.`,

@@ -5,7 +5,7 @@ import type { Db } from '../db/transaction.ts'
 import { unlockCall, callLocks } from './ledger.ts'
 import { type UnknownCall, type ListedKind, listedKindOf } from './past-calls.ts'
 
-/** A call that nobody knows the outcome of and whose process is gone; held against other processes until it is disposed. */
+/** A call of unknown outcome whose process has ended; locked against other processes until it is disposed. */
 export interface OpenCall extends UnknownCall, AsyncDisposable {
   readonly callId: number
   readonly operation: string
@@ -14,7 +14,7 @@ export interface OpenCall extends UnknownCall, AsyncDisposable {
   readonly evalId: number
 }
 
-/** What tells whether two calls ask for the same. */
+/** Two calls with the same subject request the same. */
 export interface CallSubject {
   readonly operation: string
   /** EvalID as text. */
@@ -22,7 +22,7 @@ export interface CallSubject {
   readonly rooftopId: number
 }
 
-/** Ids of the calls whose outcome can be found out, oldest first: those that count in a budget, and all of a rooftop. */
+/** Ids of the calls whose outcome can be found, oldest first: those that count in a budget, and all of a rooftop. */
 export async function listOpenCalls(
   db: Db,
   { budget, rooftopId }: { readonly budget: Budget; readonly rooftopId: number | null },
@@ -54,8 +54,8 @@ interface Row {
   readonly age_ms: number
 }
 
-/** Takes a call whose process is gone, to find out how it ended; null while that process lives, another one has taken it,
- *  or it is settled. */
+/** Locks a call whose process has ended, to find its outcome; null while that process is alive, another one has locked the call, or
+ *  it is settled. */
 export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenCall | null> {
   const holder = await pool.connect()
   try {
@@ -74,7 +74,7 @@ export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
     }
     return { ...described(callId, row), [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
-    // The lock goes with the connection.
+    // The lock ends with the connection.
     holder.release(error as Error)
     throw error
   }
@@ -111,9 +111,9 @@ function described(callId: number, row: Row): Omit<OpenCall, keyof AsyncDisposab
   }
 }
 
-/** Checks of the dealer group that cannot be what the call made: other calls did, or, where the past checks were not read
- *  before it, the warehouse had them before the reservation (`since`, source time). In another group a ref is another check.
- *  The warehouse puts the VIN before a ref that tells a check from those of its vehicle alone: it is taken off. */
+/** Refs of the dealer group that the call cannot have made: other calls made them, or, when the past checks were not read before it,
+ *  the warehouse had them before the reservation (`since`, source time). In another group the same ref is another check. Where a ref
+ *  is unique only within its vehicle, the warehouse adds the VIN as a prefix, which is removed here. */
 export async function takenRefs(
   db: Db,
   { callId, operation, kind, rooftopId, evalId, knownRefs }: Taken,
@@ -138,15 +138,15 @@ export async function takenRefs(
 
 type Taken = Pick<OpenCall, 'callId' | 'operation' | 'kind' | 'rooftopId' | 'evalId' | 'knownRefs'>
 
-/** Notes of the ledger. */
+/** Notes in the ledger. */
 export const notFoundNote = 'Not among the past checks: it was not billed.'
 export const foundNote = 'Found among the past checks: it was billed.'
-/** Nobody has seen what was paid for: a repeat gets it for its answer. */
+/** The result of the paid call was not shown yet: a repeat gets it as its answer. */
 const unseen = 'Found among the past checks by a later call: it was billed.'
 const seen = `${foundNote} Shown to a repeat.`
 
-/** Says what was found out about a call that this process did not send: the check that it made, or null for none. A call that
- *  is settled meanwhile stays as it is. */
+/** Stores the outcome of a call that this process did not send: the check that it made, or null for none. A call that was settled
+ *  meanwhile does not change. */
 export async function settleOpenCall(
   db: Db,
   callId: number,
@@ -159,14 +159,13 @@ export async function settleOpenCall(
     where call_id = ${callId} and state = 'reserved'`.execute(db)
 }
 
-/** A call that went through, and whose answer nobody has seen. */
+/** A call that took effect and whose result was not shown yet. */
 export interface UnseenCall {
   readonly callId: number
   readonly ref: string
 }
 
-/** The newest call for the subject, if it was found to have gone through and is still unseen: to pay for another one would be
- *  to pay twice. */
+/** The newest call for the subject, if it took effect and its result was not shown yet: another call would pay twice. */
 export async function findUnseenCall(db: Db, subject: CallSubject): Promise<UnseenCall | null> {
   const { operation, naturalKey, rooftopId } = subject
   const { rows } = await sql<UnseenCall & { readonly note: string | null }>`
@@ -180,7 +179,7 @@ export async function findUnseenCall(db: Db, subject: CallSubject): Promise<Unse
   return { callId: newest.callId, ref: newest.ref }
 }
 
-/** The next repeat needs --again. */
+/** Marks the result as shown: the next repeat needs --again. */
 export async function markSeen(db: Db, { callId }: UnseenCall): Promise<void> {
   await sql`
     update ops.billable_call set note = replace(note, ${unseen}, ${seen}) where call_id = ${callId}`.execute(

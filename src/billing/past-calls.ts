@@ -5,63 +5,63 @@ import {
   searchPpsr,
 } from '../contract/appraisal/checks.ts'
 
-/** What a billable operation makes, where the source lists what was made before. */
+/** The kind of check that a billable operation makes, if the source lists past checks of this kind. */
 export type ListedKind = 'ppsr' | 'car_history'
 
-/** Null: nothing lists what the operation made, so an outcome that is not known stays unknown. */
+/** Null: no operation lists its checks, so an unknown outcome stays unknown. */
 export function listedKindOf(operation: string): ListedKind | null {
   if (operation === searchPpsr.name) return 'ppsr'
   return operation === runCarHistory.name ? 'car_history' : null
 }
 
-/** The operation that lists what a billable one made; null: none does. */
+/** The operation that lists the checks of a billable operation; null: none does. */
 export function listOperationOf(operation: string): string | null {
   const kind = listedKindOf(operation)
   if (kind === null) return null
   return kind === 'ppsr' ? listPastPpsr.name : listPastCarHistory.name
 }
 
-/** How long a call may be running at the source, in ms. */
+/** How long a call may run at the source, in ms. */
 export function maxRunMs(kind: ListedKind): number {
   const { timeoutSeconds } = kind === 'ppsr' ? searchPpsr : runCarHistory
   return timeoutSeconds! * 1000
 }
 
-/** How the wait for an answer has ended. */
+/** How the wait for an answer ended. */
 export interface EndedWait {
   /** From the reservation, in ms. */
   readonly waitedMs: number
-  /** Nothing ended it but our own patience. */
+  /** Our own time-out ended it. */
   readonly hasTimedOut: boolean
 }
 
-/** The wait of a process that is gone: nobody saw its end, so it counts as the longest. `patienceSeconds`: http.timeoutSeconds. */
-export function longestWait(kind: ListedKind, patienceSeconds: number): EndedWait {
-  return { waitedMs: Math.max(patienceSeconds * 1000, maxRunMs(kind)), hasTimedOut: true }
+/** The longest possible wait, assumed for a process that has ended. `timeoutSeconds`: http.timeoutSeconds. */
+export function longestWait(kind: ListedKind, timeoutSeconds: number): EndedWait {
+  return { waitedMs: Math.max(timeoutSeconds * 1000, maxRunMs(kind)), hasTimedOut: true }
 }
 
-/** A source may be slow to list what it has made. */
+/** Delay until the source lists a new check. */
 const listingMs = 30_000
-/** A source that outlasts our patience takes longer than it should, and nobody knows how long. */
+/** Further time for a call that ran into our time-out: it takes longer than documented, and how long is unknown. */
 const overtimeMs = 10 * 60_000
 
-/** So long after its reservation a call that shows nothing has done nothing, in ms. */
+/** The time after the reservation, in ms, at which a call without a listed check had no effect. */
 export function endedAfterMs(kind: ListedKind, { waitedMs, hasTimedOut }: EndedWait): number {
   return waitedMs + (hasTimedOut ? overtimeMs : maxRunMs(kind) + listingMs)
 }
 
-/** The past checks of an evaluation, as far as the ledger looks at them. */
+/** The past checks of an evaluation, with the fields that the ledger uses. */
 export interface PastList {
   readonly checks: readonly { readonly ref: string; readonly searchedAt: Date | null }[]
-  /** The source's time of the answer, ours where it told none. */
+  /** Source time of the answer; our time when the answer had no date. */
   readonly at: Date
-  /** Whether the source told its time. */
+  /** Whether the answer had a date. */
   readonly isDated: boolean
 }
 
-/** A call of unknown outcome, by what was known before it was sent. */
+/** A call of unknown outcome, with the facts known before it was sent. */
 export interface UnknownCall {
-  /** Checks that were listed before; null: not read. */
+  /** Checks listed before the call; null: not read. */
   readonly knownRefs: readonly string[] | null
   /** The source's time of the reservation; null: not read. */
   readonly sourceAt: Date | null
@@ -69,11 +69,11 @@ export interface UnknownCall {
   readonly ageMs: number
 }
 
-/** A source may stamp a check by another clock than the one that dates its answers. */
+/** Tolerance for checks, which may be dated by another clock than the answers of the source. */
 const stampToleranceMs = 5 * 60_000
 
-/** The check that the call must have made: the oldest that was not there before and that nobody else has made (`taken`).
- *  Without a list from before, the first since the reservation; one without a time is then taken for it. Null: none. */
+/** The check that the call must have made: the oldest new check that no other call made (`taken`). Without a list from before the
+ *  call, the first check since the reservation; a check without a time also counts then. Null: none. */
 export function checkMadeBy(
   doubt: UnknownCall,
   past: PastList,
@@ -89,8 +89,8 @@ export function checkMadeBy(
   return byAge[0]?.ref ?? null
 }
 
-/** Whether the call may be at work at the source while nothing shows it yet, until `endedMs` after its reservation. Of two
- *  clocks that disagree, the one by which less time has passed is right; an answer without a date proves no time. */
+/** Whether the call may still run at the source without a listed check, until `endedMs` after its reservation. When the two clocks
+ *  disagree, the shorter time counts; an answer without a date is ignored. */
 export function mayStillRun(
   { sourceAt, ageMs }: UnknownCall,
   { at, isDated }: PastList,

@@ -7,9 +7,9 @@ export interface BilledCall {
   readonly callId: number
   readonly operation: string
   readonly state: 'reserved' | 'committed' | 'released'
-  /** EvalID, VIN or code, as it was asked for. */
+  /** EvalID, VIN or code of the request. */
   readonly subject: string | null
-  /** Of the evaluation, where the warehouse has it; else the VIN that was asked for. */
+  /** VIN of the evaluation if the warehouse has it, else the requested VIN. */
   readonly vin: string | null
   /** Uid. */
   readonly rooftop: string | null
@@ -18,25 +18,25 @@ export interface BilledCall {
   readonly at: string
   /** check_ref of the check that it made, where it is known. */
   readonly check: string | null
-  /** Why it was released, how its outcome was found out, or what is not known. */
+  /** Why it was released, how its outcome was found, or what is unknown. */
   readonly note: string | null
 }
 
-/** What today (UTC) has cost of one budget. */
+/** Today's use (UTC) of one budget. */
 export interface Spend {
   readonly allowed: number
   /** Committed and reserved. */
   readonly used: number
-  /** Of these, how many may or may not have been billed. */
+  /** Of these, calls of unknown outcome: they may have been billed. */
   readonly unknown: number
   /** Newest first, released ones included; at most 50. */
   readonly calls: readonly BilledCall[]
-  /** Of earlier days, the calls that may or may not have been billed; newest first, at most 50. */
+  /** Calls of earlier days with an unknown outcome; newest first, at most 50. */
   readonly open: readonly BilledCall[]
 }
 
-/** Today's spend of each budget that allows or has used anything: how much, by whom, on which vehicle, and what of earlier
- *  days has still no known outcome. */
+/** Today's use of each budget that allows or has used a call: how much, by which user, on which vehicle, and the calls of earlier days
+ *  whose outcome is still unknown. */
 export async function readSpend(
   db: Db,
   budgets: Readonly<Record<Budget, number>>,

@@ -30,67 +30,71 @@ import {
   waitForRunningReport,
 } from './api-recover.ts'
 
-/** Sends a billable call once, within its daily budget: what earlier calls have left open is found out, the call is reserved in
- *  the warehouse, sent, settled. One whose answer is lost is looked for among the past checks and never sent again; to a
- *  repeat, what it made is the answer. UsageError when the budget allows none or a repeat may cost twice, BusyError while
- *  another process makes the same call. */
+/** Sends a billable call once, within its daily budget: settles open earlier calls, reserves the call in the warehouse, sends it and
+ *  settles it. When its answer is lost, the call is searched among the past checks and never sent again; a repeat gets the check that
+ *  it made. UsageError when the budget allows no call or a repeat may cost twice, BusyError while another process makes the same call. */
 export async function pay(
-  desk: BillingContext,
+  billing: BillingContext,
   subject: BillableSubject,
   send: () => Promise<ServiceAnswer<unknown>>,
 ): Promise<PaidResult> {
-  const { io, config } = desk.session
+  const { io, config } = billing.session
   const { operation, rooftop, naturalKey, again } = subject
   const budget = operation.budget!
   const rooftopId = rooftop?.id ?? null
   const [allowed, requestedBy] = [config.budget[budget], requester()]
   const name = operation.name
-  await settleOpenCalls(desk, { budget, rooftopId })
+  await settleOpenCalls(billing, { budget, rooftopId })
   const listed = listedSubject(subject)
-  const unseen = again || listed === null ? null : await showUnseen(desk, subject, listed)
+  const unseen = again || listed === null ? null : await showUnseen(billing, subject, listed)
   if (unseen !== null) return unseen
   const asked: BillableCall = {
     ...{ operation: name, budget, allowed, rooftopId, naturalKey, requestedBy, again },
     before: null,
   }
   requireBudget(asked)
-  const before = listed === null ? null : await readBefore(desk, listed)
+  const before = listed === null ? null : await readBefore(billing, listed)
   // Interrupted before anything was sent: nothing is reserved.
   io.signal.throwIfAborted()
-  await using reservation = await reserveCall(desk.pool, { ...asked, before })
+  await using reservation = await reserveCall(billing.pool, { ...asked, before })
   const { callId } = reservation
-  const settle = settler(desk, callId)
+  const settle = settler(billing, callId)
   if (io.signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
   io.signal.throwIfAborted()
   const reservedMs = performance.now()
-  return await sendReserved(desk, { ...subject, callId, reservedMs, listed, before, settle }, send)
+  return await sendReserved(
+    billing,
+    { ...subject, callId, reservedMs, listed, before, settle },
+    send,
+  )
 }
 
+/** The subject of the past checks; null when no operation lists what this one makes. */
 function listedSubject({ operation, rooftop, naturalKey }: BillableSubject): PastSubject | null {
   const kind = listedKindOf(operation.name)
   if (kind === null || rooftop === null) return null
   return { kind, evalId: Number(naturalKey), rooftop }
 }
 
-/** What an earlier call has made, whose answer nobody has seen; null when there is none. */
+/** The check of an earlier call whose answer was never shown; null when there is none. */
 async function showUnseen(
-  desk: BillingContext,
+  billing: BillingContext,
   { operation }: BillableSubject,
   listed: PastSubject,
 ): Promise<PaidResult | null> {
-  const { db, session } = desk
+  const { db, session } = billing
   const { evalId, rooftop } = listed
   const subject = { operation: operation.name, naturalKey: String(evalId), rooftopId: rooftop.id }
   const earlier = await findUnseenCall(db, subject)
   if (earlier === null) return null
-  const past = await readPast(desk, listed).catch((error: unknown) => {
+  const past = await readPast(billing, listed).catch((error: unknown) => {
     session.io.signal.throwIfAborted()
     throw unsent(error)
   })
-  const paid = answerFromCheck(desk, { operation }, past, earlier.ref)
+  const paid = answerFromCheck(billing, { operation }, past, earlier.ref)
   session.log.warn(
     { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
-    'nothing was sent: this is the check that an earlier call has paid for; --again pays for another one',
+    'nothing was sent: an earlier call has paid for this check; --again pays for another one',
   )
   const finish = async (last: unknown) => {
     await markSeen(db, earlier)
@@ -99,29 +103,34 @@ async function showUnseen(
   return { body: paid.body, finish }
 }
 
-/** The past checks before the call: what is new afterwards tells whether it took effect. Null where the source refuses to list
- *  them. A source that fails to answer a read is paid for nothing. */
-async function readBefore(desk: BillingContext, listed: PastSubject): Promise<PastChecks | null> {
-  const { io, log } = desk.session
+/** The past checks before the call: a new check after it shows that it took effect. Null when the source refuses to list them. When
+ *  the source does not answer, nothing is sent. */
+async function readBefore(
+  billing: BillingContext,
+  listed: PastSubject,
+): Promise<PastChecks | null> {
+  const { io, log } = billing.session
   try {
-    return await readPast(desk, listed)
+    return await readPast(billing, listed)
   } catch (error) {
     io.signal.throwIfAborted()
     if (!isUnlistable(error, listed.kind)) throw unsent(error)
     const reason = messageOf(error)
-    log.info({ reason }, 'the past checks cannot be listed: the call is sent without')
+    log.info({ reason }, 'past checks cannot be listed: the call is sent without them')
     return null
   }
 }
 
+/** The error of a read before the call, with the fact that nothing was paid. */
 function unsent(error: unknown): SyncError {
-  const verdict = error instanceof SyncError ? error.errorAction : 'retry'
-  const message = `Nothing was sent that costs money: ${messageOf(error)}`
-  return new SyncError(verdict, message, { cause: error })
+  const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
+  const message = `No billable call was sent: ${messageOf(error)}`
+  return new SyncError(errorAction, message, { cause: error })
 }
 
+/** Sends a reserved call and settles it as paid. The answer is stored before it is shown, so that a crash cannot lose it. */
 async function sendReserved(
-  desk: BillingContext,
+  billing: BillingContext,
   call: ReservedCall,
   send: () => Promise<ServiceAnswer<unknown>>,
 ): Promise<PaidResult> {
@@ -129,26 +138,27 @@ async function sendReserved(
   try {
     answer = await send()
   } catch (error) {
-    return await afterFailure(desk, call, error)
+    return await afterFailure(billing, call, error)
   }
   const { operation, rooftop, naturalKey, listed } = call
   const { status, body, text } = answer
-  const { appraisal } = desk.session.config.wire
+  const { appraisal } = billing.session.config.wire
   const checkRef = listed === null ? null : checkRefInAnswer(operation, body, appraisal)
   await call.settle('committed', { status, note: null, checkRef })
   const at = answer.date ?? new Date()
   const paid = { operation, rooftop, naturalKey, at }
-  const runId = await storeAnswer(desk, { ...paid, text })
+  const runId = await storeAnswer(billing, { ...paid, text })
   const finish = async (last: unknown) => {
-    if (listed !== null) await land(desk, { ...call, listed }, { body, checkRef, runId })
+    if (listed !== null) await land(billing, { ...call, listed }, { body, checkRef, runId })
     else if (last !== body && rooftop !== null)
-      await storeAnswer(desk, { ...paid, text: JSON.stringify(last) })
+      await storeAnswer(billing, { ...paid, text: JSON.stringify(last) })
   }
   return { body, finish }
 }
 
+/** Settles a failed call by what the error shows. Waits for a running report, and searches the check when the answer is lost. */
 async function afterFailure(
-  desk: BillingContext,
+  billing: BillingContext,
   call: ReservedCall,
   error: unknown,
 ): Promise<PaidResult> {
@@ -158,10 +168,10 @@ async function afterFailure(
   await call.settle(outcome, { status, note: messageOf(error) })
   const throttle = throttleOf(error, statuses)
   if (throttle === 'running' && call.listed !== null)
-    return await waitForRunningReport(desk, { ...call, listed: call.listed })
+    return await waitForRunningReport(billing, { ...call, listed: call.listed })
   if (throttle !== null) throw refusedUntilTomorrow(call, error)
   if (outcome === 'released') throw error
-  return await recoverAnswer(desk, call, error)
+  return await recoverAnswer(billing, call, error)
 }
 
 interface Answered {
@@ -170,43 +180,44 @@ interface Answered {
   readonly runId: number | null
 }
 
-/** Brings the check that was paid for into the warehouse, or says when it is loaded; never rejects. */
+/** Loads the paid check into the warehouse, or logs when it will be loaded; never rejects. */
 async function land(
-  desk: BillingContext,
+  billing: BillingContext,
   call: ReservedCall & { readonly listed: PastSubject },
   { body, checkRef, runId }: Answered,
 ): Promise<void> {
   const { operation, listed, before, callId } = call
   try {
-    const past = await readPast(desk, listed)
+    const past = await readPast(billing, listed)
     const known = new Set(before?.checks.map(({ ref }) => ref))
     const made =
       past.checks.find(({ ref }) => ref === checkRef) ??
       past.checks.find(({ ref }) => !known.has(ref))
-    if (made !== undefined && made.ref !== checkRef) await saveCheckRef(desk.db, callId, made.ref)
-    const vin = await loadPast(desk, past, runId)
+    if (made !== undefined && made.ref !== checkRef)
+      await saveCheckRef(billing.db, callId, made.ref)
+    const vin = await loadPast(billing, past, runId)
     if (made === undefined) throw new Error('the past checks do not list it yet')
     const ref = checkRefOf(made, vin)
-    if (ref !== made.ref) await saveCheckRef(desk.db, callId, ref)
-    if (listed.kind === 'ppsr') await storeCounts(desk, listed.rooftop, ref, body)
+    if (ref !== made.ref) await saveCheckRef(billing.db, callId, ref)
+    if (listed.kind === 'ppsr') await storeCounts(billing, listed.rooftop, ref, body)
   } catch (error) {
-    warnNotLoaded(desk, operation.name, error)
+    warnNotLoaded(billing, operation.name, error)
   }
 }
 
-/** Tells the ledger how the call ended, and never fails for it: what was paid for, or why it failed, must still be shown. */
+/** Stores how the call ended. It never fails: the paid result, or the reason of a failure, must still be shown. */
 function settler(
   { session: { log }, pool }: BillingContext,
   callId: number,
 ): ReservedCall['settle'] {
   return async (outcome, facts) => {
-    const told = () => settleCall(pool, callId, outcome, facts)
-    await told()
-      .catch(told)
+    const store = () => settleCall(pool, callId, outcome, facts)
+    await store()
+      .catch(store)
       .catch((error: unknown) =>
         log.error(
           { callId, outcome, err: error },
-          'the ledger could not be told how the call ended: it stays reserved in ops.billable_call',
+          'the outcome of the call could not be stored: it stays reserved in ops.billable_call',
         ),
       )
   }

@@ -8,7 +8,7 @@ import type { PastCheck } from '../streams/vehicle-checks/past-checks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Session } from './session.ts'
 
-/** What a paid call works with. */
+/** The session, client and database of a billable call. */
 export interface BillingContext {
   readonly session: Session
   readonly client: ServiceClient<Effect>
@@ -16,7 +16,7 @@ export interface BillingContext {
   readonly db: Db
 }
 
-/** The evaluation whose past checks are read, and of which kind. */
+/** The evaluation and the kind of past checks to read. */
 export interface PastSubject {
   readonly kind: ListedKind
   readonly evalId: number
@@ -30,7 +30,7 @@ export interface PastChecks extends PastSubject, PastList {
   readonly body: unknown
 }
 
-/** What a billable call is about. */
+/** The operation and subject of a billable call. */
 export interface BillableSubject {
   readonly operation: Operation
   readonly rooftop: RooftopRow | null
@@ -39,22 +39,22 @@ export interface BillableSubject {
   readonly again: boolean
 }
 
-/** A call that is reserved and about to be sent. */
+/** A reserved call that is about to be sent. */
 export interface ReservedCall extends BillableSubject {
   readonly callId: number
   /** `performance.now()` of the reservation. */
   readonly reservedMs: number
-  /** Null where nothing lists what the operation makes. */
+  /** Null when no operation lists its checks. */
   readonly listed: PastSubject | null
   /** Null: not listed, or not readable. */
   readonly before: PastChecks | null
   settle(outcome: Outcome, facts: OutcomeFacts): Promise<void>
 }
 
-/** A billable call that went through. */
+/** The result of a billable call that took effect. */
 export interface PaidResult {
-  /** The answer as received; where it was lost, the check as the past checks show it. */
+  /** The answer as received; when it was lost, the check from the past checks. */
   readonly body: unknown
-  /** Brings what was paid for into the warehouse, or says when it is loaded. `last` is what was shown. */
+  /** Loads the paid result into the warehouse, or logs when it will be loaded. `last` is the answer that was shown. */
   finish(last: unknown): Promise<void>
 }

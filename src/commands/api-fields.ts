@@ -12,7 +12,7 @@ import {
 } from '../contract/text-fields.ts'
 import { messageOf, UsageError } from '../errors.ts'
 
-// The fields of an operation as flags of the command line, made from its schema.
+// The fields of an operation as flags of the command line, from its schema.
 
 const placeholders: Readonly<Record<TextKind, string>> = {
   number: '<number>',
@@ -22,7 +22,7 @@ const placeholders: Readonly<Record<TextKind, string>> = {
   text: '<text>',
 }
 
-/** One flag per field, with what the contract says about it. */
+/** Adds one flag per field, described as in the contract. */
 export function addFieldFlags(command: Command, { fields }: Operation): void {
   for (const [name, field] of Object.entries(fields.shape)) {
     const choices = choicesOf(field)
@@ -33,7 +33,7 @@ export function addFieldFlags(command: Command, { fields }: Operation): void {
   }
 }
 
-/** The fields that the flags say. UsageError that names every flag that is missing or does not fit. */
+/** The fields from the flags. UsageError names every missing or invalid flag. */
 export function fieldsFromFlags(
   operation: Operation,
   flags: Readonly<Record<string, unknown>>,
@@ -41,8 +41,8 @@ export function fieldsFromFlags(
   const { name, fields } = operation
   const texts = Object.entries(fields.shape).flatMap(([flag, field]) => {
     // A switch without a value is on.
-    const said = flags[flag] === true ? 'true' : flags[flag]
-    return typeof said === 'string' ? [[flag, ownText(flag, field, said)] as const] : []
+    const value = flags[flag] === true ? 'true' : flags[flag]
+    return typeof value === 'string' ? [[flag, fieldText(flag, field, value)] as const] : []
   })
   const found = fields.safeParse(fromText(fields, Object.fromEntries(texts)))
   if (found.success) return found.data
@@ -50,12 +50,12 @@ export function fieldsFromFlags(
   throw new UsageError(`${issues.join('; ')}: see "forecourt api ${name} --help".`)
 }
 
-/** A list or an object may be in a file. */
-function ownText(flag: string, field: z.core.$ZodType, text: string): string {
+/** The text of a field; a list or an object may be in a file. */
+function fieldText(flag: string, field: z.core.$ZodType, text: string): string {
   const kind = kindOf(field)
   if (kind !== 'list' && kind !== 'object') return text
   const isFile = text.startsWith('@')
-  const found = isFile ? readOrRefuse(flag, text) : text
+  const found = isFile ? readFileFlag(flag, text) : text
   // A list of ids may be as short as 1,2,3, in a file also one a line.
   const isPlain = kind === 'list' && !holdsObjects(field) && !/^\s*[[{"]/.test(found)
   if (isPlain) return isFile ? found.split(/[\s,]+/).join(',') : found
@@ -63,7 +63,7 @@ function ownText(flag: string, field: z.core.$ZodType, text: string): string {
   return found
 }
 
-function readOrRefuse(flag: string, text: string): string {
+function readFileFlag(flag: string, text: string): string {
   try {
     return readFileSync(text.slice(1), 'utf8').trim()
   } catch (cause) {
@@ -71,14 +71,14 @@ function readOrRefuse(flag: string, text: string): string {
   }
 }
 
-/** UsageError that says what is wanted; nothing of the text, which may name a customer. */
+/** UsageError that names what is expected. It does not quote the text, which may name a customer. */
 function requireJsonOf(
   kind: 'list' | 'object',
   { place, field }: { readonly place: string; readonly field: z.core.$ZodType },
   text: string,
 ): void {
   const wanted = kind === 'list' ? 'a JSON list' : 'a JSON object, e.g. {"name": "value"}'
-  const what = `${wanted} is wanted (${descriptionOf(field)})`
+  const what = `${wanted} is expected (${descriptionOf(field)})`
   let found: unknown
   try {
     found = JSON.parse(text)
@@ -106,7 +106,7 @@ function isRequired(field: z.core.$ZodType): boolean {
   return field._zod.optin !== 'optional'
 }
 
-/** The description may stand within `optional`. */
+/** The description may be inside of `optional`. */
 function descriptionOf(field: z.core.$ZodType): string {
   const { description } = field as z.ZodType
   if (description !== undefined) return description

@@ -26,40 +26,43 @@ export interface PaidAnswer {
   readonly at: Date
 }
 
-/** Keeps a paid answer as received, as a run of its own, whose id it gives. Null where no rooftop was named or the answer is
- *  empty. Never fails: what was paid for must still be shown. */
+/** Stores a paid answer as received, with its own run, and returns the run id. Null when no rooftop was named or the answer is empty.
+ *  Never fails: the paid answer must still be shown. */
 export async function storeAnswer(
-  desk: BillingContext,
+  billing: BillingContext,
   answer: PaidAnswer,
 ): Promise<number | null> {
-  const { log } = desk.session
+  const { log } = billing.session
   const { operation, rooftop, naturalKey } = answer
   if (rooftop === null || naturalKey === null || answer.text.trim() === '') {
-    log.info({ operation: operation.name }, 'the answer is kept nowhere: --rooftop keeps it in raw')
+    log.info(
+      { operation: operation.name },
+      'the answer is not stored: with --rooftop it is stored in raw',
+    )
     return null
   }
   const evalId = Number(/^\d{1,15}(?=\/|$)/.exec(naturalKey)?.[0] ?? 0)
   try {
-    return await inTransaction(desk.pool, async (tx) => {
+    return await inTransaction(billing.pool, async (tx) => {
       await holdErasureLock(tx)
       const received = { text: answer.text, endpoint: operation.name }
       const about = {
         groupId: rooftop.groupId,
         evalId: 'evalid' in operation.fields.shape && evalId > 0 ? evalId : null,
       }
-      const text = await screenAnswer(tx.db, received, about, desk.session.config.wire.appraisal)
+      const text = await screenAnswer(tx.db, received, about, billing.session.config.wire.appraisal)
       const payload = { naturalKey, text, hash: bodyHash(text), fetchedAt: new Date() }
       const runId = await insertEndedRun(tx.db, answer)
       await savePayloads(tx, operation.name, rooftop, runId, [payload])
       return runId
     })
   } catch (error) {
-    log.warn({ operation: operation.name, err: error }, 'the answer could not be kept in raw')
+    log.warn({ operation: operation.name, err: error }, 'the answer could not be stored in raw')
     return null
   }
 }
 
-/** What was brought in by a command has a run to be traced to, as everything has. */
+/** Inserts a finished run, so that the stored answer can be traced like every payload. */
 async function insertEndedRun(db: Db, { operation, naturalKey, at }: PaidAnswer): Promise<number> {
   const { run_id } = await db
     .insertInto('ops.run')
@@ -81,45 +84,45 @@ class NotLoaded extends Error {
   override readonly name = 'NotLoaded'
 }
 
-/** Brings the past checks of a paid call into the warehouse, and gives the VIN that they are of. Rejects with what stands in
- *  the way: nothing was written then. */
+/** Loads the past checks of a paid call into the warehouse and returns their VIN. When it rejects, nothing was written. */
 export async function loadPast(
-  desk: BillingContext,
+  billing: BillingContext,
   past: PastChecks,
   runId: number | null,
 ): Promise<string> {
   const { evalId, kind, checks, at } = past
   const { groupId } = past.rooftop
-  const vin = await vinOf(desk.db, past)
+  const vin = await vinOf(billing.db, past)
   if (vin === null) throw new NotLoaded(`the warehouse does not have evaluation ${evalId}`)
-  if ((await vinAtSource(desk, past)) !== vin)
-    throw new Error(`the VIN of evaluation ${evalId} is another one at the source by now`)
-  const warnings = await inTransaction(desk.pool, async ({ db }) => {
+  if ((await vinAtSource(billing, past)) !== vin)
+    throw new Error(`the VIN of evaluation ${evalId} has changed at the source`)
+  const warnings = await inTransaction(billing.pool, async ({ db }) => {
     const isComplete = checks.length === (past.body as readonly unknown[]).length
     const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete }
     const [loaded] = await loadPastChecks(db, [answer], runId)
-    if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, desk.session.config.wire.appraisal)
+    if (kind === 'ppsr')
+      await fillCounts(db, loaded!.inserted, billing.session.config.wire.appraisal)
     if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     return loaded!.warnings
   })
-  for (const { check, detail } of warnings) desk.session.log.warn({ evalId, check }, detail)
+  for (const { check, detail } of warnings) billing.session.log.warn({ evalId, check }, detail)
   return vin
 }
 
-/** The same for a command that goes on whatever happens. */
+/** Like `loadPast`, but logs an error instead of rejecting. */
 export async function loadOrWarn(
-  desk: BillingContext,
+  billing: BillingContext,
   past: PastChecks,
   operation: string,
 ): Promise<void> {
   try {
-    await loadPast(desk, past, null)
+    await loadPast(billing, past, null)
   } catch (error) {
-    warnNotLoaded(desk, operation, error)
+    warnNotLoaded(billing, operation, error)
   }
 }
 
-/** Null where the warehouse does not have the evaluation, or no VIN that a check could be made on. */
+/** Null when the warehouse does not have the evaluation, or not with a complete VIN. */
 async function vinOf(db: Db, { rooftop, evalId }: PastChecks): Promise<string | null> {
   const rows = await db
     .selectFrom('core.evaluation')
@@ -130,7 +133,7 @@ async function vinOf(db: Db, { rooftop, evalId }: PastChecks): Promise<string | 
   return rows.map(({ vin }) => wholeVin(vin)).find((vin) => vin !== null) ?? null
 }
 
-/** The past checks are those of the VIN that the evaluation has at the source now. */
+/** The current VIN of the evaluation at the source: the past checks are of this VIN. */
 async function vinAtSource(
   { session, client }: BillingContext,
   past: PastChecks,
@@ -152,7 +155,7 @@ function wholeVin(value: unknown): string | null {
   return vin.length === 17 ? vin : null
 }
 
-/** The id that an answer gives the check it has made; null where it gives none. */
+/** The id in an answer of the check that it made; null when it has none. */
 export function checkRefInAnswer(
   { name }: Operation,
   body: unknown,
@@ -162,7 +165,7 @@ export function checkRefInAnswer(
   return textAt(body, names.id)?.trim().slice(0, 80) ?? null
 }
 
-/** What only the answer of a search says: counts, and the number of the certificate. */
+/** Stores what only the answer of a search has: counts, and the number of the certificate. */
 export async function storeCounts(
   { db, session }: BillingContext,
   { groupId }: RooftopRow,
@@ -172,7 +175,7 @@ export async function storeCounts(
   await writeCounts(db, groupId, ref, countsOf(body, session.config.wire.appraisal))
 }
 
-/** Says that something paid for is not in the warehouse, and when it is loaded. */
+/** Logs that a paid check is not in the warehouse, and when it will be loaded. */
 export function warnNotLoaded(
   { session }: BillingContext,
   operation: string,
@@ -185,6 +188,6 @@ export function warnNotLoaded(
       : 'the next "forecourt sync" loads its row'
   session.log.warn(
     { operation, reason: messageOf(error) },
-    `it was paid for, but is not in the warehouse yet: ${when}`,
+    `the paid check is not in the warehouse yet: ${when}`,
   )
 }

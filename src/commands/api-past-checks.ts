@@ -18,7 +18,7 @@ export async function readPast(
   return { kind, evalId, rooftop, checks, body, at, isDated: date !== null }
 }
 
-/** The item of a check as received: what stands in for an answer that was lost. */
+/** The item of a check as received: it replaces a lost answer. */
 export function findItem({ session }: BillingContext, { body }: PastChecks, ref: string): unknown {
   const items = Array.isArray(body) ? body : []
   return items.find((item) => readPastChecks([item], session.config.wire.appraisal)[0]?.ref === ref)

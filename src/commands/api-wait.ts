@@ -13,35 +13,35 @@ import type { Session } from './session.ts'
 
 type Call = ServiceCall<Record<string, unknown>>
 
-/** An asynchronous call that was answered. */
+/** An asynchronous call that was answered, so its work has started. */
 export interface StartedCall {
   readonly operation: Operation
   readonly call: Call
   readonly body: unknown
 }
 
-/** Asks again until the work that a call began is done, and gives the last body. SyncError `retry` when it takes longer
- *  than the document says it may, `abort` when an answer cannot be read; each message names the command that asks again. */
+/** Polls until the work of a call is done, and returns the last body. SyncError `retry` when it takes longer than documented, `abort`
+ *  when an answer cannot be read; each message names the command to poll again. */
 export async function waitUntilDone(
   session: Session,
   client: ServiceClient<Effect>,
-  { operation, call, body: begun }: StartedCall,
+  { operation, call, body: started }: StartedCall,
   every: number | null,
 ): Promise<unknown> {
   const { polling: follow } = operation
-  if (follow === null) return begun
+  if (follow === null) return started
   const { wire } = session.config
-  const fields = orTellWhere(operation, () => follow.fields(begun, call.fields, wire))
-  if (fields === null) return begun
+  const fields = readAnswer(operation, () => follow.fields(started, call.fields, wire))
+  if (fields === null) return started
   const poll = findOperation(follow.operation)!
-  session.log.info(fields, `${operation.name} has begun; it can be asked for by ${poll.name}`)
+  session.log.info(fields, `${operation.name} has started; ${poll.name} shows its progress`)
   const meter = openMeter(session, operation.name, fields)
   const until = Date.now() + follow.maxWaitSeconds * 1000
   try {
     for (;;) {
       await sleep((every ?? follow.everySeconds) * 1000, [session.io.signal])
       const { body } = await client.call(poll, { ...call, files: [], fields })
-      const { done, percent } = orTellWhere(poll, () => follow.progress(body, wire))
+      const { done, percent } = readAnswer(poll, () => follow.progress(body, wire))
       meter.show(percent)
       if (done) return body
       if (Date.now() >= until)
@@ -57,7 +57,7 @@ export async function waitUntilDone(
   }
 }
 
-function orTellWhere<T>({ name }: Operation, read: () => T): T {
+function readAnswer<T>({ name }: Operation, read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -66,7 +66,7 @@ function orTellWhere<T>({ name }: Operation, read: () => T): T {
   }
 }
 
-/** The work goes on at the source: whoever was interrupted asks for it by its id. */
+/** The error with the command to poll again: the work at the source continues. */
 function withNextStep(
   error: unknown,
   { name }: Operation,
@@ -79,14 +79,18 @@ function withNextStep(
     name,
     ...flags.map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
   ]
-  const said = messageOf(error).replace(/\.$/, '')
-  const verdict = error instanceof SyncError ? error.errorAction : 'retry'
-  return new SyncError(verdict, `${said}. Nothing is lost, ask again with: ${again.join(' ')}`, {
-    cause: error,
-  })
+  const message = messageOf(error).replace(/\.$/, '')
+  const errorAction = error instanceof SyncError ? error.errorAction : 'retry'
+  return new SyncError(
+    errorAction,
+    `${message}. The work continues at the source, poll again with: ${again.join(' ')}`,
+    {
+      cause: error,
+    },
+  )
 }
 
-/** An id comes from the source: in a command to paste it is a word and nothing else. */
+/** Quotes an id of the source, so that it is only one word in a command to paste. */
 function quoted(text: string): string {
   return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -96,7 +100,7 @@ interface Meter {
   end(): void
 }
 
-/** A bar on a terminal, a log line elsewhere. */
+/** A progress bar on a terminal, else log lines. */
 function openMeter({ io, globals, log }: Session, name: string, fields: FieldValues): Meter {
   const startedAt = Date.now()
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)

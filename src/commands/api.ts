@@ -20,7 +20,7 @@ const effects: Readonly<Record<Effect, string>> = {
   bill: 'costs money: needs --yes and a budget',
 }
 
-/** Any documented operation from the command line; each is a command of its own, made from its declaration. */
+/** Any documented operation as a command, made from its declaration. */
 export const api: CommandDefinition = {
   usage: 'api',
   summary: 'Any documented operation of both services: "forecourt api <operation> --help"',
@@ -53,7 +53,7 @@ function addOptions(command: Command, operation: Operation): void {
   command.option('--rooftop <uid>', about)
   if (file !== null)
     command.option('--file <path>', `${file.description} (repeatable)`, collectFiles)
-  if (effect !== 'read') command.option('--yes', `do it: ${effects[effect].split(':')[0]}`)
+  if (effect !== 'read') command.option('--yes', `confirm: ${effects[effect].split(':')[0]}`)
   if (effect === 'bill')
     command.option(
       '--again',
@@ -121,45 +121,44 @@ async function runOperation(
   const again = options['again'] === true
   const { pool, db } = await session.warehouse('write')
   const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], session.log)
-  const desk: BillingContext = { session, client, pool, db }
-  const { body, finish } = await pay(desk, { operation, rooftop: row, naturalKey, again }, send)
+  const billing: BillingContext = { session, client, pool, db }
+  const { body, finish } = await pay(billing, { operation, rooftop: row, naturalKey, again }, send)
   await finish(await answerTo(session, client, { operation, call, body }, waiting))
   return 0
 }
 
-/** Shows the answer, with --wait the last one, and gives what it has shown. */
+/** Shows the answer, or with --wait the last one, and returns it. */
 async function answerTo(
   session: Session,
   client: ServiceClient<Effect>,
-  begun: StartedCall,
+  started: StartedCall,
   waiting: { readonly every: number | null } | null,
 ): Promise<unknown> {
   const last =
     waiting === null
-      ? begun.body
-      : await waitUntilDone(session, client, begun, waiting.every).catch((error: unknown) => {
-          // What was answered so far may be paid for: it holds the id to ask again by.
-          showAnswer(session, begun.body)
+      ? started.body
+      : await waitUntilDone(session, client, started, waiting.every).catch((error: unknown) => {
+          // The answer so far may be paid for, and has the id for polling again.
+          showAnswer(session, started.body)
           throw error
         })
   showAnswer(session, last)
   return last
 }
 
-/** As received, signed links included: whoever asks for one wants to open it. */
+/** Shows the answer as received, including signed links, which the user wants to open. */
 function showAnswer(session: Session, answer: unknown): void {
   session.resultWithSecrets(answer, () => [JSON.stringify(answer, null, 2)])
 }
 
-/** What the call is about: an evaluation, else a vehicle, which a code names together with its kilometres. However it was typed:
- *  a repeat must be known as one. */
+/** The subject of the call: an evaluation, else a VIN, else a code with its kilometres. Normalised, so that a repeat is recognised. */
 function subjectOf({ evalid, vin, adcode, km }: Readonly<Record<string, unknown>>): string | null {
   const model = adcode === undefined || km === undefined ? adcode : `${adcode}/${km}`
   const named = evalid ?? vin ?? model
   return named === undefined ? null : String(named).trim().toUpperCase().slice(0, 64)
 }
 
-/** Messages of the appraisal service name an evaluation alone. */
+/** Whether errors can name the subject: at the appraisal service only an evaluation. */
 function isNamed({ service }: Operation, naturalKey: string | null): naturalKey is string {
   return naturalKey !== null && (service === 'vehicleData' || /^\d+$/.test(naturalKey))
 }
@@ -168,6 +167,7 @@ function accessOf({ uid, dealerId, key }: RooftopConfig) {
   return { uid, dealerId, keyName: key }
 }
 
+/** UsageError without --yes: a mistyped command must not write or bill. */
 function requireYes(
   { name, effect, budget }: Operation,
   options: Readonly<Record<string, unknown>>,
@@ -184,7 +184,7 @@ function requireApiKey({ config }: Session, { service, name }: Operation): void 
   )
 }
 
-/** The rooftop as which to call; null where the vehicle-data APIs need none. */
+/** The rooftop of the call; null when the vehicle-data APIs need none. */
 function rooftopFor(
   { config }: Session,
   { service, name }: Operation,

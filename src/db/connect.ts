@@ -2,7 +2,7 @@ import pg from 'pg'
 import { messageOf, SyncError, UnreachableError, UsageError } from '../errors.ts'
 import { rowTypes } from './row-types.ts'
 
-/** How a pool presents itself and how large it may grow. */
+/** The name, size and time-outs of a pool. */
 export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string
@@ -10,15 +10,15 @@ export interface PoolOptions {
   readonly max?: number
   /** When Postgres ends a session that sits in an open transaction: 60 000 unless given, 0 = never. */
   readonly idleInTransactionTimeoutMs?: number
-  /** When Postgres ends a statement: unless given, as the server has it. */
+  /** When Postgres ends a statement; default: the setting of the server. */
   readonly statementTimeoutMs?: number
 }
 
 const oldestServer = 15
 const connectTimeoutMs = 10_000
 
-/** A pool that is known to reach its Postgres, its sessions in UTC; int8 as number where safe, numeric
- *  and date as text. UsageError, without the password, when the url or the server does not serve. */
+/** Opens a pool and checks that its Postgres answers. Sessions are in UTC; int8 is a number where safe, numeric and date are text.
+ *  UsageError, without the password, when the url or the server cannot be used. */
 export async function openPool(url: string, options: PoolOptions): Promise<pg.Pool> {
   const address = parseAddress(url)
   const pool = new pg.Pool({
@@ -30,8 +30,8 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
     types: rowTypes,
     onConnect: (client) => prepareSession(client, options),
   })
-  // A connection that the server ends raises 'error' on the pool when idle and on the client when
-  // checked out; unheard, either kills the process. The query that suffers rejects by itself.
+  // When the server ends a connection, the idle pool or the busy client emits 'error', which would kill the process without a
+  // listener. The affected query rejects anyway.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   try {
@@ -43,18 +43,18 @@ export async function openPool(url: string, options: PoolOptions): Promise<pg.Po
   }
 }
 
-/** A sentence for a Postgres that ended our connection or went away; any other error as it is. */
+/** An error with advice when Postgres ended our connection or is unreachable; any other error unchanged. */
 export function explainConnectionLoss(error: unknown): unknown {
   if (!isConnectionLoss(error)) return error
-  const advice = 'what was committed stays; see that Postgres runs, then run the command again.'
-  const said = `The connection to Postgres was lost (${messageOf(error)}): ${advice}`
-  return new Error(said, { cause: error })
+  const advice = 'committed data stays; make sure that Postgres runs, then run the command again.'
+  const message = `The connection to Postgres was lost (${messageOf(error)}): ${advice}`
+  return new Error(message, { cause: error })
 }
 
-/** Did Postgres end our connection, go away or not answer yet? A fault of the source is none, whatever its cause. */
+/** Whether Postgres ended our connection, is unreachable or does not answer yet. A fault of the source never counts. */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof SyncError) return false
-  // Too many parameters has a code of connections, 08P01, as what a pooler has lost has; but it would fail for ever.
+  // Too many parameters have the connection code 08P01, like a loss at a pooler, but a retry would always fail.
   if (/^bind message/.test(messageOf(error))) return false
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   return (
@@ -95,7 +95,7 @@ interface Address {
   readonly place: string
   readonly user: string
   readonly database: string
-  /** Never to be shown, in every form in which it may turn up. */
+  /** Texts that must never be shown, in every spelling. */
   readonly secrets: readonly string[]
 }
 
@@ -125,7 +125,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A lone % sign: pg takes such a part as it stands, and so do we.
+    // A lone % sign: pg uses such a part unchanged, and so do we.
     return text
   }
 }
@@ -134,13 +134,13 @@ function explain(error: unknown, address: Address): UsageError {
   const code = (error as { code?: unknown } | null)?.code ?? ''
   const sentence = sentenceFor(String(code), messageOf(error), address)
   const shown = address.secrets
-    // One letter would be found in every word, and told by that.
+    // A very short password would match in many words, and the mask would reveal it.
     .filter((secret) => secret.length >= 4)
     .reduce((text, secret) => text.replaceAll(secret, '***'), sentence)
   // No cause: the driver's error can hold its connection parameters.
   const isWrong = isTlsFault(String(code), messageOf(error))
-  if (isWrong || !(isConnectionLoss(error) || namesNothing(code))) return new UsageError(shown)
-  return new UnreachableError(shown, namesNothing(code))
+  if (isWrong || !(isConnectionLoss(error) || isUnknownName(code))) return new UsageError(shown)
+  return new UnreachableError(shown, isUnknownName(code))
 }
 
 function sentenceFor(code: string, message: string, { place, user, database }: Address): string {
@@ -157,8 +157,8 @@ function sentenceFor(code: string, message: string, { place, user, database }: A
   return `Postgres at ${place} cannot be used (${message}): correct that, or name another in warehouse.url.`
 }
 
-/** No such host, no such database: not there yet, or misspelt. */
-function namesNothing(code: unknown): boolean {
+/** No such host or database: it does not exist yet, or the name is wrong. */
+function isUnknownName(code: unknown): boolean {
   return code === '3D000' || code === 'ENOTFOUND' || code === 'EAI_AGAIN'
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type pg from 'pg'
 
-/** What one COPY brings: `into` is a table with its columns, `lines` are whole lines of COPY's text format. */
+/** The data of one COPY: `into` is a table with its columns, `lines` are complete lines of COPY's text format. */
 export interface CopySource {
   readonly into: string
   readonly lines: Iterable<Uint8Array>
@@ -12,20 +12,20 @@ export interface CopySource {
 const copyData = 0x64
 const copyDone = Buffer.from([0x63, 0, 0, 0, 4])
 const headerBytes = 5
-/** On the way to the socket at once, so that a large batch never stands in memory twice. */
-const mostUnsentBytes = 262_144
+/** Unsent bytes at most, so that a large batch is never in memory twice. */
+const maxUnsentBytes = 262_144
 
-/** As the driver has it, but for what its types leave out. */
+/** The connection of the driver, with members that its types lack. */
 interface CopyConnection extends pg.Connection {
   readonly stream: Duplex
   sendCopyFail(reason: string): void
 }
 
 /**
- * COPYs into several tables in one exchange: commands and lines go out together, and one answer comes back. What waits
- * for an answer to each command and sends lengths apart from lines wakes Postgres and this process several times a table, which
- * costs a small batch more than its rows. Lines that come after an error Postgres ignores, as the protocol has it.
- * Rejects as Postgres does, or with what `lines` threw; then nothing of it is written, and the transaction is to be rolled back.
+ * COPYs into several tables in one exchange: sends all commands and lines, then reads one answer. Waiting for an answer to each
+ * command would wake Postgres and this process several times per table, which costs more than the rows of a small batch.
+ * By the protocol, Postgres ignores lines after an error.
+ * Rejects with the error of Postgres or of `lines`; then nothing is written, and the transaction must be rolled back.
  */
 export async function copyIn(client: pg.ClientBase, sources: readonly CopySource[]): Promise<void> {
   if (sources.length > 0) await client.query(new CopyIn(sources)).done
@@ -36,9 +36,9 @@ class CopyIn implements pg.Submittable {
   readonly #text: string
   readonly #messages: Iterator<Uint8Array>
   readonly #done = Promise.withResolvers<void>()
-  /** What `lines` threw: it tells more than Postgres, which was told of it. */
+  /** The error of `lines`: it is more precise than the error of Postgres that follows from it. */
   #thrown: { readonly error: unknown } | undefined
-  #isOver = false
+  #hasEnded = false
 
   constructor(sources: readonly CopySource[]) {
     this.#text = sources.map(({ into }) => `copy ${into} from stdin`).join('; ')
@@ -58,16 +58,16 @@ class CopyIn implements pg.Submittable {
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#done.resolve()
   }
 
   handleError(error: unknown): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#done.reject(this.#thrown === undefined ? error : this.#thrown.error)
   }
 
-  /** Never rejects: the end of the query tells. */
+  /** Never rejects: `done` reports the end of the query. */
   async #send(connection: CopyConnection): Promise<void> {
     const { stream } = connection
     stream.cork()
@@ -78,19 +78,19 @@ class CopyIn implements pg.Submittable {
         stream.uncork()
         if (!isMore) return
         if (stream.writableNeedDrain) await once(stream, 'drain')
-        if (this.#isOver) return
+        if (this.#hasEnded) return
         stream.cork()
       }
     } catch (error) {
       this.#thrown = { error }
-      connection.sendCopyFail('the lines could not be made')
+      connection.sendCopyFail('the lines could not be generated')
       stream.uncork()
     }
   }
 
-  /** Whether there is more to send; of a connection that is lost the driver tells. */
+  /** Whether there is more to send; the driver reports a lost connection. */
   #fill(stream: Duplex): boolean {
-    while (stream.writableLength < mostUnsentBytes) {
+    while (stream.writableLength < maxUnsentBytes) {
       if (!stream.writable) return false
       const { value, done } = this.#messages.next()
       if (done === true) return false

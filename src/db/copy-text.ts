@@ -1,8 +1,8 @@
 const leastBytes = 65_536
-/** Of a character of a string, at most. */
+/** UTF-8 bytes of one UTF-16 unit, at most. */
 const bytesPerChar = 3
 
-/** Lines in COPY's text format, encoded as they come: held as strings, a batch's many small pieces outlive the young generation. */
+/** Lines in COPY's text format, encoded at once: as strings, the many small pieces of a batch would burden the garbage collector. */
 export class CopyText {
   #bytes = Buffer.allocUnsafeSlow(leastBytes)
   #length = 0
@@ -21,7 +21,7 @@ export class CopyText {
     this.#length += this.#bytes.write(text, this.#length)
   }
 
-  /** Appends the bytes of another text from `start` on, `end` not included. */
+  /** Appends the bytes of another text from `start` to before `end`. */
   appendFrom(other: CopyText, start: number, end: number): void {
     this.#reserve(end - start)
     this.#length += other.#bytes.copy(this.#bytes, this.#length, start, end)

@@ -10,8 +10,8 @@ type EncodeRow = (row: CopyRow) => string
 const encoders = new Map<string, { names: string; encode: EncodeRow }>()
 
 /**
- * COPYs rows straight into a table: nothing is faster, and nothing is asked back (performance.md section 1).
- * Rows are objects by column name; a column that the row lacks is null. Throws as Postgres does: a key that exists already is an error.
+ * COPYs rows into a table, the fastest way to insert. Rows are objects by column name; a missing column is null. Throws the error of
+ * Postgres, e.g. for a key that already exists.
  */
 export async function copyInto(
   client: pg.ClientBase,
@@ -21,7 +21,7 @@ export async function copyInto(
   await copyTables(client, [[table, rows]])
 }
 
-/** As `copyInto`, for several tables in this order and one exchange. */
+/** Like `copyInto` for several tables, in this order and in one exchange. */
 export async function copyTables(
   client: pg.ClientBase,
   tables: readonly (readonly [table: string, rows: readonly CopyRow[]])[],
@@ -35,7 +35,7 @@ export async function copyTables(
   await copyIn(client, sources)
 }
 
-/** Lines in chunks of about 64 KB, so that a large batch never stands in memory twice. */
+/** Lines in chunks of about 64 KB, so that a large batch is never in memory twice. */
 function* chunks(rows: readonly CopyRow[], encode: EncodeRow): Generator<Buffer> {
   let text = ''
   for (const row of rows) {
@@ -92,7 +92,7 @@ function arrayElement(value: unknown): string {
   return value === null ? 'null' : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** COPYs lines that are in COPY's text format already, in this order and one exchange; a target is a table with the columns of its lines. */
+/** COPYs lines that are already in COPY's text format, in this order and in one exchange; a target is a table with its columns. */
 export async function copyTexts(
   client: pg.ClientBase,
   texts: readonly (readonly [target: string, text: CopyText])[],
@@ -104,11 +104,11 @@ export async function copyTexts(
   )
 }
 
-/** A JSON value as one cell of COPY's text format, fit for jsonb. */
+/** A JSON value as one cell of COPY's text format that jsonb accepts. */
 export function encodeJson(value: unknown): string {
   const text = JSON.stringify(value)
   if (!text.includes('\\')) return text
-  // jsonb refuses both; a backslash that was there before merely takes the long way.
+  // jsonb refuses both. An escaped backslash before `u` only takes the slower path.
   const isOdd = text.includes('\\u0000') || text.includes('\\ud')
   const fit = isOdd ? JSON.stringify(storableJson(value)) : text
   return fit.replaceAll('\\', '\\\\')

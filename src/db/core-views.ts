@@ -7,8 +7,8 @@ interface CoreView {
 }
 
 /**
- * Makes `core_scoped`: a copy of each view of core that the marts name, and of those that it reads. Row-level security asks who owns
- * the view, so the marts of a tenant read these. Gives their names.
+ * Creates `core_scoped`: a copy of each view of core that the marts read, directly or through other views. Row-level security checks
+ * the owner of a view, so the marts of a tenant read these copies. Returns their names.
  */
 export async function copyCoreViews(
   client: pg.ClientBase,
@@ -28,7 +28,7 @@ export async function copyCoreViews(
       wanted.set(view.name, view)
     }
   }
-  for (const { schema, sql } of marts) if (schema === 'mart') want(parted(sql).statement)
+  for (const { schema, sql } of marts) if (schema === 'mart') want(splitComments(sql).statement)
   const names = [...wanted.keys()]
   for (const { name, definition } of wanted.values())
     await client.query(
@@ -37,9 +37,9 @@ export async function copyCoreViews(
   return names
 }
 
-/** The file of a view over the copies; its comments go on naming core. */
+/** The SQL of a view that reads the copies; its comments still name core. */
 export function readFromCopies(sql: string, names: readonly string[]): string {
-  const { statement, comments } = parted(sql)
+  const { statement, comments } = splitComments(sql)
   const over = names.reduce(
     (text, name) => text.replaceAll(new RegExp(`\\bcore\\.${name}\\b`, 'g'), `core_scoped.${name}`),
     statement,
@@ -47,7 +47,7 @@ export function readFromCopies(sql: string, names: readonly string[]): string {
   return over + comments
 }
 
-function parted(sql: string): { statement: string; comments: string } {
+function splitComments(sql: string): { statement: string; comments: string } {
   const end = sql.search(/^comment on /m)
   return end < 0
     ? { statement: sql, comments: '' }

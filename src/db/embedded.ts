@@ -26,7 +26,7 @@ export interface Embedded {
   readonly started: boolean
 }
 
-/** What is known of an embedded Postgres without starting it. */
+/** The status of an embedded Postgres, read without starting it. */
 export interface EmbeddedStatus {
   readonly initialised: boolean
   readonly running: boolean
@@ -35,7 +35,7 @@ export interface EmbeddedStatus {
 }
 
 export interface EmbeddedOptions {
-  /** Told of the slow steps: initialising, starting, recovering. */
+  /** Logs the slow steps: initialising, starting, recovering. */
   readonly log?: (line: string) => void
 }
 
@@ -48,9 +48,9 @@ interface Server {
 
 const startTimeoutSeconds = 120
 
-/** The Postgres of `folder`, e.g. `.forecourt/postgres`: initialised when missing, started when down.
- *  It listens on 127.0.0.1 only, outlives this process, and is shared by all commands of the folder.
- *  UsageError when the folder, its version or the OS user does not allow it. */
+/** The running Postgres of `folder`, e.g. `.forecourt/postgres`; initialises and starts it when needed. It listens only on
+ *  127.0.0.1, outlives this process, and is shared by all commands of the folder. UsageError when the folder, its version or the
+ *  OS user does not allow it. */
 export async function ensureEmbedded(
   folder: string,
   options: EmbeddedOptions = {},
@@ -81,12 +81,12 @@ export async function stopEmbedded(folder: string): Promise<boolean> {
   })
 }
 
-/** Looks without starting or changing anything. */
+/** Reads the status without starting or changing anything. */
 export async function embeddedStatus(folder: string): Promise<EmbeddedStatus> {
   const layout = await findFolder(folder)
   if (!(await hasCluster(layout)))
     return { initialised: false, running: false, pid: undefined, port: undefined }
-  const postmaster = await runningPostmaster(layout, 'looking')
+  const postmaster = await runningPostmaster(layout, 'unlocked')
   const port = postmaster?.port ?? (await rememberedPort(layout))
   return { initialised: true, running: postmaster !== undefined, pid: postmaster?.pid, port }
 }
@@ -123,7 +123,7 @@ async function openServer(layout: Layout): Promise<Server> {
   return { layout, binaries, user, run: await runnerFor(user, binaries, layout.folder) }
 }
 
-// Root continues a cluster that an ordinary user began as that user, who may then go on with it.
+// Root runs the cluster of an ordinary user as that user, so that the user can still use it.
 async function ownerOf(layout: Layout): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const owner = await stat(layout.data).catch(() => undefined)
@@ -132,14 +132,14 @@ async function ownerOf(layout: Layout): Promise<OsUser | undefined> {
 
 async function connectRunning(layout: Layout): Promise<Embedded | undefined> {
   if (!(await hasCluster(layout))) return undefined
-  const postmaster = await runningPostmaster(layout, 'looking')
+  const postmaster = await runningPostmaster(layout, 'unlocked')
   if (postmaster === undefined) return undefined
   const url = await urlOf(layout, postmaster.port)
   const answer = await askServer(url, layout)
   return answer === 'ours' ? { url, port: postmaster.port, started: false } : undefined
 }
 
-// Somebody else's start, or a recovery after a crash, may be under way.
+// Another process may be starting it, or it may be recovering after a crash.
 async function awaitStarting(layout: Layout): Promise<Embedded | undefined> {
   const giveUpAt = performance.now() + startTimeoutSeconds * 1000
   while ((await runningPostmaster(layout, 'locked')) !== undefined) {
@@ -147,7 +147,7 @@ async function awaitStarting(layout: Layout): Promise<Embedded | undefined> {
     if (running !== undefined) return running
     if (performance.now() > giveUpAt)
       throw new UsageError(
-        `The Postgres in ${layout.folder} runs but does not let us in after ` +
+        `The Postgres in ${layout.folder} runs but accepts no connection after ` +
           `${startTimeoutSeconds} s: see ${layout.log}, and stop it with pg_ctl.`,
       )
     await sleep(100)
@@ -171,8 +171,7 @@ async function start(server: Server, log: (line: string) => void): Promise<Embed
     } catch (error) {
       failure = error
     }
-    // The port may have been taken since we tried it, and after a crash the old server's backends
-    // may need a moment to notice: both pass.
+    // The port may have been taken since the check, or backends of a crashed server may still be ending: both are temporary.
     await sleep(500 * (attempt + 1))
   }
   throw new UsageError(
@@ -233,7 +232,7 @@ async function urlOf(layout: Layout, port: number): Promise<string> {
   return `postgres://forecourt:${password.trim()}@127.0.0.1:${port}/forecourt`
 }
 
-// A program that took the port could answer too: only our own cluster knows our folder.
+// Another program may have taken the port: only our own cluster reports our folder.
 async function askServer(url: string, layout: Layout): Promise<string> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   client.on('error', () => undefined)

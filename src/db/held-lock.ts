@@ -1,19 +1,19 @@
 import type pg from 'pg'
 import { isConnectionLoss } from './connect.ts'
 
-/** After its session has ended. A Postgres that restarts is not back at once. */
+/** Wait after a lost session: a Postgres that restarts needs some time. */
 const retakeAfterMs = 2_000
-/** How often it is asked whether the session still stands: a line that is cut says nothing by itself. */
+/** Interval of the check that the session is alive: a cut connection gives no error until it is used. */
 const pingEveryMs = 5_000
-/** So long after a start of the server nobody can tell from a lock that is free that its holder is dead. */
+/** For this time after a start of the server, a free lock does not prove that its holder is dead. */
 export const lockGraceSeconds = 5
 
 /** First and second key of an advisory lock. */
 export type LockKey = readonly [number, number]
 
 /**
- * An advisory lock that says that this process is alive, held by a session of its own. A restart of Postgres ends the session
- * too; then the lock is taken again.
+ * An advisory lock, held by a separate session, that shows that this process is alive. When the session ends, e.g. by a restart of
+ * Postgres, the lock is taken again.
  */
 export class HeldLock {
   readonly #pool: pg.Pool
@@ -29,14 +29,14 @@ export class HeldLock {
     this.#key = key
   }
 
-  /** Waits for the lock on a session that is open, and is the lock's from now on. */
+  /** Waits for the lock on an open session, which then belongs to the lock. */
   static async acquire(pool: pg.Pool, client: pg.PoolClient, key: LockKey): Promise<HeldLock> {
     const lock = new HeldLock(pool, key)
     await lock.#take(client)
     return lock
   }
 
-  /** Over a session that has the lock already. */
+  /** Wraps a session that already has the lock. */
   static fromSession(pool: pg.Pool, client: pg.PoolClient, key: LockKey): HeldLock {
     const lock = new HeldLock(pool, key)
     lock.#watch(client)
@@ -44,8 +44,8 @@ export class HeldLock {
   }
 
   /**
-   * To be called every now and then; it never waits for the lock. `retaken`: it was lost for a while, in which others may have
-   * taken us for dead. `lost`: a later call tries again.
+   * Checks the session and takes a lost lock again; call it regularly. It never waits for the lock. `retaken`: the lock was lost for
+   * a while, and other processes may have treated this one as dead. `lost`: a later call tries again.
    */
   async ensureHeld(): Promise<'held' | 'lost' | 'retaken'> {
     if (this.#client !== null) {
@@ -66,7 +66,7 @@ export class HeldLock {
     }
   }
 
-  /** The session ends, and with it the lock. */
+  /** Ends the session, which releases the lock. */
   release(): void {
     this.#isReleased = true
     const client = this.#client
@@ -79,7 +79,7 @@ export class HeldLock {
     this.#watch(client)
   }
 
-  /** The server may hold the old session, and its lock, long after our end of the line was cut: that is not waited for. */
+  /** Tries to take the lock. The server may hold the old session and its lock long after our connection was cut: does not wait for it. */
   async #retake(): Promise<boolean> {
     const client = await this.#pool.connect()
     let isTaken = false
@@ -93,24 +93,24 @@ export class HeldLock {
       this.#watch(client)
       return true
     }
-    // A session that has the lock must end: back in the pool it would keep it.
+    // A session with the lock must end: in the pool it would hold the lock.
     client.release(isTaken)
     return false
   }
 
   #watch(client: pg.PoolClient): void {
     this.#client = client
-    client.once('end', () => this.#lose(client))
+    client.once('end', () => this.#onConnectionLost(client))
   }
 
   #ping(client: pg.PoolClient): void {
     const now = performance.now()
     if (now - this.#pingedAt < pingEveryMs) return
     this.#pingedAt = now
-    client.query('select 1').catch(() => this.#lose(client))
+    client.query('select 1').catch(() => this.#onConnectionLost(client))
   }
 
-  #lose(client: pg.PoolClient): void {
+  #onConnectionLost(client: pg.PoolClient): void {
     if (this.#client !== client) return
     this.#client = null
     this.#lostAt = performance.now()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { UsageError } from '../errors.ts'
 import { sqlFolder } from './migration-files.ts'
 
-/** A view of the marts: a file `NN_name.sql` of sql/marts. */
+/** A view of the marts: a file `NN_name.sql` in sql/marts. */
 export interface MartFile {
   readonly schema: 'mart' | 'mart_pii'
   readonly name: string
@@ -14,16 +14,16 @@ export interface MartFile {
   readonly sql: string
 }
 
-/** All marts, in the order in which they are built. */
+/** All marts in the order of their build. */
 export interface Marts {
   /** semver of the columns that BI tools rely on. */
   readonly version: string
-  /** sha256 of everything, in hex. */
+  /** sha256 of version and files, in hex. */
   readonly checksum: string
   readonly files: readonly MartFile[]
 }
 
-/** Reads `sql/marts`. UsageError names a file that is misnamed, states no grain or makes another view than its name says. */
+/** Reads `sql/marts`. UsageError for a file that is misnamed, states no grain, or creates another view than its name. */
 export async function readMarts(folder: string = sqlFolder('marts')): Promise<Marts> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   const files = await Promise.all(names.map((file) => readMart(folder, file)))
@@ -49,7 +49,7 @@ async function readMart(folder: string, file: string): Promise<MartFile> {
   return { schema, name, file, grain, sql }
 }
 
-/** The same views under row-level security: those of `mart`, in the schema `mart_scoped`. */
+/** The same views under row-level security: those of `mart` in the schema `mart_scoped`. */
 export function toScopedSchema(sql: string): string {
   return sql.replaceAll(/\bmart\./g, 'mart_scoped.')
 }

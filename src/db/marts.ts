@@ -3,7 +3,7 @@ import { messageOf, UsageError } from '../errors.ts'
 import { copyCoreViews, readFromCopies } from './core-views.ts'
 import { type MartFile, type Marts, readMarts, toScopedSchema } from './mart-files.ts'
 
-/** Are the marts those of our files? */
+/** Whether the marts of the warehouse are those of our files. */
 export async function martsAreCurrent(
   client: pg.ClientBase | pg.Pool,
   marts: Marts,
@@ -11,13 +11,13 @@ export async function martsAreCurrent(
   const { rows } = await client.query<{ checksum: string }>(
     'select checksum from ops.mart_version order by built_at desc limit 1',
   )
-  return rows[0]?.checksum === marts.checksum && (await standingViews(client)) === viewsOf(marts)
+  return rows[0]?.checksum === marts.checksum && (await existingViews(client)) === viewsOf(marts)
 }
 
 /**
- * Builds the views of the marts in one transaction, so that a reader sees the old ones or the new ones. Views are replaced where
- * Postgres can; where a column was removed or retyped they are dropped first, which fails, and says why, when something outside
- * of the marts is built on them.
+ * Builds the views of the marts in one transaction, so that a reader sees either the old or the new views. Views are replaced where
+ * Postgres can do so. When a column was removed or retyped they are dropped first, which fails with an explanation when other
+ * objects are built on them.
  */
 export async function buildMarts(
   pool: pg.Pool,
@@ -28,8 +28,8 @@ export async function buildMarts(
   const client = await pool.connect()
   let broken = true
   try {
-    await client.query("begin; set local lock_timeout = '30s'; savepoint as_it_was")
-    // Two builders at once would deadlock over the views.
+    await client.query("begin; set local lock_timeout = '30s'; savepoint unchanged")
+    // Two builds at once would deadlock over the views.
     await client.query('lock table ops.mart_version in share row exclusive mode')
     if (await martsAreCurrent(client, wanted)) await copyCoreViews(client, wanted.files)
     else await rebuild(client, wanted)
@@ -53,17 +53,17 @@ async function rebuild(client: pg.ClientBase, { version, checksum, files }: Mart
   ])
 }
 
-/** False, and everything as it was, where a view cannot be replaced by its new self. */
+/** Replaces the views; returns false and changes nothing when a view cannot be replaced. */
 async function replaced(client: pg.ClientBase, files: readonly MartFile[]): Promise<boolean> {
-  const standing = (await standingViews(client)).split('\n').filter((name) => name !== '')
+  const existing = (await existingViews(client)).split('\n').filter((name) => name !== '')
   const wanted = new Set(namesOf(files))
-  if (standing.some((name) => !wanted.has(name))) return false
+  if (existing.some((name) => !wanted.has(name))) return false
   try {
     await createAll(client, files)
     return true
   } catch (error) {
     if (codeOf((error as Error).cause) !== '42P16') throw error
-    await client.query('rollback to savepoint as_it_was')
+    await client.query('rollback to savepoint unchanged')
     return false
   }
 }
@@ -75,7 +75,7 @@ async function dropAll(client: pg.ClientBase): Promise<void> {
     if (codeOf(cause) !== '2BP01') throw cause
     const { detail } = cause as { detail?: string }
     throw new UsageError(
-      `The marts have changed, but something of yours is built on them (${detail ?? messageOf(cause)}): drop it, run "forecourt migrate", and create it again.`,
+      `The marts have changed, but other objects are built on them (${detail ?? messageOf(cause)}): drop it, run "forecourt migrate", and create it again.`,
       { cause },
     )
   }
@@ -106,7 +106,7 @@ function viewsOf({ files }: Marts): string {
   return namesOf(files).sort().join('\n')
 }
 
-async function standingViews(client: pg.ClientBase | pg.Pool): Promise<string> {
+async function existingViews(client: pg.ClientBase | pg.Pool): Promise<string> {
   const { rows } = await client.query<{ names: string | null }>(
     `select string_agg(n.nspname || '.' || c.relname, chr(10) order by (n.nspname || '.' || c.relname) collate "C") as names
      from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -9,7 +9,7 @@ export interface AppliedMigration {
   readonly appliedAt: Date
 }
 
-/** Where a warehouse stands against the files. */
+/** The migrations of a warehouse compared with the files. */
 export interface MigrationStatus {
   /** The highest applied version, 0 for an empty warehouse. */
   readonly version: number
@@ -21,11 +21,11 @@ interface LedgerRow extends AppliedMigration {
   readonly checksum: string
 }
 
-// Any number will do as long as no other program of the database uses it; this one is ours.
+// Any number that no other program of the database uses.
 const lockKey = 4_073_320_914
 
-/** Applies what is pending, each file in a transaction of its own together with its ledger row; two
- *  runs at once are safe. UsageError when a file is broken or edited, or the warehouse is newer. */
+/** Applies pending migrations, each file with its ledger row in its own transaction; two runs at once are safe. UsageError when a
+ *  file is broken or edited, or the warehouse is newer. */
 export async function migrate(
   pool: pg.Pool,
   folder: string = migrationsFolder(),
@@ -33,7 +33,7 @@ export async function migrate(
   return await withMigrationLock(pool, (client) => applyPending(client, folder))
 }
 
-/** Runs `change` while no other process changes the schema; the client it gets holds the lock. */
+/** Runs `change` while no other process changes the schema; its client holds the lock. */
 export async function withMigrationLock<Result>(
   pool: pg.Pool,
   change: (client: pg.ClientBase) => Promise<Result>,
@@ -47,7 +47,7 @@ export async function withMigrationLock<Result>(
     fault = error
     throw error
   } finally {
-    // A session that cannot unlock is closed, which frees the lock as well.
+    // A session that cannot unlock is closed, which also releases the lock.
     const unlocked = await client.query('select pg_advisory_unlock($1::bigint)', [lockKey]).then(
       () => true,
       () => false,
@@ -56,7 +56,7 @@ export async function withMigrationLock<Result>(
   }
 }
 
-/** As `migrate`, for who holds the migration lock. */
+/** Like `migrate`, for a caller that holds the migration lock. */
 export async function applyPending(
   client: pg.ClientBase,
   folder: string = migrationsFolder(),
@@ -95,7 +95,7 @@ export async function assertSchemaCurrent(
     )
 }
 
-/** OutdatedError when the warehouse has a migration beyond `known`; asked in the transaction that is to be committed, and by whoever is idle. */
+/** OutdatedError when the warehouse has a migration beyond `known`. Called in the transaction before its commit, and by idle workers. */
 export async function assertSchemaKnown(
   client: pg.ClientBase | pg.Pool,
   known: number,
@@ -110,7 +110,7 @@ export async function assertSchemaKnown(
   )
 }
 
-// `create … if not exists` is no guard against a simultaneous twin; the advisory lock is.
+// `create … if not exists` does not protect against a simultaneous run; the advisory lock does.
 async function createLedger(client: pg.ClientBase): Promise<void> {
   if (await hasLedger(client)) return
   await client.query(`

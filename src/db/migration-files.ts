@@ -14,7 +14,7 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** `sql/<name>` at the root of our package, from a checkout and from dist/ of a published one alike. */
+/** `sql/<name>` at the root of our package, in a checkout and in dist/ of a published package. */
 export function sqlFolder(name: string): string {
   let folder = import.meta.dirname
   while (!existsSync(join(folder, 'package.json'))) {
@@ -44,10 +44,10 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   })
   const files = names.filter((name) => name.endsWith('.sql')).sort()
   const migrations = await Promise.all(files.map((file) => readMigration(folder, file)))
-  const twice = migrations.find((one, index) => one.version === migrations[index - 1]?.version)
-  if (twice !== undefined)
+  const duplicate = migrations.find((one, index) => one.version === migrations[index - 1]?.version)
+  if (duplicate !== undefined)
     throw new UsageError(
-      `Two migrations in ${folder} have number ${twice.version}: renumber ${twice.file}.`,
+      `Two migrations in ${folder} have number ${duplicate.version}: renumber ${duplicate.file}.`,
     )
   return migrations
 }
@@ -59,7 +59,7 @@ async function readMigration(folder: string, file: string): Promise<Migration> {
       `${join(folder, file)} is not named like 0001_name.sql: rename it (lower case, four digits).`,
     )
   const sql = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n')
-  // It would end the runner's transaction and leave half a migration behind.
+  // It would end the transaction of the runner and leave half a migration.
   if (/^\s*(commit|rollback)\s*;/im.test(sql))
     throw new UsageError(
       `${join(folder, file)} ends its transaction itself: remove commit and rollback from it.`,

@@ -7,72 +7,71 @@ import { isConnectionLoss } from './connect.ts'
 const firstWaitMs = 250
 const longestWaitMs = 2_000
 
-/** Whose work it is, and its pool once there is one. */
-interface Waiting {
+/** The log and signal of the work, and its pool when it is open. */
+interface RetryOptions {
   readonly log: Log
   readonly signal: AbortSignal
   readonly pool?: pg.Pool
 }
 
 /**
- * What a process does while Postgres is away: it waits, tries again, and goes on. After `seconds` without an answer it gives up,
- * with `null` never. One for each loop of work, so that an outage is told of once.
+ * Retries work while Postgres is unreachable, and gives up after `seconds` without an answer (`null`: never). Use one object per
+ * loop of work, so that an outage is logged once.
  */
 export class RetryOnConnectionLoss {
-  readonly #waiting: Waiting
+  readonly #options: RetryOptions
   readonly #seconds: number | null
   #lostAt: number | null = null
 
-  constructor(waiting: Waiting, seconds: number | null) {
-    this.#waiting = waiting
+  constructor(options: RetryOptions, seconds: number | null) {
+    this.#options = options
     this.#seconds = seconds
   }
 
-  /** Does it again until Postgres answers. Any other error, and the loss itself once patience is spent or the signal is
-   *  there, is thrown as it came. */
+  /** Repeats `act` until Postgres answers. Throws any other error, and the connection error itself when the time is over or the
+   *  signal is aborted. */
   async run<Result>(act: () => Promise<Result>): Promise<Result> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
       try {
         const result = await act()
-        if (this.#lostAt !== null)
-          this.#waiting.log.info('Postgres answers again; the work goes on')
+        if (this.#lostAt !== null) this.#options.log.info('Postgres answers again; work continues')
         this.#lostAt = null
         return result
       } catch (error) {
-        if (!(await this.isOutage(error)) || this.#isSpent(error)) throw error
-        await sleep(waitMs, [this.#waiting.signal]).catch(() => undefined)
+        if (!(await this.isOutage(error)) || this.#isTimeOver(error)) throw error
+        await sleep(waitMs, [this.#options.signal]).catch(() => undefined)
       }
     }
   }
 
-  /** Is it Postgres, or the whole warehouse, that is missing? Who does not wait for ever is told at once of what the config may have wrong. */
+  /** Whether Postgres or the whole warehouse is missing. A mistake in the config is no outage, unless the retry has no limit. */
   async isOutage(error: unknown): Promise<boolean> {
     if (error instanceof UnreachableError) return this.#seconds === null || !error.mayBeConfig
-    const { pool } = this.#waiting
+    const { pool } = this.#options
     return isConnectionLoss(error) || (pool !== undefined && (await isWarehouseGone(pool, error)))
   }
 
-  #isSpent(error: unknown): boolean {
-    const { log, signal } = this.#waiting
+  #isTimeOver(error: unknown): boolean {
+    const { log, signal } = this.#options
     const now = performance.now()
-    if (this.#lostAt === null) log.warn(this.#noticeOf(error))
+    if (this.#lostAt === null) log.warn(this.#warningFor(error))
     this.#lostAt ??= now
     const seconds = this.#seconds ?? Number.POSITIVE_INFINITY
     return signal.aborted || now - this.#lostAt > seconds * 1000
   }
 
-  #noticeOf(error: unknown): string {
+  #warningFor(error: unknown): string {
     const message = messageOf(error)
-    const howLong = this.#seconds === null ? 'until it answers' : `for up to ${this.#seconds} s`
-    if (error instanceof UnreachableError) return `${message} Trying again ${howLong}.`
-    return `the connection to Postgres was lost (${message}); what was under way is done again when it is back`
+    const duration = this.#seconds === null ? 'until it answers' : `for up to ${this.#seconds} s`
+    if (error instanceof UnreachableError) return `${message} Trying again ${duration}.`
+    return `the connection to Postgres was lost (${message}); the work is repeated when Postgres answers again`
   }
 }
 
 /** No such schema, relation, function, type, or constraint for ON CONFLICT. */
 const missing = /^(3F000|42P01|42883|42704|42P10)$/
 
-/** A database that was dropped and made again has none of our tables until it is restored, and no keys until that is done. */
+/** Whether the warehouse is being restored: a re-created database first has no tables, and then no keys until the restore ends. */
 async function isWarehouseGone(pool: pg.Pool, error: unknown): Promise<boolean> {
   if (!missing.test(String((error as { code?: unknown } | null)?.code ?? ''))) return false
   try {

@@ -6,7 +6,7 @@ const { builtins } = pg.types
 const textArray: number = 1009
 const parseTextArray = pg.types.getTypeParser(textArray) as (text: string) => (string | null)[]
 
-// Arrays of a type follow the type; pg would make numeric[] floats and date[] local midnights.
+// Arrays follow the type of their items; by default pg parses numeric[] as floats and date[] as local midnights.
 const parsers = new Map<number, Parse>([
   [builtins.INT8, parseInt8],
   [1016, (text) => parseTextArray(text).map((item) => (item === null ? null : parseInt8(item)))],
@@ -15,8 +15,8 @@ const parsers = new Map<number, Parse>([
   [1231, parseTextArray],
 ])
 
-/** How columns arrive: int8 as number where safe (else text), numeric and date as text, timestamptz as
- *  Date. For the `types` option of a pool, so that other users of pg in the process keep theirs. */
+/** Parsers of column values: int8 as number where safe (else text), numeric and date as text, timestamptz as Date. For the `types`
+ *  option of a pool, so that other users of pg in the process are not affected. */
 export const rowTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format !== 'binary' ? parsers.get(oid) : undefined) ??

@@ -438,8 +438,8 @@ export interface CoreStreamAtWorkTable {
   held: string | null
 }
 
-/** core.stream_standing */
-export interface CoreStreamStandingTable {
+/** core.stream_status */
+export interface CoreStreamStatusTable {
   rooftop_id: number | null
   stream: string | null
   last_status: string | null
@@ -1017,7 +1017,7 @@ export interface Tables {
   'core.stock_unit': CoreStockUnitTable
   'core.stock_unit_change': CoreStockUnitChangeTable
   'core.stream_at_work': CoreStreamAtWorkTable
-  'core.stream_standing': CoreStreamStandingTable
+  'core.stream_status': CoreStreamStatusTable
   'core.user_price': CoreUserPriceTable
   'core.vehicle_check': CoreVehicleCheckTable
   'core.vehicle_decode': CoreVehicleDecodeTable
@@ -1455,7 +1455,7 @@ export const columns: Readonly<Record<string, readonly ColumnType[]>> = {
     { name: 'stream', type: 'character varying(40)' },
     { name: 'held', type: 'tstzmultirange' },
   ],
-  'core.stream_standing': [
+  'core.stream_status': [
     { name: 'rooftop_id', type: 'integer' },
     { name: 'stream', type: 'character varying(40)' },
     { name: 'last_status', type: 'character varying(12)' },

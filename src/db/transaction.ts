@@ -15,7 +15,7 @@ export function openDb(pool: pg.Pool): Db {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** Commits when `work` resolves, rolls back and rethrows when it does not. A broken connection leaves the pool. */
+/** Commits when `work` resolves; rolls back and rethrows when it rejects. A broken connection is removed from the pool. */
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (tx: Tx) => Promise<T>,
@@ -42,12 +42,12 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs `work` in a transaction that is rolled back, whatever becomes of it. */
+/** Runs `work` in a transaction that is always rolled back. */
 export async function runAndRollBack(
   pool: pg.Pool,
   work: (tx: Tx) => Promise<unknown>,
 ): Promise<void> {
-  const done = new Error('rehearsed')
+  const done = new Error('rolled back')
   try {
     await inTransaction(pool, async (tx) => {
       await work(tx)
@@ -59,10 +59,10 @@ export async function runAndRollBack(
 }
 
 function onClient(client: pg.PoolClient): Db {
-  const lent = {
+  const borrowed = {
     query: client.query.bind(client),
     release: () => {},
   } as unknown as PostgresPoolClient
-  const pool = { options: {}, connect: async () => lent, end: async () => {} }
+  const pool = { options: {}, connect: async () => borrowed, end: async () => {} }
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }

@@ -4,8 +4,8 @@ import type { RequestEnded } from '../telemetry.ts'
 import type { WireSettings } from '../values/wire.ts'
 
 /**
- * The path of a request as the documents write it, e.g. `/v1/price-batch/{batchId}`: an id in it would make a series of its
- * own for every record. `other` for what is no documented operation.
+ * The path of a request as in the documents, e.g. `/v1/price-batch/{batchId}`: with an id in it, each record would be a separate
+ * series. `other` for an undocumented operation.
  */
 export function endpointNames(wire: WireSettings): (request: RequestEnded) => string {
   const templates = allOperations.map((one) => {
@@ -20,6 +20,7 @@ export function endpointNames(wire: WireSettings): (request: RequestEnded) => st
       ?.path ?? 'other'
 }
 
+/** A pattern for the paths of a template: a parameter is one path segment. */
 function patternOf(template: string): RegExp {
   const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[^\w/-]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/]+')}$`)

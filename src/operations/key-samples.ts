@@ -1,6 +1,6 @@
 import type { Sample } from './gauges.ts'
 
-/** How an API key stands, as this process knows it. */
+/** The status of an API key in this process. */
 export interface KeyStatus {
   /** `appraisal/<name under keys:>`, or `vehicleData`. */
   readonly key: string
@@ -16,9 +16,9 @@ export interface KeyStatus {
 
 /** The gauges of the keys, labelled as the requests are. */
 export function keySamples(keys: readonly KeyStatus[]): Sample[] {
-  return keys.flatMap((standing) => {
-    const { inFlight, waiting, concurrency, processes, perSecond, blockedUntil } = standing
-    const labels = labelsOf(standing.key)
+  return keys.flatMap((status) => {
+    const { inFlight, waiting, concurrency, processes, perSecond, blockedUntil } = status
+    const labels = labelsOf(status.key)
     const blockedMs = blockedUntil === null ? 0 : blockedUntil.getTime() - Date.now()
     const samples: Sample[] = [
       { gauge: 'forecourt_requests_in_flight', labels, value: inFlight },
@@ -33,6 +33,7 @@ export function keySamples(keys: readonly KeyStatus[]): Sample[] {
   })
 }
 
+/** The same labels as on the counters of requests, so that both can be joined. */
 function labelsOf(key: string): Record<string, string> {
   if (!key.startsWith('appraisal/')) return { service: 'vehicle-data', key }
   return { service: 'appraisal', key: key.slice('appraisal/'.length) }

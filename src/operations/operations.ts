@@ -8,15 +8,15 @@ import { openProcessMetrics } from './process-metrics.ts'
 import { type Readiness, ReadinessProbe } from './readiness.ts'
 import { WarehouseMetrics, warehouseTimeoutMs } from './warehouse-metrics.ts'
 
-/** What a process tells those who run it. */
+/** Metrics and readiness of a process for its operators. */
 export interface Operations extends AsyncDisposable {
   readonly log: Log
-  /** The metrics in the text format of Prometheus 0.0.4. Answers within some 5 seconds, whatever the warehouse does. */
+  /** The metrics in the text format of Prometheus 0.0.4. Answers within about 5 seconds, even when the warehouse does not. */
   metrics(): Promise<string>
   readiness(): Promise<Readiness>
 }
 
-/** Begins to count what this process does, and reads the warehouse over a connection or two of its own. */
+/** Starts counting the work of this process, and reads the warehouse over at most two separate connections. */
 export async function openOperations(context: Context): Promise<Operations> {
   const { config, log, url, signal } = context
   const jobs = await loadJobs(config)

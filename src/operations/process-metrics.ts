@@ -11,15 +11,15 @@ import {
 import { programVersion } from '../version.ts'
 import { endpointNames } from './endpoints.ts'
 
-/** What this process has done since it began. Listens until it is disposed. */
+/** Counters of this process since its start. Listens until it is disposed. */
 export interface ProcessMetrics extends Disposable {
   readonly registry: Registry
 }
 
-/** Gauges that are named like counters: a linter complains, and each stands there by its kinds as well. */
+/** Gauges with the name of a counter, which linters reject; prom-client has each of them by kind as well. */
 const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** Counts the requests and slices of this process, and collects the usual figures of Node. */
+/** Counts the requests and slices of this process, and collects the default metrics of Node. */
 export function openProcessMetrics(config: Config): ProcessMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -50,7 +50,7 @@ function requestCounter(registry: Registry, { wire }: Config): (request: Request
   const nameOf = endpointNames(wire)
   const sent = new Counter({
     name: 'forecourt_requests_total',
-    help: 'Requests sent, repeats included; status is 2xx, 3xx, 4xx, 429, 5xx, or none when no whole answer came',
+    help: 'Requests sent, including repeats; status is 2xx, 3xx, 4xx, 429, 5xx, or none without a complete answer',
     labelNames: ['service', 'endpoint', 'status', 'key'],
     registers,
   })
@@ -76,6 +76,7 @@ function requestCounter(registry: Registry, { wire }: Config): (request: Request
   }
 }
 
+/** 429 is separate from other 4xx, because it is throttling and no error of ours. */
 function statusClass(status: number | null): string {
   if (status === null) return 'none'
   return status === 429 ? '429' : `${Math.floor(status / 100)}xx`
@@ -85,12 +86,12 @@ function blockCounter(registry: Registry): (block: EventLoopBlocked) => void {
   const registers = [registry]
   const blocks = new Counter({
     name: 'forecourt_event_loop_blocked_total',
-    help: 'Times that the event loop of this process was blocked for longer than the heartbeats allow',
+    help: 'How often the event loop of this process was blocked for longer than the heartbeats allow',
     registers,
   })
   const blockedFor = new Counter({
     name: 'forecourt_event_loop_blocked_seconds_total',
-    help: 'How long the event loop of this process was blocked at these times',
+    help: 'Total time of these blocks of the event loop',
     registers,
   })
   return ({ seconds }) => {
@@ -105,13 +106,13 @@ function sliceCounter(registry: Registry): (slice: SliceEnded) => void {
   const registers = [registry]
   const slices = new Counter({
     name: 'forecourt_slices_total',
-    help: 'Slices of work that ended in this process: done, failed, parked, fenced (another worker had taken it over) or stopped',
+    help: 'Slices that ended in this process: done, failed, parked, fenced (another worker took it over) or stopped',
     labelNames: ['stream', 'outcome'],
     registers,
   })
   const rows = new Counter({
     name: 'forecourt_rows_total',
-    help: 'What became of the records of committed slices: inserted, updated, unchanged, quarantined or vanished',
+    help: 'Records of committed slices by outcome: inserted, updated, unchanged, quarantined or vanished',
     labelNames: ['stream', 'outcome'],
     registers,
   })

@@ -3,21 +3,21 @@ import { assertSchemaCurrent } from '../db/migrate.ts'
 import { messageOf } from '../errors.ts'
 
 /** How long a probe waits for the warehouse. */
-const patienceMs = 3_000
+const timeoutMs = 3_000
 /** Probes within this time share one answer. */
-const keepMs = 1_000
+const cacheMs = 1_000
 
-/** May this process get work? `reason` says why not; it holds no secret. */
+/** Whether this process may get work. `reason` holds no secret. */
 export type Readiness =
   | { readonly ready: true }
   | { readonly ready: false; readonly reason: string }
 
-/** Ready is a process whose warehouse answers and has the schema that this code knows, and that is not about to stop. */
+/** Checks readiness: the warehouse answers and has the schema of this code, and the process is not stopping. */
 export class ReadinessProbe {
   readonly #pool: pg.Pool
   readonly #signal: AbortSignal
-  #asking: Promise<Readiness> | null = null
-  #askedAt = Number.NEGATIVE_INFINITY
+  #checking: Promise<Readiness> | null = null
+  #checkedAt = Number.NEGATIVE_INFINITY
 
   constructor(pool: pg.Pool, signal: AbortSignal) {
     this.#pool = pool
@@ -26,23 +26,23 @@ export class ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (this.#signal.aborted) return { ready: false, reason: 'it is stopping' }
-    if (this.#asking === null || performance.now() - this.#askedAt > keepMs) {
-      this.#askedAt = performance.now()
-      this.#asking = this.#askWarehouse()
+    if (this.#checking === null || performance.now() - this.#checkedAt > cacheMs) {
+      this.#checkedAt = performance.now()
+      this.#checking = this.#checkWarehouse()
     }
-    return await this.#asking
+    return await this.#checking
   }
 
-  async #askWarehouse(): Promise<Readiness> {
-    const timer = AbortSignal.timeout(patienceMs)
+  async #checkWarehouse(): Promise<Readiness> {
+    const timer = AbortSignal.timeout(timeoutMs)
     const late = new Promise<Readiness>((done) => {
-      const reason = `the warehouse did not answer within ${patienceMs / 1000} s`
+      const reason = `the warehouse did not answer within ${timeoutMs / 1000} s`
       timer.addEventListener('abort', () => done({ ready: false, reason }))
     })
-    return await Promise.race([this.#askSchema(), late])
+    return await Promise.race([this.#checkSchema(), late])
   }
 
-  async #askSchema(): Promise<Readiness> {
+  async #checkSchema(): Promise<Readiness> {
     try {
       await assertSchemaCurrent(this.#pool)
       return { ready: true }

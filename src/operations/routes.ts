@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Operations } from './operations.ts'
 
 /**
- * `/healthz` answers as long as the process lives, `/readyz` 503 with a reason while it should get no work, `/metrics` in the
- * text format of Prometheus. `metrics` false leaves that out, for the public port of `serve`.
+ * Serves `/healthz`, which answers while the process lives, `/readyz`, which answers 503 with a reason while it should get no work,
+ * and `/metrics` in the text format of Prometheus (not when `metrics` is false, for the public port of `serve`).
  */
 export function serveOperations(
   app: FastifyInstance,

@@ -3,12 +3,12 @@ import { messageOf, UsageError } from '../errors.ts'
 import type { Operations } from './operations.ts'
 import { serveOperations } from './routes.ts'
 
-/** Where the operations are asked for. */
+/** The running server of the operations endpoints. */
 export interface OperationsServer extends AsyncDisposable {
   readonly url: string
 }
 
-/** Serves `/healthz`, `/readyz` and `/metrics`, and nothing else. Port 0 takes any free one. UsageError when the address cannot be had. */
+/** Serves only `/healthz`, `/readyz` and `/metrics`. Port 0 takes any free port. UsageError when the address is not available. */
 export async function startOperationsServer(
   operations: Operations,
   { host, port }: { readonly host: string; readonly port: number },

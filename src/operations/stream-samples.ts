@@ -6,24 +6,24 @@ import { freshWithinHours } from '../pipeline/status.ts'
 import { allStreams } from '../streams/all.ts'
 import type { GaugeName, Sample } from './gauges.ts'
 
-/** How one rooftop and stream stands; seconds, null where there is nothing to count from. */
-interface Standing {
+/** The status of one rooftop and stream; times in seconds, null when there is no start to count from. */
+interface StreamStatus {
   readonly rooftop: string
   readonly stream: string
   readonly lag: number | null
   readonly goodAge: number | null
-  /** A living run is: it is not late. */
+  /** A living run works on it: it is not late. */
   readonly isAtWork: boolean
   readonly gaps: number
   readonly unprovable: number
 }
 
-/** How far behind the streams are. One row for each rooftop × stream is read, by index, whatever the history is. */
+/** Metrics of the lag of the streams. Reads one row per rooftop and stream by index, however long the history is. */
 export async function streamSamples(db: Db, config: Config): Promise<Sample[]> {
-  const standings = await readStandings(db, config)
-  const byStream = Map.groupBy(standings, ({ stream }) => stream)
+  const statuses = await readStatuses(db, config)
+  const byStream = Map.groupBy(statuses, ({ stream }) => stream)
   const sums = [...byStream].flatMap(([stream, own]) => streamSums(stream, own))
-  const each = config.operations.perRooftop ? standings.flatMap(rooftopSamples) : []
+  const each = config.operations.perRooftop ? statuses.flatMap(rooftopSamples) : []
   return [...sums, ...each, { gauge: 'forecourt_rooftops', value: config.rooftops.length }]
 }
 
@@ -47,10 +47,11 @@ export async function quarantineSamples(db: Db, config: Config): Promise<Sample[
   return config.operations.perRooftop ? [...sums, ...each] : sums
 }
 
-function streamSums(stream: string, own: readonly Standing[]): Sample[] {
+/** Sums over the rooftops of a stream, so that the number of series does not grow with the number of rooftops. */
+function streamSums(stream: string, own: readonly StreamStatus[]): Sample[] {
   const ages = own.flatMap(({ goodAge }) => goodAge ?? [])
   const lags = own.flatMap(({ lag }) => lag ?? [])
-  const isFresh = ({ goodAge, isAtWork }: Standing) =>
+  const isFresh = ({ goodAge, isAtWork }: StreamStatus) =>
     isAtWork || (goodAge !== null && goodAge <= freshWithinHours * 3600)
   const count = (gauge: GaugeName, value: number): Sample => ({ gauge, labels: { stream }, value })
   const greatest = (gauge: GaugeName, values: readonly number[]) =>
@@ -73,11 +74,12 @@ function streamSums(stream: string, own: readonly Standing[]): Sample[] {
   ]
 }
 
-function sum(own: readonly Standing[], name: 'gaps' | 'unprovable'): number {
-  return own.reduce((total, standing) => total + standing[name], 0)
+function sum(own: readonly StreamStatus[], name: 'gaps' | 'unprovable'): number {
+  return own.reduce((total, status) => total + status[name], 0)
 }
 
-function rooftopSamples({ rooftop, stream, lag, goodAge }: Standing): Sample[] {
+/** Series of one rooftop; only with operations.perRooftop. */
+function rooftopSamples({ rooftop, stream, lag, goodAge }: StreamStatus): Sample[] {
   const sample = (gauge: GaugeName, value: number | null): Sample[] =>
     value === null ? [] : [{ gauge, labels: { rooftop, stream }, value }]
   return [
@@ -86,13 +88,13 @@ function rooftopSamples({ rooftop, stream, lag, goodAge }: Standing): Sample[] {
   ]
 }
 
-/** As `status` reckons, but from the coverage and the few windows that are not settled, never from every certificate. */
-async function readStandings(db: Db, { rooftops, sync }: Config): Promise<Standing[]> {
+/** Calculates like `status`, but from the coverage and the few unsettled windows instead of every certificate. */
+async function readStatuses(db: Db, { rooftops, sync }: Config): Promise<StreamStatus[]> {
   const uids = rooftops.map(({ uid }) => uid)
   const names = allStreams.map(({ name }) => name)
   const windowed = allStreams.map(({ kind }) => kind === 'windowed')
   const now = await readSourceNow(db)
-  const { rows } = await sql<Standing>`
+  const { rows } = await sql<StreamStatus>`
     select uid as rooftop, known.stream,
       extract(epoch from case
         when is_windowed then ${now}::timestamptz - coalesce(listed_to.at, ${sync.start}::timestamptz)

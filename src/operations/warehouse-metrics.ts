@@ -16,19 +16,19 @@ import {
   spendSamples,
 } from './work-samples.ts'
 
-/** How long a scrape waits for the warehouse, and a statement may take there. */
+/** How long a scrape waits for the warehouse, and a statement may run there. */
 export const warehouseTimeoutMs = 5_000
-const keepMs = 10_000
-/** What took long is kept so many times as long: however many processes are scraped, the warehouse has other things to do. */
-const restsFor = 30
+const cacheMs = 10_000
+/** A slow part is cached for this many times its duration, so that scrapes do not burden the warehouse. */
+const cacheFactor = 30
 
 const schemaPart = 'schema'
 
-/** Figures that are read together: one statement or few. */
+/** Metrics that are read together by one or a few statements. */
 interface Part {
   readonly name: string
-  /** A scrape within this time gets what was read before. */
-  readonly keepMs: number
+  /** A scrape within this time gets the cached samples. */
+  readonly cacheMs: number
   readonly read: (db: Db) => Promise<readonly Sample[]>
 }
 
@@ -43,14 +43,14 @@ interface Reading {
 export interface WarehouseMetricsOptions {
   readonly config: Config
   readonly log: Log
-  /** Its own, of few connections: a scrape takes none from the work. */
+  /** A separate pool of few connections: a scrape takes none from the work. */
   readonly pool: pg.Pool
   readonly jobs: readonly PlannedJob[]
 }
 
 /**
- * The figures of the warehouse, part by part, so that one that is slow or refused hides no other. However many scrapes come,
- * each part is read once at a time and at most every 10 seconds; one that takes long ends at its time-out, in the warehouse too.
+ * The metrics of the warehouse in parts, so that a slow or failing part does not hide others. For any number of scrapes, each part is
+ * read once at a time and at most every 10 seconds; a slow one ends at its time-out, also in the warehouse.
  */
 export class WarehouseMetrics {
   readonly #options: WarehouseMetricsOptions
@@ -63,7 +63,7 @@ export class WarehouseMetrics {
     this.#parts = partsOf(options)
   }
 
-  /** Waits for what is out of date, but no longer than a scrape may take: then the figures of that part are left out. */
+  /** Waits for outdated parts, but no longer than a scrape may take; then the metrics of such a part are left out. */
   async samples(): Promise<Sample[]> {
     const late = new Promise<void>((done) => setTimeout(done, warehouseTimeoutMs).unref())
     await Promise.race([Promise.all(this.#parts.map((part) => this.#refresh(part))), late])
@@ -114,7 +114,7 @@ export class WarehouseMetrics {
         'repeatable read, read only',
       )
     } catch (error) {
-      log.warn({ part: name }, `figures of the warehouse could not be read: ${messageOf(error)}`)
+      log.warn({ part: name }, `warehouse metrics could not be read: ${messageOf(error)}`)
     }
     const at = performance.now()
     this.#readings.set(name, { at, seconds: (at - begun) / 1000, samples })
@@ -122,22 +122,22 @@ export class WarehouseMetrics {
   }
 }
 
-function until({ keepMs: least }: Part, { at, seconds }: Reading): number {
-  return at + Math.max(least, seconds * 1000 * restsFor)
+function until({ cacheMs }: Part, { at, seconds }: Reading): number {
+  return at + Math.max(cacheMs, seconds * 1000 * cacheFactor)
 }
 
 function partsOf({ config, jobs }: WarehouseMetricsOptions): Part[] {
   return [
-    // The first and the least: it tells whether the warehouse answers at all.
-    { name: schemaPart, keepMs, read: schemaSamples },
-    { name: 'streams', keepMs, read: (db) => streamSamples(db, config) },
-    { name: 'quarantine', keepMs, read: (db) => quarantineSamples(db, config) },
-    { name: 'runs', keepMs, read: runSamples },
-    { name: 'queue', keepMs, read: queueSamples },
-    { name: 'jobs', keepMs, read: (db) => jobSamples(db, jobs) },
-    { name: 'spend', keepMs, read: (db) => spendSamples(db, config) },
-    { name: 'webhooks', keepMs, read: webhookSamples },
-    // Looks at every link there is, and changes by the hour.
-    { name: 'links', keepMs: 60_000, read: (db) => linkSamples(db, config) },
+    // The first and smallest part: it shows whether the warehouse answers at all.
+    { name: schemaPart, cacheMs, read: schemaSamples },
+    { name: 'streams', cacheMs, read: (db) => streamSamples(db, config) },
+    { name: 'quarantine', cacheMs, read: (db) => quarantineSamples(db, config) },
+    { name: 'runs', cacheMs, read: runSamples },
+    { name: 'queue', cacheMs, read: queueSamples },
+    { name: 'jobs', cacheMs, read: (db) => jobSamples(db, jobs) },
+    { name: 'spend', cacheMs, read: (db) => spendSamples(db, config) },
+    { name: 'webhooks', cacheMs, read: webhookSamples },
+    // Reads every link, and changes only by the hour.
+    { name: 'links', cacheMs: 60_000, read: (db) => linkSamples(db, config) },
   ]
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
 import type { Sample } from './gauges.ts'
 
-/** The inbox of the webhooks: what waits to be read again. */
+/** Metrics of the webhook inbox: deliveries whose evaluation is not read again yet. */
 export async function webhookSamples(db: Db): Promise<Sample[]> {
   const { rows } = await sql<{ waiting: number; oldest: number }>`
     select count(*)::int as waiting,

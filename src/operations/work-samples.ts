@@ -7,14 +7,14 @@ import type { PlannedJob } from '../scheduler/load-jobs.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
 import type { Sample } from './gauges.ts'
 
-/** What the schema is at. */
+/** The version of the schema. */
 export async function schemaSamples(db: Db): Promise<Sample[]> {
   const { rows } = await sql<{ version: number }>`
     select coalesce(max(version), 0) as version from ops.schema_migration`.execute(db)
   return [{ gauge: 'forecourt_schema_version', value: rows[0]!.version }]
 }
 
-/** The links against their objective, as `status` tells them. */
+/** The links and their objective, as in `status`. */
 export async function linkSamples(db: Db, config: Config): Promise<Sample[]> {
   const { inScope, alive, objective } = await readLinkStatus(db, config, await readSourceNow(db))
   return [
@@ -24,7 +24,7 @@ export async function linkSamples(db: Db, config: Config): Promise<Sample[]> {
   ]
 }
 
-/** What today (UTC) has cost, and what it may. */
+/** Billable calls of today (UTC), and those allowed. */
 export async function spendSamples(db: Db, { budget: allowed }: Config): Promise<Sample[]> {
   const { rows } = await sql<{ budget: string; calls: number }>`
     select budget, count(*)::int as calls
@@ -42,10 +42,10 @@ export async function spendSamples(db: Db, { budget: allowed }: Config): Promise
   ])
 }
 
-/** The jobs that a scheduler keeps. */
+/** The jobs that a scheduler runs. */
 export async function jobSamples(db: Db, jobs: readonly PlannedJob[]): Promise<Sample[]> {
-  const standings = Object.entries(await readJobStatuses(db, jobs))
-  return standings.flatMap(([job, { kept, status, lastGoodAt }]): Sample[] => {
+  const statuses = Object.entries(await readJobStatuses(db, jobs))
+  return statuses.flatMap(([job, { kept, status, lastGoodAt }]): Sample[] => {
     if (!kept || status === 'off') return []
     const labels = { job }
     const goodAt = lastGoodAt === null ? null : Date.parse(lastGoodAt) / 1000
@@ -59,7 +59,7 @@ export async function jobSamples(db: Db, jobs: readonly PlannedJob[]): Promise<S
   })
 }
 
-/** Runs, queue and alerts. The queue's own table is read as it is: its engine counts only what it has looked at itself. */
+/** The slices in the queue, from the table of pg-boss, whose own counts include only what its process has read. */
 export async function queueSamples(db: Db): Promise<Sample[]> {
   const { rows } = await sql<{ state: string; slices: number; oldest: number | null }>`
     select case when state = 'active' then 'active' when start_after <= now() then 'waiting' else 'delayed' end as state,
@@ -78,7 +78,7 @@ export async function queueSamples(db: Db): Promise<Sample[]> {
 
 const lanes = ['event', 'foreground', 'background']
 
-/** Runs that have not ended, and alerts that nobody has mended. */
+/** Runs that have not ended, and open alerts. */
 export async function runSamples(db: Db): Promise<Sample[]> {
   const { rows } = await sql<{ lane: string; running: number }>`
     select lane, count(*)::int as running from ops.run where status = 'running' group by lane`.execute(

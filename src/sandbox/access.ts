@@ -5,7 +5,7 @@ import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Rooftop } from './world-types.ts'
 
-/** As whom a call runs [A §5]. */
+/** The caller of an authorised call [A §5]. */
 export interface Caller {
   readonly key: ApiKey
   readonly rooftop: Rooftop
@@ -19,11 +19,11 @@ export interface Claim {
   readonly rooftopUid: string | null
   /** Of the key, for the log. */
   readonly name: string | null
-  /** Why it is turned down whatever it asks for. */
+  /** Why every request of this caller is refused; null: it is not. */
   readonly refusal: Refusal | null
 }
 
-/** Who the headers say is calling. A dedicated key is bound to its rooftop, whatever `X-Dealer-Id` says [A §5.2]. */
+/** Reads the caller from the headers. A dedicated key is bound to its rooftop, whatever `X-Dealer-Id` is [A §5.2]. */
 export function readClaim(headers: IncomingHttpHeaders, world: World, wire: AppraisalWire): Claim {
   const sent = headers[wire.authHeader.toLowerCase()]
   const value = typeof sent === 'string' && sent.startsWith(wire.authPrefix) ? sent : undefined
@@ -51,10 +51,10 @@ export function readVehicleDataClaim(
   { authorization }: IncomingHttpHeaders,
   { vehicleDataKey }: SandboxState,
 ): Claim {
-  const nobody = { key: undefined, rooftopUid: null }
+  const unknown = { key: undefined, rooftopUid: null }
   if (!authorization)
-    return { ...nobody, name: null, refusal: new Refusal(401, 'No API key in Authorization') }
+    return { ...unknown, name: null, refusal: new Refusal(401, 'No API key in Authorization') }
   if (authorization !== vehicleDataKey)
-    return { ...nobody, name: null, refusal: new Refusal(403, 'Wrong API key') }
-  return { ...nobody, name: 'vehicle-data', refusal: null }
+    return { ...unknown, name: null, refusal: new Refusal(403, 'Wrong API key') }
+  return { ...unknown, name: 'vehicle-data', refusal: null }
 }

@@ -11,15 +11,15 @@ import { type JsonObject, setAtPath } from './render.ts'
 import { type RequestBody, readFormBody, readJsonBody } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
-const keptBytes = 16_384
+const maxLoggedBytes = 16_384
 
-/** An answer as it goes out. */
+/** An answer as it is sent. */
 interface Reply {
   readonly status: number
   readonly text: string
 }
 
-/** Answers one request to an endpoint: claim, fault, key, body, fields, endpoint, log, in that order. */
+/** Answers one request to an endpoint, in this order: claim, fault, key, body, fields, endpoint, log. */
 export async function answerRequest(
   service: SandboxState,
   endpoint: Endpoint,
@@ -54,17 +54,17 @@ export async function answerRequest(
   }
 }
 
-/** Nothing is kept alive by a wait, so that `close` is quick. */
+/** Waits without keeping the process alive, so that `close` is quick. */
 async function waitUnlessLifted(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { ref: false, signal }).catch(() => undefined)
 }
 
-/** A long body is not kept: 20,000 of them would fill the memory. */
+/** A long body is not logged: 20,000 of them would fill the memory. */
 function loggedBody({ body }: FastifyRequest, { sent }: RequestBody): unknown {
-  return Buffer.isBuffer(body) && body.length > keptBytes ? undefined : sent
+  return Buffer.isBuffer(body) && body.length > maxLoggedBytes ? undefined : sent
 }
 
-/** The path without `/v1`, which is how faults and the log name it. */
+/** The path without `/v1`, as faults and the log use it. */
 export function loggedPath(path: string): string {
   return path.replace(/^\/v1(?=\/)/, '').replace(/\?.*/, '')
 }
@@ -115,7 +115,7 @@ async function answerCall(
   }
 }
 
-/** The text of a refusal where the document shows it, else where the wire settings say. */
+/** Puts the text of a refusal where the document shows it, else where the wire settings place it. */
 function errorBody({ wire }: SandboxState, operation: Operation, { status, message }: Refusal) {
   const body: JsonObject = {}
   const isShown = operation.shownErrors.includes(status)
@@ -123,7 +123,7 @@ function errorBody({ wire }: SandboxState, operation: Operation, { status, messa
   return body
 }
 
-/** Throws the refusal that the key, the region or the fields call for. */
+/** Throws the refusal that follows from the key, the region or the fields. */
 function callOf(
   service: SandboxState,
   endpoint: Endpoint,
@@ -135,7 +135,7 @@ function callOf(
   if (claim.refusal !== null) throw claim.refusal
   const caller = operation.service === 'appraisal' ? authorise(claim, world) : undefined
   if (operation.region !== null && caller?.key.region !== operation.region)
-    throw new Refusal(403, `This operation is for ${operation.region} keys alone`)
+    throw new Refusal(403, `This operation is only for ${operation.region} keys`)
   if (body.error !== null) throw new Refusal(400, body.error)
   const sent = body.sent ?? {}
   const path = request.params as Record<string, unknown>
@@ -147,7 +147,7 @@ function callOf(
     fields: validFields(endpoint, fields),
     sent,
     files: body.files,
-    // Only endpoints of the appraisal service look at it.
+    // Only endpoints of the appraisal service use it.
     caller: caller!,
     now: clock.now(),
     world,
@@ -227,7 +227,7 @@ function cutConnection(reply: FastifyReply): FastifyReply {
   return reply
 }
 
-/** Blanks behind the JSON text, in pieces of 64 KiB: still valid JSON, however large. */
+/** Spaces after the JSON text, in chunks of 64 KiB: a body of any size is still valid JSON. */
 function* padded(text: string, bytes: number): Generator<Buffer> {
   const body = Buffer.from(text)
   yield body

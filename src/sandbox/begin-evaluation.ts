@@ -2,7 +2,7 @@ import type { Caller } from './access.ts'
 import type { World } from './world.ts'
 import type { Customer, Evaluation } from './world-types.ts'
 
-/** What is known of a vehicle when its evaluation begins. A null `variant` = its style is still to be chosen. */
+/** The known facts of a vehicle when its evaluation begins. A null `variant`: the style must still be chosen. */
 export type BeginningVehicle = Pick<
   Evaluation,
   'vin' | 'make' | 'model' | 'variant' | 'year' | 'registration' | 'registrationState'
@@ -18,7 +18,7 @@ const noCustomer: Customer = {
   suburb: null,
 }
 
-/** Puts an evaluation in progress into the world: at the caller's rooftop, with the user that is linked to the key. */
+/** Adds an evaluation in progress to the world: at the rooftop of the caller, with the user linked to the key. */
 export function beginEvaluation(
   world: World,
   { key, rooftop }: Caller,

@@ -10,12 +10,12 @@ import type {
   StoredPhoto,
 } from './world-types.ts'
 
-// Small worlds by hand, for tests that state what they need and leave the rest to defaults.
+// Builders of small worlds for tests: a test states what it needs, the rest has defaults.
 
 /** An instant, or its ISO text. */
 export type Instant = Date | string
 
-/** What a test says about an evaluation; the rest is filled in by `anEvaluation`. */
+/** The values of an evaluation that a test states; `anEvaluation` adds the rest. */
 export type EvaluationDraft = Partial<
   Omit<Evaluation, 'createdAt' | 'completedAt' | 'vanishedAt' | 'edits' | 'customer' | 'photos'>
 > & {
@@ -30,7 +30,7 @@ export type EvaluationDraft = Partial<
   readonly photos?: readonly (Partial<StoredPhoto> & { readonly id: number })[]
 }
 
-/** An evaluation: id 1001 at `rooftop-1`, begun 2026-03-02T01:00:00Z, completed half an hour after it was begun. */
+/** An evaluation: id 1001 at `rooftop-1`, created 2026-03-02T01:00:00Z, completed half an hour later. */
 export function anEvaluation(draft: EvaluationDraft = {}): Evaluation {
   const createdAt = new Date(draft.createdAt ?? '2026-03-02T01:00:00Z')
   return {
@@ -126,9 +126,9 @@ export function aKey(overrides: Partial<ApiKey> = {}): ApiKey {
   }
 }
 
-/** What a hand-made world is made of; each part has a default. */
+/** The parts of a world for a test; each has a default. */
 export interface WorldDraft {
-  /** Default: one for each group that a rooftop names. */
+  /** Default: one for each `groupId` of the rooftops. */
   readonly groups?: readonly DealerGroup[]
   /** Default: `aRooftop()`. */
   readonly rooftops?: readonly Rooftop[]
@@ -138,7 +138,7 @@ export interface WorldDraft {
   readonly evaluations?: readonly Evaluation[]
 }
 
-/** A world of just these things. */
+/** A world with only these parts. */
 export function worldOf(draft: WorldDraft = {}): World {
   const rooftops = draft.rooftops ?? [aRooftop()]
   return new World({

@@ -7,7 +7,7 @@ import type { Rendering } from './render.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 
-/** A call of the vehicle-data APIs whose key is good and whose fields fit. */
+/** A call of the vehicle-data APIs with a valid key and valid fields. */
 export interface VehicleCall<F = Record<string, unknown>> {
   readonly fields: F
   readonly files: readonly UploadedFile[]
@@ -17,16 +17,16 @@ export interface VehicleCall<F = Record<string, unknown>> {
 
 /** An authorised call of the appraisal service. */
 export interface Call<F = Record<string, unknown>> extends VehicleCall<F> {
-  /** What was sent, by wire names, fields that nobody knows included. */
+  /** The body as sent, by wire names, including unknown fields. */
   readonly sent: unknown
   readonly caller: Caller
   readonly world: World
   readonly rendering: Rendering
-  /** A silent cap that is to be put on the list. */
+  /** A silent cap to apply to the list. */
   readonly listCap: { readonly cap: number; readonly order: CapOrder } | undefined
 }
 
-/** An answer with a status of its own; anything else is the body of the operation's documented success. */
+/** An answer with its own status. Any other value is the body of the documented success. */
 export class Answer {
   readonly status: number
   readonly body: unknown

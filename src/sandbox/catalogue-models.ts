@@ -11,7 +11,7 @@ interface Badge {
   readonly series: string
 }
 
-interface Looks {
+interface Build {
   readonly body: string
   readonly fuel: string
   readonly engine: string
@@ -20,7 +20,7 @@ interface Looks {
 interface Drive {
   readonly transmission: string
   readonly drivetrain: string
-  /** null = electric, as are the litres. */
+  /** Null: electric; also the litres. */
   readonly cylinders: number | null
   readonly engineLitres: number | null
 }
@@ -30,12 +30,12 @@ interface Sold {
   readonly lastYear: number
 }
 
-type Differences = Partial<Looks & Drive & Sold & Pick<Badge, 'series'>>
+type Differences = Partial<Build & Drive & Sold & Pick<Badge, 'series'>>
 
 /** A model with its variants. */
 export interface CatalogueModel {
   readonly badge: Badge
-  readonly looks: Looks
+  readonly build: Build
   readonly drive: Drive
   readonly sold: Sold
   readonly options: readonly string[]
@@ -48,7 +48,7 @@ const electricDrive = { transmission: '1-speed automatic', cylinders: null, engi
 const australia: readonly CatalogueModel[] = [
   {
     badge: { region: 'AU', make: 'Toyota', model: 'HiLux', stem: 'TOYHILUX', series: 'GUN126R' },
-    looks: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.8 turbo diesel 1GD-FTV' },
+    build: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.8 turbo diesel 1GD-FTV' },
     drive: {
       transmission: '6-speed automatic',
       drivetrain: '4x4',
@@ -65,7 +65,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'Mazda', model: 'CX-5', stem: 'MAZCX5KF', series: 'KF' },
-    looks: { body: 'Wagon', fuel: 'Petrol', engine: '2.5 Skyactiv-G' },
+    build: { body: 'Wagon', fuel: 'Petrol', engine: '2.5 Skyactiv-G' },
     drive: {
       transmission: '6-speed automatic',
       drivetrain: 'AWD',
@@ -82,7 +82,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'Ford', model: 'Ranger', stem: 'FORRANGE', series: 'P703' },
-    looks: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.0 Bi-Turbo diesel' },
+    build: { body: 'Dual cab utility', fuel: 'Diesel', engine: '2.0 Bi-Turbo diesel' },
     drive: { transmission: '10-speed automatic', drivetrain: '4x4', cylinders: 4, engineLitres: 2 },
     sold: { firstYear: 2018, lastYear: 2026 },
     options: ['Touring pack', 'Tow pack', 'Roller shutter'],
@@ -93,7 +93,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'Hyundai', model: 'i30', stem: 'HYUI30PD', series: 'PD' },
-    looks: { body: 'Hatchback', fuel: 'Petrol', engine: '2.0 Nu' },
+    build: { body: 'Hatchback', fuel: 'Petrol', engine: '2.0 Nu' },
     drive: { transmission: '6-speed automatic', drivetrain: 'FWD', cylinders: 4, engineLitres: 2 },
     sold: { firstYear: 2017, lastYear: 2026 },
     options: ['Safety pack', 'Metallic paint'],
@@ -104,7 +104,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'Tesla', model: 'Model 3', stem: 'TESMODL3', series: 'Highland' },
-    looks: { body: 'Sedan', fuel: 'Electric', engine: 'Dual motor' },
+    build: { body: 'Sedan', fuel: 'Electric', engine: 'Dual motor' },
     drive: { ...electricDrive, drivetrain: 'AWD' },
     sold: { firstYear: 2019, lastYear: 2026 },
     options: ['Enhanced Autopilot', '19-inch wheels', 'White interior'],
@@ -112,7 +112,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'MG', model: 'MG4', stem: 'MGXMG4EV', series: 'EH32' },
-    looks: { body: 'Hatchback', fuel: 'Electric', engine: 'Single motor' },
+    build: { body: 'Hatchback', fuel: 'Electric', engine: 'Single motor' },
     drive: { ...electricDrive, drivetrain: 'RWD' },
     sold: { firstYear: 2023, lastYear: 2026 },
     options: ['Two-tone roof', 'Vehicle-to-load adapter'],
@@ -123,7 +123,7 @@ const australia: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'AU', make: 'Toyota', model: 'RAV4', stem: 'TOYRAV4A', series: 'AXAH54R' },
-    looks: { body: 'Wagon', fuel: 'Hybrid', engine: '2.5 hybrid A25A-FXS' },
+    build: { body: 'Wagon', fuel: 'Hybrid', engine: '2.5 hybrid A25A-FXS' },
     drive: { transmission: 'CVT', drivetrain: 'FWD', cylinders: 4, engineLitres: 2.5 },
     sold: { firstYear: 2019, lastYear: 2026 },
     options: ['Convenience pack', 'Metallic paint'],
@@ -134,7 +134,7 @@ const australia: readonly CatalogueModel[] = [
 const unitedStates: readonly CatalogueModel[] = [
   {
     badge: { region: 'US', make: 'Ford', model: 'F-150', stem: 'FORF150X', series: 'P702' },
-    looks: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '3.5 EcoBoost V6' },
+    build: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '3.5 EcoBoost V6' },
     drive: {
       transmission: '10-speed automatic',
       drivetrain: '4x4',
@@ -156,7 +156,7 @@ const unitedStates: readonly CatalogueModel[] = [
       stem: 'CHESILV1',
       series: 'T1',
     },
-    looks: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '5.3 EcoTec3 V8' },
+    build: { body: 'Crew cab pickup', fuel: 'Petrol', engine: '5.3 EcoTec3 V8' },
     drive: {
       transmission: '10-speed automatic',
       drivetrain: '4x4',
@@ -172,7 +172,7 @@ const unitedStates: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'US', make: 'Honda', model: 'Civic', stem: 'HONCIVIC', series: 'FE1' },
-    looks: { body: 'Sedan', fuel: 'Petrol', engine: '2.0 i-VTEC' },
+    build: { body: 'Sedan', fuel: 'Petrol', engine: '2.0 i-VTEC' },
     drive: { transmission: 'CVT', drivetrain: 'FWD', cylinders: 4, engineLitres: 2 },
     sold: { firstYear: 2016, lastYear: 2026 },
     options: ['Leather seats', 'Moonroof'],
@@ -183,7 +183,7 @@ const unitedStates: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'US', make: 'Tesla', model: 'Model Y', stem: 'TESMODLY', series: 'Juniper' },
-    looks: { body: 'SUV', fuel: 'Electric', engine: 'Dual motor' },
+    build: { body: 'SUV', fuel: 'Electric', engine: 'Dual motor' },
     drive: { ...electricDrive, drivetrain: 'AWD' },
     sold: { firstYear: 2020, lastYear: 2026 },
     options: ['Full Self-Driving', 'Tow hitch', '21-inch wheels'],
@@ -200,7 +200,7 @@ const gulf: readonly CatalogueModel[] = [
       stem: 'TOYLANDC',
       series: 'LC300',
     },
-    looks: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
+    build: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
     drive: {
       transmission: '10-speed automatic',
       drivetrain: '4x4',
@@ -220,7 +220,7 @@ const gulf: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'GCC', make: 'Nissan', model: 'Patrol', stem: 'NISPATRL', series: 'Y62' },
-    looks: { body: 'SUV', fuel: 'Petrol', engine: '5.6 V8' },
+    build: { body: 'SUV', fuel: 'Petrol', engine: '5.6 V8' },
     drive: {
       transmission: '7-speed automatic',
       drivetrain: '4x4',
@@ -236,7 +236,7 @@ const gulf: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'GCC', make: 'Lexus', model: 'LX 600', stem: 'LEXLX600', series: 'VJA310W' },
-    looks: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
+    build: { body: 'SUV', fuel: 'Petrol', engine: '3.5 twin-turbo V6' },
     drive: {
       transmission: '10-speed automatic',
       drivetrain: '4x4',
@@ -252,7 +252,7 @@ const gulf: readonly CatalogueModel[] = [
   },
   {
     badge: { region: 'GCC', make: 'BYD', model: 'Seal', stem: 'BYDSEALX', series: 'EK' },
-    looks: { body: 'Sedan', fuel: 'Electric', engine: 'Single motor' },
+    build: { body: 'Sedan', fuel: 'Electric', engine: 'Single motor' },
     drive: { ...electricDrive, drivetrain: 'RWD' },
     sold: { firstYear: 2023, lastYear: 2026 },
     options: ['Panoramic roof', 'Head-up display'],

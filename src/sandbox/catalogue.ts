@@ -42,16 +42,16 @@ export function describe({ make, model, variant }: CatalogueVehicle, year?: numb
   return `${year === undefined ? '' : `${year} `}${make} ${model} ${variant}`
 }
 
-/** The newest year of a vehicle of which only the style is known. */
+/** The newest model year of a vehicle whose year is unknown. */
 export function lastSoldYear({ firstYear, lastYear }: CatalogueVehicle, now: Date): number {
   return Math.max(firstYear, Math.min(lastYear, now.getUTCFullYear()))
 }
 
 function vehiclesOf(entry: CatalogueModel, index: number): CatalogueVehicle[] {
-  const { badge, looks, drive, sold, options, variants } = entry
+  const { badge, build, drive, sold, options, variants } = entry
   const { stem, ...name } = badge
   return variants.map(([variant, newPrice, differences], at) => ({
-    ...{ ...name, ...looks, ...drive, ...sold, ...differences },
+    ...{ ...name, ...build, ...drive, ...sold, ...differences },
     variant,
     newPrice,
     options,

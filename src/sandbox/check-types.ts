@@ -1,30 +1,30 @@
 /** A PPSR search or a Car History report. */
 export type CheckKind = 'ppsr' | 'car_history'
 
-/** What the registers say of a vehicle. */
+/** Entries of the registers for a vehicle. */
 export interface CheckCounts {
   readonly securityInterests: number
   readonly writeOffs: number
   readonly stolen: number
 }
 
-/** How a search is watched from then on; the status at any instant follows from it. */
+/** How a search is watched; the status at any instant follows from it. */
 export interface WatchPlan {
-  /** False = the watch is off: `disabled` for ever. */
+  /** False: the watch is off, its status is always `disabled`. */
   readonly isWatched: boolean
-  /** When the security-interest details change; no matter once the watch has ended. */
+  /** When the security-interest details change; has no effect after the end of the watch. */
   readonly changesAt: Date | null
 }
 
 /** A check that succeeded [A §2, §4 "AU vehicle checks"]. */
 export interface VehicleCheck {
   readonly id: number
-  /** Names the check in the link to its PDF. */
+  /** Id of the check in the link to its PDF. */
   readonly ref: string
   readonly kind: CheckKind
   readonly groupId: string
   readonly rooftopUid: string
-  /** The evaluation that it was made on; every evaluation of the group with the VIN shows it. */
+  /** The evaluation for which it was made; every evaluation of the group with this VIN lists it. */
   readonly evalId: number
   readonly vin: string
   readonly searchedAt: Date
@@ -37,7 +37,7 @@ export interface VehicleCheck {
   readonly watch: WatchPlan | null
 }
 
-/** A check to be kept: the rest follows from its id and VIN, unless it is given. */
+/** A check to add. What is left out follows from its id and VIN. */
 export type CheckDraft = Pick<
   VehicleCheck,
   'kind' | 'groupId' | 'rooftopUid' | 'evalId' | 'vin' | 'searchedAt'

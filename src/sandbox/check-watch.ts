@@ -3,7 +3,7 @@ import type { CheckCounts, VehicleCheck, WatchPlan } from './check-types.ts'
 import { samples } from './samples.ts'
 import { hash32 } from '../values/hash32.ts'
 
-// What becomes of a search. Everything here is a function of the VIN and the time.
+// The watch of a search: everything here is a function of the VIN and the time.
 
 /** [A §3] */
 export type WatchStatus = (typeof watchStatuses)[number]
@@ -14,8 +14,8 @@ export const watchPeriodMs = 14 * dayMs
 
 type Watched = Pick<VehicleCheck, 'searchedAt' | 'watch'>
 
-/** Looked at daily: `watching` until the first look, `unchanged` after it, then `changed` for ever from the planned
- *  change on, or `expired` for ever after 14 days. */
+/** Status of a search that is checked daily: `watching` until the first check, then `unchanged`. From the planned change on it
+ *  stays `changed`; without a change it stays `expired` after 14 days. */
 export function watchStatusAt({ searchedAt, watch }: Watched, now: Date): WatchStatus {
   if (watch === null) return 'not_watched'
   if (!watch.isWatched) return 'disabled'
@@ -26,19 +26,19 @@ export function watchStatusAt({ searchedAt, watch }: Watched, now: Date): WatchS
   return now.getTime() - searchedAt.getTime() < dayMs ? 'watching' : 'unchanged'
 }
 
-/** When the search was last looked at: once a day for 14 days, and not at all where the watch is off. */
+/** When the search was last checked: once a day for 14 days, and never when the watch is off. */
 export function lastCheckedAt({ searchedAt, watch }: Watched, now: Date): Date {
   const passedMs = Math.min(now.getTime() - searchedAt.getTime(), watchPeriodMs)
   const days = watch?.isWatched ? Math.floor(passedMs / dayMs) : 0
   return new Date(searchedAt.getTime() + days * dayMs)
 }
 
-/** The first in the document's order; `not_watched` when there is none [A §3, §4 /ppsrwatch]. */
+/** The first status in the order of the document; `not_watched` when there is none [A §3, §4 /ppsrwatch]. */
 export function mostUrgent(statuses: readonly WatchStatus[]): WatchStatus {
   return watchStatuses.find((status) => statuses.includes(status)) ?? 'not_watched'
 }
 
-/** The samples do as they say; of other VINs about one in six changes within the 14 days. */
+/** Samples behave as described; of other VINs about one in six changes within the 14 days. */
 export function watchPlanFor(vin: string, searchedAt: Date): WatchPlan {
   const day = dayOfChange(vin)
   return {
@@ -54,7 +54,7 @@ function dayOfChange(vin: string): number | null {
   return 1 + (hash32(`change of ${vin}`) % 13)
 }
 
-/** Most vehicles are clean; the same VIN always counts the same. */
+/** Most vehicles have no entries; the same VIN always has the same counts. */
 export function countsFor(vin: string): CheckCounts {
   const draw = hash32(`registers on ${vin}`) % 100
   return {

@@ -25,7 +25,7 @@ export class Checks {
     return check
   }
 
-  /** Those of the dealer group on the VIN that have been made by now, newest first [A §4 /getpastppsrsearch]. */
+  /** Checks of the dealer group on the VIN made until now, newest first [A §4 /getpastppsrsearch]. */
   past(
     kind: CheckKind,
     { groupId, vin }: Pick<VehicleCheck, 'groupId' | 'vin'>,
@@ -36,7 +36,7 @@ export class Checks {
       .sort((a, b) => b.searchedAt.getTime() - a.searchedAt.getTime() || b.id - a.id)
   }
 
-  /** The newest PPSR search on the vehicle that was made before the report, or with it. */
+  /** The newest PPSR search on the vehicle that was made before or with the report. */
   certificateOf({ groupId, vin, searchedAt }: VehicleCheck): VehicleCheck | undefined {
     return this.past('ppsr', { groupId, vin }, searchedAt)[0]
   }
@@ -45,7 +45,7 @@ export class Checks {
     return this.#byRef.get(`${kind} ${ref}`)
   }
 
-  /** Runs the report of an evaluation; undefined, and nothing is run, while another one runs for it [A §8]. */
+  /** Runs the report of an evaluation. While another one runs for it, runs nothing and returns undefined [A §8]. */
   async runAlone<T>(evalId: number, report: () => Promise<T>): Promise<T | undefined> {
     if (this.#running.has(evalId)) return undefined
     this.#running.add(evalId)

@@ -4,14 +4,14 @@ import type { ApiKey, Region, Rooftop } from './world-types.ts'
 /** The one key of the sandbox's vehicle-data APIs. */
 export const sandboxVehicleDataKey = 'sandbox-vehicle-data-5d1f0c8e7a2b'
 
-/** Where a sandbox listens. */
+/** The addresses of a sandbox. */
 export interface SandboxAddresses {
   readonly baseUrl: string
   readonly vehicleDataUrl: string
   readonly vehicleDataKey: string
 }
 
-/** The services, `keys` and `rooftops` of a `forecourt.yaml` (contract section 2). */
+/** The services, `keys` and `rooftops` of a `forecourt.yaml`. */
 export interface ClientConfig {
   readonly appraisal: { readonly baseUrl: string }
   readonly vehicleData: { readonly baseUrl: string; readonly apiKey: string }
@@ -30,7 +30,7 @@ export interface ClientConfig {
   }[]
 }
 
-/** What a client needs to read every rooftop that some key covers; the first such key is taken. */
+/** The config with which a client reads every rooftop that a key covers, by the first such key. */
 export function clientConfigFor(
   world: World,
   { baseUrl, vehicleDataUrl, vehicleDataKey }: SandboxAddresses,

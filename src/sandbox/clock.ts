@@ -5,10 +5,10 @@ export interface VirtualClockOptions {
   readonly frozen?: boolean
 }
 
-/** The source's own time: the `Date` header, what is completed, edited and vanished, and what links expire all go by it. */
+/** The clock of the source. It sets the `Date` header, what is completed, edited and vanished, and when links expire. */
 export class VirtualClock {
   #ms: number
-  /** `performance.now()` at which `#ms` was true; null while frozen. */
+  /** `performance.now()` when the clock read `#ms`; null while frozen. */
   #since: number | null
   readonly #listeners: (() => void)[] = []
 
@@ -21,12 +21,12 @@ export class VirtualClock {
     return new Date(this.#nowMs())
   }
 
-  /** Moves the clock by so many milliseconds; a running clock keeps running. */
+  /** Moves the clock by `ms`; a running clock keeps running. */
   advance(ms: number): void {
     this.#restart(this.#nowMs() + ms)
   }
 
-  /** Puts the clock at an instant, backwards too. */
+  /** Sets the clock to an instant, which may be earlier. */
   set(date: Date): void {
     this.#restart(date.getTime())
   }

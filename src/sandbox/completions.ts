@@ -3,40 +3,40 @@ import { isCompleted } from './lifecycle.ts'
 import type { World } from './world.ts'
 import type { Evaluation } from './world-types.ts'
 
-/** Tells which evaluations the clock has completed since the last look. */
+/** Finds the evaluations that the clock has completed since the last call. */
 export class Completions {
   readonly #world: World
   readonly #clock: VirtualClock
-  readonly #told = new Set<number>()
+  readonly #reported = new Set<number>()
 
   constructor(world: World, clock: VirtualClock) {
     this.#world = world
     this.#clock = clock
   }
 
-  /** What is completed by now is old. */
+  /** Marks all evaluations completed until now as reported. */
   skipPast(): void {
-    for (const { evalId } of this.#untold()) this.#told.add(evalId)
+    for (const { evalId } of this.#unreported()) this.#reported.add(evalId)
   }
 
-  /** It has been told of. */
+  /** Marks one evaluation as reported. */
   markReported(evalId: number): void {
-    this.#told.add(evalId)
+    this.#reported.add(evalId)
   }
 
-  /** In the order of their completion. */
+  /** Evaluations completed since the last call, in the order of their completion. */
   takeNew(): Evaluation[] {
-    const found = this.#untold()
+    const found = this.#unreported()
     this.skipPast()
     return found.sort(
       (a, b) => a.completedAt!.getTime() - b.completedAt!.getTime() || a.evalId - b.evalId,
     )
   }
 
-  #untold(): Evaluation[] {
+  #unreported(): Evaluation[] {
     const now = this.#clock.now()
     return [...this.#world.evaluations()].filter(
-      (one) => !this.#told.has(one.evalId) && isCompleted(one, now),
+      (one) => !this.#reported.has(one.evalId) && isCompleted(one, now),
     )
   }
 }

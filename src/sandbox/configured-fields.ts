@@ -9,12 +9,12 @@ const usualFields: ReadonlyMap<string, CustomField> = new Map([
 export class ConfiguredFields {
   readonly #byGroup = new Map<string, Map<string, CustomField>>()
 
-  /** By name, without values: those that the group's evaluations came with, else two that every dealership has. */
+  /** The fields of the group by name, without values: those of its evaluations, else two defaults. */
   of(groupId: string): ReadonlyMap<string, CustomField> {
     return this.#byGroup.get(groupId) ?? usualFields
   }
 
-  /** What a name means is what it meant first. */
+  /** Adds fields; a name keeps its first definition. */
   add(groupId: string, fields: Readonly<Record<string, CustomField>>): void {
     for (const [name, field] of Object.entries(fields)) {
       const known = this.#byGroup.get(groupId) ?? new Map<string, CustomField>()

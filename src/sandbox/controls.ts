@@ -10,7 +10,7 @@ import { readJsonBody } from './request-body.ts'
 import type { SandboxState } from './sandbox-state.ts'
 import type { DeliveryPlan, WebhookEvent } from './webhooks.ts'
 
-// What a real service does by itself or by a press in its app; no part of the documented services.
+// Controls for what happens at a real service without a call, e.g. a press in its app. They are not in the documents.
 
 const clockMove = z.xor(
   [z.strictObject({ advanceSeconds: z.number() }), z.strictObject({ set: instant })],
@@ -93,8 +93,8 @@ function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
       moveClock(service, fitting(clockMove, body))
       return { now: clock.now() }
     },
-    'POST /export': (body) => fire(service, 'ON_EXPORT', body),
-    'POST /drive': (body) => fire(service, 'ON_DRIVE_COMPLETED', body),
+    'POST /export': (body) => trigger(service, 'ON_EXPORT', body),
+    'POST /drive': (body) => trigger(service, 'ON_DRIVE_COMPLETED', body),
     'GET /deliveries': () => ({ deliveries: webhooks.deliveries() }),
     'POST /deliveries': (body) => {
       const shares = fitting(deliveryShares, body)
@@ -119,7 +119,7 @@ function controlsOf(service: SandboxState): Readonly<Record<string, Control>> {
   }
 }
 
-/** Serves the controls under `/sandbox/`: JSON without a key, to this machine alone, not in the request log. */
+/** Serves the controls under `/sandbox/`: JSON without a key, only to this machine, not in the request log. */
 export function serveControls(app: FastifyInstance, service: SandboxState): void {
   for (const [name, control] of Object.entries(controlsOf(service))) {
     const [method, path] = name.split(' ') as [string, string]
@@ -142,7 +142,8 @@ function answerControl(
   control: Control,
 ): FastifyReply {
   try {
-    if (!isLoopback(ip)) throw new Refusal(403, 'The controls answer this machine alone')
+    if (!isLoopback(ip))
+      throw new Refusal(403, 'The controls answer only requests from this machine')
     const { sent, error } = readJsonBody(bytes, headers['content-type'])
     if (error !== null) throw new Refusal(400, error)
     return reply.send(control(sent))
@@ -159,24 +160,24 @@ function isLoopback(ip: string): boolean {
 function fitting<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  const said = result.error.issues.map(
+  const texts = result.error.issues.map(
     (issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`,
   )
-  throw new Refusal(400, said.join('; '))
+  throw new Refusal(400, texts.join('; '))
 }
 
-/** Not beyond the years in which every date has its usual text. */
+/** Moves the clock, within the years whose dates have four digits. */
 function moveClock({ clock }: SandboxState, move: z.infer<typeof clockMove>): void {
   const target =
     'set' in move
       ? Date.parse(move.set)
       : Math.round(clock.now().getTime() + move.advanceSeconds * 1000)
   if (!(target >= 0 && target < Date.UTC(10_000, 0)))
-    throw new Refusal(400, 'The clock can be put between the years 1970 and 9999')
+    throw new Refusal(400, 'The clock can be set between the years 1970 and 9999')
   clock.set(new Date(target))
 }
 
-/** Loses, doubles and delays shares of the deliveries, the same ones for the same seed. */
+/** A plan that loses, doubles and delays shares of the deliveries; the same seed selects the same deliveries. */
 function planOf({ lose, double, late, seed }: z.infer<typeof deliveryShares>): DeliveryPlan {
   const random = seededRandom(seed, 'deliveries')
   return () => {
@@ -187,8 +188,8 @@ function planOf({ lose, double, late, seed }: z.infer<typeof deliveryShares>): D
   }
 }
 
-/** The deliveries that the event started: none when nobody has subscribed to it. */
-function fire(
+/** Triggers an event and returns the deliveries that it started: none when there is no subscription. */
+function trigger(
   { world, clock, webhooks }: SandboxState,
   event: WebhookEvent,
   body: unknown,

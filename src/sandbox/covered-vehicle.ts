@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 import type { World } from './world.ts'
 import type { Region } from './world-types.ts'
 
-// Which vehicle a call of the vehicle-data APIs is about. They know Australia and the six GCC countries [V §1].
+// Finds the vehicle of a call of the vehicle-data APIs, which cover Australia and the six GCC countries [V §1].
 
 /** How a call names a vehicle. */
 export interface VehicleName {
@@ -31,7 +31,7 @@ const markets: Readonly<Record<string, Market>> = {
 }
 const coveredRegions: readonly Region[] = ['GCC', 'AU']
 
-/** The market of a two-letter country code, undefined where none is named; 400 for a country without coverage. */
+/** The market of a two-letter country code; undefined without one, 400 for a country without coverage. */
 export function marketOf(country: string | undefined): Market | undefined {
   if (country === undefined) return undefined
   const code = country.trim().toUpperCase()
@@ -43,12 +43,12 @@ export function marketOf(country: string | undefined): Market | undefined {
   return markets[code]
 }
 
-/** Local currency: of the market, else of the vehicle's own region. */
+/** The currency of the market, else of the vehicle's region. */
 export function currencyOf({ region }: CatalogueVehicle, market: Market | undefined): string {
   return market?.currency ?? regionCurrency[region]
 }
 
-/** The vehicle by its code, which goes before a VIN, or by its VIN. 400 when it has neither, 404 when it is unknown. */
+/** The vehicle by its code, else by its VIN. 400 when the call has neither, 404 when the vehicle is unknown. */
 export function requireVehicle(
   { adcode, vin }: VehicleName,
   {
@@ -67,8 +67,7 @@ export function requireVehicle(
   return requireDecoded(vin, { world, now, regions: market ? [market.region] : coveredRegions })
 }
 
-/** The exact factory build behind a VIN, where an ambiguous one stands for the first of its vehicles. 404 when it
- *  decodes in none of the regions. */
+/** The factory build of a VIN; for an ambiguous VIN, the first of its vehicles. 404 when it decodes in none of the regions. */
 export function requireDecoded(
   vin: string,
   {

@@ -1,6 +1,6 @@
 import type { Region } from './world-types.ts'
 
-/** US dollars for one unit; pegged or about right, and always the same. */
+/** US dollars for one unit: fixed, pegged or approximate rates. */
 const inDollars: Readonly<Record<string, number>> = {
   AUD: 0.66,
   USD: 1,
@@ -12,7 +12,7 @@ const inDollars: Readonly<Record<string, number>> = {
   OMR: 2.601,
 }
 
-/** What the catalogue's prices are in. */
+/** The currency of the catalogue's prices. */
 export const regionCurrency: Readonly<Record<Region, string>> = { AU: 'AUD', US: 'USD', GCC: 'AED' }
 
 /** The amount in another currency (ISO 4217); a currency without a rate counts as a dollar. */

@@ -3,7 +3,7 @@ import { type Sample, samples } from './samples.ts'
 import { hash32 } from '../values/hash32.ts'
 import type { Region } from './world-types.ts'
 
-/** What a VIN stands for; ambiguous ones are variants of one model. */
+/** What a VIN decodes to; the vehicles of an ambiguous VIN are variants of one model. */
 export type Decoded =
   | { readonly kind: 'single'; readonly vehicle: CatalogueVehicle; readonly year: number }
   | {
@@ -13,7 +13,7 @@ export type Decoded =
     }
   | { readonly kind: 'unknown' }
 
-/** The first characters of a VIN name its maker (ISO 3780); the longest that fits counts. */
+/** Makers by the first characters of a VIN (ISO 3780); the longest match counts. */
 const makerCodes: Readonly<Record<string, string>> = {
   ...{ JT: 'Toyota', MR0: 'Toyota', '6T1': 'Toyota', JTH: 'Lexus', JTJ: 'Lexus' },
   ...{ JM: 'Mazda', MM0: 'Mazda', '1F': 'Ford', '6FP': 'Ford', MNA: 'Ford', MPB: 'Ford' },
@@ -29,7 +29,7 @@ const ambiguousSamples: readonly string[] = [
   samples.usAmbiguous.vin,
   samples.gccAmbiguous.vin,
 ]
-/** One vehicle per region that its samples decode to; those with several variants there. */
+/** The vehicle of each region to which its samples decode; its model has several variants. */
 const sampleVehicle: Readonly<Record<Region, CatalogueVehicle>> = {
   AU: vehicleByCode('AU0TOYHILUX01')!,
   US: vehicleByCode('US0FORF150X01')!,
@@ -51,23 +51,23 @@ export function decodeVin(vin: string, region: Region): Decoded {
   return decodedAs(vehicle, text, hash32(`ambiguity of ${text}`) % 4 === 0)
 }
 
-/** Undefined for makers that the catalogue has nothing of. */
+/** Undefined for makers that are not in the catalogue. */
 function makeOf(vin: string): string | undefined {
   return makerCodes[vin.slice(0, 3)] ?? makerCodes[vin.slice(0, 2)]
 }
 
-/** The sample that the VIN is, in any case. */
+/** The sample with this VIN, in upper or lower case. */
 export function sampleOf(vin: string | null | undefined): Sample | undefined {
   const text = plainVin(vin ?? '')
   return Object.values(samples).find((sample) => sample.vin === text)
 }
 
-/** Without blanks around it, in upper case. */
+/** The VIN trimmed and in upper case. */
 export function plainVin(vin: string): string {
   return vin.trim().toUpperCase()
 }
 
-/** The VIN of a plate that nothing else is known of: always the same one. */
+/** A made-up VIN for an unknown plate, always the same. */
 export function vinOfPlate(plate: string, state: string): string {
   return Array.from({ length: 17 }, (_, at) => {
     const index = hash32(`character ${at} of ${plate} in ${state}`) % vinCharacters.length
@@ -80,7 +80,7 @@ function decodeSample({ vin, region: home }: Sample, region: Region): Decoded {
   return decodedAs(sampleVehicle[region], vin, ambiguousSamples.includes(vin))
 }
 
-/** Ambiguous only where the model has other variants of that year. */
+/** Ambiguous only when the model has other variants of that year. */
 function decodedAs(vehicle: CatalogueVehicle, vin: string, wantsChoice: boolean): Decoded {
   const years = vehicle.lastYear - vehicle.firstYear + 1
   const year = vehicle.firstYear + (hash32(`year of ${vin}`) % years)

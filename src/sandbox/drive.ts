@@ -6,7 +6,7 @@ import type { EvaluationFields, Evaluation } from './world-types.ts'
 
 const minuteMs = 60_000
 
-/** A test drive with the vehicle of an evaluation; the document shows nothing of drives but their event [A §6]. */
+/** A test drive with the vehicle of an evaluation; the document shows only the event of a drive [A §6]. */
 export interface Drive {
   readonly id: number
   readonly evalId: number
@@ -16,7 +16,7 @@ export interface Drive {
   readonly distanceKm: number
 }
 
-/** The drive that ends now: the same evaluation and instant always give the same one. */
+/** The drive that ends now; the same evaluation and instant always give the same drive. */
 export function driveOf(evaluation: Evaluation, now: Date): Drive {
   const { evalId } = evaluation
   const random = seededRandom(evalId, `drive until ${now.toISOString()}`)
@@ -30,7 +30,7 @@ export function driveOf(evaluation: Evaluation, now: Date): Drive {
   }
 }
 
-/** The body of a drive webhook: ids where the wire settings say, plausible fields beside them. */
+/** The body of a drive webhook: ids at the paths of the wire settings, and plausible other fields. */
 export function renderDrive(
   { id, evalId, fields, startedAt, completedAt, distanceKm }: Drive,
   { world, rendering }: { readonly world: World; readonly rendering: Rendering },

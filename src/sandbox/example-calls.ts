@@ -5,7 +5,7 @@ import type { SandboxState } from './sandbox-state.ts'
 import type { World } from './world.ts'
 import type { ApiKey, Evaluation, Rooftop } from './world-types.ts'
 
-/** As whom an example is called, and about what. */
+/** The key, rooftop and evaluation of an example. */
 export interface ExampleSubject {
   readonly key: ApiKey
   readonly rooftop: Rooftop
@@ -13,28 +13,28 @@ export interface ExampleSubject {
   readonly evaluation: Evaluation | null
 }
 
-/** A call of this very sandbox that it answers. */
+/** An example call that this sandbox answers. */
 export interface ExampleCall {
-  /** By our names. */
+  /** By our field names. */
   readonly fields: FieldValues
   /** Uid of the rooftop; null where the service knows none. */
   readonly rooftopUid: string | null
   readonly request: ExampleRequest
 }
 
-/** What goes over the wire. */
+/** The HTTP request of an example. */
 export interface ExampleRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Fields by wire names; null where none travel in a body. */
+  /** Fields by wire names; null when the body has none. */
   readonly json: FieldValues | null
   readonly form: Readonly<Record<string, string>> | null
-  /** Form field of a file that has to be sent along. */
+  /** Form field of a required file. */
   readonly file: string | null
 }
 
-/** Examples out of this world as it stands now: real keys, rooftops, evaluations and photos. */
+/** Examples with keys, rooftops, evaluations and photos of the current world. */
 export function exampleCalls(service: SandboxState): (operation: Operation) => ExampleCall {
   const scenes = new Map<string, ExampleSubject | null>()
   const sceneIn = (region: Region | 'any'): ExampleSubject | null => {
@@ -63,7 +63,7 @@ export function findExampleSubject(
     .toSorted((a, b) => Number(a.linkedUserId === null) - Number(b.linkedUserId === null))
   for (const key of keys) {
     const covered = key.rooftopUids.flatMap((uid) => world.rooftop(uid) ?? [])
-    const evaluation = tellingEvaluation(world, covered, now)
+    const evaluation = fullEvaluation(world, covered, now)
     const rooftop =
       covered.find(({ uid }) => uid === evaluation?.rooftopUid) ??
       covered.find(({ carHistory }) => carHistory !== false) ??
@@ -73,12 +73,8 @@ export function findExampleSubject(
   return null
 }
 
-/** One on which every operation has something to say, if there is one. */
-function tellingEvaluation(
-  world: World,
-  rooftops: readonly Rooftop[],
-  now: Date,
-): Evaluation | null {
+/** An evaluation with data for every operation, if there is one. */
+function fullEvaluation(world: World, rooftops: readonly Rooftop[], now: Date): Evaluation | null {
   const uids = new Set(
     rooftops.filter(({ carHistory }) => carHistory !== false).map(({ uid }) => uid),
   )
@@ -92,7 +88,7 @@ function tellingEvaluation(
   return any
 }
 
-/** The operation's own example, about something that is there. */
+/** The example of the operation, with ids that exist in this world. */
 function exampleFields(
   operation: Operation,
   scene: ExampleSubject | null,
@@ -111,7 +107,7 @@ function exampleFields(
   return { ...Object.fromEntries(replaced), ...user }
 }
 
-/** A key without a linked user has to say on whose behalf it reads [A §4 /geteval]. */
+/** A key without a linked user must send the user on whose behalf it reads [A §4 /geteval]. */
 function needsUser({ name }: Operation, scene: ExampleSubject | null): boolean {
   return name === 'geteval' && scene !== null && scene.key.linkedUserId === null
 }
@@ -144,7 +140,7 @@ function requestOf(
   }
 }
 
-/** Paths of the appraisal service are below /v1; those of the other begin with it. */
+/** The base URL of the appraisal service includes /v1; paths of the vehicle-data APIs begin with /v1. */
 export function baseUrlOf(
   { origin, vehicleDataOrigin }: SandboxState,
   { service }: Pick<Operation, 'service'>,

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/operation.ts'
 import type { ExampleCall, ExampleRequest } from './example-calls.ts'
 
-/** The call as a `curl` command for a POSIX shell. A file that has to be sent is the reader's own `photo.jpg`. */
+/** The call as a `curl` command for a POSIX shell. A required file is the reader's own `photo.jpg`. */
 export function curlCommand({ method, url, headers, json, form, file }: ExampleRequest): string {
   const parts = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(url)}`,
@@ -15,7 +15,7 @@ export function curlCommand({ method, url, headers, json, form, file }: ExampleR
   return parts.join(' \\\n  ')
 }
 
-/** The same call by Forecourt's own client. */
+/** The same call by the command line of Forecourt. */
 export function forecourtCommand(
   { name, effect, service, file }: Operation,
   { fields, rooftopUid }: ExampleCall,

@@ -2,7 +2,7 @@ import type { CatalogueVehicle } from './catalogue.ts'
 import { plainVin } from './decode-vin.ts'
 import { hash32 } from '../values/hash32.ts'
 
-/** What left the factory under a VIN, beyond what the catalogue says of every such vehicle. */
+/** The factory build of a VIN, beyond the catalogue's facts for every such vehicle. */
 export interface FactoryBuild {
   /** `YYYY-MM`: of the model year, or late in the year before it. */
   readonly buildMonth: string
@@ -11,7 +11,7 @@ export interface FactoryBuild {
   readonly interiorColour: string
   /** Built to the specification of the GCC. */
   readonly isGccSpec: boolean
-  /** Those of the catalogue's that were fitted. */
+  /** The options of the catalogue that were fitted. */
   readonly options: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export function factoryBuildOf(
   }
 }
 
-/** False for a vehicle of the GCC that the factory built for another market, as about one VIN in eight. */
+/** False for a GCC vehicle that the factory built for another market: about one VIN in eight. */
 export function specOf({ region }: CatalogueVehicle, vin: string | null | undefined): boolean {
   return region !== 'GCC' || typeof vin !== 'string' || isGccSpec(vin)
 }

@@ -1,9 +1,9 @@
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 
-/** Which part of a list a silent cap keeps. */
+/** The part of a list that a silent cap returns. */
 export type CapOrder = 'newest' | 'oldest' | 'arbitrary'
 
-/** What goes wrong. `slow` and `listCap` still answer; the others take the answer's place. */
+/** A fault. `slow` and `listCap` still give the answer; the others replace it. */
 export type Fault =
   | {
       readonly kind: 'status'
@@ -24,12 +24,12 @@ export type Fault =
   | { readonly kind: 'html' }
   /** Status 200 and no byte. */
   | { readonly kind: 'empty' }
-  /** Cuts the list of `/getevallist` and says nothing of it; matches no other path. */
+  /** Cuts the list of `/getevallist` without a sign; matches no other path. */
   | { readonly kind: 'listCap'; readonly cap: number; readonly order: CapOrder }
-  /** The answer, padded with blanks to so many bytes (sent in pieces, no content-length). */
+  /** The answer, padded with spaces to this many bytes (sent in chunks, no content-length). */
   | { readonly kind: 'oversize'; readonly bytes: number }
 
-/** Which requests a rule is about; what is left out matches anything. */
+/** The requests to which a rule applies; a condition that is left out matches anything. */
 export interface FaultMatch {
   /** Without `/v1`, e.g. `/geteval`. */
   readonly path?: string
@@ -38,14 +38,14 @@ export interface FaultMatch {
   readonly key?: string
   /** `evalid` of the request body. */
   readonly evalId?: number
-  /** Of the requests that match the rest, only these; the first is 1. */
+  /** Numbers of the matching requests to which the rule applies; the first is 1. */
   readonly nth?: readonly number[]
 }
 
-/** A fault and when it strikes. */
+/** A fault and the requests that it hits. */
 export interface FaultRule {
   readonly match?: FaultMatch
-  /** How often it strikes at most; default: no limit. */
+  /** Maximum number of hits; default: no limit. */
   readonly times?: number
   /** Seeded; default 1. */
   readonly probability?: number
@@ -54,20 +54,20 @@ export interface FaultRule {
 
 /** A rule that is in force. */
 export interface FaultHandle {
-  /** How often it has struck; a request that still waits for its answer counts. */
+  /** Number of hits, including requests that still wait for their answer. */
   readonly hits: number
-  /** Whom it holds up is answered at once. */
+  /** Removes the rule; requests that it delays are answered at once. */
   remove(): void
 }
 
-/** What strikes a request. */
+/** The fault that hits a request. */
 export interface FaultHit {
   readonly fault: Fault
-  /** Aborted when the rule is in force no more. */
+  /** Aborted when the rule is removed. */
   readonly removed: AbortSignal
 }
 
-/** What a rule is held against. */
+/** The facts of a request with which rules are compared. */
 export interface FaultTarget {
   readonly path: string
   readonly rooftopUid: string | null
@@ -83,7 +83,7 @@ interface ActiveRule {
   struck: number
 }
 
-/** The rules in force, tried in order; the first that strikes decides. */
+/** The rules in force, tried in order; the first that hits decides. */
 export class FaultPlan {
   #active: ActiveRule[] = []
   #added = 0
@@ -94,7 +94,7 @@ export class FaultPlan {
     for (const rule of rules) this.add(rule)
   }
 
-  /** Puts a rule behind those in force. */
+  /** Adds a rule after those in force. */
   add(rule: FaultRule): FaultHandle {
     const random = seededRandom(this.#seed, `fault ${this.#added++}`)
     const lift = new AbortController()
@@ -117,7 +117,7 @@ export class FaultPlan {
     for (const { lift } of lifted) lift.abort()
   }
 
-  /** The fault that strikes this request, if any; asking counts as a request. */
+  /** The fault that hits this request, if any. Each call counts as a request. */
   nextFault(target: FaultTarget): FaultHit | undefined {
     for (const active of this.#active) {
       const { match = {}, times, probability = 1, fault } = active.rule

@@ -7,8 +7,8 @@ import type { Evaluation, Rooftop } from './world-types.ts'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-/** Past checks on about one in twelve completed AU evaluations with a 17-character VIN, by time; those after the clock's
- *  time come true with it. A pure function of seed and world. */
+/** Past checks of about one in twelve completed AU evaluations with a 17-character VIN, by time. Checks after the current time
+ *  appear when the clock reaches them. A pure function of seed and world. */
 export function generateChecks(seed: number, world: World): CheckDraft[] {
   const drafts: CheckDraft[] = []
   for (const evaluation of world.evaluations()) {
@@ -22,7 +22,7 @@ export function generateChecks(seed: number, world: World): CheckDraft[] {
   )
 }
 
-/** Most a PPSR search alone, minutes to days after completion; some again once its watch is over, some with a report. */
+/** Usually one PPSR search, minutes to days after completion; some again after the watch has ended, some with a report. */
 function checksOn(evaluation: Evaluation, rooftop: Rooftop, random: SeededRandom): CheckDraft[] {
   const firstMs = evaluation.completedAt!.getTime() + delayMs(random)
   const again = random.chance(0.25) ? [firstMs + random.int(15 * 1440, 40 * 1440) * minuteMs] : []
@@ -41,7 +41,7 @@ function delayMs(random: SeededRandom): number {
     : random.int(1, 6) * dayMs + random.int(-300, 300) * minuteMs
 }
 
-/** null where the evaluation has vanished by then, or has no VIN to search for. */
+/** Null when the evaluation has vanished by then, or has no VIN. */
 function draftOf(
   kind: CheckDraft['kind'],
   evaluation: Evaluation,

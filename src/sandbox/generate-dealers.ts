@@ -24,7 +24,7 @@ interface Plot {
   readonly currency: string
 }
 
-// Six rooftops make a round: a partner key over two AU groups, a dedicated US key, a GCC key without a linked user.
+// One set is six rooftops: a partner key over two AU groups, a dedicated US key, a GCC key without a linked user.
 const plots: readonly Plot[] = [
   au('harbour', 'Harbour City Sydney', 'Australia/Sydney'),
   au('harbour', 'Harbour City Brisbane', 'Australia/Brisbane'),
@@ -49,7 +49,7 @@ function gcc(name: string, timezone: string, currency: string): Plot {
   return { group: 'gulf', key: 'gcc', name, region: 'GCC', timezone, currency }
 }
 
-/** So many rooftops in groups, with their users and keys; beyond six a new round of groups and keys begins. */
+/** `count` rooftops in groups, with their users and keys. Every six rooftops have a new set of groups and keys. */
 export function generateDealers(
   seed: number,
   count: number,
@@ -86,7 +86,7 @@ export function generateDealers(
   return { groups: groupsOf(rooftops), rooftops, users, keys }
 }
 
-/** One group for each `groupId` that the rooftops name. */
+/** One group for each `groupId` of the rooftops. */
 export function groupsOf(rooftops: readonly Rooftop[]): DealerGroup[] {
   return Map.groupBy(rooftops, ({ groupId }) => groupId)
     .entries()
@@ -128,7 +128,7 @@ function usersAt(
   const people = Array.from({ length: 6 }, (_, offset) => {
     const fullName = `${random.pick(firstNames)} ${random.pick(lastNames)}`
     const userId = firstId + offset
-    // The last one has left the dealership; evaluations still name them.
+    // The last user has left the dealership; evaluations still name them.
     return {
       ...base,
       userId,
@@ -140,7 +140,7 @@ function usersAt(
   const namesake = {
     ...base,
     userId: firstId + 6,
-    // A real person: only the email's suffix tells a generated account [A §2].
+    // A real person: only the suffix of the e-mail marks a generated account [A §2].
     name: `${generatedUser.namePrefix} Jones`,
     email: `sales${firstId + 6}@example.com`,
   }

@@ -19,7 +19,7 @@ import type {
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-/** One evaluation for each moment; ids rise with time and leave gaps, as those of a service do that serves others too. */
+/** One evaluation per moment. Ids rise with time and have gaps, as at a service with other customers. */
 export function generateEvaluations(
   seed: number,
   dealers: Dealers,
@@ -72,7 +72,7 @@ function evaluationAt({ rooftop, atMs }: Moment, draft: Draft): Evaluation {
   }
 }
 
-/** Most within two hours; one in twelve days later, one in fifty weeks later, one in twenty-five never. */
+/** Time of completion: usually within two hours; one in twelve days later, one in fifty weeks later, one in twenty-five never. */
 function completionOf(atMs: number, index: number, random: SeededRandom): Date | null {
   if (index % 25 === 9) return null
   const delayMs =
@@ -84,7 +84,7 @@ function completionOf(atMs: number, index: number, random: SeededRandom): Date |
   return new Date(atMs + delayMs + random.int(0, 59) * 1000)
 }
 
-/** Near the wholesale price of the vehicle, in the rooftop's currency; dinars to three decimals, other money to the unit. */
+/** A price near the wholesale price, in the currency of the rooftop: dinars with three decimals, others without. */
 function priceAt(rooftop: Rooftop, vehicle: VehicleFields, at: Date, random: SeededRandom): number {
   const { wholesale } = priceVehicle(vehicle, rooftop, at).prices
   const price = (wholesale * random.int(820, 1120)) / 1000
@@ -97,7 +97,7 @@ function noteOf(index: number, random: SeededRandom): OptionalText {
   return random.pick([...notes, null, undefined])
 }
 
-/** Pinned, default and no hero; numbered, partly numbered, doubly numbered and unnumbered photos; none at all. */
+/** Photos in all variants: pinned, default or no hero; all, some, no or duplicate order numbers; no photos. */
 function photosOf(index: number, atMs: number, random: SeededRandom): StoredPhoto[] {
   const count = index % 9 === 2 ? 0 : random.int(1, 12)
   const pinned = random.chance(0.4) ? random.int(0, count - 1) : -1
@@ -173,7 +173,7 @@ function customerOf(rooftop: Rooftop, index: number, random: SeededRandom): Cust
   }
 }
 
-/** Fields that no document names: a reader has to keep them and to carry on. */
+/** Fields that no document names: a reader must store them and continue. */
 function extraOf(index: number, random: SeededRandom): Record<string, unknown> {
   const common = { sparekey: random.pick([0, 1, null]), service: random.int(2, 6) }
   if (index % 8 !== 5) return common

@@ -1,7 +1,7 @@
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { Rooftop } from './world-types.ts'
 
-/** Where and when an evaluation is begun; milliseconds since 1970. */
+/** Rooftop and time at which an evaluation begins; milliseconds since 1970. */
 export interface Moment {
   readonly rooftop: Rooftop
   readonly atMs: number
@@ -12,8 +12,8 @@ const hourMs = 3_600_000
 /** Rough offsets: business hours need no daylight saving. */
 const offsetHours: Readonly<Record<Rooftop['region'], number>> = { AU: 10, US: -6, GCC: 4 }
 
-/** Creations of the past `days`, in order of time: business hours, quiet Sundays, bursts of 2 to 5 in one second,
- *  and some exactly at midnight UTC, in the last second of a day, or a fraction of a second later. */
+/** Creation times of the past `days`, in order: business hours, few on Sundays, bursts of 2 to 5 in one second, and some exactly
+ *  at midnight UTC, in the last second of a day, or a fraction of a second later. */
 export function generateMoments(
   seed: number,
   rooftops: readonly Rooftop[],
@@ -27,7 +27,7 @@ export function generateMoments(
     const atMs = moment(random, rooftop, endMs, span.days)
     const burst = random.chance(0.03) ? random.int(2, 5) : 1
     for (let i = 0; i < burst && moments.length < span.count; i++) {
-      // EntryDate drops what CreatedAt may keep.
+      // EntryDate has whole seconds, CreatedAt may have fractions.
       moments.push({ rooftop, atMs: random.chance(0.05) ? atMs + random.int(1, 999) : atMs })
     }
   }

@@ -25,8 +25,8 @@ export type VehicleFields = Pick<
 const vinCharacters = [...'ABCDEFGHJKLMNPRSTUVWXYZ0123456789']
 const plateLetters = [...'ABCDEFGHKLMNPRSTWXYZ']
 
-/** A vehicle as that region sells it, of a year in which it was sold, with the mileage of its age; now and then one that has been
- *  appraised before, or without a VIN. */
+/** A vehicle that the region sells, of a year in which it was sold, with a mileage for its age. Sometimes one that was appraised
+ *  before, or one without a VIN. */
 export function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): VehicleFields {
   const texts = regionTexts[rooftop.region]
   const choice = random.pick(texts.models)
@@ -46,12 +46,12 @@ export function vehicleAt(rooftop: Rooftop, at: Date, random: SeededRandom): Veh
     colour: random.pick([...colours, null, undefined]),
     condition: random.chance(0.1) ? null : random.int(0, 10),
     reconditioning: lines,
-    // A total that someone typed over need not be the sum of the lines.
+    // A total that a user overwrote may differ from the sum of the lines.
     reconTotal: random.chance(0.03) ? random.int(0, 9000) : random.chance(0.02) ? null : 'sum',
   }
 }
 
-/** In which that variant was sold, and not after the appraisal. */
+/** A model year in which the variant was sold, not after the appraisal. */
 function yearOf(
   { region }: Rooftop,
   { make, model }: ModelChoice,
@@ -66,7 +66,7 @@ function yearOf(
   return random.int(firstYear, Math.max(firstYear, Math.min(lastYear, at.getUTCFullYear())))
 }
 
-/** A quarter to one and three quarters of what is usual at its age, in the unit of the region. */
+/** 0.25 to 1.75 of the average for its age, in the unit of the region. */
 function odometerOf(
   { region }: Rooftop,
   year: number | null,
@@ -80,7 +80,7 @@ function odometerOf(
 
 function vinAt({ dealerId }: Rooftop, random: SeededRandom): string | null {
   if (random.chance(0.03)) return null
-  // One of ten per rooftop that keep coming back.
+  // One of ten vehicles per rooftop that are appraised again and again.
   if (random.chance(0.03)) return `SAMPLE${dealerId}X`.padEnd(16, '0') + random.int(0, 9)
   return Array.from({ length: 17 }, () => random.pick(vinCharacters)).join('')
 }
@@ -90,7 +90,7 @@ function plateAt(random: SeededRandom): string {
   return `${letters}${random.int(100, 999)}`
 }
 
-/** Workshop lines, and for electric ones the maker's battery reading: `info`, cost 0, a percentage [A §2]. */
+/** Workshop lines; for electric vehicles also the battery reading of the maker: `info`, cost 0, a percentage [A §2]. */
 function reconLines(rooftop: Rooftop, choice: ModelChoice, random: SeededRandom): ReconLine[] {
   const types = ['tyres', 'paint', 'rims', 'interior', 'detail', 'screen', null]
   const lines = Array.from({ length: random.int(0, 5) }, () => ({

@@ -7,7 +7,7 @@ import { World } from './world.ts'
 export interface WorldPlan {
   readonly seed: number
   readonly rooftops: number
-  /** In every state, those that never complete included. */
+  /** In every state, including those that never complete. */
   readonly evaluations: number
   /** Length of the history before `now`. */
   readonly days: number
@@ -15,7 +15,7 @@ export interface WorldPlan {
   readonly generatedUser: GeneratedUserNames
 }
 
-/** A world that is a pure function of the plan. */
+/** Generates a world: a pure function of the plan. */
 export function generateWorld(plan: WorldPlan): World {
   for (const [name, least] of [
     ['rooftops', 1],

@@ -3,7 +3,7 @@ import type { KnownVehicle } from './known-vehicle.ts'
 import { averageKm } from './price-model.ts'
 import { hash32 } from '../values/hash32.ts'
 
-/** What sources of the EU and the US have on a VIN; an empty list = nothing recorded [V §2]. */
+/** Records of EU and US sources on a VIN; an empty list: nothing recorded [V §2]. */
 export interface HistoryReport {
   /** No title brands and no junk, salvage or insurance records [V §1]. */
   readonly isClean: boolean
@@ -33,10 +33,10 @@ const brandTexts = ['Salvage title', 'Rebuilt title', 'Flood damage', 'Odometer 
 const salvageTexts = ['Insurance total loss', 'Sold at a salvage auction', 'Junk yard record']
 const accidentTexts = ['Front impact, minor', 'Rear impact, moderate', 'Side impact, minor']
 const dayMs = 86_400_000
-/** What has been recorded stays: it does not move with the clock. */
+/** Recorded dates are fixed: they do not move with the clock. */
 const newestRecordMs = Date.UTC(2026, 0)
 
-/** Always the same for a VIN, however the clock is moved; theft and lien records agree with the PPSR counts of the VIN. */
+/** Always the same for a VIN, at any time; theft and lien records match the PPSR counts of the VIN. */
 export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryReport {
   const draw = (what: string, choices: number) => hash32(`${what} of ${vin}`) % choices
   const several = (what: string, count: number, texts: readonly string[]): HistoryRecord[] =>
@@ -60,7 +60,7 @@ export function historyOf(vin: string, known: KnownVehicle, now: Date): HistoryR
   }
 }
 
-/** One to three, with odometer readings that rise, in the unit of the country. */
+/** One to three titles with rising odometer readings, in the unit of the country. */
 function titlesOf(vin: string, known: KnownVehicle, now: Date): TitleRecord[] {
   const count = 1 + (hash32(`titles of ${vin}`) % 3)
   const { country } = placeOf('title', vin, known, now)
@@ -89,13 +89,13 @@ function placeOf(what: string, vin: string, known: KnownVehicle, now: Date) {
   }
 }
 
-/** The first of the model year, but at least a quarter ago. */
+/** The first day of the model year, but at least a quarter of a year ago. */
 function firstDayMs({ year }: KnownVehicle, now: Date): number {
   const latestMs = Math.floor(now.getTime() / dayMs) * dayMs - 90 * dayMs
   return Math.min(Date.UTC(year, 0), latestMs)
 }
 
-/** A share of the way from the first day to the newest record that any vehicle has; never in the future. */
+/** A date between the first day and the latest possible record, by share; never in the future. */
 function recordedMs(firstMs: number, share: number, now: Date): number {
   const newestMs = Math.max(firstMs + 90 * dayMs, newestRecordMs)
   return Math.min(firstMs + (newestMs - firstMs) * share, now.getTime())

@@ -14,8 +14,8 @@ export class Images {
   // Beyond the ids of generated worlds, and within 32 bits.
   #lastId = 900_000_000
 
-  /** The id of each, in order, unique over the service; null, and nothing is stored, when `limit` bytes in all do not
-   *  hold them. */
+  /** Stores images and returns their ids in order, unique in the service. Stores nothing and returns null when the total would
+   *  exceed `limit` bytes. */
   store(images: readonly StoredImage[], limit: number): number[] | null {
     const bytes = images.reduce((sum, image) => sum + image.bytes.length, this.#bytes)
     if (bytes > limit) return null
@@ -32,7 +32,7 @@ export class Images {
   }
 }
 
-/** What a photo may come as; drawings and documents are none. */
+/** Accepted image formats; drawings and documents are refused. */
 const extensions: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -42,16 +42,16 @@ const extensions: Readonly<Record<string, string>> = {
   'image/tiff': 'tiff',
 }
 
-/** The image with its real type, whatever the sender called it; null when it cannot be decoded to its last line. */
+/** The image with its real type, whatever type the sender stated; null when it cannot be decoded completely. */
 export async function decodeImage(bytes: Buffer): Promise<StoredImage | null> {
-  // A big library that most runs of the sandbox never need.
+  // Loaded late: a big library that most runs of the sandbox do not need.
   const { default: sharp } = await import('sharp')
   try {
     const image = sharp(bytes, { failOn: 'error' })
     const { mediaType: type = '' } = await image.metadata()
     const extension = extensions[type]
     if (extension === undefined) return null
-    // Decodes every line without holding them all.
+    // Decodes every line without holding all lines in memory.
     await image.resize(8, 8, { fit: 'fill' }).raw().toBuffer()
     return { bytes, type, extension }
   } catch {

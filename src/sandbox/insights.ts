@@ -1,6 +1,6 @@
 import type { ModelPrices } from './price-model.ts'
 
-/** What insights tell of. */
+/** The vehicle and prices that insights describe. */
 export interface InsightSubject {
   /** Year, make, model and variant. */
   readonly name: string
@@ -14,13 +14,13 @@ export interface InsightSubject {
   readonly prices: ModelPrices
 }
 
-/** Bullets of the pricing AI, a sentence each [A §2 PricingAiPayload]. */
+/** Bullet points of the pricing AI, one sentence each [A §2 PricingAiPayload]. */
 export interface Insights {
   readonly dealer: readonly string[]
   readonly customer: readonly string[]
 }
 
-/** The same figures for both readers: what to pay and to ask, and why the offer is fair. */
+/** The same figures for dealer and customer: what to pay and to ask, and why the offer is fair. */
 export function insightsFor(subject: InsightSubject): Insights {
   const { name, prices, currency } = subject
   const money = (amount: number) => `${currency} ${grouped(amount)}`

@@ -5,14 +5,14 @@ import { hash32 } from '../values/hash32.ts'
 
 /** A vehicle of a batch: prices, or why there are none. */
 export interface PricedVehicle {
-  /** The caller's own. */
+  /** The reference of the caller. */
   readonly reference: string
   readonly prices: ModelPrices | null
   readonly currency: string | null
   readonly error: string | null
 }
 
-/** A price batch as a poll finds it. */
+/** A price batch as a poll returns it. */
 export interface PolledBatch {
   /** Whole, 0 to 100. */
   readonly percentComplete: number
@@ -20,11 +20,11 @@ export interface PolledBatch {
   readonly results: readonly PricedVehicle[] | null
 }
 
-/** A prediction that was asked for; its prices are there at once. */
+/** A requested prediction; its prices are known at once. */
 export interface Prediction extends KnownVehicle {
   readonly id: string
   readonly askedAt: Date
-  /** What it is for. */
+  /** The date of the prediction. */
   readonly at: Date
   readonly vin: string | null
   readonly km: number | null
@@ -41,7 +41,7 @@ interface Batch {
   percentComplete: number
 }
 
-const keptJobs = 200
+const maxJobs = 200
 
 /** Price batches and predictions, the latest 200 of each. */
 export class Jobs {
@@ -56,7 +56,7 @@ export class Jobs {
     return batch
   }
 
-  /** A poll counts as a second, so that a batch ends under a frozen clock too; it never goes back. */
+  /** Each poll counts as one second, so that a batch also ends when the clock is frozen. Progress never falls. */
   pollBatch(id: string, now: Date): PolledBatch | undefined {
     const batch = this.#batches.get(id)
     if (batch === undefined) return undefined
@@ -92,14 +92,14 @@ export function predictionStatusAt(prediction: Prediction, now: Date): Reasoning
   return statusOf(`prediction ${prediction.id}`, prediction.vin, elapsedMs)
 }
 
-/** A second for 50 vehicles, and a second at least that no poll sees as complete. */
+/** One second per 50 vehicles, and at least one second in which a poll finds it incomplete. */
 function batchMs({ results }: Batch): number {
   return Math.max(2, results.length / 50) * 1000
 }
 
 function keep<T>(jobs: Map<string, T>, id: string, job: T): void {
   jobs.set(id, job)
-  if (jobs.size <= keptJobs) return
+  if (jobs.size <= maxJobs) return
   const [oldest] = jobs.keys()
   jobs.delete(oldest!)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { firstCandidate, type JsonPath } from '../values/json-path.ts'
 
-/** A JSON schema of draft 2020-12, as far as it is looked into here. */
+/** A JSON schema of draft 2020-12, with the keywords used here. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -11,14 +11,14 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
 
-/** A value at its place in an answer. */
+/** Schemas by their path in an answer. */
 export type PathSchemas = readonly (readonly [JsonPath, JsonSchema])[]
 
 const makeOptions = {
   io: 'input',
   unrepresentable: 'any',
   override: ({ zodSchema, jsonSchema }) => {
-    // What only fills the page: the bounds of a whole number, the expression of a named format.
+    // Removes noise from the page: the bounds of a whole number, the pattern of a named format.
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern
@@ -32,7 +32,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return made as JsonSchema
 }
 
-/** JSON schemas by name, that point at each other in the components of an OpenAPI document. */
+/** JSON schemas by name that refer to each other, for the components of an OpenAPI document. */
 export function componentSchemas(
   shapes: Readonly<Record<string, z.ZodType>>,
 ): Record<string, JsonSchema> {
@@ -59,7 +59,7 @@ export function listOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items }
 }
 
-/** An object with these values, each where a reader looks for it first; `""` is the body itself. */
+/** An object schema with these values, each at the first path where a reader expects it; `""` is the body itself. */
 export function objectOf(placed: PathSchemas, base: JsonSchema = { type: 'object' }): JsonSchema {
   return placed.reduce<JsonSchema>((whole, [path, schema]) => {
     const name = firstCandidate(path)

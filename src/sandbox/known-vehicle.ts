@@ -9,7 +9,7 @@ export interface KnownVehicle {
   readonly year: number
 }
 
-/** What an evaluation on the VIN says it is, so that both services tell of the same vehicle; samples stay what they are. */
+/** The vehicle of the VIN according to its evaluations, so that both services describe the same vehicle; undefined for samples. */
 export function findKnownVehicle(vin: string, world: World, now: Date): KnownVehicle | undefined {
   if (sampleOf(vin) !== undefined) return undefined
   for (const evaluation of world.withVin(vin, now)) {

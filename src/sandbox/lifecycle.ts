@@ -1,6 +1,6 @@
 import type { Edit, Evaluation, EvaluationFields, ReconLine, StoredPhoto } from './world-types.ts'
 
-// Where an evaluation stands at an instant [A §3]. Everything here is a function of the evaluation and the time.
+// The state of an evaluation at an instant [A §3]: everything here is a function of the evaluation and the time.
 
 /** Whether the evaluation exists at all. */
 export function isCreated(evaluation: Evaluation, now: Date): boolean {
@@ -17,12 +17,12 @@ export function isVanished(evaluation: Evaluation, now: Date): boolean {
   return evaluation.vanishedAt !== null && evaluation.vanishedAt.getTime() <= now.getTime()
 }
 
-/** What `/geteval` reads: completed and still there [A §4]. */
+/** Whether `/geteval` returns it: completed and not vanished [A §4]. */
 export function isReadable(evaluation: Evaluation, now: Date): boolean {
   return isCompleted(evaluation, now) && !isVanished(evaluation, now)
 }
 
-/** What `/getevallist` names [A §4]. */
+/** Whether `/getevallist` lists it [A §4]. */
 export function isListed(evaluation: Evaluation, now: Date): boolean {
   return (
     isCompleted(evaluation, now) && (evaluation.vanishedStaysListed || !isVanished(evaluation, now))
@@ -40,7 +40,7 @@ export function fieldsAt(evaluation: Evaluation, now: Date): EvaluationFields {
   return fields
 }
 
-/** The last of creation, completion and edits, as far as they have happened. */
+/** The latest of creation, completion and edits until now. */
 export function updatedAt(evaluation: Evaluation, now: Date): Date {
   let latest = evaluation.createdAt
   if (isCompleted(evaluation, now) && evaluation.completedAt! > latest)
@@ -54,23 +54,23 @@ function appliedEdits(evaluation: Evaluation, now: Date): readonly Edit[] {
   return evaluation.edits.filter(({ at }) => at.getTime() <= now.getTime())
 }
 
-/** Whole Unix seconds, which is all that EntryDate keeps [A §2]. */
+/** EntryDate in whole Unix seconds: it has no fractions [A §2]. */
 export function entrySecond(evaluation: Evaluation): number {
   return Math.floor(evaluation.createdAt.getTime() / 1000)
 }
 
-/** The sum of the lines, to the three decimals that a dinar has. */
+/** The sum of the lines, with the three decimals of a dinar. */
 export function reconLineTotal(lines: readonly ReconLine[] | null | undefined): number {
   const total = (lines ?? []).reduce((sum, line) => sum + (line.cost ?? 0), 0)
   return Math.round(total * 1000) / 1000
 }
 
-/** The total that the answer carries; null is sent, undefined is left out. */
+/** The total in the answer; null is sent, undefined is left out. */
 export function reconTotal(fields: EvaluationFields): number | null | undefined {
   return fields.reconTotal === 'sum' ? reconLineTotal(fields.reconditioning) : fields.reconTotal
 }
 
-/** A photo in its place. */
+/** A photo with its display position. */
 export interface ShownPhoto extends StoredPhoto {
   /** 1-based display position. */
   readonly position: number

@@ -1,6 +1,6 @@
 import type { VirtualClock } from './clock.ts'
 
-/** How far the service lets its callers go; the documents state that there are such limits, not their size. */
+/** Limits of the service; the documents state that such limits exist, not their size. */
 export interface SandboxLimits {
   /** Real VIN and pricing look-ups per key and UTC day; beyond it 429 [A §8 "sandbox real-lookup quota"]. */
   readonly lookupsPerDay: number
@@ -28,7 +28,7 @@ export const defaultLimits: SandboxLimits = {
   imageBytes: 512 * 1024 * 1024,
 }
 
-/** Daily counters by the virtual clock: UTC days. */
+/** Daily counters, per UTC day of the virtual clock. */
 export class Limits {
   #of: SandboxLimits
   readonly #clock: VirtualClock
@@ -44,12 +44,12 @@ export class Limits {
     return this.#of
   }
 
-  /** Other limits from now on; what was used today stays used. */
+  /** Changes limits; what was used today still counts. */
   set(limits: Partial<SandboxLimits>): void {
     this.#of = { ...this.#of, ...limits }
   }
 
-  /** Takes one of today's `allowed` for the name; false when none is left. */
+  /** Uses one of the calls allowed today for the name; false when none is left. */
   take(name: string, allowed: number): boolean {
     const today = this.#clock.now().toISOString().slice(0, 10)
     if (today !== this.#day) {

@@ -45,7 +45,7 @@ const whole: JsonSchema = { type: 'integer' }
 const instant: JsonSchema = { type: 'string', format: 'date-time' }
 const link: JsonSchema = { type: ['string', 'null'], format: 'uri' }
 
-/** The schemas of every documented answer; those that the documents show in part are completed by the wire settings. */
+/** Schemas of every documented answer. The wire settings complete those that the documents show only in part. */
 export function answerSchemas(wire: WireSettings): {
   readonly components: Record<string, JsonSchema>
   /** Undefined where nothing of the answer is documented. */
@@ -78,7 +78,7 @@ function namedAnswer(operation: Operation): JsonSchema | undefined {
   return name === undefined ? undefined : refTo(name)
 }
 
-/** Shared shapes with what the documents leave open in them. */
+/** Shared shapes, completed by the wire settings. */
 function completed(
   shown: Readonly<Record<string, JsonSchema>>,
   { appraisal }: WireSettings,

@@ -2,20 +2,20 @@ import { type FieldValues, type Operation, pathFields } from '../contract/operat
 import type { WireSettings } from '../values/wire.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
-/** A field of a request as it travels: by its name on the wire. */
+/** A field of a request by its wire name. */
 export interface WireField {
   readonly name: string
   readonly schema: JsonSchema
   readonly required: boolean
 }
 
-/** The fields of an operation by where they travel: in the path, or in the query, body or form. */
+/** The fields of an operation: those in the path, and those in the query, body or form. */
 export interface WireFields {
   readonly path: readonly WireField[]
   readonly rest: readonly WireField[]
 }
 
-/** A schema on its way through an operation's `toWire`, in the place of the value that it describes. */
+/** A schema that is passed through `toWire` of an operation instead of the value that it describes. */
 class Carried {
   readonly schema: JsonSchema
   readonly required: boolean
@@ -29,7 +29,7 @@ class Carried {
   }
 }
 
-/** The names are the operation's own doing: what its `toWire` makes of the schemas is what it makes of the values. */
+/** Finds the wire fields by passing schemas through `toWire`, which treats them like values. */
 export function wireFields(operation: Operation, wire: WireSettings): WireFields {
   const named = pathFields(operation.transport(wire).path)
   const { path, rest } = splitFields(carriers(jsonSchemaOf(operation.fields)), named)
@@ -39,7 +39,7 @@ export function wireFields(operation: Operation, wire: WireSettings): WireFields
   }
 }
 
-/** The values of a call by wire names, those of the path by ours. */
+/** The values of a call by wire names; values in the path by our names. */
 export function wireValues(
   operation: Operation,
   fields: FieldValues,
@@ -73,7 +73,7 @@ function fieldOf(name: string, value: unknown): WireField {
   if (value instanceof Carried) return { name, schema: value.schema, required: value.required }
   const inner = Object.entries(Object(Array.isArray(value) ? value[0] : value))
   const carried = inner.map(([, one]) => one).find((one) => one instanceof Carried)
-  if (!carried?.within) throw new Error(`toWire does not pass on the value of ${name}`)
+  if (!carried?.within) throw new Error(`toWire does not carry the value of ${name}`)
   const { schema, required } = carried.within
   const items = objectSchema(inner.map(([innerName, one]) => fieldOf(innerName, one)))
   return { name, required, schema: { ...schema, items } }

@@ -32,9 +32,18 @@ export function vehicleDataAnswers(names: Names): Record<string, JsonSchema> {
 }
 
 function gccDecodeAnswer({ gccDecode }: Names): JsonSchema {
-  const said = ['VIN', 'MY', 'Make', 'Model', 'Variant', 'Transmission', 'Ext_Colour', 'ADCode']
+  const shownNames = [
+    'VIN',
+    'MY',
+    'Make',
+    'Model',
+    'Variant',
+    'Transmission',
+    'Ext_Colour',
+    'ADCode',
+  ]
   return objectOf([
-    ...said.map((name) => [`VehicleData.${name}`, text] as const),
+    ...shownNames.map((name) => [`VehicleData.${name}`, text] as const),
     ['VehicleData.GCC', { type: 'boolean' }],
     ['VehicleSpec.FactoryOptions', listOf({ type: 'string' })],
     [gccDecode.series, text],

@@ -11,7 +11,7 @@ import { answerSchemas } from './openapi-answers.ts'
 import { objectSchema, type WireField, wireFields, wireValues } from './openapi-fields.ts'
 import { effectTexts, operationGroups, serviceTitles } from './operation-groups.ts'
 
-/** What the document is made for: the wire names in force, and where the services are. */
+/** What the document depends on: the wire names in force, and the addresses of the services. */
 export interface OpenApiInput {
   readonly wire: WireSettings
   /** Base URLs: of the appraisal service with `/v1`, of the vehicle-data APIs without. */
@@ -62,7 +62,7 @@ const about = [
   'Sources are cited as `[A §n]` (appraisal service) and `[V §n]` (vehicle data).',
 ].join(' ')
 
-/** The error body that the document shows, and those that the wire settings stand for [A §7, V §7]. */
+/** The error body that the document shows, and those of the wire settings [A §7, V §7]. */
 function errorBodies({ appraisal, vehicleData }: WireSettings): Record<string, JsonSchema> {
   const text: JsonSchema = { type: 'string' }
   const about = (description: string): JsonSchema => ({ type: 'object', description })
@@ -81,7 +81,7 @@ const vehicleScheme = {
   description: 'The key of the vehicle-data APIs [V §5].',
 }
 
-/** Whether the key of the appraisal service travels as HTTP bearer authentication. */
+/** Whether the key of the appraisal service is sent as HTTP bearer authentication. */
 export function isBearer({ authHeader, authPrefix }: AppraisalWire): boolean {
   return /^authorization$/i.test(authHeader) && /^bearer $/i.test(authPrefix)
 }
@@ -158,7 +158,7 @@ function requestParts(operation: Operation, { wire, exampleOf }: OpenApiInput): 
   return { ...(parameters.length === 0 ? {} : { parameters }), ...body }
 }
 
-/** A field that the path names, in it or in its query. */
+/** A parameter of the path or of its query. */
 function pathParameter(path: string, field: WireField, example: unknown): Json {
   const held = Object.entries(pathQuery(path)).find(([, value]) => value === `{${field.name}}`)
   if (held === undefined) return parameter('path', field, example)
@@ -200,7 +200,7 @@ function bodyOf(
   }
 }
 
-/** What is no single value travels in a form as JSON text. */
+/** In a form, lists and objects are sent as JSON text. */
 function formTexts(values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
@@ -210,7 +210,7 @@ function formTexts(values: FieldValues): FieldValues {
   )
 }
 
-/** Viewers look for the example of a form at the field itself. */
+/** Viewers expect the example of a form at each field. */
 function formField(field: WireField, examples: FieldValues): WireField {
   const { name, schema } = field
   const { description: text, ...content } = schema

@@ -10,7 +10,7 @@ import { decodeOperations } from '../contract/vehicle-data/decode.ts'
 import { predictionOperations } from '../contract/vehicle-data/prediction.ts'
 import { priceOperations } from '../contract/vehicle-data/prices.ts'
 
-/** Operations that belong together, under the name by which a reader looks for them. */
+/** A named group of operations, as readers search for them. */
 export interface OperationGroup {
   readonly name: string
   readonly service: ServiceName
@@ -37,7 +37,7 @@ export const serviceTitles: Readonly<Record<ServiceName, string>> = {
   vehicleData: 'Vehicle-data APIs',
 }
 
-/** What a call does upstream, in words. */
+/** The effect of a call at the source, as text. */
 export const effectTexts: Readonly<Record<Effect, string>> = {
   read: 'Reads.',
   write: 'Writes.',

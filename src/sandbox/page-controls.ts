@@ -14,21 +14,21 @@ interface Control {
 function controls(evalid: number): readonly Control[] {
   const fault = { match: { path: '/geteval' }, times: 1, fault: { kind: 'status', status: 503 } }
   return [
-    control('GET', '/clock', 'tells the virtual time, by which everything here goes'),
+    control('GET', '/clock', 'shows the virtual time, which the whole sandbox uses'),
     control('POST', '/clock', 'moves it: advanceSeconds, or set to an instant', {
       advanceSeconds: 86_400,
     }),
-    control('POST', '/export', 'presses Export in the app: ON_EXPORT webhooks fire', { evalid }),
-    control('POST', '/drive', 'ends a drive: ON_DRIVE_COMPLETED webhooks fire', { evalid }),
+    control('POST', '/export', 'presses Export in the app: sends ON_EXPORT webhooks', { evalid }),
+    control('POST', '/drive', 'ends a drive: sends ON_DRIVE_COMPLETED webhooks', { evalid }),
     control('GET', '/deliveries', 'lists what was delivered to webhooks'),
-    control('POST', '/deliveries', 'loses, doubles or delays shares of what follows', {
+    control('POST', '/deliveries', 'loses, doubles or delays shares of the later deliveries', {
       lose: 0.1,
       double: 0.1,
       late: 0.1,
     }),
-    control('GET', '/requests', 'counts the requests that were answered, by path'),
-    control('GET', '/limits', 'tells the quotas and throttles in force'),
-    control('POST', '/limits', 'sets some of them, e.g. to meet a 429', { lookupsPerDay: 10 }),
+    control('GET', '/requests', 'counts the answered requests by path'),
+    control('GET', '/limits', 'shows the quotas and throttles in force'),
+    control('POST', '/limits', 'changes some of them, e.g. to get a 429', { lookupsPerDay: 10 }),
     control('POST', '/faults', 'adds a fault: status, tooMany, reset, slow, truncate, …', fault),
     control('DELETE', '/faults', 'clears every fault'),
   ]
@@ -43,7 +43,7 @@ function control(
   return { method, path: `/sandbox${path}`, does, body }
 }
 
-/** What the real service does by itself: time, presses in its app, misfortune. */
+/** Controls for what happens at the real service without a call: time, presses in its app, faults. */
 export function controlsSection(service: SandboxState): Html {
   const all = controls(findExampleSubject(service)?.evaluation?.evalId ?? 1001)
   const rows = all.map(({ method, path, does }) => [
@@ -63,7 +63,7 @@ export function controlsSection(service: SandboxState): Html {
   )
   return html`<section id="controls" aria-labelledby="controls-title">
   <h2 id="controls-title">Controls</h2>
-  <p>Not part of the documented services: JSON without a key, answered to this machine alone.</p>
+  <p>Not part of the documented services: JSON without a key, answered only to this machine.</p>
   ${table('Controls of the sandbox', ['method', 'path', 'what it does'], rows)}
   <details class="part"><summary>As curl commands</summary>
   ${commands.map((command, index) => codeBlock(`${all[index]?.method} ${all[index]?.path}`, command))}

@@ -1,4 +1,4 @@
-/** HTML that is safe to write as it is: made by `html`, which escapes everything that is put into it. */
+/** Safe HTML: made by `html`, which escapes every value. */
 export class Html {
   readonly text: string
 
@@ -7,10 +7,10 @@ export class Html {
   }
 }
 
-/** What can be put into a template; null leaves nothing. */
+/** Content of a template; null gives nothing. */
 export type Content = Html | string | number | null | readonly Content[]
 
-/** A piece of a page. Texts are escaped for content and for quoted attributes alike. */
+/** A part of a page. Texts are escaped for content and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return new Html(String.raw({ raw: strings }, ...contents.map(textOf)))
 }
@@ -34,12 +34,12 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => escapes[sign]!)
 }
 
-/** Code that a reader may want to copy: the page's script puts a button beside it. */
+/** Code with a copy button, which the script of the page adds. */
 export function copyable(text: string): Html {
   return html`<span class="copyable"><code data-copy>${text}</code></span>`
 }
 
-/** A block of code that a reader may want to copy. */
+/** A block of code with a copy button. */
 export function codeBlock(title: string, text: string): Html {
   return html`<figure class="code">
   <figcaption>${title}</figcaption>

@@ -1,4 +1,4 @@
-/** The page's script: copy buttons, the filter, and links that open what they lead to. Without it nothing is lost. */
+/** The script of the page: copy buttons, the filter, and links that open their target. The page works without it. */
 export const pageScript = `
 'use strict'
 if (navigator.clipboard) {

@@ -1,4 +1,4 @@
-/** The page's style sheet: light and dark by the reader's preference, one column on a phone. */
+/** The style sheet of the page: light or dark as the reader prefers, one column on a phone. */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

@@ -3,13 +3,13 @@ import { type WireSettings, wireSettings } from '../values/wire.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { type Html, html, table } from './page-html.ts'
 
-/** A name that the documents leave open, as it is here. */
+/** A wire setting: a name that the documents do not show, with its value here. */
 export interface WireRow {
   /** Dotted, without `wire.`. */
   readonly setting: string
   readonly value: string
   readonly defaultValue: string
-  /** What it is, and the section that leaves it open. */
+  /** Its meaning, and the section that does not show it. */
   readonly note: string
 }
 
@@ -37,14 +37,14 @@ function shown(value: unknown): string {
 export function wireSection(wire: WireSettings): Html {
   const rows = wireRows(wire)
   const changed = rows.filter(({ value, defaultValue: usual }) => value !== usual)
-  const said =
+  const summary =
     changed.length === 0
       ? 'All of them are at their defaults.'
       : `${changed.length} of ${rows.length} differ from the default.`
   return html`<section id="wire" aria-labelledby="wire-title">
   <h2 id="wire-title">Wire names</h2>
-  <p>Names that the documents leave open. This sandbox speaks the ones below, which are the <code>wire</code> section of
-    the config. ${said}</p>
+  <p>Names that the documents do not show. This sandbox uses the ones below, which are the <code>wire</code> section of
+    the config. ${summary}</p>
   ${changed.length === 0 ? null : wireTable('Changed wire names', changed)}
   ${wirePart('Appraisal service', 'appraisal.', rows)}
   ${wirePart('Vehicle-data APIs', 'vehicleData.', rows)}

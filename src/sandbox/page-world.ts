@@ -4,7 +4,7 @@ import type { SandboxState } from './sandbox-state.ts'
 
 const shownRooftops = 60
 
-/** Where both services are. */
+/** The addresses of both services. */
 export function servicesSection({ origin, vehicleDataOrigin, wire }: SandboxState): Html {
   const { authHeader, authPrefix } = wire.appraisal
   return html`<section id="services" aria-label="Services">
@@ -25,7 +25,7 @@ export function servicesSection({ origin, vehicleDataOrigin, wire }: SandboxStat
 </section>`
 }
 
-/** Keys and rooftops to copy: they are made up. */
+/** Keys and rooftops to copy; all are invented. */
 export function keysSection({ world, vehicleDataKey }: SandboxState): Html {
   const { rooftops } = world
   const shown = rooftops.slice(0, shownRooftops)
@@ -53,7 +53,7 @@ export function keysSection({ world, vehicleDataKey }: SandboxState): Html {
   const rooftopHeadings = ['rooftop', 'uid', 'DealerID', 'region', 'time zone', 'currency', 'key']
   return html`<section id="keys" aria-labelledby="keys-title">
   <h2 id="keys-title">Keys and rooftops</h2>
-  <p>All of it is made up, and meant to be copied. Where a user stands beside a key, none is linked to it: send that one as
+  <p>All of it is invented, and meant to be copied. A key with a user in this table has no linked user: send this user as
     <code>user</code> with <code>/geteval</code> <span class="cite">[A §4]</span>.</p>
   ${table('API keys', ['name', 'key', 'kind', 'region', 'rooftops', 'user'], [...keys, vehicleData])}
   ${table('Rooftops', rooftopHeadings, rows)}

@@ -9,7 +9,7 @@ import { wireSection } from './page-wire.ts'
 import { keysSection, samplesSection, servicesSection } from './page-world.ts'
 import type { SandboxState } from './sandbox-state.ts'
 
-/** Lets the page run its own style and script, and load nothing at all. */
+/** Allows only the style and script of the page itself, and loads nothing. */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src '${hashOf(pageStyle)}'`,
@@ -27,7 +27,7 @@ const icon =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<rect width='16' height='16' rx='4' fill='%230b5fae'/><path d='M5 12V4h6M5 8h5' stroke='white' stroke-width='2' fill='none'/></svg>"
 
-/** The page at the root of the sandbox: one document that asks for nothing else. */
+/** The page at the root of the sandbox: one document without further requests. */
 export function sandboxPage(service: SandboxState): string {
   const page = html`<!doctype html>
 <html lang="en-AU">

@@ -4,10 +4,10 @@ const titles = { ppsr: 'PPSR search certificate', car_history: 'Car History repo
 
 /** One page in PDF; the same check always gives the same bytes. */
 export async function checkPdf(check: VehicleCheck): Promise<Buffer> {
-  // A big library that most runs of the sandbox never need.
+  // Loaded late: a big library that most runs of the sandbox do not need.
   const { default: PDFDocument } = await import('pdfkit')
   const title = titles[check.kind]
-  // The file's identifier is made from `info`: without a date there, from the time of day.
+  // The id of the file is made from `info`. Without a date in it, it would depend on the time of day.
   const info = { Title: `${title} ${check.vin}`, CreationDate: check.searchedAt }
   const document = new PDFDocument({ size: 'A4', margin: 56, info })
   const chunks: Buffer[] = []

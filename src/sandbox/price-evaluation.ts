@@ -19,7 +19,7 @@ export interface PricedEvaluation {
   readonly prices: ModelPrices
 }
 
-/** The prices of an evaluation as it stands now. */
+/** The current prices of an evaluation. */
 export function priceEvaluation(
   { world }: Pick<SandboxState, 'world'>,
   evaluation: Evaluation,
@@ -48,7 +48,7 @@ export function priceVehicle(
   return { vehicle, year, prices: priceOf({ vehicle, year, km, at, currency }) }
 }
 
-/** PricingAiPayload, field names verbatim [A §2]; asking for the reasoning begins it. */
+/** PricingAiPayload with its exact field names [A §2]; a request for the reasoning starts it. */
 export function pricingPayload(
   { reasoning }: Pick<SandboxState, 'reasoning'>,
   priced: PricedEvaluation,
@@ -78,7 +78,7 @@ export function pricingPayload(
   }
 }
 
-/** By make, model and variant, else by make and model, else by VIN; any other vehicle is priced like one of the region. */
+/** Finds the vehicle by make, model and variant, else by make and model, else by VIN, else any vehicle of the region. */
 function vehicleOf({ vin, make, model, variant }: DescribedVehicle, region: Region) {
   const known = catalogue.filter((vehicle) => vehicle.region === region)
   const alike = known.filter((vehicle) => vehicle.make === make && vehicle.model === model)

@@ -2,7 +2,7 @@ import type { CatalogueVehicle } from './catalogue.ts'
 import type { ModelPrices } from './price-model.ts'
 import type { JsonObject } from './render.ts'
 
-/** Price guide result, field names verbatim; money in `currency` [V §2 Price guide result]. */
+/** Price guide result, exact field names; amounts in `currency` [V §2 Price guide result]. */
 export function renderGuide(
   { adcode }: CatalogueVehicle,
   prices: ModelPrices,

@@ -2,7 +2,7 @@ import type { CatalogueVehicle } from './catalogue.ts'
 import { convert, regionCurrency } from './currencies.ts'
 import { hash32 } from '../values/hash32.ts'
 
-/** What is to be priced, and as of when. */
+/** The vehicle to price, and the date. */
 export interface PriceRequest {
   readonly vehicle: CatalogueVehicle
   /** Model year. */
@@ -36,7 +36,7 @@ export interface ModelPrices {
 const spreads = { high: 0.05, medium: 0.08, low: 0.13 } as const
 const nonGccShare = 0.82
 
-/** A pure function: more age and more kilometres never raise a price, and the market drifts by the month. */
+/** Prices as a pure function: age and kilometres never raise a price, and the market changes each month. */
 export function priceOf(ask: PriceRequest): ModelPrices {
   const { vehicle, at, currency } = ask
   const age = ageAt(ask)
@@ -73,7 +73,7 @@ export function currencySymbol(currency: string): string {
   return format.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency
 }
 
-/** Kilometres that a vehicle of so many years has on average: 17,000 in the first year, fewer every year after. */
+/** Average kilometres of a vehicle of this age: 17,000 in the first year, fewer in each later year. */
 export function averageKm(age: number): number {
   return 240_000 * (1 - Math.exp(-age / 14))
 }
@@ -83,17 +83,17 @@ export function ageAt({ year, at }: Pick<PriceRequest, 'year' | 'at'>): number {
   return Math.max(0, at.getUTCFullYear() + at.getUTCMonth() / 12 - year)
 }
 
-/** Of the price when new: 90 percent at once, then about 15 percent less a year, never below 5. */
+/** Share of the new price: 90 percent at once, then about 15 percent less each year, never below 5. */
 function shareLeft(age: number): number {
   return 0.05 + 0.85 * Math.exp(-0.16 * age)
 }
 
-/** Between 0.65 and 1.35; changes less by a year of age than the share that is left does. */
+/** Factor for the kilometres, 0.65 to 1.35; it changes less per year of age than the remaining share does. */
 function mileageFactor(km: number | null, age: number): number {
   return km === null ? 1 : 1 - 0.35 * Math.tanh((km - averageKm(age)) / 150_000)
 }
 
-/** Within 4.5 percent: the season of the model and the month's own mood. */
+/** Factor of the market, within 4.5 percent: the season of the model and a random part for the month. */
 function marketDrift({ region, make, model }: CatalogueVehicle, at: Date): number {
   const month = at.getUTCFullYear() * 12 + at.getUTCMonth()
   const phase = hash32(`season of ${make} ${model}`) % 12

@@ -5,18 +5,18 @@ import { hash32 } from '../values/hash32.ts'
 /** [A §3] */
 export type ReasoningStatus = 'processing' | 'completed' | 'unavailable'
 
-/** Reasoning of the pricing AI, from the first time that someone asks for it. */
+/** The reasoning of the pricing AI, which starts at the first request for it. */
 export class Reasoning {
   readonly #askedAt = new Map<number, number>()
 
-  /** Where the reasoning for an evaluation stands; asking for the first time begins it. */
+  /** The status of the reasoning for an evaluation; the first call starts it. */
   start(evalId: number, vin: string | null | undefined, now: Date): ReasoningStatus {
     const askedAt = this.#askedAt.get(evalId) ?? now.getTime()
     this.#askedAt.set(evalId, askedAt)
     return statusOf(`evaluation ${evalId}`, vin, now.getTime() - askedAt)
   }
 
-  /** Whether somebody has asked and the answer is still to come. */
+  /** Whether the reasoning was started and is not finished. */
   isRunning(evalId: number, now: Date): boolean {
     const askedAt = this.#askedAt.get(evalId)
     return askedAt !== undefined && isRunning(`evaluation ${evalId}`, now.getTime() - askedAt)
@@ -24,7 +24,7 @@ export class Reasoning {
 }
 
 /** `processing` for 10 to 90 seconds [A §8], then `completed`; `unavailable` for the sample and about one in twenty.
- *  A function of what is reasoned about. */
+ *  A function of the subject and the elapsed time. */
 export function statusOf(
   subject: string,
   vin: string | null | undefined,

@@ -1,4 +1,4 @@
-/** A request that is turned down: a documented status, and `{ error }` as the body [A §7]. */
+/** A refused request: a documented status, and `{ error }` as the body [A §7]. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number

@@ -5,13 +5,13 @@ import { photoLinkLifeMs, signLink } from './signed-link.ts'
 import type { World } from './world.ts'
 import type { Evaluation, EvaluationFields, StoredPhoto } from './world-types.ts'
 
-/** A JSON object on its way out. */
+/** A JSON object of an answer. */
 export type JsonObject = Record<string, unknown>
 
-/** How the world is put into words. */
+/** How the world is rendered as JSON. */
 export interface Rendering {
   readonly wire: AppraisalWire
-  /** What signed photo links begin with; empty until the sandbox listens. */
+  /** Start of signed photo links; empty until the sandbox listens. */
   photoBaseUrl: string
   /** Whether list items carry an update time; the document does not show them [A §4]. */
   readonly listCarriesUpdatedAt: boolean
@@ -69,7 +69,7 @@ export function renderList(items: readonly unknown[], rendering: Rendering): unk
   return envelope
 }
 
-/** A photo as `Photos` carries it [A §2]. */
+/** A photo in `Photos` [A §2]. */
 export interface WirePhoto {
   readonly id: number
   readonly url: string
@@ -172,7 +172,7 @@ function entryDate(createdAt: Date): string {
   return createdAt.toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** Puts a value where a reader with these settings looks for it first; undefined is left out. */
+/** Sets a value at the first path where a reader with these settings expects it; undefined is left out. */
 export function setAtPath(body: JsonObject, path: JsonPath, value: unknown): void {
   if (value === undefined) return
   const keys = firstCandidate(path).split('.')

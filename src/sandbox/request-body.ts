@@ -7,7 +7,7 @@ export interface UploadedFile {
   readonly bytes: Buffer
 }
 
-/** What arrived, before anyone asked who sent it. */
+/** The body of a request, read before the key is checked. */
 export interface RequestBody {
   /** The JSON value, or the texts of a form; undefined when there is no body. */
   readonly sent: unknown
@@ -18,7 +18,7 @@ export interface RequestBody {
 
 const nothing: RequestBody = { sent: undefined, files: [], error: null }
 
-/** Reads the body as JSON; what is wrong with it is told later, after the key has been looked at. */
+/** Reads the body as JSON. Its error is answered later, after the key is checked. */
 export function readJsonBody(bytes: unknown, contentType: string | undefined): RequestBody {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return nothing
   if (!/^application\/json\b/i.test(contentType ?? ''))
@@ -30,7 +30,7 @@ export function readJsonBody(bytes: unknown, contentType: string | undefined): R
   }
 }
 
-/** Reads a multipart or URL-encoded form. A field that is sent twice counts with its last value. */
+/** Reads a multipart or URL-encoded form. When a field is sent twice, the last value counts. */
 export async function readFormBody(
   bytes: unknown,
   contentType: string | undefined,
@@ -55,7 +55,7 @@ export async function readFormBody(
     }
     return { sent, files, error: null }
   } catch {
-    // The parser says no more than that it failed.
+    // The parser gives no details.
     return { ...nothing, error: 'The form is broken or was cut off' }
   }
 }

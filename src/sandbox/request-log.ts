@@ -1,4 +1,4 @@
-/** One request as it was answered. */
+/** One answered request. */
 export interface LoggedRequest {
   /** Without `/v1`, e.g. `/geteval`. */
   readonly path: string
@@ -14,43 +14,43 @@ export interface LoggedRequest {
   readonly at: Date
 }
 
-const keptEntries = 20_000
-/** Whatever is asked beyond so many paths is counted together. */
+const maxEntries = 20_000
+/** Requests to further paths are counted together. */
 const countedPaths = 1000
 
-/** What was asked of the sandbox: every request counted, the latest 20,000 kept. */
+/** The requests to the sandbox: counts of all, and the latest 20,000 entries. */
 export class RequestLog {
   readonly #entries: LoggedRequest[] = []
-  /** Where the oldest entry stands once the ring is full. */
+  /** Index of the oldest entry when the ring buffer is full. */
   #oldest = 0
   readonly #counts = new Map<string, number>()
   readonly #inFlight = new Map<string, number>()
   readonly #inFlightMax = new Map<string, number>()
 
-  /** How many requests to a path (without `/v1`), or in all. */
+  /** Number of requests to a path (without `/v1`), or of all. */
   count(path?: string): number {
     if (path !== undefined) return this.#counts.get(path) ?? 0
     return this.#counts.values().reduce((total, count) => total + count, 0)
   }
 
-  /** How many requests to each path, by path. */
+  /** Number of requests by path. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** The kept requests, oldest first. */
+  /** The logged requests, oldest first. */
   entries(path?: string): LoggedRequest[] {
     const all = [...this.#entries.slice(this.#oldest), ...this.#entries.slice(0, this.#oldest)]
     return path === undefined ? all : all.filter((entry) => entry.path === path)
   }
 
-  /** The most requests that were being answered at once: for one key, or for the busiest. */
+  /** Largest number of requests in flight at once: of one key, or of the busiest key. */
   inFlightMax(key?: string): number {
     if (key !== undefined) return this.#inFlightMax.get(key) ?? 0
     return Math.max(0, ...this.#inFlightMax.values())
   }
 
-  /** Forgets everything but the requests that are being answered. */
+  /** Clears everything except the requests in flight. */
   reset(): void {
     this.#entries.length = 0
     this.#oldest = 0
@@ -58,7 +58,7 @@ export class RequestLog {
     this.#inFlightMax.clear()
   }
 
-  /** Counts a request as being answered until the returned function is called. */
+  /** Counts a request as in flight until the returned function is called. */
   begin(key: string | null): () => void {
     if (key === null) return () => {}
     const now = (this.#inFlight.get(key) ?? 0) + 1
@@ -73,11 +73,11 @@ export class RequestLog {
     const isCounted = this.#counts.has(request.path) || this.#counts.size < countedPaths
     const counted = isCounted ? request.path : 'other'
     this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1)
-    if (this.#entries.length < keptEntries) {
+    if (this.#entries.length < maxEntries) {
       this.#entries.push(request)
       return
     }
     this.#entries[this.#oldest] = request
-    this.#oldest = (this.#oldest + 1) % keptEntries
+    this.#oldest = (this.#oldest + 1) % maxEntries
   }
 }

@@ -1,6 +1,6 @@
 // Sample vehicles: VINs that always behave the same, whatever the world. The root page lists them.
 
-/** A VIN and what it is for. */
+/** A VIN and what it demonstrates. */
 export interface Sample {
   readonly vin: string
   readonly region: 'AU' | 'US' | 'GCC' | 'any'

@@ -11,7 +11,7 @@ import type { RequestLog } from './request-log.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { World } from './world.ts'
 
-/** The state of a sandbox, all that answering takes: the world, its clock, and what callers have left behind. */
+/** The state of a sandbox: the world, its clock, and what callers have created. */
 export interface SandboxState {
   readonly world: World
   readonly clock: VirtualClock
@@ -24,9 +24,9 @@ export interface SandboxState {
   readonly checks: Checks
   /** Bytes of the photos that were uploaded. */
   readonly images: Images
-  /** Reasoning of the pricing AI that was asked for. */
+  /** Requested reasoning of the pricing AI. */
   readonly reasoning: Reasoning
-  /** Subscriptions and what was delivered to them. */
+  /** Subscriptions and their deliveries. */
   readonly webhooks: Webhooks
   /** Price batches and predictions. */
   readonly jobs: Jobs
@@ -34,6 +34,6 @@ export interface SandboxState {
   readonly vehicleDataKey: string
   /** `http://<host>:<port>` of the appraisal service, which serves photos and PDFs too; empty until it listens. */
   origin: string
-  /** The same of the vehicle-data APIs. */
+  /** The same for the vehicle-data APIs. */
   vehicleDataOrigin: string
 }

@@ -1,6 +1,6 @@
 import { hash32 } from '../values/hash32.ts'
 
-/** A repeatable stream of draws: the same seed and label give the same values on any machine. */
+/** A repeatable stream of random values: the same seed and label give the same values on any machine. */
 export interface SeededRandom {
   /** In [0, 1). */
   next(): number
@@ -12,10 +12,10 @@ export interface SeededRandom {
   hex(digits: number): string
 }
 
-/** A stream of its own for each label, so that one more draw in one place moves nothing elsewhere. */
+/** A separate stream for each label, so that one more value in one place changes nothing in another. */
 export function seededRandom(seed: number, label: string): SeededRandom {
   let state = hash32(label, seed)
-  // mulberry32: one addition and three multiplications a draw.
+  // mulberry32: one addition and three multiplications per value.
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)

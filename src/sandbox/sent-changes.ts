@@ -23,7 +23,7 @@ export interface ChangedEvaluation {
   readonly configured: ReadonlyMap<string, CustomField>
 }
 
-/** The change that the fields ask for, the salesperson aside. 400 for a custom field that is not configured. */
+/** The change from the fields, except for the salesperson. 400 for a custom field that is not configured. */
 export function changesSent(sent: SentFields, changed: ChangedEvaluation): EvaluationPatch {
   const { before, currency } = changed
   const { km, notes, condition, vin, price, finalprice, FinalPrice } = sent
@@ -37,12 +37,12 @@ export function changesSent(sent: SentFields, changed: ChangedEvaluation): Evalu
     ...reconditioningSent(sent, before, currency),
     ...customFieldsSent(sent, changed),
     customer: customerSent(sent),
-    extra: { ...before.extra, ...present(sent, keptFields) },
+    extra: { ...before.extra, ...present(sent, otherFields) },
   }
 }
 
-/** Fields for which an evaluation shows no place: they come back under their own names. */
-const keptFields = [
+/** Fields that an evaluation does not show: they are returned under their own names. */
+const otherFields = [
   'sparekey',
   'service',
   'financed',
@@ -55,7 +55,7 @@ const keptFields = [
   'svcyear',
 ] as const
 
-/** The type of the reconditioning line that an amount goes to. */
+/** The type of the reconditioning line of each amount. */
 const amountTypes = {
   recondetail: 'detail',
   reconrims: 'rims',
@@ -69,7 +69,7 @@ const amountTypes = {
 /** In US dollars, to the unit of the rooftop's currency. */
 const tyreDollars = 140
 
-/** A line for each amount, in the place of the lines of its type; 0 takes them away. The total follows the lines. */
+/** Each amount replaces the lines of its type; 0 removes them. The total follows the lines. */
 function reconditioningSent(
   sent: SentFields,
   { reconditioning }: EvaluationFields,
@@ -88,16 +88,16 @@ function reconditioningSent(
   }
   if (lines.length === 0) return {}
   const replaced = lines.map(({ type }) => type)
-  const kept = (reconditioning ?? []).filter(
+  const others = (reconditioning ?? []).filter(
     ({ type }) => type === null || !replaced.includes(type),
   )
   const added: ReconLine[] = lines
     .filter(({ cost }) => cost !== 0)
     .map((line) => ({ ...line, source: 'dealer' }))
-  return { reconditioning: [...kept, ...added], reconTotal: 'sum' }
+  return { reconditioning: [...others, ...added], reconTotal: 'sum' }
 }
 
-/** New values of fields that the evaluation carries or its dealer group has; any other name is a 400. */
+/** New values of fields of the evaluation or its dealer group; any other name is a 400. */
 function customFieldsSent(
   { customFields: values = {} }: SentFields,
   { before: { customFields }, configured }: ChangedEvaluation,

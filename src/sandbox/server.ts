@@ -34,7 +34,7 @@ export interface SandboxOptions {
   readonly port?: number
   /** Default 1. */
   readonly seed?: number
-  /** Default 6; not read with `world`, nor are the next two. */
+  /** Default 6; not used with `world`, like the next two. */
   readonly rooftops?: number
   /** In every state; default 2000. */
   readonly evaluations?: number
@@ -46,15 +46,15 @@ export interface SandboxOptions {
   /** Default: one that runs from `now`. */
   readonly clock?: VirtualClock
   readonly faults?: readonly FaultRule[]
-  /** Of the vehicle-data APIs; default: the port after `port`, any free one where that is 0. */
+  /** Of the vehicle-data APIs; default: the port after `port`, or any free one when `port` is 0. */
   readonly vehicleDataPort?: number
-  /** Default: what the client reads when nothing is overridden. */
+  /** Default: the default wire settings of the client. */
   readonly wire?: WireSettings
   /** Quotas and throttles, which the documents state without a number. */
   readonly limits?: Partial<SandboxLimits>
   /** Whether list items carry an update time; default true. */
   readonly listCarriesUpdatedAt?: boolean
-  /** What signed photo links begin with; default: the sandbox's own address, which serves them. */
+  /** Start of signed photo links; default: the address of the sandbox, which serves them. */
   readonly photoBaseUrl?: string
 }
 
@@ -70,17 +70,17 @@ export interface Sandbox {
   readonly clock: VirtualClock
   readonly faults: FaultPlan
   readonly requests: RequestLog
-  /** PPSR and Car History checks; `add` puts in one that was made earlier. */
+  /** PPSR and Car History checks; `add` adds one that was made earlier. */
   readonly checks: Checks
   /** Webhook subscriptions and deliveries. */
   readonly webhooks: Webhooks
-  /** The parts of `forecourt.yaml` that make a client speak to this sandbox. */
+  /** The parts of `forecourt.yaml` with which a client uses this sandbox. */
   clientConfig(): ClientConfig
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Starts both documented services on loopback. Error when a port is taken. Source: appraisal §4 to §7, vehicle data §4 to §7. */
+/** Starts both documented services on loopback [A §4 to §7, V §4 to §7]. Error when a port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = '127.0.0.1', port = 0 } = options
   const service = serviceOf(options)
@@ -96,7 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await close()
     throw error
   })
-  // Known only now: with port 0 the system chooses.
+  // Known only now: with port 0 the system chooses the port.
   service.origin = origin
   service.vehicleDataOrigin = vehicleDataUrl
   service.rendering.photoBaseUrl ||= origin
@@ -196,7 +196,7 @@ function serverFor(service: SandboxState, name: ServiceName): FastifyInstance {
   return app
 }
 
-/** Takes in the rest of a body that is too large, within reason: a client that is cut off never reads the answer. */
+/** Reads the rest of a body that is too large, up to a limit: a client that is cut off never reads the answer. */
 async function readOff(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, 10_000)
@@ -206,7 +206,7 @@ async function readOff(request: IncomingMessage): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Paths of the appraisal service are below {base_url}, which ends in /v1; those of the other begin with it. */
+/** Paths of the appraisal service are relative to {base_url}, which ends in /v1; paths of the vehicle-data APIs begin with /v1. */
 function routeOf(name: ServiceName, path: string): string {
   const bare = barePath(path)
   const named = pathFields(bare).reduce(
@@ -216,7 +216,7 @@ function routeOf(name: ServiceName, path: string): string {
   return name === 'appraisal' ? `/v1${named}` : named
 }
 
-/** A call of something that is not there is logged too, so that a test can see it. */
+/** Calls of unknown paths are logged too, so that a test can see them. */
 function logUnknown(
   { world, rendering, requests, clock }: SandboxState,
   request: FastifyRequest,
@@ -227,7 +227,7 @@ function logUnknown(
   requests.add({ path, key: name, rooftopUid, body: sent, status: 404, at: clock.now() })
 }
 
-/** Gives the origin. */
+/** Starts listening and returns the origin. */
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     await app.listen({ host, port })

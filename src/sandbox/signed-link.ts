@@ -11,7 +11,7 @@ export function signLink(baseUrl: string, path: string, expiresAt: number): stri
   return `${baseUrl}${path}?expires=${expiresAt}&signature=${signature(path, expiresAt)}`
 }
 
-/** Whether the link was signed here and still lives; `path` without the query. */
+/** Whether the link was signed here and has not expired; `path` without the query. */
 export function isLiveLink(
   link: { readonly path: string; readonly expires: unknown; readonly signature: unknown },
   now: Date,
@@ -20,7 +20,7 @@ export function isLiveLink(
   return link.signature === signature(link.path, expires) && expires > now.getTime()
 }
 
-// A checksum, not a secret: nothing behind it is worth keeping.
+// A checksum, not a secret: the data of the sandbox is invented.
 function signature(path: string, expires: number): string {
   const text = `${path} ${expires}`
   return [hash32(text, 1), hash32(text, 2)]

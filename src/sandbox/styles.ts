@@ -1,14 +1,14 @@
 import { catalogue, type CatalogueVehicle, describe } from './catalogue.ts'
 import type { Region } from './world-types.ts'
 
-// How a vehicle is named when a caller has to choose: a code and its type, or a description [A §4].
+// The name of a vehicle when a caller must choose: a code with its type, or a description [A §4].
 
-/** An item of `descriptionOptions`, field names verbatim [A §4 /entervin]. */
+/** An item of `descriptionOptions`with its exact field names [A §4 /entervin]. */
 export interface StyleOption {
   readonly code: string
   readonly codeType: string
   readonly fullDescription: string
-  /** What tells this option from the others. */
+  /** What distinguishes this option from the others. */
   readonly highlight: string
 }
 
@@ -28,12 +28,12 @@ export function styleOption(vehicle: CatalogueVehicle, year: number): StyleOptio
   }
 }
 
-/** US: the style id; elsewhere the ADCode. */
+/** US: the style id; other regions: the ADCode. */
 export function codeOf({ region, styleId, adcode }: CatalogueVehicle): string {
   return region === 'US' ? styleId : adcode
 }
 
-/** Of the two US providers the first knows the pickups, the second the rest. */
+/** Of the two US providers, the first knows pickups, the second all others. */
 export function codeTypeOf({ region, body }: CatalogueVehicle): string {
   if (region !== 'US') return gccCodeType
   return usCodeTypes[body.includes('pickup') ? 0 : 1]
@@ -45,7 +45,7 @@ export function vehicleByStyle(region: Region, code: string): CatalogueVehicle |
   return catalogue.find((vehicle) => vehicle.region === region && codeOf(vehicle) === wanted)
 }
 
-/** The region's vehicle that the description names, and the year where it begins with one; case and blanks do not matter. */
+/** The vehicle of the region with this description, and the year if it begins with one; case and spaces are ignored. */
 export function vehicleByDescription(
   region: Region,
   description: string,

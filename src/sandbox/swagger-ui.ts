@@ -8,7 +8,7 @@ import type { SandboxState } from './sandbox-state.ts'
 
 const folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
-/** The files of the viewer that are served, and nothing beside them. */
+/** The only files of the viewer that are served. */
 export const viewerFiles = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -21,7 +21,7 @@ export function viewerFile(name: ViewerFile): Buffer {
   return readFileSync(path.join(folder, name))
 }
 
-/** Names the viewer's version, which is all that its files depend on. */
+/** An ETag from the version of the viewer, the only thing on which its files depend. */
 export function viewerTag(): string {
   const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
   return `"swagger-ui-${version}"`
@@ -53,20 +53,20 @@ const viewerOptions = {
   tryItOutEnabled: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // The usual validator is another host.
+  // The default validator is on another host.
   validatorUrl: null,
 }
 
-/** The script that starts the viewer, authorised with keys of this world already. */
+/** The script that starts the viewer, already authorised with keys of this world. */
 export function viewerScript(service: SandboxState): string {
   const keys = { appraisal: appraisalKey(service), vehicleData: service.vehicleDataKey }
   return `const keys = ${JSON.stringify(keys)}
-// Fields of a form that the example leaves out start empty and are not sent: else the viewer fills them with guesses.
+// Form fields without an example start empty and are not sent: otherwise the viewer would fill in guesses.
 const emptied = (spec) => {
   for (const operation of Object.values(spec.paths).flatMap(Object.values)) {
     const form = operation.requestBody?.content['multipart/form-data']
     for (const field of Object.values(form?.schema.properties ?? {})) {
-      // Else it would ask for a file.
+      // Otherwise the viewer would ask for a file.
       if (field.contentMediaType === 'application/json') delete field.contentMediaType
       if (field.type !== 'array' && !field.contentMediaType) field.examples ??= ['']
     }
@@ -87,7 +87,7 @@ start()
 `
 }
 
-/** As the viewer sends it: it knows the prefix of a bearer token, and no other. */
+/** The value that the viewer must send: it adds the prefix of a bearer token, but no other prefix. */
 function appraisalKey(service: SandboxState): string | null {
   const { appraisal } = service.wire
   const value = findExampleSubject(service)?.key.value

@@ -1,6 +1,6 @@
 import type { Region } from './world-types.ts'
 
-// Words for a generated world. People and places are invented; phone numbers are from the ranges kept for fiction.
+// Texts for a generated world. People and places are invented; phone numbers are from ranges reserved for fiction.
 
 /** A vehicle that the generator may choose; `electric` ones get a battery reading. */
 export interface ModelChoice {
@@ -66,10 +66,10 @@ export const regionTexts: Readonly<Record<Region, RegionTexts>> = {
   },
 }
 
-/** Colours, with the ones that break a naïve reader. */
+/** Colours, including some that break a careless reader. */
 export const colours: readonly string[] = ['White', 'Black', 'Silver', 'Blau métallisé', 'أبيض', '']
 
-/** Labels that the angles of photos carry. */
+/** Labels of photo angles. */
 export const angles: readonly (string | null)[] = ['front', 'rear', 'left', 'interior', null]
 
 /** Notes of an ordinary evaluation. */
@@ -80,7 +80,7 @@ export const notes: readonly string[] = [
   'Warning light on, see workshop quote.',
 ]
 
-/** Text that breaks a pipeline which takes text for granted; each is legal in JSON. */
+/** Texts that break a careless pipeline; each is legal in JSON. */
 export const awkwardTexts: readonly string[] = [
   'Zero\u0000in the middle',
   'Cut emoji \ud83d',

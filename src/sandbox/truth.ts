@@ -17,7 +17,7 @@ import type {
   UserPrice,
 } from './world-types.ts'
 
-/** A photo as a reader of the service should know it. */
+/** A photo as a correct reader of the service stores it. */
 export interface TruthPhoto {
   readonly id: number
   /** 1-based display position. */
@@ -28,8 +28,8 @@ export interface TruthPhoto {
   readonly angle: string | null
 }
 
-/** What is true of a readable evaluation at an instant; what is left out of the answer is null here. Text is as at the
- *  source, `\u0000` and lone surrogates included. Money in the rooftop's currency. */
+/** The true values of a readable evaluation at an instant; fields that the answer leaves out are null. Texts are as at the source,
+ *  including `\u0000` and lone surrogates. Amounts in the currency of the rooftop. */
 export interface TruthEvaluation {
   readonly evalId: number
   readonly rooftopUid: string
@@ -69,18 +69,18 @@ export interface TruthEvaluation {
     readonly address: string | null
     readonly suburb: string | null
   }
-  /** True = served with a wrong field on purpose, so it belongs into quarantine. */
+  /** True: served with a wrong field on purpose, so it must be quarantined. */
   readonly poisoned: boolean
 }
 
-/** Whose evaluation it is. */
+/** The rooftop and user of an evaluation, and whether it is poisoned. */
 export interface TruthContext {
   readonly rooftop: Rooftop
   readonly user: Salesperson | undefined
   readonly poisoned: boolean
 }
 
-/** The truth about a completed evaluation at an instant. */
+/** The true values of a completed evaluation at an instant. */
 export function truthOf(
   evaluation: Evaluation,
   { rooftop, user, poisoned }: TruthContext,

@@ -4,11 +4,11 @@ import type { Operation } from '../contract/operation.ts'
 import type { Endpoint } from './call.ts'
 import { Refusal } from './refusal.ts'
 
-/** Fields that nobody knows are passed over, as a service does; the schemas are made once. */
+/** Schemas that ignore unknown fields, as a service does; each is made once. */
 const lenient = new WeakMap<Operation, z.ZodObject>()
 
-/** The fields in the shape that the operation asks for. Refusal with 400, or the status that the endpoint has for
- *  the field, that names every field that does not fit. */
+/** The fields in the shape of the operation. Refusal names every invalid field, with 400 or the status that the endpoint has for
+ *  the field. */
 export function validFields(
   { operation, invalid }: Endpoint,
   fields: unknown,
@@ -17,8 +17,8 @@ export function validFields(
   if (result.success) return result.data
   const { issues } = result.error
   const status = issues.map(({ path }) => invalid[String(path[0])]).find((one) => one !== undefined)
-  const said = issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`)
-  throw new Refusal(status ?? 400, said.join('; '))
+  const texts = issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issueText(issue)}`)
+  throw new Refusal(status ?? 400, texts.join('; '))
 }
 
 function schemaOf(operation: Operation): z.ZodObject {

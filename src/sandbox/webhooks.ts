@@ -19,7 +19,7 @@ export interface Subscription {
   readonly type: 'eval' | 'drive'
   readonly event: WebhookEvent
   readonly url: string
-  /** null, as the value is, when there is no custom auth header. */
+  /** Null, like the value, when there is no custom auth header. */
   readonly authHeaderName: string | null
   readonly authHeaderValue: string | null
 }
@@ -33,16 +33,16 @@ export interface Delivery {
   readonly url: string
   /** By the virtual clock, when the event happened. */
   readonly at: Date
-  /** What the receiver answered; null while it is under way, and when there was no answer. */
+  /** Status of the receiver's answer; null until it answers, and when there was no answer. */
   readonly status: number | null
-  /** Why there was no answer; null while it is under way. */
+  /** Why there was no answer; null until the delivery has failed. */
   readonly error: string | null
 }
 
-/** What becomes of a delivery before it goes out; `late` lets those behind it pass. */
+/** Decides what happens to a delivery before it is sent; deliveries after a `late` one may overtake it. */
 export type DeliveryPlan = (delivery: Delivery) => 'send' | 'lose' | 'double' | 'late'
 
-/** What deliveries tell of, and how long a receiver may take. */
+/** The data of deliveries, and the time-out of a receiver. */
 export interface WebhookSource {
   readonly world: World
   readonly clock: VirtualClock
@@ -51,14 +51,14 @@ export interface WebhookSource {
   readonly timeoutMs?: number
 }
 
-const keptDeliveries = 10_000
-/** How long a late delivery is held back. */
+const maxDeliveries = 10_000
+/** Delay of a late delivery. */
 const lateMs = 300
-/** How often a running clock is looked at for evaluations that it has completed. */
-const lookEveryMs = 250
+/** How often completed evaluations are searched while the clock runs. */
+const pollIntervalMs = 250
 
-/** Subscriptions, and deliveries to them: one attempt each, in the background, no redirect followed. ON_COMPLETE fires by
- *  itself when the clock passes a completion. */
+/** Subscriptions, and deliveries to them: one attempt each, in the background, without following redirects. ON_COMPLETE is sent
+ *  when the clock passes a completion. */
 export class Webhooks {
   /** Tests may lose, double or delay deliveries; otherwise each is sent once. */
   plan: DeliveryPlan = () => 'send'
@@ -66,17 +66,17 @@ export class Webhooks {
   readonly #subscriptions = new Map<number, Subscription>()
   readonly #deliveries = new Map<number, Delivery>()
   readonly #underWay = new Set<Promise<void>>()
-  // A pool of its own, so that closing it ends what is under way.
+  // A separate pool, so that closing it ends the deliveries in flight.
   readonly #agent = new Agent()
   readonly #completions: Completions
-  #looking: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
   #lastSubscription = 0
   #lastDelivery = 0
 
   constructor(source: WebhookSource) {
     this.#source = source
     this.#completions = new Completions(source.world, source.clock)
-    source.clock.onMove(() => this.#look())
+    source.clock.onMove(() => this.#sendCompletions())
   }
 
   /** By id. */
@@ -89,16 +89,16 @@ export class Webhooks {
   }
 
   add(draft: Omit<Subscription, 'id'>): Subscription {
-    // What was completed before anybody asked is no event.
+    // Evaluations completed before the first subscription are no events.
     if (this.#subscriptions.size === 0) this.#completions.skipPast()
-    this.#looking ??= setInterval(() => this.#look(), lookEveryMs).unref()
+    this.#timer ??= setInterval(() => this.#sendCompletions(), pollIntervalMs).unref()
     this.#lastSubscription += 1
     const added = { ...draft, id: this.#lastSubscription }
     this.replace(added)
     return added
   }
 
-  /** Puts a subscription in the place of the one with its id. */
+  /** Replaces the subscription with the same id. */
   replace(subscription: Subscription): void {
     this.#subscriptions.set(subscription.id, subscription)
   }
@@ -107,8 +107,8 @@ export class Webhooks {
     this.#subscriptions.delete(id)
   }
 
-  /** Starts a delivery to every matching subscription of the evaluation's rooftop, with the evaluation as it is at
-   *  that instant, by default now. Error when there is no such evaluation. */
+  /** Starts a delivery to every matching subscription of the evaluation's rooftop, with the evaluation at that instant (default:
+   *  now). Error when the evaluation does not exist. */
   trigger(event: WebhookEvent, evalId: number, at = this.#source.clock.now()): readonly Delivery[] {
     const evaluation = this.#source.world.evaluation(evalId)
     if (evaluation === undefined) throw new Error(`This world has no evaluation ${evalId}`)
@@ -119,26 +119,26 @@ export class Webhooks {
     return matching.flatMap((subscription) => this.#deliver(subscription, { evalId, at }, body))
   }
 
-  /** Fires for what the clock has completed since the last look, as it was then. */
-  #look(): void {
+  /** Sends ON_COMPLETE for the evaluations completed since the last call, as they were at their completion. */
+  #sendCompletions(): void {
     if (this.#subscriptions.size === 0) return
     for (const { evalId, completedAt } of this.#completions.takeNew())
       this.trigger('ON_COMPLETE', evalId, completedAt!)
   }
 
-  /** The kept deliveries (the latest 10,000), oldest first. */
+  /** The latest 10,000 deliveries, oldest first. */
   deliveries(): Delivery[] {
     return [...this.#deliveries.values()]
   }
 
-  /** When nothing is under way. */
+  /** Resolves when no delivery is in flight. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
-  /** Ends what is under way, with an error in the log; nothing goes out any more. */
+  /** Ends the deliveries in flight with an error in the log; no further delivery is sent. */
   async close(): Promise<void> {
-    clearInterval(this.#looking)
+    clearInterval(this.#timer)
     this.#subscriptions.clear()
     await this.#agent.destroy()
     await this.idle()
@@ -176,7 +176,7 @@ export class Webhooks {
   ): Delivery {
     this.#lastDelivery += 1
     const id = this.#lastDelivery
-    this.#deliveries.delete(id - keptDeliveries)
+    this.#deliveries.delete(id - maxDeliveries)
     const delivery = { id, subscriptionId, event, evalId, url, at, status: null, error: null }
     this.#deliveries.set(id, delivery)
     return delivery
@@ -193,7 +193,7 @@ export class Webhooks {
     await this.#send(...sent)
   }
 
-  /** Never rejects: what went wrong is in the log. */
+  /** Never rejects: errors are in the log. */
   async #send(
     delivery: Delivery,
     { authHeaderName, authHeaderValue }: Subscription,
@@ -211,7 +211,7 @@ export class Webhooks {
         body,
         signal: AbortSignal.timeout(this.#source.timeoutMs ?? 10_000),
       })
-      // The status says it all; the rest of the answer is not worth the wait.
+      // Only the status matters; the body is not read.
       answer.body.on('error', () => {}).destroy()
       this.#note(delivery, { status: answer.statusCode, error: null })
     } catch (error) {
@@ -220,7 +220,7 @@ export class Webhooks {
   }
 }
 
-/** The value where a reader with these settings looks for it; a path of `""` makes it the whole body. */
+/** Wraps the value in an object at the path of the wire setting; a path of `""` makes it the whole body. */
 export function wrapAtPath(path: JsonPath, value: unknown): unknown {
   if (firstCandidate(path) === '') return value
   const body: JsonObject = {}
@@ -232,7 +232,7 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return 'The receiver took too long'
   if ('code' in error && error.code === 'UND_ERR_DESTROYED') return 'The sandbox was closed'
-  // Several addresses were tried: the error itself says nothing.
+  // Several addresses were tried: only the inner errors have a message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error.message
 }

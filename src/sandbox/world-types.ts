@@ -1,4 +1,4 @@
-/** Regions of the service; behaviour follows the key [A §1]. */
+/** Regions of the service; the key decides the behaviour [A §1]. */
 export type Region = 'AU' | 'US' | 'GCC'
 
 /** Rooftops that list and read each other's evaluations [A §4 /getevallist]. */
@@ -41,11 +41,11 @@ export interface ApiKey {
   readonly value: string
   readonly kind: 'partner' | 'dedicated'
   readonly region: Region
-  /** What the key is authorised for; exactly one for a dedicated key. */
+  /** Rooftops for which the key is authorised; exactly one for a dedicated key. */
   readonly rooftopUids: readonly string[]
-  /** The user that reads go by; null = `/geteval` answers 400 unless `user` is sent [A §4]. */
+  /** The user on whose behalf the key reads; null: `/geteval` answers 400 unless `user` is sent [A §4]. */
   readonly linkedUserId: number | null
-  /** What a client has to send as `user` with `/geteval`; null where a user is linked. */
+  /** The `user` that a client must send with `/geteval`; null when a user is linked. */
   readonly user: string | null
 }
 
@@ -67,7 +67,7 @@ export interface StoredPhoto {
   readonly uploadedAt: Date
   readonly pinned: boolean
   readonly angle: string | null
-  /** Of an uploaded image, without the dot; left out where the sandbox draws the photo. */
+  /** Of an uploaded image, without the dot; left out when the sandbox draws the photo. */
   readonly extension?: string
 }
 
@@ -85,9 +85,9 @@ export interface CustomField {
   readonly value: unknown
 }
 
-/** Text that the answer carries; null is sent as null, undefined is left out. */
+/** A text in the answer; null is sent as null, undefined is left out. */
 export type OptionalText = string | null | undefined
-/** A number that the answer carries; null is sent as null, undefined is left out. */
+/** A number in the answer; null is sent as null, undefined is left out. */
 export type OptionalNumber = number | null | undefined
 
 /** The customer, as given to `/dcupdateeval` [A §4]. */
@@ -133,24 +133,24 @@ export type EvaluationPatch = Partial<Omit<EvaluationFields, 'customer'>> & {
   readonly customer?: Partial<Customer>
 }
 
-/** A change that holds from `at` on. */
+/** A change that applies from `at` on. */
 export interface Edit {
   readonly at: Date
   readonly patch: EvaluationPatch
 }
 
-/** One appraisal with its whole life, the future included. */
+/** One appraisal with its whole history, including its future. */
 export interface Evaluation extends EvaluationFields {
   /** Unique over the whole service. */
   readonly evalId: number
   readonly rooftopUid: string
   readonly createdAt: Date
-  /** null = in progress for ever; an instant after now = a late completion. */
+  /** Null: always in progress; an instant after now: a late completion. */
   readonly completedAt: Date | null
   /** In order of `at`. */
   readonly edits: readonly Edit[]
   /** From then on `/geteval` answers 400. */
   readonly vanishedAt: Date | null
-  /** True = `/getevallist` goes on naming it after `vanishedAt`. */
+  /** True: `/getevallist` still lists it after `vanishedAt`. */
   readonly vanishedStaysListed: boolean
 }

@@ -11,7 +11,7 @@ import type {
   Salesperson,
 } from './world-types.ts'
 
-/** What a world is made of. */
+/** The contents of a world. */
 export interface WorldContents {
   readonly groups: readonly DealerGroup[]
   readonly rooftops: readonly Rooftop[]
@@ -31,7 +31,7 @@ interface Entry {
   readonly evalId: number
 }
 
-/** Everything that the service knows. The evaluations themselves are immutable; a mutator puts a new one in the place. */
+/** The data of the service. Evaluations are immutable: a change replaces the evaluation by a new object. */
 export class World {
   readonly groups: readonly DealerGroup[]
   readonly rooftops: readonly Rooftop[]
@@ -39,7 +39,7 @@ export class World {
   readonly keys: readonly ApiKey[]
   readonly configuredFields = new ConfiguredFields()
   readonly #evaluations = new Map<number, Evaluation>()
-  /** Per rooftop, by creation, so that a window is a binary search. */
+  /** Per rooftop, by creation, so that a window is found by binary search. */
   readonly #entries = new Map<string, Entry[]>()
   readonly #byVin = new Map<string, Set<number>>()
   readonly #byPlate = new Map<string, Set<number>>()
@@ -58,7 +58,7 @@ export class World {
     for (const evaluation of evaluations) this.add(evaluation)
   }
 
-  /** How many evaluations there are in all, in every state. */
+  /** Number of evaluations in every state. */
   get size(): number {
     return this.#evaluations.size
   }
@@ -67,7 +67,7 @@ export class World {
     return this.#evaluations.values()
   }
 
-  /** For a new evaluation: above every id that there is. */
+  /** Id for a new evaluation: above all existing ids. */
   get nextEvalId(): number {
     return this.#lastEvalId + 1
   }
@@ -84,7 +84,7 @@ export class World {
     return typeof userId === 'number' ? this.#users.get(userId) : undefined
   }
 
-  /** The group's user by id or email, either of which a request may carry [A §4]. */
+  /** The user of the group by id or e-mail: a request may have either [A §4]. */
   findUser(groupId: string, idOrEmail: string): Salesperson | undefined {
     const wanted = idOrEmail.toLowerCase()
     return this.users.find(
@@ -94,7 +94,7 @@ export class World {
     )
   }
 
-  /** What the list names for these rooftops, in an order that is neither by time nor by id, but always the same. */
+  /** The listed evaluations of these rooftops, in an order that is neither by time nor by id, but always the same. */
   listed(rooftopUids: readonly string[], bounds: EntryBounds, now: Date): Evaluation[] {
     const found = rooftopUids
       .flatMap((uid) => entriesWithin(this.#entries.get(uid) ?? [], bounds))
@@ -103,7 +103,7 @@ export class World {
     return found.sort((a, b) => avalanche(a.evalId) - avalanche(b.evalId))
   }
 
-  /** Evaluations that carry this VIN now, by id. */
+  /** Evaluations that have this VIN now, by id. */
   withVin(vin: string, now: Date): Evaluation[] {
     const wanted = plain(vin)
     return this.#found(this.#byVin.get(wanted)).filter(
@@ -111,7 +111,7 @@ export class World {
     )
   }
 
-  /** Evaluations that carry this plate now, by id. */
+  /** Evaluations that have this plate now, by id. */
   withPlate(plate: string, now: Date): Evaluation[] {
     const wanted = plain(plate)
     return this.#found(this.#byPlate.get(wanted)).filter(
@@ -158,12 +158,12 @@ export class World {
     this.#put({ ...evaluation, edits: [...evaluation.edits, { at, patch }].sort(byInstant) })
   }
 
-  /** From `at` on it cannot be read; it goes from the list too, unless it was made with `vanishedStaysListed`. */
+  /** From `at` on the evaluation cannot be read, and is not listed unless `vanishedStaysListed` is set. */
   vanish(evalId: number, at: Date): void {
     this.#put({ ...this.#mustHave(evalId), vanishedAt: at })
   }
 
-  /** Serves the evaluation with these fields of the answer overwritten (undefined = left out), until `heal`. */
+  /** Serves the evaluation with these fields of the answer overwritten (undefined: left out), until `removePoison`. */
   poison(evalId: number, patch: Readonly<Record<string, unknown>>): void {
     this.#mustHave(evalId)
     this.#poisons.set(evalId, patch)
@@ -188,7 +188,7 @@ export class World {
     return evaluation
   }
 
-  /** The indexes keep every VIN and plate it ever has; a look-up checks which one holds. */
+  /** The indexes hold every VIN and plate that it ever has; a look-up checks which one is current. */
   #put(evaluation: Evaluation): void {
     this.#evaluations.set(evaluation.evalId, evaluation)
     for (const { vin, registration } of [evaluation, ...evaluation.edits.map((e) => e.patch)]) {
@@ -223,7 +223,7 @@ function firstFrom(entries: readonly Entry[], second: number): number {
   return low
 }
 
-/** `getOrInsertComputed`, which Node has only from 26 on. */
+/** `getOrInsertComputed`, which exists only from Node 26 on. */
 function valueFor<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const known = map.get(key)
   if (known !== undefined) return known

@@ -66,7 +66,7 @@ test('a login that the config no longer names is reported until it is dropped', 
     statement: `drop role ${pg.escapeIdentifier(name)};`,
   })
   expect(after.steps.map(({ what }) => what)).toEqual([
-    `login ${name} is forgotten: its role is gone`,
+    `login ${name} is deleted from ops.bi_login: its role no longer exists`,
   ])
   expect(after.unknownLogins.some((login) => login.name === name)).toBe(false)
 })

@@ -1,11 +1,11 @@
-/** What a figure is held against: the figure itself, or its ratio to the reference. */
+/** The target of a figure, or of its ratio to the reference. */
 export interface Target {
   readonly of: 'figure' | 'ratio'
   readonly least?: number
   readonly most?: number
 }
 
-/** A case that stands ready to be measured; disposing of it ends what it started. */
+/** A case that is ready to be measured; disposing it ends what it started. */
 export interface PreparedCase extends AsyncDisposable {
   /** One measurement, in the unit of the case. */
   measure(): Promise<number>
@@ -13,18 +13,16 @@ export interface PreparedCase extends AsyncDisposable {
   reference(): Promise<number>
 }
 
-/** A figure of the project beside the figure of something simpler, measured in turns in the same run. */
+/** A figure of the project and a simpler reference, measured in turns in the same run. */
 export interface BenchCase {
   readonly name: string
   readonly unit: string
   readonly what: string
   readonly referenceWhat: string
   readonly target: Target
-  /** Measured so often, after one turn that does not count: by default 5 times, for a look once. 1: what takes long, in
-   *  processes of its own, without such a turn. */
+  /** Number of turns; default: 5 after a warm-up turn, or 1 in a quick run. 1: a long case in separate processes, without a warm-up. */
   readonly turns?: 1
-  /** A look has it only where it is named: it takes more than some seconds however little is measured, or tells near to what
-   *  another case does. */
+  /** A quick run includes it only by name: it always takes long, or is close to another case. */
   readonly thorough?: true
   /** Counted, not timed: the same on every machine. Only such a figure fails a run. */
   readonly counted?: boolean
@@ -32,11 +30,11 @@ export interface BenchCase {
 }
 
 export interface BenchOptions {
-  /** Short measurements: a look rather than a figure. */
+  /** Short measurements, only for orientation. */
   readonly quick: boolean
 }
 
-/** What a run of a case found; one figure, reference and ratio per turn. */
+/** The result of a case: one figure, reference and ratio per turn. */
 export interface CaseResult {
   readonly name: string
   readonly unit: string
@@ -50,13 +48,13 @@ export interface CaseResult {
   readonly met: boolean
 }
 
-const usualTurns = 5
+const defaultTurns = 5
 
 /** Measures a case in turns with its reference. */
 export async function runCase(bench: BenchCase, options: BenchOptions): Promise<CaseResult> {
   await using prepared = await bench.prepare(options)
   const found: { readonly figure: number; readonly reference: number }[] = []
-  const turns = bench.turns ?? (options.quick ? 1 : usualTurns)
+  const turns = bench.turns ?? (options.quick ? 1 : defaultTurns)
   for (let turn = bench.turns ?? 0; turn <= turns; turn += 1) {
     const reference = await prepared.reference()
     const figure = await prepared.measure()
@@ -80,7 +78,7 @@ export async function runCase(bench: BenchCase, options: BenchOptions): Promise<
   }
 }
 
-/** The middle one, or the mean of the two in the middle. */
+/** The median: the middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)

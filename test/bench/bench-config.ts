@@ -1,6 +1,6 @@
 import { type Config, makeConfig } from '#src/config.ts'
 
-/** What a run of the benchmark works on. */
+/** The source, warehouse and rooftops of a benchmark run. */
 export interface BenchConfig {
   readonly warehouse: string
   readonly source: string

@@ -12,7 +12,7 @@ import type {
   SourceReady,
 } from './processes/source-process.ts'
 
-/** What a benchmark of the pipeline runs on. */
+/** Size and behaviour of the source of a benchmark. */
 export interface BenchFixtureOptions {
   readonly rooftops: number
   /** In all. */
@@ -25,26 +25,26 @@ export interface BenchFixtureOptions {
   readonly concurrency?: number
 }
 
-/** A source in a process of its own, and warehouses. */
+/** A source in a separate process, and warehouses. */
 export interface BenchFixture extends AsyncDisposable {
   readonly rooftops: number
   readonly evaluations: number
-  /** An empty warehouse; the one of that name before is gone. */
+  /** An empty warehouse; replaces an earlier one with the same name. */
   warehouse(name: string): Promise<BenchWarehouse>
-  /** A new process for each run, so that its memory is its own. */
+  /** Each run has a new process, so that its memory is measured alone. */
   sync(warehouse: BenchWarehouse, changes?: Partial<PipelineOrder>): Promise<PipelineResult>
   ask(question: SourceQuestion): Promise<SourceCounts>
   readonly source: string
   readonly start: string
-  /** One that the caller ends. */
+  /** A process that the caller ends. */
   process(script: string): BenchProcess
 }
 
-/** A database with the schema, and what is measured in it. */
+/** A migrated database and its measurements. */
 export interface BenchWarehouse extends AsyncDisposable {
   readonly url: string
   readonly pool: pg.Pool
-  /** Bytes of WAL that the work brings about, the server over. */
+  /** Bytes of WAL that the work writes in the whole server. */
   walOf(work: () => Promise<unknown>): Promise<number>
 }
 
@@ -53,7 +53,7 @@ const anyCore = Number.MAX_SAFE_INTEGER
 const daySeconds = 86_400
 const template = 'forecourt_bench_template'
 
-/** Starts Postgres (which survives a power cut, as at home) and the source. */
+/** Starts Postgres with durable settings, as in production, and the source. */
 export async function openBenchFixture(options: BenchFixtureOptions): Promise<BenchFixture> {
   const { rooftops, evaluations, days = 2, latencyMs = 0, listShowsUpdates = false } = options
   await using started = new AsyncDisposableStack()
@@ -131,7 +131,7 @@ async function openBenchWarehouse(
   }
 }
 
-/** What warehouses are copied from: migrated once, and what that wrote counts as no run's. */
+/** The template of the warehouses: migrated once, so that no run counts the writes of the migration. */
 async function makeTemplate(admin: pg.Pool, server: string): Promise<void> {
   await dropDatabase(admin, template)
   await admin.query(`create database ${template} template template0 encoding 'UTF8'`)
@@ -140,7 +140,7 @@ async function makeTemplate(admin: pg.Pool, server: string): Promise<void> {
   try {
     await prepareWarehouse(pool)
   } finally {
-    // Nobody may be connected to what is copied.
+    // A template may have no connections while it is copied.
     await pool.end()
   }
 }

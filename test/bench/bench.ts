@@ -28,33 +28,33 @@ const cases: readonly BenchCase[] = [
 const names = cases.map(({ name }) => name)
 const thoroughCases = cases.filter(({ thorough }) => thorough).map(({ name }) => name)
 
-/** Runs the cases that are asked for, one after the other. Rejects with UsageError for a name that is none. */
+/** Runs the requested cases one after the other. UsageError for an unknown name. */
 export async function bench(
   request: BenchRequest,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<BenchReport> {
   const unknown = request.cases.filter((name) => !names.includes(name))
   if (unknown.length > 0)
     throw new UsageError(`There is no case ${unknown.join(', ')}. Cases: ${names.join(', ')}.`)
   const wanted = wantedOf(request)
   if (request.quick && request.cases.length === 0)
-    tell(
-      `A look, at less of everything than is said below. Only in a whole run, or by --case: ${thoroughCases.join(', ')}.`,
+    print(
+      `Quick run with smaller sizes than stated below. Only in a full run, or with --case: ${thoroughCases.join(', ')}.`,
     )
 
   const results: CaseResult[] = []
   for (const one of wanted) {
-    tell(`${one.name}: ${one.what}; reference: ${one.referenceWhat}`)
+    print(`${one.name}: ${one.what}; reference: ${one.referenceWhat}`)
     results.push(await runCase(one, { quick: request.quick }))
-    // A later case may fail: what was measured is not lost.
-    tell(`  ${resultTable(results.slice(-1)).split('\n').at(-1)!}`)
+    // Printed at once, because a later case may fail.
+    print(`  ${resultTable(results.slice(-1)).split('\n').at(-1)!}`)
   }
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
   return {
     document: { at: new Date().toISOString(), quick: request.quick, ...machine, cases: results },
     table: resultTable(results),
     svg: resultChart(results),
-    // Seconds tell of the machine too; what is counted does not.
+    // Times depend on the machine, counts do not.
     exitCode: results.some(({ counted, met }) => counted && !met) ? 1 : 0,
   }
 }

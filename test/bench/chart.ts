@@ -3,7 +3,7 @@ import { type CaseResult, median } from './bench-case.ts'
 
 const [met, missed, limit, grey] = ['#10b981', '#f59e0b', '#0f172a', '#475569']
 
-/** How near each case came to its target, as SVG: the bar ends at 1 where the target is met exactly, beyond it is better. */
+/** How close each case is to its target, as SVG: at 1 the target is met exactly, more is better. */
 export function resultChart(results: readonly CaseResult[]): string {
   const shown = results.filter((result) => Number.isFinite(reachOf(result))).toReversed()
   const chart = echarts.init(null, null, {
@@ -47,7 +47,7 @@ export function resultChart(results: readonly CaseResult[]): string {
   return `${svg}\n`
 }
 
-/** From 0; 1 is the target, more is better. Infinite where the target is nothing at all, and that was met. */
+/** From 0; 1 is the target, more is better. Infinite when the target is 0 and was met. */
 export function reachOf({ target, figures, ratios }: CaseResult): number {
   const value = median(target.of === 'figure' ? figures : ratios)
   if (target.least !== undefined) return value / target.least

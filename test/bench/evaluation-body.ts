@@ -1,10 +1,10 @@
-/** What an evaluation of the benchmark is made of: 29 rows in 6 tables, and about 4.4 KB of JSON. */
+/** An evaluation of the benchmark: 29 rows in 6 tables, and about 4.4 KB of JSON. */
 export interface BenchEvaluation {
   readonly evalId: number
   readonly dealerId: number
   /** Unix seconds. */
   readonly createdAt: number
-  /** 0 as it was made; each revision has another price, and a later UpdatedAt. */
+  /** 0 at first; each revision has another price and a later UpdatedAt. */
   readonly revision: number
 }
 
@@ -32,7 +32,7 @@ export function evaluationBody(evaluation: BenchEvaluation, signature: number): 
   )
 }
 
-/** As the list and the body say it. */
+/** UpdatedAt as in the list and the body. */
 export function updatedAt({ createdAt, revision }: BenchEvaluation): string {
   return new Date((createdAt + 1800 + revision) * 1000).toISOString()
 }

@@ -11,14 +11,14 @@ const bodies = ['Hatch', 'SUV', 'Wagon', 'Sedan', 'Ute']
 const fuels = ['Petrol', 'Diesel', 'Hybrid', 'Electric']
 const colours = ['White', 'Black', 'Silver', 'Blue', 'Red', 'Grey']
 const states = ['NSW', 'VIC', 'QLD', 'SA', 'WA']
-const yards = ['Northside', 'Southside', 'City', 'Airport']
+const sites = ['Northside', 'Southside', 'City', 'Airport']
 
-/** A stock list as a dealer's system writes it: 20 columns, one row in four with a quoted text. The same for the same count. */
+/** A stock list as a dealer system writes it: 20 columns, one row in four with a quoted text. The same count gives the same file. */
 export async function writeStockList(file: string, rows: number): Promise<void> {
   await pipeline(Readable.from(stockListText(rows)), createWriteStream(file))
 }
 
-/** The text of such a list in pieces of about 64 kB; a row has 179 bytes on average. */
+/** The text of such a list in chunks of about 64 kB; a row has 179 bytes on average. */
 export function* stockListText(rows: number): Generator<string> {
   let text = `${header}\r\n`
   for (let row = 0; row < rows; row += 1) {
@@ -46,12 +46,12 @@ function line(row: number): string {
       String(2008 + (spread % 18)),
     ],
     ...[of(bodies, 2), row % 3 === 0 ? 'Manual' : 'Automatic', of(fuels, 7), of(colours)],
-    ...[String(spread * 2), price, String(4000 + (spread % 70_000)), day, of(yards, 11)],
+    ...[String(spread * 2), price, String(4000 + (spread % 70_000)), day, of(sites, 11)],
     ...[row % 9 === 0 ? 'Reserved' : 'In Stock', `B${spread % 60}`, comment(row, spread)],
   ].join(',')
 }
 
-/** With the check digit that belongs to it, but for one in ten: makers outside North America need not use one. */
+/** A VIN with its check digit, except for one in ten: makers outside North America need not use one. */
 function vin(row: number): string {
   const open = `JTDBR32E0${30_000_000 + row}`
   return row % 10 === 0 ? open : open.slice(0, 8) + checkDigit(open) + open.slice(9)

@@ -30,7 +30,7 @@ function targetText({ of, least, most }: Target, unit: string): string {
   return of === 'figure' ? `${bounds} ${unit}` : `ratio ${bounds}`
 }
 
-/** Three digits that count, and no thousandths of large figures. */
+/** Three significant digits; no decimals for large figures. */
 function rounded(value: number): string {
   return value >= 100
     ? Math.round(value).toLocaleString('en')

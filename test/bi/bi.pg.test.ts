@@ -170,7 +170,7 @@ test('LibreOffice fills a sheet whose formula adds up to what SQL says, and may 
   expect(lines.at(-1)).toBe(`${expected[0]!.total},,`)
 })
 
-test('LibreOffice shows a tenant its own rows alone', async () => {
+test('LibreOffice shows a tenant only its own rows', async () => {
   const csv = join(folder.path, 'tenant.csv')
   const [count] = await answerOf('mart', `where group_name = '${await oneGroup()}'`)
   const query = 'select group_name, evaluation_key, 1 as one from mart_scoped.evaluation_wide'

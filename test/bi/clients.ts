@@ -23,7 +23,7 @@ export interface DriverColumn {
   readonly isCommented?: boolean
 }
 
-/** What a driver says of a view. */
+/** A view as a driver describes it. */
 export interface DriverView {
   readonly columns: readonly DriverColumn[]
   /** Columns of `select * … where 1 = 0`. */
@@ -31,15 +31,15 @@ export interface DriverView {
   readonly rows: number
 }
 
-/** What came of one session of a driver. */
+/** The results of one session of a driver. */
 export interface Session {
   readonly views: Readonly<Record<string, DriverView>>
   readonly answer: readonly string[]
-  /** SQLSTATE of each attempt to write; null: it was let through. */
+  /** SQLSTATE of each attempt to write; null: the write succeeded. */
   readonly write: readonly (string | null)[]
 }
 
-/** What a session asks. */
+/** The queries of a session. */
 export interface Questions {
   readonly schema: string
   /** One row. */
@@ -108,12 +108,12 @@ function sessionOf(lines: readonly string[]): Session {
   return { views: Object.fromEntries(views), answer: of('answer')[0]?.slice(1) ?? [], write }
 }
 
-/** What LibreOffice made of a query. */
+/** The result of a query in LibreOffice. */
 export interface Sheet {
   readonly rows: number
   /** Of the formula below the rows. */
   readonly total: number
-  /** null: the write was let through. */
+  /** null: the write succeeded. */
   readonly refused: string | null
 }
 

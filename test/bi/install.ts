@@ -6,7 +6,7 @@ const packages = [
   ...['libreoffice-calc-nogui', 'libreoffice-base-nogui', 'libreoffice-sdbc-postgresql'],
 ]
 
-/** Installs the BI clients that are missing. Never skips: a client that cannot be had fails the run. */
+/** Installs missing BI clients. Never skips: the run fails when a client cannot be installed. */
 export default function install(): void {
   const missing = packages.filter((name) => !isInstalled(name))
   if (!existsSync('/usr/bin/javac')) missing.push('default-jdk-headless')

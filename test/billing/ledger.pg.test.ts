@@ -21,7 +21,7 @@ const call: BillableCall = {
 let evalId = 2000
 const another = (): BillableCall => ({ ...call, naturalKey: String(++evalId) })
 
-/** Reserves a call and leaves it, as a process that was killed does; gives its id. */
+/** Reserves a call and abandons it like a killed process; returns its id. */
 async function leave(pool: pg.Pool, asked: BillableCall): Promise<number> {
   await using reservation = await reserveCall(pool, asked)
   return reservation.callId
@@ -32,7 +32,7 @@ async function states({ pool }: TestDatabase): Promise<string[]> {
   return rows.map(({ state }) => state)
 }
 
-test('a budget of 0 allows nothing, and says which setting it is', async () => {
+test('a budget of 0 allows no call, and the error names the setting', async () => {
   await using database = await createTestDatabase()
 
   await expect(reserveCall(database.pool, { ...call, allowed: 0 })).rejects.toThrow(
@@ -73,7 +73,7 @@ test('what was used yesterday is not used today', async () => {
   await expect(reserveCall(pool, one())).rejects.toThrow('Wait until tomorrow')
 })
 
-test('of 40 that ask at once over 8 pools, exactly as many win as are allowed', async () => {
+test('of 40 simultaneous requests over 8 pools, exactly the allowed number succeeds', async () => {
   await using database = await createTestDatabase()
   const pools = await Promise.all(
     Array.from({ length: 8 }, () => openPool(database.url, { applicationName: 'race', max: 5 })),
@@ -99,7 +99,7 @@ test('a call for the same subject is refused while a process makes one, and says
   expect(await lockOpenCall(pool, living.callId)).toBeNull()
 })
 
-test('a repeat of what may have been billed takes --again, and is asked no more once one was answered', async () => {
+test('a repeat of a call that may have been billed needs --again, until one call was answered', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const predict = { ...call, operation: 'prediction', budget: 'prediction' } as const
@@ -142,7 +142,7 @@ test.each([
   },
 )
 
-test('a call that its process has left is taken by one other at a time, with what was there before it', async () => {
+test('a call whose process has ended is locked by one other process at a time, with the checks from before it', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const at = new Date('2026-03-10T02:00:00Z')
@@ -162,7 +162,7 @@ test('a call that its process has left is taken by one other at a time, with wha
   expect(await lockOpenCall(pool, dead)).toBeNull()
 })
 
-test('the time of an answer without a date is not kept as that of the source', async () => {
+test('the time of an answer without a date is not stored as source time', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const before = { checks: [], at: new Date('2026-03-10T02:00:00Z'), isDated: false }
@@ -173,7 +173,7 @@ test('the time of an answer without a date is not kept as that of the source', a
   expect(rows).toEqual([{ known_refs: [], source_at: null }])
 })
 
-test('what went through in other hands meanwhile is not paid for again, unless it is said so', async () => {
+test('a call that another process paid meanwhile is not paid again without --again', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const other = await leave(pool, call)

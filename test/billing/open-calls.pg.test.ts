@@ -15,7 +15,7 @@ async function openGroups(): Promise<TestDatabase> {
   return database
 }
 
-/** Gives the call's id. */
+/** Returns the id of the call. */
 async function addCall(
   { pool }: TestDatabase,
   rooftopId: number,
@@ -40,7 +40,7 @@ async function addCheck({ pool }: TestDatabase, rooftopId: number, ref: string):
 
 const since = new Date('2026-03-10T02:00:00Z')
 
-test('a ref that another dealer group has used up is free in this one', async () => {
+test('a ref used in another dealer group is free in this one', async () => {
   await using database = await openGroups()
   await addCall(database, 2, 'committed', 'ours')
   await addCall(database, 3, 'committed', 'theirs')
@@ -60,21 +60,21 @@ test('a ref that another dealer group has used up is free in this one', async ()
 
 const subject = { operation: 'ppsrsearch', naturalKey: '1001', rooftopId: 1 }
 
-test('what a later call has found out is unseen until it was shown', async () => {
+test('a check that a later call found is unseen until it is shown', async () => {
   await using database = await openGroups()
   const db = openDb(database.pool)
   const callId = await addCall(database, 2, 'reserved')
   await settleOpenCall(db, callId, '7')
 
   const unseen = await findUnseenCall(db, subject)
-  const elsewhere = await findUnseenCall(db, { ...subject, rooftopId: 3 })
+  const otherGroup = await findUnseenCall(db, { ...subject, rooftopId: 3 })
   await markSeen(db, unseen!)
   const seen = await findUnseenCall(db, subject)
 
-  expect([unseen, elsewhere, seen]).toEqual([{ callId, ref: '7' }, null, null])
+  expect([unseen, otherGroup, seen]).toEqual([{ callId, ref: '7' }, null, null])
 })
 
-test('a call that was paid for and answered since has settled the question', async () => {
+test('a later paid and answered call settles an open call', async () => {
   await using database = await openGroups()
   const db = openDb(database.pool)
   await settleOpenCall(db, await addCall(database, 1, 'reserved'), '7')

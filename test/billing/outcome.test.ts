@@ -31,7 +31,7 @@ test.each([
   ['a slow connection', { cause: transport('UND_ERR_CONNECT_TIMEOUT') }, 'released'],
   ['a route that is lost later', { cause: transport('EHOSTUNREACH', 'read') }, 'unknown'],
   ['a network that is lost later', { cause: transport('ENETUNREACH', 'write') }, 'unknown'],
-  ['a fault of which no call is told', { cause: transport('ENETUNREACH') }, 'unknown'],
+  ['a transport fault without a system call', { cause: transport('ENETUNREACH') }, 'unknown'],
   ['a cut connection', { cause: transport('ECONNRESET', 'read') }, 'unknown'],
   ['our own deadline', { cause: new Error('no whole answer') }, 'unknown'],
   ['a blocked key', { cause: new KeyBlocked(new Date()) }, 'released'],
@@ -47,26 +47,29 @@ test.each([
   ['other words', '"upstream request failed"', 'unknown'],
   ['some of them', '"Failed to get vehicle"', 'unknown'],
   ['none, with the document quoted as advice', null, 'unknown'],
-])('a 500 of a report is no proof but in its own words: %s', (_, said, expected) => {
-  const answered = `POST /carhistory answered 500${said === null ? '' : `: ${said}`} (1 attempt).`
-  const error = new SyncError(
-    'skip',
-    `${answered} Documented as: ${runCarHistory.statuses[500]}.`,
-    {
-      status: 500,
-    },
-  )
+])(
+  'a 500 of a report proves an outcome only with the documented text: %s',
+  (_, message, expected) => {
+    const answered = `POST /carhistory answered 500${message === null ? '' : `: ${message}`} (1 attempt).`
+    const error = new SyncError(
+      'skip',
+      `${answered} Documented as: ${runCarHistory.statuses[500]}.`,
+      {
+        status: 500,
+      },
+    )
 
-  expect(outcomeOf(error, runCarHistory)).toBe(expected)
-  expect(outcomeOf(error, searchPpsr)).toBe('unknown')
-})
+    expect(outcomeOf(error, runCarHistory)).toBe(expected)
+    expect(outcomeOf(error, searchPpsr)).toBe('unknown')
+  },
+)
 
-test('what is no fault of a source is not known to be unbilled', () => {
+test('an error that is not from a source has an unknown outcome', () => {
   expect(outcomeOf(new Error('aborted'), runCarHistory)).toBe('unknown')
 })
 
-const answered = (status: number, said: string) =>
-  new SyncError('park', `POST /carhistory answered ${status}${said} (1 attempt). ${advice}`, {
+const answered = (status: number, message: string) =>
+  new SyncError('park', `POST /carhistory answered ${status}${message} (1 attempt). ${advice}`, {
     status,
   })
 // It quotes the document, which names both reasons.
@@ -83,11 +86,11 @@ test.each([
   ['no text', answered(429, ''), 'daily'],
   ['another status with that text', answered(400, ': "Request in progress, please wait"'), null],
   ['no answer', new SyncError('abort', 'cut off'), null],
-])('a 429 is read by its own words: %s', (_, error, expected) => {
+])('a 429 is classified by its text: %s', (_, error, expected) => {
   expect(throttleOf(error, runCarHistory.statuses)).toBe(expected)
 })
 
-test('a 429 that no document names is no throttle of the day', () => {
+test('an undocumented 429 is not the daily throttle', () => {
   const error = answered(429, ': "Daily throttle"')
 
   expect([throttleOf(error, {}), throttleOf(error, searchPpsr.statuses)]).toEqual([null, 'daily'])

@@ -23,7 +23,7 @@ const list = (checks: PastList['checks'], seconds = 300): PastList => ({
 })
 const listedBefore: UnknownCall = { knownRefs: ['1'], sourceAt: reserved, ageMs: 300_000 }
 const unread: UnknownCall = { knownRefs: null, sourceAt: null, ageMs: 300_000 }
-const nobody = new Set<string>()
+const noneTaken = new Set<string>()
 
 test.each([
   ['nothing new', [check('1', -9000)], null],
@@ -31,8 +31,8 @@ test.each([
   ['of two, the older one', [check('3', 250), check('2', 5), check('1', -9000)], '2'],
   ['one without a time', [check('2', null), check('1', null)], '2'],
   ['one whose time is of another zone', [check('2', -36_000), check('1', -9000)], '2'],
-])('with a list from before, what is new was made by the call: %s', (_, checks, expected) => {
-  expect(checkMadeBy(listedBefore, list(checks), nobody)).toBe(expected)
+])('with a list from before, the call made the new check: %s', (_, checks, expected) => {
+  expect(checkMadeBy(listedBefore, list(checks), noneTaken)).toBe(expected)
 })
 
 test.each([
@@ -40,8 +40,8 @@ test.each([
   ['the first since the reservation', [check('3', 250), check('2', 5), check('1', -9000)], '2'],
   ['within what clocks may differ', [check('2', -240)], '2'],
   ['one without a time', [check('2', null)], '2'],
-])('without a list from before, the times tell: %s', (_, checks, expected) => {
-  expect(checkMadeBy(unread, list(checks), nobody)).toBe(expected)
+])('without a list from before, the times decide: %s', (_, checks, expected) => {
+  expect(checkMadeBy(unread, list(checks), noneTaken)).toBe(expected)
 })
 
 test('a check that another call has made is never counted twice', () => {
@@ -53,17 +53,17 @@ test('a check that another call has made is never counted twice', () => {
 
 test.each([
   ['after a minute', 60, 60_000, true],
-  ['where the source stands still', 0, 121_000, true],
+  ['when the clock of the source is frozen', 0, 121_000, true],
   ['where the source has jumped ahead', 9000, 60_000, true],
   ['where our clock has jumped ahead', 60, 9_000_000, true],
   ['after two minutes by both clocks', 120, 120_000, false],
-])('of two clocks the one by which less time has passed is right: %s', (_, seconds, ageMs, is) => {
+])('of two clocks, the shorter time counts: %s', (_, seconds, ageMs, is) => {
   const doubt = { ...listedBefore, ageMs }
 
   expect(mayStillRun(doubt, list([], seconds), 120_000)).toBe(is)
 })
 
-test('an answer without a date proves no time: our own clock alone tells', () => {
+test('for an answer without a date only our own clock counts', () => {
   const undated = { ...list([], 9000), isDated: false }
 
   expect(mayStillRun({ ...listedBefore, ageMs: 119_000 }, undated, 120_000)).toBe(true)
@@ -74,14 +74,14 @@ test('an answer without a date proves no time: our own clock alone tells', () =>
 test.each([
   ['cut off after 5 s', { waitedMs: 5000, hasTimedOut: false }, 5 + 120 + 30],
   ['cut off after 100 s', { waitedMs: 100_000, hasTimedOut: false }, 100 + 120 + 30],
-  ['out of patience after 120 s', { waitedMs: 120_000, hasTimedOut: true }, 120 + 600],
+  ['timed out after 120 s', { waitedMs: 120_000, hasTimedOut: true }, 120 + 600],
   ['unseen', longestWait('ppsr', 30), 120 + 600],
-  ['unseen, with more patience in the config', longestWait('ppsr', 300), 300 + 600],
-])('what shows nothing has done nothing so long after the wait ended: %s', (_, wait, seconds) => {
+  ['unseen, with a longer time-out in the config', longestWait('ppsr', 300), 300 + 600],
+])('a call without a listed check had no effect after this time: %s', (_, wait, seconds) => {
   expect(endedAfterMs('ppsr', wait)).toBe(seconds * 1000)
 })
 
-test('two of the billable operations leave a list of what they made', () => {
+test('the checks of two billable operations are listed', () => {
   const billable = allOperations.filter(({ effect }) => effect === 'bill')
 
   const listed = billable.map(({ name }) => [name, listedKindOf(name)])

@@ -13,14 +13,14 @@ import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** What happens to the answer of a call on its way back: it is cut off, or it never arrives. */
+/** How an answer is lost: it is cut off, or it never arrives. */
 export type Loss = 'cut' | 'held'
 
 export interface BillingFixture extends AsyncDisposable {
   readonly cwd: string
   readonly sandbox: Sandbox
   readonly database: TestDatabase
-  /** Answers to this path are lost from now on, though the sandbox has done what it was asked; null: no longer. */
+  /** From now on, answers to this path are lost although the sandbox executes the calls; null: no longer. */
   lose(path: string | null, loss?: Loss): void
   /** Operation, subject, state and status of every billable call, in order. */
   bills(): Promise<unknown[]>
@@ -34,7 +34,7 @@ export interface BillingFixtureOptions {
   readonly limits?: Partial<SandboxLimits>
 }
 
-/** A sandbox with evaluation 1001, and 1002 without a VIN; a line to it that can lose answers; a warehouse; a config. */
+/** A sandbox with evaluation 1001, and 1002 without a VIN, behind a proxy that can lose answers; a warehouse and a config. */
 export async function openBillingFixture({
   budget = {},
   limits = {},
@@ -42,12 +42,12 @@ export async function openBillingFixture({
   const evaluations = [anEvaluation(), anEvaluation({ evalId: 1002, vin: null })]
   const clock = new VirtualClock({ start: new Date('2026-03-10T02:00:00Z') })
   const sandbox = await startSandbox({ world: worldOf({ evaluations }), clock, limits })
-  const line = await openLine(new URL(sandbox.baseUrl))
+  const proxy = await openProxy(new URL(sandbox.baseUrl))
   const database = await createTestDatabase()
   const folder = await temporaryFolder()
   const config = {
     ...sandbox.clientConfig(),
-    appraisal: { baseUrl: line.baseUrl },
+    appraisal: { baseUrl: proxy.baseUrl },
     warehouse: { url: database.url },
     sync: { start: '2026-03-01' },
     budget,
@@ -58,7 +58,7 @@ export async function openBillingFixture({
     cwd: folder.path,
     sandbox,
     database,
-    lose: line.lose,
+    lose: proxy.lose,
     bills: async () => {
       const rows = await query<object>(
         'select operation, natural_key, state, http_status from ops.billable_call order by call_id',
@@ -71,7 +71,7 @@ export async function openBillingFixture({
       await query(`update ops.billable_call set at = at - interval '${ms} milliseconds'`)
     },
     [Symbol.asyncDispose]: async () => {
-      await line.close()
+      await proxy.close()
       await sandbox.close()
       await database[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
@@ -79,12 +79,12 @@ export async function openBillingFixture({
   }
 }
 
-/** A line to a service that passes everything on, and loses the answers that it is told to lose. */
-async function openLine(to: URL) {
+/** A proxy to a service that forwards everything, except for the answers that `lose` selects. */
+async function openProxy(to: URL) {
   let lost: { readonly path: string | null; readonly loss: Loss } = { path: null, loss: 'cut' }
   const server = createServer((from, back) => {
     const isLost = lost.path !== null && from.url!.endsWith(lost.path)
-    passOn(to, from, back, isLost ? lost.loss : null)
+    forward(to, from, back, isLost ? lost.loss : null)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -100,7 +100,7 @@ async function openLine(to: URL) {
   }
 }
 
-function passOn(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss | null): void {
+function forward(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss | null): void {
   const { method, url: path, headers } = from
   const on = request({ host: to.hostname, port: to.port, method, path, headers }, (answer) => {
     if (loss === null) {
@@ -115,9 +115,9 @@ function passOn(to: URL, from: IncomingMessage, back: ServerResponse, loss: Loss
   from.pipe(on)
 }
 
-/** Brings the evaluations in, so that checks can land. */
-export const syncFirst = (office: BillingFixture) =>
-  runInProcess(['sync', 'users', 'evaluations'], office)
+/** Loads the evaluations, so that checks can be loaded. */
+export const syncFirst = (fixture: BillingFixture) =>
+  runInProcess(['sync', 'users', 'evaluations'], fixture)
 
 /** The command line of a PPSR search. */
 export const search = (evalid = 1001) => ['api', 'ppsrsearch', '--evalid', String(evalid), '--yes']

@@ -10,7 +10,7 @@ import { DeadlineExceeded } from '#src/sources/http-exchange.ts'
 import { CapturedOutput } from '../support/cli.ts'
 import { type BillingFixture, openBillingFixture } from './api-bill-fixture.ts'
 
-/** Pays for a search whose answer is waited for in vain, as long as our patience lasts. */
+/** Pays for a search whose answer never comes, until our time-out. */
 async function payInVain({ cwd }: BillingFixture, signal: AbortSignal): Promise<unknown> {
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()]
   const io = { environment: { variables: {}, cwd }, signal, stdout, stderr }
@@ -29,20 +29,20 @@ async function payInVain({ cwd }: BillingFixture, signal: AbortSignal): Promise<
   )
 }
 
-test('a search that outlasts our patience is not called unbilled soon after', async () => {
-  await using office = await openBillingFixture({ budget: { ppsrSearch: 1 } })
+test('a search that outlasts our time-out is not reported as unbilled soon after', async () => {
+  await using fixture = await openBillingFixture({ budget: { ppsrSearch: 1 } })
   const interruption = new AbortController()
-  const looks = () => office.sandbox.requests.count('/getpastppsrsearch')
+  const reads = () => fixture.sandbox.requests.count('/getpastppsrsearch')
 
-  const ended = payInVain(office, interruption.signal).catch((error: Error) => error)
-  await expect.poll(looks, { timeout: 20_000 }).toBe(2)
+  const ended = payInVain(fixture, interruption.signal).catch((error: Error) => error)
+  await expect.poll(reads, { timeout: 20_000 }).toBe(2)
   // Enough for a call that was cut off.
-  await office.pass(5 * 60_000)
-  await expect.poll(looks, { timeout: 20_000 }).toBe(4)
+  await fixture.pass(5 * 60_000)
+  await expect.poll(reads, { timeout: 20_000 }).toBe(4)
   interruption.abort(new Error('Interrupted.'))
 
   expect(await ended).toMatchObject({
     message: expect.stringContaining('It may have been billed: it stays reserved'),
   })
-  expect(await office.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
+  expect(await fixture.bills()).toEqual([['ppsrsearch', '1001', 'reserved', null]])
 })

@@ -14,7 +14,7 @@ import { runInProcess } from '../support/cli.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-// The whole life of an evaluation over HTTP, by `forecourt api` alone; the README walks through the same.
+// An evaluation from creation to the nightly load over HTTP, only by `forecourt api`; the README shows the same steps.
 
 const dayMs = 86_400_000
 const places = {
@@ -51,7 +51,7 @@ function emptyWorld() {
   })
 }
 
-/** What a webhook delivers, kept as it comes. */
+/** The deliveries of a webhook, as received. */
 async function openReceiver() {
   const received: { readonly auth: unknown; readonly body: Record<string, unknown> }[] = []
   const server = createServer(async (request, response) => {
@@ -70,7 +70,7 @@ async function openReceiver() {
   return { url, received, [Symbol.asyncDispose]: close }
 }
 
-/** What the test reads out of the answers. */
+/** The parts of the answers that the test reads. */
 interface Reply {
   readonly EvalID: number
   readonly VechielDescriptions: readonly { readonly Description: string }[]
@@ -144,7 +144,7 @@ async function watchToTheEnd(sandbox: Sandbox, evalid: string, api: ReturnType<t
   return { seen, opened, start, later: (await fetch(past!.PdfUrl)).status }
 }
 
-test('the whole life of an evaluation by forecourt api, then the nightly run brings it home', async () => {
+test('an evaluation is created and completed by forecourt api, then the nightly run loads it', async () => {
   const clock = new VirtualClock({ start: new Date('2026-03-02T01:00:00Z'), frozen: true })
   await using sandbox = await startSandbox({ world: emptyWorld(), clock })
   await using database = await createTestDatabase()

@@ -10,13 +10,13 @@ import { defaultWire, wireSettings } from '#src/values/wire.ts'
 import { runInProcess } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-interface Desk extends AsyncDisposable {
+interface Fixture extends AsyncDisposable {
   readonly cwd: string
   readonly sandbox: Sandbox
 }
 
-/** A sandbox with evaluation 1001, and a config whose wire section may differ from what it speaks. */
-async function openDesk(wire: ConfigInput['wire'] = {}, spoken = defaultWire): Promise<Desk> {
+/** A sandbox with evaluation 1001, and a config whose wire section may differ from that of the sandbox. */
+async function openFixture(wire: ConfigInput['wire'] = {}, spoken = defaultWire): Promise<Fixture> {
   const world = worldOf({ evaluations: [anEvaluation()] })
   const sandbox = await startSandbox({ world, wire: spoken })
   const folder = await temporaryFolder()
@@ -35,10 +35,13 @@ async function openDesk(wire: ConfigInput['wire'] = {}, spoken = defaultWire): P
 const vehicles = '[{"reference":"S-1","adcode":"AU0TOYHILUX01"}]'
 const submit = ['api', 'price-batch', '--vehicles', vehicles, '--market', 'AU']
 
-test('a batch is waited for until its prices are there', async () => {
-  await using desk = await openDesk()
+test('a batch is polled until its prices are complete', async () => {
+  await using fixture = await openFixture()
 
-  const { code, stdout, stderr } = await runInProcess([...submit, '--wait', '--every', '0.1'], desk)
+  const { code, stdout, stderr } = await runInProcess(
+    [...submit, '--wait', '--every', '0.1'],
+    fixture,
+  )
 
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -56,29 +59,29 @@ test.each([
   { method: 'POST', path: '/v1/price-batch-status?batch={batchId}' },
 ] as const)('a batch is polled as %o says', async (poll) => {
   const wire = { vehicleData: { priceBatch: { poll } } }
-  await using desk = await openDesk(wire, wireSettings.parse(wire))
+  await using fixture = await openFixture(wire, wireSettings.parse(wire))
 
-  const { code, stdout } = await runInProcess([...submit, '--wait', '--every', '0.1'], desk)
+  const { code, stdout } = await runInProcess([...submit, '--wait', '--every', '0.1'], fixture)
 
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ results: [{ reference: 'S-1' }] })
 })
 
 test('without --wait the first answer is the result', async () => {
-  await using desk = await openDesk()
+  await using fixture = await openFixture()
 
-  const { code, stdout } = await runInProcess(submit, desk)
+  const { code, stdout } = await runInProcess(submit, fixture)
 
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ batchId: expect.stringMatching(/^B-1/) })
 })
 
-test('whoever is interrupted keeps the id, and is told how to ask again', async () => {
-  await using desk = await openDesk()
+test('an interruption keeps the id and says how to poll again', async () => {
+  await using fixture = await openFixture()
 
   const args = ['--json', ...submit, '--wait', '--every', '30']
-  const child = startForecourt(args, { cwd: desk.cwd })
-  await expect.poll(() => child.stderr(), { timeout: 20_000 }).toContain('price-batch has begun')
+  const child = startForecourt(args, { cwd: fixture.cwd })
+  await expect.poll(() => child.stderr(), { timeout: 20_000 }).toContain('price-batch has started')
   child.kill('SIGINT')
   const { code, stdout, stderr } = await child.ended
 
@@ -92,13 +95,13 @@ test.each([
   ['poll: { percentComplete: nope }', { poll: { percentComplete: 'nope' } }, 'percentComplete'],
   ['poll: { results: nope }', { poll: { results: 'nope' } }, 'priceBatch.poll.results'],
 ])(
-  'a wire setting that does not fit (%s) ends the wait with its name, and the answer is kept',
+  'a wrong wire setting (%s) ends the wait with its name, and the answer is stored',
   async (_, priceBatch, setting) => {
-    await using desk = await openDesk({ vehicleData: { priceBatch } })
+    await using fixture = await openFixture({ vehicleData: { priceBatch } })
 
     const { code, stdout, stderr } = await runInProcess(
       [...submit, '--wait', '--every', '0.1'],
-      desk,
+      fixture,
     )
 
     expect(code).toBe(1)
@@ -107,15 +110,15 @@ test.each([
   },
 )
 
-test('reasoning is asked for again at the same address until it has ended', async () => {
-  await using desk = await openDesk()
+test('reasoning is polled at the same address until it has ended', async () => {
+  await using fixture = await openFixture()
 
   const args = ['api', 'pricingAi', '--evalid', '1001', '--reasoning', '--wait', '--every', '0.1']
-  const waiting = runInProcess(args, desk)
+  const waiting = runInProcess(args, fixture)
   await expect
-    .poll(() => desk.sandbox.requests.count('/pricingAi/payload/{evalid}'), { timeout: 20_000 })
+    .poll(() => fixture.sandbox.requests.count('/pricingAi/payload/{evalid}'), { timeout: 20_000 })
     .toBeGreaterThan(1)
-  desk.sandbox.clock.advance(120_000)
+  fixture.sandbox.clock.advance(120_000)
   const { code, stdout } = await waiting
 
   expect(code).toBe(0)
@@ -125,22 +128,22 @@ test('reasoning is asked for again at the same address until it has ended', asyn
 })
 
 test('a success without a body is an error where the document shows one', async () => {
-  await using desk = await openDesk()
-  desk.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'empty' } })
+  await using fixture = await openFixture()
+  fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'empty' } })
 
-  const { code, stderr } = await runInProcess(['api', 'geteval', '--evalid', '1001'], desk)
+  const { code, stderr } = await runInProcess(['api', 'geteval', '--evalid', '1001'], fixture)
 
   expect(code).toBe(1)
   expect(stderr).toContain('the body is empty')
 })
 
 test('an upload beyond the limit is answered 413, and the answer is read', async () => {
-  await using desk = await openDesk()
-  const file = join(desk.cwd, 'huge.jpg')
+  await using fixture = await openFixture()
+  const file = join(fixture.cwd, 'huge.jpg')
   await writeFile(file, Buffer.alloc(40 * 1024 * 1024))
 
   const args = ['api', 'imageupload', '--evalid', '1001', '--file', file, '--yes']
-  const { code, stderr } = await runInProcess(args, desk)
+  const { code, stderr } = await runInProcess(args, fixture)
 
   expect(code).toBe(1)
   expect(stderr).toContain('answered 413')

@@ -93,12 +93,12 @@ test.each([
     '--file . is not a file',
   ],
   [['pricingAi', '--evalid', '1', '--every', '0'], '--every 0 must be a number of seconds'],
-])('%j is refused before anything is sent, with what to do', async (args, said) => {
+])('%j is refused before anything is sent, with what to do', async (args, message) => {
   const before = sandbox.requests.count()
   const { code, stdout, stderr } = await run('api', ...args)
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain(said)
+  expect(stderr).toContain(message)
   expect(sandbox.requests.count()).toBe(before)
 })
 
@@ -107,31 +107,31 @@ test.each([
     'price-batch',
     '--vehicles',
     'reference,vin\nS-1,Pat Example',
-    'is not JSON: a JSON list is wanted (JSON: [{ reference',
+    'is not JSON: a JSON list is expected (JSON: [{ reference',
   ],
   [
     'price-batch',
     '--vehicles',
     '{"reference":"S-1"}',
-    'does not hold a list: a JSON list is wanted',
+    'does not hold a list: a JSON list is expected',
   ],
   [
     'dcupdateeval',
     '--customFields',
     'Pat Example',
-    'is not JSON: a JSON object, e.g. {"name": "value"} is wanted',
+    'is not JSON: a JSON object, e.g. {"name": "value"} is expected',
   ],
   ['dcupdateeval', '--customFields', '["Lane"]', 'does not hold an object: a JSON object'],
 ])(
-  '%s %s from a file with other text says what is wanted, and quotes nothing',
-  async (name, flag, text, said) => {
+  '%s %s from a file with other text says what is expected and quotes nothing',
+  async (name, flag, text, message) => {
     const file = join(folder.path, 'given.txt')
     await writeFile(file, text)
 
     const { code, stderr } = await run('api', name, flag, `@${file}`)
 
     expect(code).toBe(2)
-    expect(stderr).toContain(`${flag} @${file} ${said}`)
+    expect(stderr).toContain(`${flag} @${file} ${message}`)
     expect(stderr).not.toContain('Pat')
   },
 )

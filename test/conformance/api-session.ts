@@ -14,7 +14,7 @@ export interface Delivery {
   readonly body: unknown
 }
 
-/** One sandbox with one receiver of webhooks, and what has been said to it so far. */
+/** A sandbox with a receiver of webhooks, and the answers so far. */
 export class ApiSession {
   readonly sandbox: Sandbox
   readonly deliveries: Delivery[] = []
@@ -60,9 +60,9 @@ export class ApiSession {
     const next = typeof step === 'function' ? step(this) : step
     if (next === undefined || next instanceof Promise) return next
     const answer = await this.send(next)
-    const told = `${next.method} ${next.path} → ${JSON.stringify(answer.body)}`
-    if (next.expects !== undefined) expect(answer.status, told).toBe(next.expects)
-    else expect(answer.status, told).toBeLessThan(400)
+    const context = `${next.method} ${next.path} → ${JSON.stringify(answer.body)}`
+    if (next.expects !== undefined) expect(answer.status, context).toBe(next.expects)
+    else expect(answer.status, context).toBeLessThan(400)
     this.answers.push(answer)
   }
 
@@ -72,7 +72,7 @@ export class ApiSession {
     return `http://127.0.0.1:${(this.#receiver.address() as AddressInfo).port}`
   }
 
-  /** The webhooks of that path, once there are so many. */
+  /** Waits for `count` webhooks of that path. */
   async delivered(path: string, count = 1): Promise<Delivery[]> {
     for (;;) {
       const found = this.deliveries.filter((one) => one.path === path)
@@ -118,27 +118,27 @@ export class ApiSession {
   }
 }
 
-/** A desk with the world of `world.ts`, the clock frozen. */
+/** Opens a session with the world of `world.ts`, the clock frozen. */
 export async function openApiSession(limits: SandboxOptions['limits'] = {}): Promise<ApiSession> {
   const clock = new VirtualClock({ start: new Date(now), frozen: true })
   return new ApiSession(await startSandbox({ world: conformanceWorld(), clock, limits }))
 }
 
 /** Takes the steps of the row, sends its request and holds the answer against it. */
-export async function show(row: Row, told: (send: Send) => void): Promise<void> {
-  const desk = await openApiSession(row.limits)
+export async function show(row: Row, onSend: (send: Send) => void): Promise<void> {
+  const session = await openApiSession(row.limits)
   try {
-    for (const step of row.given ?? []) await desk.take(step)
-    const send = typeof row.send === 'function' ? row.send(desk) : row.send
-    told(send)
-    const answer = await desk.send(send)
+    for (const step of row.given ?? []) await session.take(step)
+    const send = typeof row.send === 'function' ? row.send(session) : row.send
+    onSend(send)
+    const answer = await session.send(send)
     const { status, body } = answer
     expect(status, JSON.stringify(body)).toBe(row.status)
     if (row.body !== undefined) expect({ body }).toMatchObject({ body: row.body })
     for (const name of row.lacks ?? []) expect(body).not.toHaveProperty(name)
-    await row.check?.(answer, desk)
+    await row.check?.(answer, session)
   } finally {
-    await desk.close()
+    await session.close()
   }
 }
 

@@ -103,7 +103,7 @@ export const checkRows = [
     {
       says: 'daily: tomorrow there is another',
       limits: { ppsrPerDay: 1, ppsrPerVehicle: 1 },
-      given: [ppsr(), (desk) => desk.advance(day)],
+      given: [ppsr(), (session) => session.advance(day)],
       send: ppsr(),
       status: 200,
     },
@@ -133,9 +133,9 @@ export const checkRows = [
       says: 'one run per eval at a time: 429 `Request in progress, please wait`',
       limits: { carHistoryMs: 1500 },
       given: [
-        async (desk) => {
-          void desk.send(carHistory()).catch(() => undefined)
-          while (desk.sandbox.requests.inFlightMax() < 1)
+        async (session) => {
+          void session.send(carHistory()).catch(() => undefined)
+          while (session.sandbox.requests.inFlightMax() < 1)
             await new Promise((resolve) => setImmediate(resolve))
         },
       ],
@@ -166,7 +166,7 @@ export const checkRows = [
     { says: 'empty array when none', send: pastPpsr(), status: 200, body: [] },
     {
       says: 'past certificates, newest first',
-      given: [ppsr(), (desk) => desk.advance(day), ppsr()],
+      given: [ppsr(), (session) => session.advance(day), ppsr()],
       send: pastPpsr(),
       status: 200,
       check: ({ body }) => {
@@ -208,7 +208,7 @@ export const checkRows = [
     { says: 'empty array when none', send: pastCarHistory(), status: 200, body: [] },
     {
       says: 'same shape as /getpastppsrsearch: newest first, array with WatchStatus',
-      given: [carHistory(), (desk) => desk.advance(day), carHistory()],
+      given: [carHistory(), (session) => session.advance(day), carHistory()],
       send: pastCarHistory(),
       status: 200,
       body: [{ WatchStatus: text }, { WatchStatus: text }],
@@ -248,7 +248,7 @@ export const checkRows = [
     },
     {
       says: 'freshly signed: asked again later, the link is another',
-      given: [ppsr(), pastPpsr(), (desk) => desk.advance(60)],
+      given: [ppsr(), pastPpsr(), (session) => session.advance(60)],
       send: pastPpsr(),
       status: 200,
       check: ({ body }, { last }) => expect(linkIn(body)).not.toBe(linkIn(last.body)),
@@ -269,7 +269,7 @@ export const checkRows = [
     },
     {
       says: 'Car History: CertificateNumber of the PPSR certificate when one was also retrieved',
-      given: [ppsr(), (desk) => desk.advance(60), carHistory()],
+      given: [ppsr(), (session) => session.advance(60), carHistory()],
       send: pastCarHistory(),
       status: 200,
       check: ({ body }) => expect(String(at(body, '0.CertificateNumber'))).toMatch(/\d/),

@@ -17,7 +17,7 @@ for (const row of rows) {
   )
 }
 
-test('every statement stands in the table once', () => {
+test('every statement is in the table once', () => {
   const names = rows.map(({ section, says }) => `${section} ${says}`)
 
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])

@@ -226,7 +226,7 @@ export const updateEvaluationRows = [
       body: { UserName: 'Bea Example', UserEmail: 'bea@example.com' },
     },
     {
-      says: '`userEmail`: nobody of this dealer group (reading: 400)',
+      says: '`userEmail`: no user of this dealer group (reading: 400)',
       send: update({ userEmail: 'otto@example.com' }),
       status: 400,
     },
@@ -274,7 +274,7 @@ export const updateEvaluationRows = [
       says: 'without `userEmail` on the first call it belongs to the user linked to the API key',
       given: [
         post('/entervin', { vin: 'SAMPLEUS000000001' }, us),
-        (desk) => update({}, desk.evalId, us),
+        (session) => update({}, session.evalId, us),
       ],
       send: ({ evalId }) => post('/geteval', { evalid: evalId }, us),
       status: 200,

@@ -212,8 +212,8 @@ export const enterVinRows = [
     {
       says: '/entervin, AU VIN ambiguous: nothing created',
       given: [
-        (desk) => {
-          expect(desk.sandbox.world.size).toBe(14)
+        (session) => {
+          expect(session.sandbox.world.size).toBe(14)
         },
       ],
       send: post(enter, { vin: samples.auAmbiguous.vin }),
@@ -259,12 +259,12 @@ export const enterVinRows = [
       status: 429,
     },
     {
-      says: 'the quota is told by the day: tomorrow it is there again (reading)',
+      says: 'the quota is per day: it is available again tomorrow (reading)',
       limits: { lookupsPerDay: 1 },
       given: [
         post(enter, { vin: realVin }, us),
         expecting(429, post(enter, { vin: realVin }, us)),
-        (desk) => desk.advance(86_400),
+        (session) => session.advance(86_400),
       ],
       send: post(enter, { vin: realVin }, us),
       status: 201,

@@ -13,7 +13,7 @@ const pricing = (evalid: unknown, by = who.one) => ({
   who: by,
 })
 
-/** The error table, line by line; what it says is said in §4 as well. */
+/** The error table, line by line; §4 has the same statements. */
 export const errorRows = table('A §7 errors', [
   { says: '/entervin 403 invalid API key', send: post('/entervin', {}, wrong), status: 403 },
   {

@@ -7,12 +7,12 @@ import { evals, who } from './world.ts'
 
 const { one, two } = who
 
-/** Subscribes the receiver of the desk at a path of its own. */
+/** Subscribes the receiver of the session at a separate path. */
 const subscribe =
   (event: string, type = 'eval', more: object = {}, by = one) =>
-  async (desk: ApiSession) => {
-    const webhook = `${await desk.receiver()}/${event}`
-    await desk.take(create({ type, trigger_event: event, webhook, ...more }, by))
+  async (session: ApiSession) => {
+    const webhook = `${await session.receiver()}/${event}`
+    await session.take(create({ type, trigger_event: event, webhook, ...more }, by))
   }
 const update = (evalid: number, by = one): Send => post('/dcupdateeval', { evalid, km: 48_000 }, by)
 /** Export is pressed in the app: there is no app, so a control of the sandbox presses it. */
@@ -25,8 +25,8 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_COMPLETE')],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) =>
-      expect(await desk.delivered('/ON_COMPLETE')).toMatchObject([
+    check: async (_answer, session) =>
+      expect(await session.delivered('/ON_COMPLETE')).toMatchObject([
         { method: 'POST', body: { EvalID: evals.open } },
       ]),
   },
@@ -35,9 +35,9 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_COMPLETE'), subscribe('ON_EXPORT'), update(evals.done)],
     send: pressExport(evals.done),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_EXPORT')
-      expect(desk.deliveries.map(({ path }) => path)).toEqual(['/ON_EXPORT'])
+    check: async (_answer, session) => {
+      await session.delivered('/ON_EXPORT')
+      expect(session.deliveries.map(({ path }) => path)).toEqual(['/ON_EXPORT'])
     },
   },
   {
@@ -45,16 +45,18 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_EXPORT')],
     send: pressExport(evals.done),
     status: 200,
-    check: async (_answer, desk) =>
-      expect(await desk.delivered('/ON_EXPORT')).toMatchObject([{ body: { EvalID: evals.done } }]),
+    check: async (_answer, session) =>
+      expect(await session.delivered('/ON_EXPORT')).toMatchObject([
+        { body: { EvalID: evals.done } },
+      ]),
   },
   {
     says: 'ON_DRIVE_COMPLETED: fires when a drive completes',
     given: [subscribe('ON_DRIVE_COMPLETED', 'drive')],
     send: drive(evals.done),
     status: 200,
-    check: async (_answer, desk) =>
-      expect(await desk.delivered('/ON_DRIVE_COMPLETED')).toHaveLength(1),
+    check: async (_answer, session) =>
+      expect(await session.delivered('/ON_DRIVE_COMPLETED')).toHaveLength(1),
   },
   ...['ON_SHARE_OFFER', 'ON_EXTERNAL_PRICE'].flatMap((event) => [
     {
@@ -65,7 +67,7 @@ export const eventRows = table('A §6 events', [
     {
       says: `${event}: nor by a change`,
       given: [create()],
-      send: (desk: ApiSession) => change(idOf(desk), { trigger_event: event }),
+      send: (session: ApiSession) => change(idOf(session), { trigger_event: event }),
       status: 400,
     },
   ]),
@@ -74,8 +76,8 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_COMPLETE')],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) => {
-      const [delivery] = await desk.delivered('/ON_COMPLETE')
+    check: async (_answer, session) => {
+      const [delivery] = await session.delivered('/ON_COMPLETE')
       expect(delivery?.method).toBe('POST')
       expect(delivery?.headers['content-type']).toContain('application/json')
     },
@@ -90,8 +92,8 @@ export const eventRows = table('A §6 events', [
     ],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) => {
-      const [delivery] = await desk.delivered('/ON_COMPLETE')
+    check: async (_answer, session) => {
+      const [delivery] = await session.delivered('/ON_COMPLETE')
       expect(delivery?.headers['x-hook-key']).toBe('Bearer s3cret')
     },
   },
@@ -100,8 +102,8 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_COMPLETE')],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) => {
-      const [delivery] = await desk.delivered('/ON_COMPLETE')
+    check: async (_answer, session) => {
+      const [delivery] = await session.delivered('/ON_COMPLETE')
       expect(delivery?.headers).not.toHaveProperty('authorization')
     },
   },
@@ -110,36 +112,36 @@ export const eventRows = table('A §6 events', [
     given: [
       subscribe('ON_EXPORT'),
       pressExport(evals.done),
-      async (desk) => void (await desk.delivered('/ON_EXPORT')),
+      async (session) => void (await session.delivered('/ON_EXPORT')),
     ],
     send: post('/geteval', { evalid: evals.done }),
     status: 200,
-    check: ({ body }, desk) => expect(desk.deliveries[0]?.body).toEqual(listAt(body)[0]),
+    check: ({ body }, session) => expect(session.deliveries[0]?.body).toEqual(listAt(body)[0]),
   },
   {
     says: 'the body of ON_COMPLETE too is the same payload as /geteval',
     given: [
       subscribe('ON_COMPLETE'),
       update(evals.open),
-      async (desk) => void (await desk.delivered('/ON_COMPLETE')),
+      async (session) => void (await session.delivered('/ON_COMPLETE')),
     ],
     send: post('/geteval', { evalid: evals.open }),
     status: 200,
-    check: ({ body }, desk) => expect(desk.deliveries[0]?.body).toEqual(listAt(body)[0]),
+    check: ({ body }, session) => expect(session.deliveries[0]?.body).toEqual(listAt(body)[0]),
   },
   {
-    says: 'a changed subscription hears its new event',
+    says: 'a changed subscription gets its new event',
     given: [
       subscribe('ON_COMPLETE'),
-      (desk) => change(idOf(desk), { trigger_event: 'ON_EXPORT' }),
+      (session) => change(idOf(session), { trigger_event: 'ON_EXPORT' }),
       update(evals.open),
       pressExport(evals.done),
     ],
     send: list(),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_COMPLETE')
-      expect(desk.deliveries.map(({ body }) => at(body, 'EvalID'))).toEqual([evals.done])
+    check: async (_answer, session) => {
+      await session.delivered('/ON_COMPLETE')
+      expect(session.deliveries.map(({ body }) => at(body, 'EvalID'))).toEqual([evals.done])
     },
   },
   {
@@ -147,13 +149,13 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_COMPLETE')],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) => {
-      const [delivery] = await desk.delivered('/ON_COMPLETE')
+    check: async (_answer, session) => {
+      const [delivery] = await session.delivered('/ON_COMPLETE')
       expect(delivery?.body).toMatchObject({ CompletedAt: instant, Photos: photos(41, 42) })
     },
   },
   {
-    says: 'a subscription hears the events of its rooftop alone',
+    says: 'a subscription gets only the events of its rooftop',
     given: [
       subscribe('ON_EXPORT', 'eval', {}, two),
       pressExport(evals.done),
@@ -161,19 +163,19 @@ export const eventRows = table('A §6 events', [
     ],
     send: list(two),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_EXPORT')
-      expect(desk.deliveries.map(({ body }) => at(body, 'EvalID'))).toEqual([evals.sameCar])
+    check: async (_answer, session) => {
+      await session.delivered('/ON_EXPORT')
+      expect(session.deliveries.map(({ body }) => at(body, 'EvalID'))).toEqual([evals.sameCar])
     },
   },
   {
-    says: 'a subscription hears its own event alone',
+    says: 'a subscription gets only its own event',
     given: [subscribe('ON_COMPLETE'), subscribe('ON_EXPORT')],
     send: update(evals.open),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_COMPLETE')
-      expect(desk.deliveries).toHaveLength(1)
+    check: async (_answer, session) => {
+      await session.delivered('/ON_COMPLETE')
+      expect(session.deliveries).toHaveLength(1)
     },
   },
   {
@@ -181,26 +183,27 @@ export const eventRows = table('A §6 events', [
     given: [subscribe('ON_EXPORT'), subscribe('ON_EXPORT')],
     send: pressExport(evals.done),
     status: 200,
-    check: async (_answer, desk) => expect(await desk.delivered('/ON_EXPORT', 2)).toHaveLength(2),
+    check: async (_answer, session) =>
+      expect(await session.delivered('/ON_EXPORT', 2)).toHaveLength(2),
   },
   {
     says: 'a subscription that was deleted gets nothing',
     given: [
       subscribe('ON_EXPORT'),
-      (desk) => remove(idOf(desk)),
+      (session) => remove(idOf(session)),
       pressExport(evals.done),
       subscribe('ON_DRIVE_COMPLETED', 'drive'),
       drive(evals.done),
     ],
     send: list(),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_DRIVE_COMPLETED')
-      expect(desk.deliveries).toHaveLength(1)
+    check: async (_answer, session) => {
+      await session.delivered('/ON_DRIVE_COMPLETED')
+      expect(session.deliveries).toHaveLength(1)
     },
   },
   {
-    says: 'a call that fails completes nothing and fires nothing',
+    says: 'a failed call completes nothing and sends no event',
     given: [
       subscribe('ON_COMPLETE'),
       expecting(400, post('/dcupdateeval', { evalid: evals.open })),
@@ -209,9 +212,9 @@ export const eventRows = table('A §6 events', [
     ],
     send: list(),
     status: 200,
-    check: async (_answer, desk) => {
-      await desk.delivered('/ON_EXPORT')
-      expect(desk.deliveries).toHaveLength(1)
+    check: async (_answer, session) => {
+      await session.delivered('/ON_EXPORT')
+      expect(session.deliveries).toHaveLength(1)
     },
   },
 ])

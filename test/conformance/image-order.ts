@@ -19,7 +19,7 @@ export const imageOrderRows = [
       body: { Photos: photos(12, 13, 11) },
     },
     {
-      says: '`order` tells the display order, 1-based [A §2 Photo]',
+      says: '`order` gives the display order, 1-based [A §2 Photo]',
       send: order({ ids: [13, 11, 12] }),
       status: 200,
       body: {
@@ -56,7 +56,7 @@ export const imageOrderRows = [
       body: { success: true, Photos: photos(11, 12, 13) },
     },
     {
-      says: 'an id that is listed twice stands once (reading)',
+      says: 'an id that is listed twice counts once (reading)',
       send: order({ ids: [13, 11, 13] }),
       status: 200,
       check: ({ body }) => expect(listAt(body, 'Photos')).toHaveLength(3),

@@ -90,14 +90,14 @@ export const uploadRows = [
     },
     {
       says: 'else upload time',
-      given: [upload(bare, [jpeg], two), (desk) => desk.advance(10)],
+      given: [upload(bare, [jpeg], two), (session) => session.advance(10)],
       send: upload(bare, [jpeg], two),
       status: 201,
       check: ({ body }, { last }) => expect(idsOf(body)[0]).toBe(idsOf(last.body)[0]),
     },
     {
       says: '`order` is not unique and nothing renumbers',
-      given: [(desk) => desk.advance(10)],
+      given: [(session) => session.advance(10)],
       send: upload({ ...done, order: '1' }, [jpeg]),
       status: 201,
       check: ({ body }) =>
@@ -105,7 +105,7 @@ export const uploadRows = [
     },
     {
       says: 'ties of `order` break on upload time',
-      given: [(desk) => desk.advance(10)],
+      given: [(session) => session.advance(10)],
       send: upload({ ...done, order: '1' }, [jpeg]),
       status: 201,
       check: ({ body }) => expect(idsOf(body)[0]).toBe('11'),
@@ -121,7 +121,7 @@ export const uploadRows = [
       },
     },
     ...['hero', 'firstPic'].map((name) => ({
-      says: `\`${name}\`: 1 pins this photo, wherever it stands`,
+      says: `\`${name}\`: 1 pins this photo, at any position`,
       send: upload({ ...done, [name]: '1' }, [jpeg]),
       status: 201,
       check: ({ body }: { body: unknown }) => {
@@ -221,7 +221,7 @@ export const uploadRows = [
       body: failure,
     })),
     {
-      says: '400 for several files of which one is unreadable: none is stored (reading)',
+      says: '400 for several files when one is unreadable: none is stored (reading)',
       given: [{ ...upload(done, [jpeg, noImage]), expects: 400 }],
       send: post('/imagelist', { evalid: evals.done }),
       status: 200,

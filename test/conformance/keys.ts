@@ -111,7 +111,7 @@ export const keyRows = [
       }),
     ),
     {
-      says: '403 for a non-AU key whatever it asks: before the evalid is looked at',
+      says: '403 for every call of a non-AU key: before the evalid is checked',
       send: post('/ppsrwatch', {}, who.gcc),
       status: 403,
     },
@@ -126,8 +126,8 @@ export const keyRows = [
     {
       says: 'without the prefix nothing answers',
       given: [
-        async (desk) => {
-          const url = new URL('/getuserlist', desk.sandbox.baseUrl)
+        async (session) => {
+          const url = new URL('/getuserlist', session.sandbox.baseUrl)
           const headers = { authorization: 'au-key', 'x-dealer-id': 'au-one' }
           expect((await fetch(url, { method: 'POST', headers })).status).toBe(404)
         },

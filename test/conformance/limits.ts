@@ -84,7 +84,7 @@ export const limitRows = table('A §8 limits', [
   {
     says: 'Car History throttle: tomorrow there is another',
     limits: { carHistoryPerDay: 1 },
-    given: [carHistory(), (desk) => desk.advance(86_400)],
+    given: [carHistory(), (session) => session.advance(86_400)],
     send: carHistory(),
     status: 200,
   },
@@ -92,9 +92,9 @@ export const limitRows = table('A §8 limits', [
     says: 'Car History concurrency: one running report per eval: another eval may run meanwhile',
     limits: { carHistoryMs: 300 },
     given: [
-      async (desk) => {
-        void desk.send(carHistory()).catch(() => undefined)
-        while (desk.sandbox.requests.inFlightMax() < 1)
+      async (session) => {
+        void session.send(carHistory()).catch(() => undefined)
+        while (session.sandbox.requests.inFlightMax() < 1)
           await new Promise((resolve) => setImmediate(resolve))
       },
     ],

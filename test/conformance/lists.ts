@@ -116,7 +116,7 @@ export const listRows = [
     { says: '`dealerId`: string, not an array', send: list({ dealerId: [102] }), status: 400 },
     { says: '`dealerId`: a JSON array', send: list({ dealerId: '102' }), status: 400 },
     {
-      says: 'do not send `from` / `to` date strings (reading: told with 400)',
+      says: 'do not send `from` / `to` date strings (reading: refused with 400)',
       send: list({ from: '2026-03-01', to: '2026-03-02' }),
       status: 400,
     },

@@ -89,7 +89,7 @@ export const manualCarEntryRows = [
     },
     {
       says: 'US keys: `evalid` also omitted: the most recent in-progress one for that VIN',
-      given: [enterUs, (desk) => desk.advance(60), enterUs],
+      given: [enterUs, (session) => session.advance(60), enterUs],
       send: ({ last }) => post(path, { vin: usVin, code: chosen(last.body).code }, us),
       status: 201,
       check: ({ body }, { answers }) =>
@@ -99,7 +99,7 @@ export const manualCarEntryRows = [
       says: 'US keys: `evalid` also omitted: one with no style chosen',
       given: [
         enterUs,
-        (desk) => desk.advance(60),
+        (session) => session.advance(60),
         enterUs,
         ({ last, evalId }) => post(path, { evalid: evalId, ...chosen(last.body) }, us),
       ],

@@ -177,7 +177,7 @@ export const photoRows = [
       check: ({ body }) => expect(heroes(body)).toEqual([[11, 'default']]),
     },
     {
-      says: 'a photo uploaded without an order stands behind those that have one (reading)',
+      says: 'a photo uploaded without an order comes after those that have one (reading)',
       given: [upload({ evalid: String(evals.done), timestamp: '1' }, [files.jpeg])],
       send: list(),
       status: 200,

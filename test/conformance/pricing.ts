@@ -146,7 +146,7 @@ export const pricingRows = [
     },
     {
       says: '`processing` then `completed` or `unavailable`',
-      given: [price(evals.done, '?reasoning=1'), (desk) => desk.advance(91)],
+      given: [price(evals.done, '?reasoning=1'), (session) => session.advance(91)],
       send: price(evals.done, '?reasoning=1'),
       status: 200,
       body: { reasoning: { status: expect.stringMatching(/^(completed|unavailable)$/) } },
@@ -157,7 +157,7 @@ export const pricingRows = [
         post('/entervin', { vin: 'SAMPLEAU000000001' }),
         ({ evalId }) => post('/dcupdateeval', { evalid: evalId, km: 1000 }),
         ({ evalId }) => price(evalId, '?reasoning=1'),
-        (desk) => desk.advance(91),
+        (session) => session.advance(91),
       ],
       send: ({ evalId }) => price(evalId, '?reasoning=1'),
       status: 200,
@@ -169,7 +169,7 @@ export const pricingRows = [
     },
     {
       says: '`unavailable`: it ends without insights',
-      given: [price(evals.reasoningUnavailable, '?reasoning=1'), (desk) => desk.advance(91)],
+      given: [price(evals.reasoningUnavailable, '?reasoning=1'), (session) => session.advance(91)],
       send: price(evals.reasoningUnavailable, '?reasoning=1'),
       status: 200,
       body: { reasoning: { status: 'unavailable' } },
@@ -184,7 +184,7 @@ export const pricingRows = [
   ...table('A §8 limits', [
     {
       says: 'reasoning takes 10-90 s: not before 10 s',
-      given: [price(evals.done, '?reasoning=1'), (desk) => desk.advance(9)],
+      given: [price(evals.done, '?reasoning=1'), (session) => session.advance(9)],
       send: price(evals.done, '?reasoning=1'),
       status: 200,
       body: { reasoning: { status: 'processing' } },
@@ -194,7 +194,7 @@ export const pricingRows = [
       given: [
         price(evals.done, '?reasoning=1'),
         ...Array.from({ length: 11 }, () => [
-          (desk: { advance(seconds: number): void }) => desk.advance(15),
+          (session: { advance(seconds: number): void }) => session.advance(15),
           price(evals.done, '?reasoning=1'),
         ]).flat(),
       ],
@@ -205,7 +205,7 @@ export const pricingRows = [
     {
       says: 'reasoning: polling the same URL is no further look-up of the quota (reading)',
       limits: { lookupsPerDay: 1 },
-      given: [price(evals.done, '?reasoning=1'), (desk) => desk.advance(12)],
+      given: [price(evals.done, '?reasoning=1'), (session) => session.advance(12)],
       send: price(evals.done, '?reasoning=1'),
       status: 200,
     },

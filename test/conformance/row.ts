@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '#src/sandbox/server.ts'
 import type { ApiSession } from './api-session.ts'
 
-/** As whom a request is sent: value of the key and `X-Dealer-Id`; null = the header is left out. */
+/** The caller of a request: value of the key and `X-Dealer-Id`; null: the header is left out. */
 export interface Who {
   readonly key: string | null
   readonly rooftop: string | null
@@ -14,7 +14,7 @@ export interface FilePart {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** One request by plain fetch, as a stranger would write it down. */
+/** One request by plain fetch, without our client. */
 export interface Send {
   readonly method: string
   /** Below the base URL of its service; absolute addresses are taken as they are. */
@@ -39,20 +39,20 @@ export interface Answer {
 }
 
 /** Something that happens before the request of a row: a request, or a move of the clock. */
-export type Step = Send | ((desk: ApiSession) => Send | Promise<void> | void)
+export type Step = Send | ((session: ApiSession) => Send | Promise<void> | void)
 
 /** A statement of the documents and the request that shows it. */
 export interface Statement {
   readonly says: string
   readonly given?: readonly Step[]
-  readonly send: Send | ((desk: ApiSession) => Send)
+  readonly send: Send | ((session: ApiSession) => Send)
   readonly status: number
   /** What the answer holds at least, as `toMatchObject` takes it. */
   readonly body?: unknown
   /** Properties that the answer must not have. */
   readonly lacks?: readonly string[]
   /** What a pattern cannot say. */
-  readonly check?: (answer: Answer, desk: ApiSession) => void | Promise<void>
+  readonly check?: (answer: Answer, session: ApiSession) => void | Promise<void>
   readonly limits?: NonNullable<SandboxOptions['limits']>
 }
 
@@ -94,7 +94,7 @@ export function vehicle(
   return { method: 'POST', path, form, files, isVehicleData: true }
 }
 
-/** The step or request, of which this status is expected. */
+/** The step or request with its expected status. */
 export function expecting(expects: number, send: Send): Send {
   return { ...send, expects }
 }

@@ -58,7 +58,7 @@ export const stateRows = [
     },
     {
       says: 'later call: CompletedAt stays, UpdatedAt moves',
-      given: [(desk) => desk.advance(3600)],
+      given: [(session) => session.advance(3600)],
       send: update({ price: 19_000 }, evals.done),
       status: 200,
       body: { CompletedAt: '2026-03-02T01:30:00.000Z', UpdatedAt: '2026-03-10T01:00:00.000Z' },

@@ -107,14 +107,14 @@ export const vehicleCheckRows = [
   ...table('V §3 PPSR watch', [
     {
       says: 'lets the caller watch for changes: changed on the third day',
-      given: [searched(samples.auWatchChanges.vin), (desk) => desk.advance(4 * day)],
+      given: [searched(samples.auWatchChanges.vin), (session) => session.advance(4 * day)],
       send: ({ last }) => watch(at(last.body, 'searchId')),
       status: 200,
       body: { watchStatus: 'changed' },
     },
     {
       says: 'states as in the other document: over after 14 days',
-      given: [searched(samples.auSingle.vin), (desk) => desk.advance(15 * day)],
+      given: [searched(samples.auSingle.vin), (session) => session.advance(15 * day)],
       send: ({ last }) => watch(at(last.body, 'searchId')),
       status: 200,
       body: { watchStatus: expect.stringMatching(/^(expired|changed)$/) },

@@ -79,7 +79,7 @@ const predictionRows = [
     },
     {
       says: 'on request dealer and customer insight bullets',
-      given: [predict({ reasoning: 'true' }), (desk) => desk.advance(91)],
+      given: [predict({ reasoning: 'true' }), (session) => session.advance(91)],
       send: pollFirst,
       status: 200,
       check: ({ body }) => {
@@ -100,7 +100,7 @@ const predictionRows = [
     },
     {
       says: 'polled with a request ID: still processing at first',
-      given: [predict({ reasoning: 'true' }), (desk) => desk.advance(5)],
+      given: [predict({ reasoning: 'true' }), (session) => session.advance(5)],
       send: pollFirst,
       status: 200,
       body: { status: 'processing' },
@@ -109,7 +109,7 @@ const predictionRows = [
   ...table('V §8 limits', [
     {
       says: 'reasoning generation: typically 10-90 seconds',
-      given: [predict({ reasoning: 'true' }), (desk) => desk.advance(91)],
+      given: [predict({ reasoning: 'true' }), (session) => session.advance(91)],
       send: pollFirst,
       status: 200,
       body: { status: 'completed' },
@@ -177,10 +177,10 @@ const keyRows = [
     {
       says: 'the form is multipart form data: a URL-encoded one is taken too (reading)',
       given: [
-        async (desk) => {
-          const response = await fetch(`${desk.sandbox.vehicleDataUrl}/v1/gccpriceguide`, {
+        async (session) => {
+          const response = await fetch(`${session.sandbox.vehicleDataUrl}/v1/gccpriceguide`, {
             method: 'POST',
-            headers: { authorization: desk.sandbox.vehicleDataKey },
+            headers: { authorization: session.sandbox.vehicleDataKey },
             body: new URLSearchParams({ adcode, market: 'AU' }),
           })
           expect(response.status).toBe(200)

@@ -50,7 +50,7 @@ const poll = (id: unknown): Send => ({
 const pollLast = ({ answers }: ApiSession) => poll(at(answers[0]?.body, 'batchId'))
 const untilDone = [
   submit({ vehicles: stock, market: 'AU' }),
-  (desk: ApiSession) => desk.advance(600),
+  (session: ApiSession) => session.advance(600),
 ]
 
 export const vehiclePriceRows = [
@@ -227,7 +227,7 @@ export const vehiclePriceRows = [
     },
     {
       says: 'polled by reference: a percent-complete status that rises',
-      given: [submit({ vehicles: stock, market: 'AU' }), pollLast, (desk) => desk.advance(1)],
+      given: [submit({ vehicles: stock, market: 'AU' }), pollLast, (session) => session.advance(1)],
       send: pollLast,
       status: 200,
       check: ({ body }, { last }) =>
@@ -281,7 +281,7 @@ export const vehiclePriceRows = [
         }),
     },
     {
-      says: 'a vehicle that cannot be priced is told by its reference (reading)',
+      says: 'a vehicle that cannot be priced is named by its reference (reading)',
       given: untilDone,
       send: pollLast,
       status: 200,

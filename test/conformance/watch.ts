@@ -37,14 +37,14 @@ export const watchRows = [
     },
     {
       says: 'reports whether security-interest details changed since a search',
-      given: [ppsr(changing), (desk) => desk.advance(4 * day)],
+      given: [ppsr(changing), (session) => session.advance(4 * day)],
       send: watch(changing),
       status: 200,
       body: { WatchStatus: 'changed' },
     },
     {
       says: 'top-level is the most noteworthy across checks',
-      given: [ppsr(changing), (desk) => desk.advance(4 * day), ppsr(changing)],
+      given: [ppsr(changing), (session) => session.advance(4 * day), ppsr(changing)],
       send: watch(changing),
       status: 200,
       body: { WatchStatus: 'changed', Checks: [expect.any(Object), expect.any(Object)] },
@@ -53,7 +53,7 @@ export const watchRows = [
     },
     {
       says: 'most noteworthy first: expired before watching',
-      given: [ppsr(evals.open), (desk) => desk.advance(15 * day), ppsr(evals.open)],
+      given: [ppsr(evals.open), (session) => session.advance(15 * day), ppsr(evals.open)],
       send: watch(evals.open),
       status: 200,
       check: ({ body }) => expect(at(body, 'WatchStatus')).toMatch(/^(expired|changed)$/),
@@ -84,7 +84,7 @@ export const watchRows = [
   ...table('A §3 PPSR watch', [
     {
       says: 'status values are the six of the document',
-      given: [ppsr(), (desk) => desk.advance(2 * day)],
+      given: [ppsr(), (session) => session.advance(2 * day)],
       send: watch(),
       status: 200,
       check: ({ body }) =>
@@ -99,7 +99,7 @@ export const watchRows = [
     },
     {
       says: 'a check that is `changed` never changes again',
-      given: [ppsr(changing), (desk) => desk.advance(60 * day)],
+      given: [ppsr(changing), (session) => session.advance(60 * day)],
       send: watch(changing),
       status: 200,
       body: { WatchStatus: 'changed' },
@@ -108,9 +108,9 @@ export const watchRows = [
       says: 'a check that is `expired` never changes again',
       given: [
         ppsr(evals.open),
-        (desk) => desk.advance(15 * day),
+        (session) => session.advance(15 * day),
         watch(evals.open),
-        (desk) => desk.advance(60 * day),
+        (session) => session.advance(60 * day),
       ],
       send: watch(evals.open),
       status: 200,
@@ -121,9 +121,9 @@ export const watchRows = [
       says: '/ppsrsearch starts a fresh 14-day watch',
       given: [
         ppsr(evals.open),
-        (desk) => desk.advance(20 * day),
+        (session) => session.advance(20 * day),
         ppsr(evals.open),
-        (desk) => desk.advance(10),
+        (session) => session.advance(10),
       ],
       send: pastPpsr(evals.open),
       status: 200,
@@ -136,14 +136,14 @@ export const watchRows = [
   ...table('A §8 limits', [
     {
       says: 'PPSR watch period: 14 days per search: not expired before',
-      given: [ppsr(evals.open), (desk) => desk.advance(14 * day - 60)],
+      given: [ppsr(evals.open), (session) => session.advance(14 * day - 60)],
       send: watch(evals.open),
       status: 200,
       check: ({ body }) => expect(at(body, 'WatchStatus')).not.toBe('expired'),
     },
     {
       says: 'PPSR watch period: 14 days per search: over afterwards',
-      given: [ppsr(evals.open), (desk) => desk.advance(14 * day + 60)],
+      given: [ppsr(evals.open), (session) => session.advance(14 * day + 60)],
       send: watch(evals.open),
       status: 200,
       check: ({ body }) => expect(at(body, 'WatchStatus')).toMatch(/^(expired|changed)$/),
@@ -153,8 +153,8 @@ export const watchRows = [
       given: [ppsr()],
       send: pastPpsr(),
       status: 200,
-      check: async ({ body }, desk) => {
-        desk.advance(7 * day - 60)
+      check: async ({ body }, session) => {
+        session.advance(7 * day - 60)
         expect((await fetch(linkIn(body))).status).toBe(200)
       },
     },
@@ -163,8 +163,8 @@ export const watchRows = [
       given: [ppsr()],
       send: pastPpsr(),
       status: 200,
-      check: async ({ body }, desk) => {
-        desk.advance(7 * day + 60)
+      check: async ({ body }, session) => {
+        session.advance(7 * day + 60)
         expect((await fetch(linkIn(body))).status).toBe(403)
       },
     },

@@ -93,7 +93,7 @@ test('every session is in UTC, named, and limited when it idles in a transaction
   expect(given.rows).toEqual([{ zone: 'UTC', name: 'connect test', timeout: '8s' }])
 })
 
-test('a backend that is killed while idle or while lent out does not kill the process', async () => {
+test('a backend killed while idle or while in use does not kill the process', async () => {
   await using database = await createTestDatabase()
   const pool = await openPool(database.url, options)
   const lent = await pool.connect()
@@ -136,7 +136,7 @@ test('a host that does not exist is named', async () => {
   )
 })
 
-test('a wrong password is told apart, and never repeated even when the server does', async () => {
+test('a wrong password has its own error, which never shows the password even when the server does', async () => {
   await using server = await refusingServer(
     '28P01',
     `password authentication failed for "somebody" (${secret})`,
@@ -157,7 +157,7 @@ test('a missing database is named', async () => {
   expect(await refusal(url)).toMatch(/has no database no_such_database: create it/)
 })
 
-test('a server without TLS is told apart when the url demands it', async () => {
+test('a server without TLS has its own error when the url requires it', async () => {
   await using server = await refusingServer('XX000', 'unused')
   const url = `postgres://somebody:${encodeURIComponent(secret)}@127.0.0.1:${server.port}/w?sslmode=verify-full`
 
@@ -173,7 +173,7 @@ test('a server with no connection left says so', async () => {
 test('a server that is too old is refused with both versions', async () => {
   await using database = await emptyTestDatabase()
   const name = new URL(database.url).pathname.slice(1)
-  // Postgres does not let its version be set, so shadow the function that tells it.
+  // The version of Postgres cannot be set, so the function that returns it is replaced.
   await database.pool.query(`
     create function public.current_setting(text) returns text language sql
       as $$ select case $1 when 'server_version_num' then '140012' else '14.12' end $$;
@@ -182,7 +182,7 @@ test('a server that is too old is refused with both versions', async () => {
   expect(await refusal(database.url)).toMatch(/is Postgres 14\.12: forecourt needs 15 or newer/)
 })
 
-test('a statement with too many parameters is no lost connection: it would be sent for ever', async () => {
+test('a statement with too many parameters is no lost connection: it would be repeated without end', async () => {
   await using database = await createTestDatabase()
   const values = Array.from({ length: 100_000 }, (_, nth) => nth)
   const list = values.map((_, nth) => `$${nth + 1}::int`).join(', ')

@@ -40,7 +40,7 @@ async function openTables(): Promise<Tables> {
   }
 }
 
-test('several tables land in one exchange, however many lines they have', async () => {
+test('several tables are copied in one exchange, with any number of lines', async () => {
   await using tables = await openTables()
 
   await copyIn(tables.client, [
@@ -54,7 +54,7 @@ test('several tables land in one exchange, however many lines they have', async 
   expect(rows).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
 })
 
-test('while Postgres takes nothing, no more lines are made than are on their way', async () => {
+test('while Postgres accepts no data, no further lines are generated', async () => {
   await using tables = await openTables()
   const holder = await tables.pool.connect()
   await holder.query('begin; lock table one')
@@ -92,12 +92,12 @@ test.each([
   ['in a cell', [{ into: 'one', lines: [Buffer.from('no number\tx\n')] }], /invalid input syntax/],
 ] as const)(
   'what Postgres refuses %s leaves nothing behind, and the connection goes on',
-  async (_, sources, said) => {
+  async (_, sources, message) => {
     await using tables = await openTables()
     const { client } = tables
     await client.query('begin')
 
-    await expect(copyIn(client, sources)).rejects.toThrow(said)
+    await expect(copyIn(client, sources)).rejects.toThrow(message)
     await client.query('rollback')
 
     expect(await tables.counts()).toEqual([0, 0])
@@ -106,11 +106,11 @@ test.each([
   },
 )
 
-test('an error of the lines is told as it was, and the connection goes on', async () => {
+test('an error of the lines is thrown unchanged, and the connection still works', async () => {
   await using tables = await openTables()
   function* broken() {
     yield* lines(20_000)
-    throw new Error('a cell that nobody can encode')
+    throw new Error('a cell that cannot be encoded')
   }
 
   await expect(
@@ -118,7 +118,7 @@ test('an error of the lines is told as it was, and the connection goes on', asyn
       { into: 'two', lines: lines(5) },
       { into: 'one', lines: broken() },
     ]),
-  ).rejects.toThrow('a cell that nobody can encode')
+  ).rejects.toThrow('a cell that cannot be encoded')
 
   expect(await tables.counts()).toEqual([0, 0])
   await copyIn(tables.client, [{ into: 'one', lines: lines(3) }])
@@ -142,7 +142,7 @@ test('a connection that ends meanwhile ends the copy', async () => {
   expect(await tables.counts()).toEqual([0, 0])
 })
 
-test('nothing to copy asks nothing', async () => {
+test('without lines nothing is sent', async () => {
   await using tables = await openTables()
   await tables.client.query('begin')
   await expect(tables.client.query('select 1 / 0')).rejects.toThrow()

@@ -25,8 +25,8 @@ async function clusterFolder(mode?: number): Promise<{ path: string } & AsyncDis
   }
 }
 
-/** `ensureEmbedded` in a process of its own, which has ended when this resolves. */
-async function ensureElsewhere(folder: string, project = root): Promise<Embedded> {
+/** Runs `ensureEmbedded` in a separate process and waits for its end. */
+async function ensureInOtherProcess(folder: string, project = root): Promise<Embedded> {
   const script = `import { ensureEmbedded } from ${JSON.stringify(join(project, 'src/db/embedded.ts'))}
     console.log(JSON.stringify(await ensureEmbedded(${JSON.stringify(folder)})))`
   const { stdout } = await promisify(execFile)(
@@ -52,7 +52,7 @@ test('the first call initialises, later calls and processes share, and stop stop
   await using folder = await clusterFolder()
   expect(await embeddedStatus(folder.path)).toMatchObject({ initialised: false, running: false })
 
-  const first = await ensureElsewhere(folder.path)
+  const first = await ensureInOtherProcess(folder.path)
   const second = await ensureEmbedded(folder.path)
 
   expect(first.started).toBe(true)
@@ -96,9 +96,9 @@ test('commands that start at once get one server', async () => {
   await using folder = await clusterFolder()
 
   const all = await Promise.all([
-    ensureElsewhere(folder.path),
-    ensureElsewhere(folder.path),
-    ensureElsewhere(folder.path),
+    ensureInOtherProcess(folder.path),
+    ensureInOtherProcess(folder.path),
+    ensureInOtherProcess(folder.path),
     ensureEmbedded(folder.path),
   ])
 
@@ -109,7 +109,7 @@ test('commands that start at once get one server', async () => {
 test('a server that was killed is recovered with its data', async () => {
   await using folder = await clusterFolder()
   const { url } = await ensureEmbedded(folder.path)
-  await ask(url, 'create table kept as select 42 as answer')
+  await ask(url, 'create table stored as select 42 as answer')
   const { pid } = await embeddedStatus(folder.path)
 
   process.kill(pid!, 'SIGKILL')
@@ -117,10 +117,10 @@ test('a server that was killed is recovered with its data', async () => {
 
   const again = await ensureEmbedded(folder.path)
   expect(again.started).toBe(true)
-  expect(await ask(again.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+  expect(await ask(again.url, 'select answer from stored')).toEqual([{ answer: 42 }])
 })
 
-test('after a reboot, a pid that now belongs to another program is no obstacle', async () => {
+test('after a reboot, the server starts although its old pid belongs to another program', async () => {
   await using folder = await clusterFolder()
   const { url } = await ensureEmbedded(folder.path)
   const pidFile = join(folder.path, 'cluster/data/postmaster.pid')
@@ -133,10 +133,10 @@ test('after a reboot, a pid that now belongs to another program is no obstacle',
   expect(await ensureEmbedded(folder.path)).toMatchObject({ url, started: true })
 })
 
-test('what a killed initdb and a killed command left behind is cleared away', async () => {
+test('files left by a killed initdb and a killed command are removed', async () => {
   await using folder = await clusterFolder()
   await mkdir(join(folder.path, 'cluster.new-1-00000000/data'), { recursive: true })
-  await writeFile(join(folder.path, 'lock'), '2147483646 nobody\n')
+  await writeFile(join(folder.path, 'lock'), '2147483646 unknown\n')
 
   const { started } = await ensureEmbedded(folder.path)
 
@@ -144,7 +144,7 @@ test('what a killed initdb and a killed command left behind is cleared away', as
   expect((await readdir(folder.path)).sort()).toEqual(['cluster', 'postgres.log'])
 })
 
-test('a port that a foreign program took meanwhile is given up for another', async () => {
+test('when another program has taken the port, another port is used', async () => {
   await using folder = await clusterFolder()
   const { port } = await ensureEmbedded(folder.path)
   await stopEmbedded(folder.path)
@@ -160,7 +160,7 @@ test('a port that a foreign program took meanwhile is given up for another', asy
   expect((await ensureEmbedded(folder.path)).port).toBe(moved.port)
 })
 
-test('a copy of the folder is a cluster of its own', async () => {
+test('a copy of the folder is a separate cluster', async () => {
   await using folder = await clusterFolder()
   await using copy = await clusterFolder()
   const original = await ensureEmbedded(folder.path)
@@ -176,7 +176,7 @@ test('a copy of the folder is a cluster of its own', async () => {
   expect(copied.port).not.toBe(original.port)
 })
 
-test('a folder that was moved while its server ran is told so', async () => {
+test('the error names a folder that was moved while its server ran', async () => {
   await using folder = await clusterFolder()
   await ensureEmbedded(folder.path)
 
@@ -186,7 +186,7 @@ test('a folder that was moved while its server ran is told so', async () => {
   await rename(`${folder.path}-moved`, folder.path)
 })
 
-test('a folder that holds something else is left alone', async () => {
+test('a folder with other files is not touched', async () => {
   await using folder = await clusterFolder()
   await mkdir(folder.path, { recursive: true })
   await writeFile(join(folder.path, 'thesis.txt'), 'years of work')
@@ -225,8 +225,8 @@ test('as root, a project below a directory of mode 0700 works, its binaries incl
   await copyProject(project)
   const folder = join(project, '.forecourt/postgres')
 
-  const started = await ensureElsewhere(folder, project)
-  const shared = await ensureElsewhere(folder, project)
+  const started = await ensureInOtherProcess(folder, project)
+  const shared = await ensureInOtherProcess(folder, project)
 
   try {
     expect(started.started).toBe(true)

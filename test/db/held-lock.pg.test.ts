@@ -26,7 +26,7 @@ async function lostLock(pool: pg.Pool): Promise<HeldLock> {
   return lock
 }
 
-test('a lock that another session has is not waited for, costs one connection at most, and is retaken when that lets go', async () => {
+test('a lock of another session is not waited for, costs at most one connection, and is retaken when that session releases it', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const lock = await lostLock(pool)
@@ -36,9 +36,9 @@ test('a lock that another session has is not waited for, costs one connection at
 
   const keeps = Promise.all(Array.from({ length: 20 }, () => lock.ensureHeld()))
   const meanwhile = inUse(pool) + pool.waitingCount
-  const said = await keeps
+  const results = await keeps
 
-  expect(said).toEqual(Array(20).fill('lost'))
+  expect(results).toEqual(Array(20).fill('lost'))
   expect(meanwhile).toBeLessThanOrEqual(2)
   expect(inUse(pool)).toBe(1)
   await other.query('select pg_advisory_unlock($1, $2)', [...key])
@@ -52,16 +52,16 @@ test('a lock that another session has is not waited for, costs one connection at
   expect(inUse(pool)).toBe(0)
 })
 
-test("a lock that is released while it is taken again is nobody's, and leaves no connection behind", async () => {
+test('a lock released while it is taken again stays free, and leaves no connection behind', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const lock = await lostLock(pool)
   await sleep(quietMs)
 
-  const kept = lock.ensureHeld()
+  const held = lock.ensureHeld()
   lock.release()
 
-  expect(await kept).toBe('lost')
+  expect(await held).toBe('lost')
   expect(inUse(pool)).toBe(0)
   const other = await pool.connect()
   expect(await tryFrom(other)).toBe(true)

@@ -26,7 +26,7 @@ async function columnsOf({ pool }: TestDatabase): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-test('every mart stands twice, and a second building changes nothing', async () => {
+test('every mart exists in both schemas, and a second build changes nothing', async () => {
   await using database = await createTestDatabase()
   const marts = await martsOf({ '10_car.sql': view('car', '1 as wheels') })
 
@@ -40,7 +40,7 @@ test('every mart stands twice, and a second building changes nothing', async () 
   expect(rows).toHaveLength(1)
 })
 
-test('eight builders at once build the marts once', async () => {
+test('eight processes at once build the marts once', async () => {
   await using database = await createTestDatabase()
   const marts = await martsOf({ '10_car.sql': view('car', '1 as wheels') })
   const pools = await Promise.all(
@@ -56,7 +56,7 @@ test('eight builders at once build the marts once', async () => {
   expect(rows).toHaveLength(1)
 })
 
-test('a column that is added leaves standing what others have built on the marts', async () => {
+test('an added column keeps the objects that users have built on the marts', async () => {
   await using database = await createTestDatabase()
   await buildMarts(database.pool, undefined, await martsOf({ '10_car.sql': view('car', '1 as a') }))
   await database.pool.query('create view public.theirs as select * from mart.car')
@@ -68,7 +68,7 @@ test('a column that is added leaves standing what others have built on the marts
   expect(await columnsOf(database)).toContain('mart.car.b')
 })
 
-test('a retyped column under a view of theirs is refused by name, and nothing changes', async () => {
+test('retyping a column under a view of a user is refused with the name of the view, and nothing changes', async () => {
   await using database = await createTestDatabase()
   const old = await martsOf({ '10_car.sql': view('car', '1 as a') })
   await buildMarts(database.pool, undefined, old)
@@ -84,7 +84,7 @@ test('a retyped column under a view of theirs is refused by name, and nothing ch
   expect(await martsAreCurrent(database.pool, other)).toBe(true)
 })
 
-test('a mart that is taken out of the folder is dropped, and one that somebody dropped comes back', async () => {
+test('a mart removed from the folder is dropped, and a mart dropped by hand is created again', async () => {
   await using database = await createTestDatabase()
   const two = { '10_car.sql': view('car', '1 as a'), '11_van.sql': view('van', '1 as a') }
   await buildMarts(database.pool, undefined, await martsOf(two))
@@ -99,7 +99,7 @@ test('a mart that is taken out of the folder is dropped, and one that somebody d
   expect(await columnsOf(database)).toEqual(after)
 })
 
-test('a broken file names itself and leaves all marts as they were', async () => {
+test('a broken file is named and no mart changes', async () => {
   await using database = await createTestDatabase()
   const good = await martsOf({ '10_car.sql': view('car', '1 as a') })
   await buildMarts(database.pool, undefined, good)

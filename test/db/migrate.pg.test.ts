@@ -56,7 +56,7 @@ test('eight runners at once apply each file exactly once', async () => {
   expect(applied).toEqual(['0001_car.sql', '0002_colour.sql'])
 })
 
-test('an applied file that was edited is refused by name, and so by every verb', async () => {
+test('an edited applied file is refused by name, by every function', async () => {
   await using database = await emptyTestDatabase()
   await using folder = await folderWith({ '0001_car.sql': first })
   await migrate(database.pool, folder.path)
@@ -91,7 +91,7 @@ test('a warehouse with a migration that this code does not know is refused', asy
   await expect(assertSchemaCurrent(database.pool, folder.path)).rejects.toThrow(refusal)
 })
 
-test('a warehouse that lacks a migration is told to migrate', async () => {
+test('for a warehouse without a migration the error says to migrate', async () => {
   await using database = await emptyTestDatabase()
   await using folder = await folderWith({ '0001_car.sql': first })
 
@@ -100,7 +100,7 @@ test('a warehouse that lacks a migration is told to migrate', async () => {
   )
 })
 
-test('broken SQL names file and line, undoes its file and keeps the ones before', async () => {
+test('the error of broken SQL names file and line; its file is rolled back and earlier files stay', async () => {
   await using database = await emptyTestDatabase()
   const broken =
     "create table shop.won (won_id int); -- 'é😀'\n\ncreate table shop.lost (x nosuch);\n"

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { makeProgram } from '#src/cli.ts'
 
-/** What is wrong with a command line: an unknown command, option or argument; nothing is run. Empty: it would start. */
+/** Errors of a command line, without running it: unknown command, option or argument. Empty: it would start. */
 export function faultsOfCommand(args: readonly string[]): string[] {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const { signal } = new AbortController()

@@ -44,7 +44,7 @@ function filledIn(text: string): string {
   return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
 }
 
-test('docker-compose.yml starts what is there: the sandbox, the schema, a scheduler, two workers and a server', () => {
+test('docker-compose.yml starts the sandbox, the schema, a scheduler, two workers and a server', () => {
   const faults = ours().flatMap(([name, { command = [] }]) =>
     faultsOfCommand(command).map((fault) => `${name}: ${fault}`),
   )
@@ -72,14 +72,18 @@ test('its containers have a read-only root, no capabilities, and time to drain',
   expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
 })
 
-test('its volumes and what each service waits for are there, and nobody starts before the schema', () => {
+test('its volumes and dependencies exist, and no service starts before the schema', () => {
   const { services, volumes } = compose()
 
   for (const [name, { depends_on = {}, volumes: mounted = [] }] of Object.entries(services)) {
     for (const [other, { condition }] of Object.entries(depends_on)) {
       const { healthcheck, image } = services[other]!
-      const tells = image === 'forecourt' || healthcheck?.test !== undefined
-      expect({ name, other, fits: condition !== 'service_healthy' || tells }).toMatchObject({
+      const hasHealthcheck = image === 'forecourt' || healthcheck?.test !== undefined
+      expect({
+        name,
+        other,
+        fits: condition !== 'service_healthy' || hasHealthcheck,
+      }).toMatchObject({
         fits: true,
       })
     }
@@ -97,7 +101,7 @@ test('its volumes and what each service waits for are there, and nobody starts b
     })
 })
 
-test("its config is valid with the variables that it passes on, and has the sandbox's keys and rooftops", () => {
+test('its config is valid with its environment variables, and has the keys and rooftops of the sandbox', () => {
   const { environment = {} } = compose().services['schedule']!
   const variables = Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [name, filledIn(value)]),
@@ -146,7 +150,7 @@ test('the Dockerfile copies what is there and is let through, on the Node of the
   const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])
   expect(new Set(bases)).toEqual(new Set([`node:${devDependencies.node}-slim`]))
   expect(lines).toContain(`ENTRYPOINT ["node", "/app/${bin.forecourt}"]`)
-  // What an installed package has, the image has too.
+  // The image has the files of an installed package.
   for (const part of files) expect(lines.join('\n')).toMatch(new RegExp(`^COPY .*\\b${part}$`, 'm'))
   expect(lines.lastIndexOf('USER 1000:1000')).toBeGreaterThan(
     lines.findLastIndex((line) => line.startsWith('RUN ')),
@@ -181,7 +185,7 @@ test('each systemd unit starts a command that is there, on a port of its own, an
   }
 })
 
-test('a command that is not there, or an option, is found out', () => {
+test('an unknown command or option is found', () => {
   expect(faultsOfCommand(['schedule', '--operations-port', '1'])).toEqual([])
   expect(faultsOfCommand(['--config', 'x', 'scheduler'])).toEqual(['forecourt knows no scheduler'])
   expect(faultsOfCommand(['schedule', '--ops', '1'])).not.toEqual([])
@@ -189,13 +193,17 @@ test('a command that is not there, or an option, is found out', () => {
 })
 
 test.skipIf(!has('docker-compose'))('docker-compose finds no fault with its file', () => {
-  const said = execFileSync('docker-compose', ['-f', join(root, 'docker-compose.yml'), 'config'], {
-    env: { PATH: process.env['PATH'] },
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const output = execFileSync(
+    'docker-compose',
+    ['-f', join(root, 'docker-compose.yml'), 'config'],
+    {
+      env: { PATH: process.env['PATH'] },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
 
-  expect(Object.keys(parse(said).services)).toHaveLength(6)
+  expect(Object.keys(parse(output).services)).toHaveLength(6)
 })
 
 test.skipIf(!has('systemd-analyze'))('systemd finds no fault with the units', async () => {
@@ -203,7 +211,7 @@ test.skipIf(!has('systemd-analyze'))('systemd finds no fault with the units', as
   await mkdir(join(folder.path, 'etc'))
   const files = await Promise.all(
     units.map(async (unit) => {
-      // It looks whether the program is there.
+      // It checks whether the program exists.
       const text = read(join(unitFolder, unit)).replace(
         '/usr/local/bin/forecourt',
         process.execPath,

@@ -14,7 +14,7 @@ import { createTestDatabase } from '../support/postgres.ts'
 const australian = { ...sampleEvaluation, currency: 'AUD', price: '18000.5', recon: '100' }
 const asked = { rooftop: 1, id: 1, outcome: 'price' } as const
 
-test('an appraisal is reckoned against its first and its present price, whatever comes first', async () => {
+test('an appraisal is compared with its first and its current price, in any order of loading', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   const steps = [

@@ -10,7 +10,7 @@ import {
 import { applyChange } from '../support/aggregates-apply.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-test('a price that comes, is confirmed, falls away or is deleted is counted at each step', async () => {
+test('a price that is added, confirmed, replaced or deleted is counted at each step', async () => {
   await using database = await createTestDatabase()
   await writeFacts(database, [sampleEvaluation], [])
   const price = { rooftop: 1, id: 1, outcome: 'price', day: 1 } as const
@@ -63,7 +63,7 @@ test('prices are counted by the calendar of the rooftop, also after it moved to 
   expect(await differences(database.pool)).toEqual([])
 })
 
-test('what somebody falsified of a price is named, and mended by a rebuild', async () => {
+test('a falsified sum of prices is reported, and repaired by a rebuild', async () => {
   await using database = await createTestDatabase()
   await writeFacts(database, [sampleEvaluation], [])
   await inSession(database.pool, (client) =>

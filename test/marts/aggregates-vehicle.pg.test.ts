@@ -24,7 +24,7 @@ async function repeats(pool: pg.Pool): Promise<readonly string[]> {
   return await storedRows(pool, 'agg_repeat_vehicle')
 }
 
-test('a vehicle stands there from its second evaluation on, in small letters or capitals, and as long as it has two', async () => {
+test('a vehicle is counted from its second evaluation on, in any letter case, while it has two', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await writeFacts(
@@ -114,7 +114,7 @@ test('rooftops of different groups do not wait for each other', async () => {
   first.release()
 })
 
-test('the differences name the vehicles that somebody falsified, of the group that is asked for, until they are rebuilt', async () => {
+test('the differences name the falsified vehicles of the given group until they are rebuilt', async () => {
   await using database = await createTestDatabase()
   const { pool } = database
   await writeFacts(

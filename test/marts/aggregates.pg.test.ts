@@ -28,7 +28,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? 100)
 const seed = process.env['FORECOURT_SEED']
 
-test('all sums follow whatever is done to the facts, by two at once', async () => {
+test('all sums follow any change of the facts, also by two processes at once', async () => {
   const transactions = fc.array(
     fc.record({
       changes: fc.array(factChanges, { minLength: 1, maxLength: 5 }),
@@ -54,7 +54,7 @@ test('all sums follow whatever is done to the facts, by two at once', async () =
   )
 }, 240_000)
 
-test('who writes lines waits for whoever is writing their evaluation', async () => {
+test('a writer of lines waits for the writer of their evaluation', async () => {
   await using database = await createTestDatabase()
   const first = await database.pool.connect()
   const second = await database.pool.connect()
@@ -83,7 +83,7 @@ test('a transaction that does not see what others commit is refused', async () =
     await applyChange(client, { does: 'insert', evaluation: sampleEvaluation, lines: [] })
   })
 
-  await expect(refused).rejects.toThrow('written under read committed alone')
+  await expect(refused).rejects.toThrow('must be written under read committed')
 })
 
 test('columns that are not counted change without a write or a lock', async () => {
@@ -105,7 +105,7 @@ test('columns that are not counted change without a write or a lock', async () =
   expect(await rowPositions(database.pool)).toEqual(before)
 })
 
-test('an evaluation that is replaced by itself leaves the other days as they stand', async () => {
+test('replacing an evaluation by itself does not change the other days', async () => {
   await using database = await createTestDatabase()
   const other = { ...sampleEvaluation, id: 2, day: '2026-02-01' }
   await writeFacts(database, [sampleEvaluation, other], [sampleLine, { ...sampleLine, id: 2 }])
@@ -121,7 +121,7 @@ test('an evaluation that is replaced by itself leaves the other days as they sta
   expect(await differences(database.pool)).toEqual([])
 })
 
-test('the differences name the days that somebody falsified, of the rooftop that is asked for', async () => {
+test('the differences name the falsified days of the given rooftop', async () => {
   await using database = await createTestDatabase()
   await writeFacts(
     database,
@@ -182,10 +182,10 @@ test.each(['0081', '0140', '0190'])(
 
     await migrate(database.pool)
 
-    const kept = await allStored(database.pool)
-    expect(kept).toEqual(await allCounted(database.pool))
-    expect(kept['agg_evaluation_day']).toHaveLength(2)
-    expect(kept['agg_repeat_vehicle']).toHaveLength(1)
+    const stored = await allStored(database.pool)
+    expect(stored).toEqual(await allCounted(database.pool))
+    expect(stored['agg_evaluation_day']).toHaveLength(2)
+    expect(stored['agg_repeat_vehicle']).toHaveLength(1)
     expect(await differences(database.pool)).toEqual([])
   },
 )
@@ -197,8 +197,8 @@ test('nights with late edits, moves and vanished evaluations leave the days exac
   await fixture.nightAfter(2)
   await fixture.nightAfter(5)
 
-  const kept = await allStored(fixture.database.pool)
-  expect(kept['agg_evaluation_day']!.length).toBeGreaterThan(20)
-  expect(kept['agg_appraisal']!.length).toBeGreaterThan(20)
-  expect(kept).toEqual(await allCounted(fixture.database.pool))
+  const stored = await allStored(fixture.database.pool)
+  expect(stored['agg_evaluation_day']!.length).toBeGreaterThan(20)
+  expect(stored['agg_appraisal']!.length).toBeGreaterThan(20)
+  expect(stored).toEqual(await allCounted(fixture.database.pool))
 })

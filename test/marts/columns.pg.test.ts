@@ -15,11 +15,13 @@ import {
 import { dictionaryPage } from '../support/marts-dictionary.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-/** Columns of earlier versions that were promised to stay beside. */
+/** Columns of earlier major versions that must stay available. */
 async function promised(): Promise<ReadonlyMap<number, Snapshot>> {
   const names = await readdir(new URL('.', import.meta.url))
-  const kept = names.filter((name) => /^columns_v\d+\.txt$/.test(name))
-  const snapshots = await Promise.all(kept.map(async (name) => parseSnapshot(await fileText(name))))
+  const earlier = names.filter((name) => /^columns_v\d+\.txt$/.test(name))
+  const snapshots = await Promise.all(
+    earlier.map(async (name) => parseSnapshot(await fileText(name))),
+  )
   return new Map(snapshots.map((snapshot) => [majorOf(snapshot), snapshot]))
 }
 
@@ -30,11 +32,11 @@ test('the columns that dashboards rely on are those of columns.txt (else: npm ru
   const { version } = await readMarts()
   const today = snapshotOf(version, await readCatalogue(database.pool, ['mart', 'mart_pii']))
   const text = await fileText('columns.txt')
-  const standing = await existingColumns(database.pool)
+  const existing = await existingColumns(database.pool)
 
   const problems = [
-    ...columnProblems(parseSnapshot(text), today, standing),
-    ...missingVersions(await promised(), standing),
+    ...columnProblems(parseSnapshot(text), today, existing),
+    ...missingVersions(await promised(), existing),
   ]
 
   expect(problems.join('\n')).toBe('')

@@ -6,7 +6,7 @@ import { joinsOf, keyOf, type MartView, readCatalogue } from '../support/marts-c
 import { type MartFixture, openMartFixture } from '../support/marts-fixture.ts'
 
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
-const patienceMs = 300_000
+const timeoutMs = 300_000
 const files = (await readMarts()).files
 const schemas = ['mart', 'mart_pii', 'mart_scoped']
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   fixture = await openMartFixture(4)
   pool = fixture.database.pool
   views = await readCatalogue(pool, schemas)
-}, patienceMs)
+}, timeoutMs)
 
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
@@ -57,7 +57,7 @@ test('no text is wider than 255 characters', () => {
   expect(wide).toEqual([])
 })
 
-test('money is numeric(15,3), sums numeric(18,3), shares numeric(7,4), and money stands beside its currency', () => {
+test('money is numeric(15,3), sums numeric(18,3), shares numeric(7,4), and money has its currency in the same view', () => {
   const allowed = /^numeric\((15,3|18,3|7,4|12,2|12,1|5,2)\)$/
   const numbers = views.flatMap((view) =>
     view.columns
@@ -94,7 +94,7 @@ test('every column says what it is, its unit and its source', () => {
         )
         return !isWhole || !isKnown || ![text, ...Object.values(parts)].every(isSentence)
       })
-      .map(({ name, comment: said }) => `${named(view)}.${name}: ${JSON.stringify(said)}`),
+      .map(({ name, comment: meaning }) => `${named(view)}.${name}: ${JSON.stringify(meaning)}`),
   )
 
   expect(wrong).toEqual([])
@@ -136,7 +136,7 @@ test('the key of every view is unique, and is null only where its comment says s
     )
     broken.push(...twice.map((row) => `${named(view)} is there again: ${row}`))
     const strict = view.columns.filter(
-      ({ name, comment: said }) => key.includes(name) && !/\bnull\b/.test(`${said.text}`),
+      ({ name, comment: meaning }) => key.includes(name) && !/\bnull\b/.test(`${meaning.text}`),
     )
     for (const { name } of strict) {
       const nulls = await values(`select 1 from ${named(view)} where ${name} is null limit 1`)
@@ -213,18 +213,18 @@ describe('mart.data_dictionary', () => {
       'select view_name, column_name, description, unit, joins_to, grain from mart.data_dictionary order by view_name collate "C", position',
     )
 
-    const told = of('mart').flatMap(({ name, comment: said, columns }) => [
-      [name, null, said.text, null, null, said.parts['grain']],
+    const expected = of('mart').flatMap(({ name, comment: meaning, columns }) => [
+      [name, null, meaning.text, null, null, meaning.parts['grain']],
       ...columns.map((column) => {
         const { text, parts } = column.comment
         return [name, column.name, text, parts['unit'], parts['joins'] ?? null, null]
       }),
     ])
-    expect(rows.map((row) => Object.values(row))).toEqual(told)
+    expect(rows.map((row) => Object.values(row))).toEqual(expected)
   })
 })
 
-test('the version that stands is that of sql/marts/VERSION', async () => {
+test('the current version is that of sql/marts/VERSION', async () => {
   const file = new URL('../../sql/marts/VERSION', import.meta.url)
   const version = (await readFile(file, 'utf8')).trim()
 

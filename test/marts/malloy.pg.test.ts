@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fixture } from '../support/fixture.ts'
 import { reportedFixture } from '../support/reports-fixture.ts'
 
-// A compiler that is not ours reads the catalogue, writes the SQL and reads the rows: what BI tools do with the marts.
+// An external compiler reads the catalogue, writes the SQL and reads the rows, as BI tools do.
 let fixture: Fixture
 let connection: PostgresConnection
 let ask: (query: string) => Promise<Row[]>
@@ -32,12 +32,12 @@ afterAll(async () => {
   await fixture?.[Symbol.asyncDispose]()
 })
 
-/** What a person would write by hand, straight over the tables. */
+/** SQL as a person would write it, directly over the tables. */
 async function byHand(query: string): Promise<Row[]> {
   return (await fixture.database.pool.query(query)).rows
 }
 
-/** Numbers as numbers, days as days, whatever the driver makes of them. */
+/** Normalises numbers and days from the types of the driver. */
 function plain(rows: readonly Row[]): Row[] {
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainValue(value)])),

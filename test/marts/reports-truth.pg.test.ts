@@ -6,7 +6,7 @@ import { requiredCases } from '../support/marts-required-cases.ts'
 
 const seeds = [1, 2, 3] as const
 /** A world is loaded in some ten seconds, and in a minute on a busy machine. */
-const patienceMs = 300_000
+const timeoutMs = 300_000
 
 interface Compared {
   readonly truth: MartTruth
@@ -32,7 +32,7 @@ async function compareWorld(seed: number): Promise<Compared> {
     const truth = await martTruth(fixture, client)
     const bookkeeping = await readBookkeeping(client)
     const expected = new Map(
-      reports.map(({ view, expectedRows: tell }) => [view, tell(truth, bookkeeping)]),
+      reports.map(({ view, expectedRows: rowsOf }) => [view, rowsOf(truth, bookkeeping)]),
     )
     const actual = new Map<string, readonly ReportRow[]>()
     for (const { view } of reports) actual.set(view, await readReport(client, view))
@@ -54,11 +54,11 @@ describe.each(seeds)('seed %i', (seed) => {
       expect(found.slice(0, 40), `${found.length} differences`).toEqual([])
       expect(expected.get(view)).not.toHaveLength(0)
     },
-    patienceMs,
+    timeoutMs,
   )
 
   test(
-    'the world holds what the reports have to tell apart',
+    'the world has every case that the reports must distinguish',
     async () => {
       const { actual } = await worldOf(seed)
 
@@ -66,7 +66,7 @@ describe.each(seeds)('seed %i', (seed) => {
 
       expect(lacking.map(({ view, what }) => `${view}: ${what}`)).toEqual([])
     },
-    patienceMs,
+    timeoutMs,
   )
 })
 
@@ -89,7 +89,7 @@ test.each(reports)(
     expect(found[1]![0]).toMatch(/ is missing$/)
     expect(found[2]![0]).toMatch(/ is there again$/)
   },
-  patienceMs,
+  timeoutMs,
 )
 
 test(
@@ -107,11 +107,11 @@ test(
 
     const found = reports
       .filter(({ view }) => views.includes(view))
-      .map(({ view, key, expectedRows: tell }) =>
-        rowDifferences(tell({ ...truth, present }, new Map()), actual.get(view)!, key),
+      .map(({ view, key, expectedRows: rowsOf }) =>
+        rowDifferences(rowsOf({ ...truth, present }, new Map()), actual.get(view)!, key),
       )
 
     expect(found.map((lines) => lines.length > 0)).toEqual([true, true])
   },
-  patienceMs,
+  timeoutMs,
 )

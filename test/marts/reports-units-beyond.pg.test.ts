@@ -3,7 +3,7 @@ import { aVin, openSmallWorld } from '../support/small-world.ts'
 
 const otherVin = 'KNADB1234567890A1'
 
-test('price drift is a row for each moment at which the asking price or the market moved', async () => {
+test('price drift has a row for each change of the asking price or the market price', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', {
     asking_price: 18_000,
@@ -48,7 +48,7 @@ test('price drift is a row for each moment at which the asking price or the mark
   ])
 })
 
-test('price drift keeps to the vehicle and its currency, and has a row where nothing moved', async () => {
+test('price drift covers only the vehicle and its currency, and has a row without any change', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { stock_no: 'A', asking_price: 500 })
   await world.add('core.stock_unit', {
@@ -75,7 +75,7 @@ test('price drift keeps to the vehicle and its currency, and has a row where not
   ])
 })
 
-test('watches that run are listed with the unit that they protect, and whether they were searched again', async () => {
+test('active watches are listed with their unit, and whether the VIN was searched again', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { rooftop_id: 3, stock_no: 'RIVAL' })
   await world.add('core.stock_unit', { rooftop_id: 2, stock_no: 'SOUTH' })
@@ -106,7 +106,7 @@ test('watches that run are listed with the unit that they protect, and whether t
   ])
 })
 
-test('prices from before a change of currency are not held against those after it', async () => {
+test('prices before a change of currency are not compared with those after it', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { asking_price: 9_000 })
   await world.add(

@@ -40,7 +40,7 @@ test('the gap to the guide is null where the guide is, and no ratio breaks the r
   ])
 })
 
-test('the guide of then and the guide of now are told apart, each in the currency of the evaluation', async () => {
+test('the first and the current guide price differ, each in the currency of the evaluation', async () => {
   await using world = await openSmallWorld()
   await world.add('core.app_user', { user_id: 5, display_name: 'Ana' })
   await world.add(
@@ -144,7 +144,7 @@ test('a vehicle counts as appraised again within its group and currency, in any 
   ])
 })
 
-test('an appraisal is held against the guide of 30 days later, also where that was told before and confirmed since', async () => {
+test('an appraisal is compared with the guide price 30 days later, also when it was known before and confirmed since', async () => {
   await using world = await openSmallWorld()
   await world.add(
     'core.evaluation',

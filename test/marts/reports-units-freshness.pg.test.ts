@@ -52,7 +52,7 @@ async function aGoodNight(world: SmallWorld): Promise<void> {
   await world.add('ops.coverage', { wanted: range, covered: range })
 }
 
-test('a rooftop of which nothing was loaded yet has its rows, and is not trusted', async () => {
+test('a rooftop without any loaded data has its rows, and is not trusted', async () => {
   await using world = await openSmallWorld()
 
   const row = await report(world, 3)
@@ -72,7 +72,7 @@ test('a rooftop of which nothing was loaded yet has its rows, and is not trusted
     })
 })
 
-test('freshness says what "forecourt status" says, by the clock of the source, after good nights and bad ones', async () => {
+test('freshness agrees with "forecourt status", by the clock of the source, after good and failed nights', async () => {
   await using fixture = await openFixture({
     sandbox: { now, world: twoRooftops() },
     sync: { start: '2026-03-01' },
@@ -81,11 +81,11 @@ test('freshness says what "forecourt status" says, by the clock of the source, a
   const { database, config, sandbox } = fixture
   const compare = async () => {
     const rooftops = await registerRooftops(fixture.context.db, config.rooftops)
-    const standing = await readStatus(fixture.context.db, allStreams, rooftops, config)
+    const status = await readStatus(fixture.context.db, allStreams, rooftops, config)
     const { rows } = await database.pool.query('select * from mart.data_freshness')
     for (const row of rows) {
       const { uid } = rooftops.find(({ id }) => id === row.rooftop_id)!
-      const own = standing.rooftops[uid]!.streams[row.stream]!
+      const own = status.rooftops[uid]!.streams[row.stream]!
       expect({
         ...{ of: `${uid} ${row.stream}`, status: row.status, quarantined: row.quarantined },
         coveredTo: row.covered_to?.toISOString() ?? null,
@@ -182,7 +182,7 @@ test('the newest attempt decides, a partial run is good, and replays and unfinis
   })
 })
 
-test('quarantine and vanished records are counted where they are open, and quarantine takes the trust away', async () => {
+test('open quarantine and vanished records are counted, and a rooftop with quarantine is not trusted', async () => {
   await using world = await openSmallWorld()
   await aGoodNight(world)
   await world.add(
@@ -211,7 +211,7 @@ test('quarantine and vanished records are counted where they are open, and quara
   })
 })
 
-test('late completions are expected as often as they came late in the 180 days before the last 60', async () => {
+test('expected late completions follow the late completions of the 180 days before the last 60', async () => {
   await using world = await openSmallWorld()
   await aGoodNight(world)
   const evaluation = (eval_id: number, hoursAgo: number, hours: number) => ({
@@ -237,7 +237,7 @@ test('late completions are expected as often as they came late in the 180 days b
   expect(late).toHaveProperty('late_completions_expected', '3.0')
 })
 
-test('how many are still to come is not guessed from less than 30 days, and from none there are none', async () => {
+test('late completions are not estimated from less than 30 days, and are 0 without evaluations', async () => {
   await using world = await openSmallWorld()
   await aGoodNight(world)
   const young = `{[${new Date(world.ago(2).getTime() - 80 * 24 * hour).toISOString()},${world.ago(2).toISOString()})}`

@@ -25,7 +25,7 @@ test('a unit is aged from its 45th day on, by the day in its rooftop; without ac
   expect(rows.map((row) => row['days_in_stock'])).toEqual([45, 60, 90])
 })
 
-test('own cut and market move are kept to the third decimal of a Kuwaiti dinar', async () => {
+test('own cut and market move have the three decimals of a Kuwaiti dinar', async () => {
   await using world = await openSmallWorld()
   const unit = { rooftop_id: 4, stock_no: 'K' }
   const price = { ...unit, currency_code: 'KWD' }
@@ -58,7 +58,7 @@ test('own cut and market move are kept to the third decimal of a Kuwaiti dinar',
   })
 })
 
-test('a market price that became unavailable is null now, and what it was at first stays', async () => {
+test('a market price that became unavailable is null now, and the first price stays', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { asking_price: null })
   await world.add(
@@ -74,7 +74,7 @@ test('a market price that became unavailable is null now, and what it was at fir
     expect(row).toHaveProperty(column, null)
 })
 
-test('a stock number that is used again does not inherit the prices of the vehicle before', async () => {
+test('a reused stock number does not have the prices of the earlier vehicle', async () => {
   await using world = await openSmallWorld()
   await world.add(
     'core.stock_unit',
@@ -126,7 +126,7 @@ test('a market price in another currency is no price, and no ratio breaks the re
   expect(rows.map((row) => row['asking_to_market_share'])).toEqual([null, '999.9999', null])
 })
 
-test('a unit is shown by the gravest PPSR exposure that its group knows of', async () => {
+test('a unit has the gravest PPSR exposure known in its group', async () => {
   await using world = await openSmallWorld()
   const unit = (stock_no: string, vin: string) => ({ stock_no, vin })
   const vins = Array.from({ length: 7 }, (_, index) => `KNADB1234567890B${index}`)
@@ -167,7 +167,7 @@ test('a unit is shown by the gravest PPSR exposure that its group knows of', asy
   ])
 })
 
-test('PPSR exposure knows a VIN in any letter case, a status that nobody knows, and Australia alone', async () => {
+test('PPSR exposure accepts a VIN in any letter case and an unknown status, and covers only Australia', async () => {
   await using world = await openSmallWorld()
   await world.add('core.ref_watch_status', { watch_status: 'suspended' })
   await world.add(
@@ -192,7 +192,7 @@ test('PPSR exposure knows a VIN in any letter case, a status that nobody knows, 
   expect(rows[0]).toHaveProperty('last_searched_at', world.ago(26))
 })
 
-test('the AI is held against the first advertised price of the unit that was bought on the evaluation', async () => {
+test('the AI price is compared with the first advertised price of the unit bought on the evaluation', async () => {
   await using world = await openSmallWorld()
   await world.add(
     'core.evaluation',

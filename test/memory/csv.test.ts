@@ -8,7 +8,7 @@ const mostGrown = 200
 /** MB; `FORECOURT_MEMORY_CSV_MB=1024` reads a whole GB instead. */
 const large = Number(process.env['FORECOURT_MEMORY_CSV_MB'] ?? 240)
 
-/** By how many MB a process of its own grows while it reads and types a list of so many MB. */
+/** Growth in MB of a separate process that reads and types a list of this size. */
 async function growthOver(megabytes: number): Promise<number> {
   const startedAt = performance.now()
 

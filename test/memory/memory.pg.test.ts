@@ -4,11 +4,11 @@ import { openChildFixture } from '../support/child-fixture.ts'
 
 const now = new Date('2026-03-20T02:15:00Z')
 
-// The child itself says at its end how large it ever was.
+// The child reports its own peak memory at its end.
 const measure = `process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`
 const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(measure)}` }
 
-/** Peak resident memory, in MB, of a process that loads a history of so many evaluations. The source is another process. */
+/** Peak resident memory, in MB, of a process that loads a history of this many evaluations. The source is another process. */
 async function peakOfBackfill(evaluations: number): Promise<{ peak: number; loaded: number }> {
   const sandbox = { now, evaluations, rooftops: 6, days: 90 }
   await using fixture = await openChildFixture({ sandbox, sync: { start: '2026-03-20' } })
@@ -40,9 +40,9 @@ test('the peak memory of a backfill does not grow with its length', {
 
 /** The first load of one rooftop whose evaluations were all created within two days. */
 async function loadTwoDays(evaluations: number) {
-  await using yard = await openBenchFixture({ rooftops: 1, evaluations })
-  await using warehouse = await yard.warehouse('two_days')
-  const loaded = await yard.sync(warehouse)
+  await using fixture = await openBenchFixture({ rooftops: 1, evaluations })
+  await using warehouse = await fixture.warehouse('two_days')
+  const loaded = await fixture.sync(warehouse)
   const { rows } = await warehouse.pool.query('select from core.agg_differences()')
   expect({ inserted: loaded.inserted, differences: rows.length }).toEqual({
     ...{ inserted: evaluations, differences: 0 },

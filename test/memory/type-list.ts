@@ -5,7 +5,7 @@ import { startStyles } from '#src/csv/map/typing/column-styles.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { stockListText } from '../bench/stock-list.ts'
 
-// Reads and types a list of so many bytes that is made while it is read, and prints what that took.
+// Reads and types a list of the given size, generated while it is read, and prints the cost.
 
 const wanted = Number(process.argv[2])
 const sampleSize = 500

@@ -32,7 +32,7 @@ test('requests are counted by endpoint, status class and key, and repeats among 
   expect(series.get(`forecourt_request_duration_seconds_count{${of}}`)).toBe(4)
 })
 
-test('a path with an id in it makes no series of its own, nor does a path that is not documented', () => {
+test('a path with an id has no separate series, nor has an undocumented path', () => {
   const nameOf = endpointNames(config.wire)
   const of = (change: Partial<RequestEnded>) => nameOf({ ...request, ...change })
 
@@ -45,7 +45,7 @@ test('a path with an id in it makes no series of its own, nor does a path that i
   expect(of({ service: 'vehicle-data' })).toBe('other')
 })
 
-test('slices are counted by stream and outcome, with what became of their records', async () => {
+test('slices are counted by stream and outcome, and their records by outcome', async () => {
   using counted = openProcessMetrics(config)
   const none = { inserted: 0, updated: 0, unchanged: 0, quarantined: 0, vanished: 0 }
 
@@ -69,7 +69,7 @@ test('slices are counted by stream and outcome, with what became of their record
   })
 })
 
-test('what is disposed counts no more', async () => {
+test('disposed metrics no longer count', async () => {
   const counted = openProcessMetrics(config)
 
   counted[Symbol.dispose]()
@@ -78,7 +78,7 @@ test('what is disposed counts no more', async () => {
   expect(await counted.registry.metrics()).not.toContain('forecourt_requests_total{')
 })
 
-test('every metric has a name by the conventions and a help, and one that nobody measured is left out', async () => {
+test('every metric has a conventional name and a help text, and a metric without a value is left out', async () => {
   using counted = openProcessMetrics(config)
   const names = Object.keys(gauges) as (keyof typeof gauges)[]
   const samples = names.map((gauge) => {
@@ -99,7 +99,7 @@ test('every metric has a name by the conventions and a help, and one that nobody
   )
 })
 
-test('a key that the source told to wait is blocked for the rest of that time', () => {
+test('a key is blocked for the rest of the time that the source asked to wait', () => {
   const counts = { inFlight: 2, waiting: 7, concurrency: 4, processes: 3 }
   const key = { key: 'appraisal/group-au', ...counts }
   const of = (blockedUntil: Date | null, perSecond: number | null) =>

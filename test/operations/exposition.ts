@@ -1,4 +1,4 @@
-/** A family of series: one metric with everything that is told of it. */
+/** A family of series: one metric with its type, help and series. */
 export interface Family {
   readonly type: string
   readonly help: string
@@ -12,8 +12,8 @@ const sampleLine = new RegExp(`^(${name})(?:\\{(${label}(?:,${label})*),?\\})? (
 const number = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]Inf|NaN)$/i
 
 /**
- * Reads the text format of Prometheus 0.0.4, strictly: each family told of once, with its HELP and TYPE before its series, no
- * series twice, every label and number well-formed. Throws with the line that is not.
+ * Reads the text format of Prometheus 0.0.4, strictly: each family described once, with its HELP and TYPE before its series, no
+ * duplicate series, every label and number well-formed. Throws with the wrong line.
  */
 export function parseExposition(text: string): Map<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end')
@@ -24,7 +24,7 @@ export function parseExposition(text: string): Map<string, Family> {
     if (line === '') continue
     const [, kind, of, rest] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? []
     if (kind === 'HELP') {
-      if (helps.has(of!)) throw new Error(`told twice: ${line}`)
+      if (helps.has(of!)) throw new Error(`described twice: ${line}`)
       helps.set(of!, rest!)
     } else if (kind === 'TYPE') {
       const help = helps.get(of!)
@@ -55,7 +55,7 @@ export function seriesOf(text: string): Map<string, number> {
   return new Map([...parseExposition(text).values()].flatMap(({ series }) => [...series]))
 }
 
-/** What the conventions of Prometheus say against the families; empty: nothing. */
+/** Violations of the conventions of Prometheus; empty: none. */
 export function faultsOf(families: ReadonlyMap<string, Family>): string[] {
   return [...families].flatMap(([of, { type, help }]) => {
     const isOurs = of.startsWith('forecourt_')

@@ -13,8 +13,8 @@ import { faultsOf, parseExposition, seriesOf } from './exposition.ts'
 
 const anyPort = { host: '127.0.0.1', port: 0 }
 
-/** The small world after a night of every stream, and what serves its operations. */
-async function openOffice(
+/** The small world after a night of every stream, and the server of its operations endpoints. */
+async function openEndpoints(
   changes: Partial<Context['config']['operations']> = {},
   world: World = smallWorld(),
 ) {
@@ -50,13 +50,13 @@ async function withoutWarehouse({ database }: Fixture): Promise<void> {
   await database[Symbol.asyncDispose]()
 }
 
-test('a scrape tells what the process and the warehouse did in a night, in the format of Prometheus', async () => {
-  await using office = await openOffice()
-  const { fixture } = office
+test('a scrape reports the work of the process and the warehouse in a night, in the format of Prometheus', async () => {
+  await using endpoints = await openEndpoints()
+  const { fixture } = endpoints
   fixture.sandbox.world.poison(1002, { UpdatedAt: 'never' })
 
   await fixture.night()
-  const { status, type, text } = await office.get('/metrics')
+  const { status, type, text } = await endpoints.get('/metrics')
 
   expect({ status, type }).toEqual({
     status: 200,
@@ -79,7 +79,7 @@ test('a scrape tells what the process and the warehouse did in a night, in the f
     'forecourt_runs_running{lane="foreground"}': 0,
     'forecourt_stream_late_rooftops{stream="evaluations"}': 0,
     'forecourt_coverage_gaps{stream="evaluations"}': 0,
-    // The source's clock stands still: listed up to the very second of the scrape, but for those that pass on ours.
+    // The clock of the source is frozen: listed up to the second of the scrape, except for the time passed on our clock.
     'forecourt_queue_slices{state="waiting"}': 0,
     'forecourt_billable_calls_allowed{budget="ppsrSearch"}': 0,
   })
@@ -93,11 +93,11 @@ test('a scrape holds no secret, no address and no name of a dealer', async () =>
   const keysOfWorld = [aKey({ name: 'group-au', value: 'the-value-of-a-key' })]
   const evaluations = [anEvaluation({ evalId: 1001, createdAt: '2026-03-02T01:00:00Z' })]
   const world = worldOf({ evaluations, keys: keysOfWorld })
-  await using office = await openOffice({ perRooftop: true }, world)
-  const { fixture } = office
+  await using endpoints = await openEndpoints({ perRooftop: true }, world)
+  const { fixture } = endpoints
   await fixture.night()
 
-  const { text } = await office.get('/metrics')
+  const { text } = await endpoints.get('/metrics')
 
   const { keys, rooftops, warehouse, vehicleData } = fixture.config
   expect(text).toContain('key="group-au"')
@@ -109,11 +109,11 @@ test('a scrape holds no secret, no address and no name of a dealer', async () =>
   expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
 })
 
-test('the series of every rooftop come only where they are asked for', async () => {
-  await using office = await openOffice({ perRooftop: true })
-  await office.fixture.night()
+test('series per rooftop appear only when configured', async () => {
+  await using endpoints = await openEndpoints({ perRooftop: true })
+  await endpoints.fixture.night()
 
-  const names = [...(await office.series()).keys()]
+  const names = [...(await endpoints.series()).keys()]
 
   const own = names.filter((name) => name.startsWith('forecourt_rooftop_'))
   expect(own).toContain(
@@ -124,10 +124,10 @@ test('the series of every rooftop come only where they are asked for', async () 
   )
 })
 
-test('before the first night every rooftop is late, and its lag begins where the history does', async () => {
-  await using office = await openOffice()
+test('before the first night every rooftop is late, and its lag counts from sync.start', async () => {
+  await using endpoints = await openEndpoints()
 
-  const series = await office.series()
+  const series = await endpoints.series()
 
   expect(series.get('forecourt_stream_never_run_rooftops{stream="users"}')).toBe(1)
   expect(series.get('forecourt_stream_late_rooftops{stream="evaluations"}')).toBe(1)
@@ -138,10 +138,10 @@ test('before the first night every rooftop is late, and its lag begins where the
   expect(series.has('forecourt_job_late{job="nightly"}')).toBe(false)
 })
 
-test('a gap in the coverage, a job that a scheduler keeps and a delivery that waits are seen', async () => {
-  await using office = await openOffice()
-  const { pool } = office.fixture.database
-  await office.fixture.night()
+test('a coverage gap, a scheduled job and a waiting delivery are reported', async () => {
+  await using endpoints = await openEndpoints()
+  const { pool } = endpoints.fixture.database
+  await endpoints.fixture.night()
   await pool.query(`delete from ops.window_certificate where window_from = (
     select min(window_from) from ops.window_certificate where stream = 'evaluations')`)
   await pool.query(
@@ -153,7 +153,7 @@ test('a gap in the coverage, a job that a scheduler keeps and a delivery that wa
   await pool.query(`insert into ops.webhook_delivery (event, rooftop_id, eval_id, body_hash, state, source_received_at, received_at)
     select 'ON_COMPLETE', rooftop_id, 1001, sha256('x'), 'waiting', now(), now() - interval '2 minutes' from core.rooftop limit 1`)
 
-  const series = await office.series()
+  const series = await endpoints.series()
 
   expect(series.get('forecourt_coverage_gaps{stream="evaluations"}')).toBeGreaterThanOrEqual(1)
   expect(series.get('forecourt_coverage_gap_rooftops{stream="evaluations"}')).toBe(1)
@@ -162,14 +162,14 @@ test('a gap in the coverage, a job that a scheduler keeps and a delivery that wa
   expect(series.get('forecourt_webhook_oldest_waiting_seconds')).toBeGreaterThanOrEqual(120)
 })
 
-test('a part of the warehouse that does not answer hides no other, and many scrapes ask it once', async () => {
-  await using office = await openOffice()
-  const { pool } = office.fixture.database
-  await office.fixture.night()
+test('a part that does not answer does not hide others, and many scrapes read it once', async () => {
+  await using endpoints = await openEndpoints()
+  const { pool } = endpoints.fixture.database
+  await endpoints.fixture.night()
   const locker = await pool.connect()
   await locker.query('begin; lock table ops.quarantine in access exclusive mode')
 
-  const all = await Promise.all(Array.from({ length: 20 }, () => office.series()))
+  const all = await Promise.all(Array.from({ length: 20 }, () => endpoints.series()))
   const { rows } = await pool.query(`select count(*)::int as asking from pg_stat_activity
     where datname = current_database() and application_name = 'forecourt operations'`)
   await locker.query('rollback')
@@ -185,15 +185,15 @@ test('a part of the warehouse that does not answer hides no other, and many scra
 })
 
 test('a process is ready while its warehouse answers with the schema that it knows', async () => {
-  await using office = await openOffice()
-  const { pool } = office.fixture.database
+  await using endpoints = await openEndpoints()
+  const { pool } = endpoints.fixture.database
 
-  const good = await office.get('/readyz')
+  const good = await endpoints.get('/readyz')
   await pool.query(
     `insert into ops.schema_migration (version, name, checksum) values (9999, 'later', 'x')`,
   )
   await new Promise((done) => setTimeout(done, 1100))
-  const newer = await office.get('/readyz')
+  const newer = await endpoints.get('/readyz')
 
   expect(good).toMatchObject({ status: 200, text: '{"status":"ok"}' })
   expect(newer.status).toBe(503)
@@ -204,10 +204,10 @@ test('a process is ready while its warehouse answers with the schema that it kno
 })
 
 test('a process that is stopping lives, and is not ready', async () => {
-  await using office = await openOffice()
+  await using endpoints = await openEndpoints()
 
-  office.stop()
-  const [alive, ready] = [await office.get('/healthz'), await office.get('/readyz')]
+  endpoints.stop()
+  const [alive, ready] = [await endpoints.get('/healthz'), await endpoints.get('/readyz')]
 
   expect(alive).toMatchObject({ status: 200, text: '{"status":"ok"}' })
   expect(ready).toMatchObject({
@@ -216,13 +216,13 @@ test('a process that is stopping lives, and is not ready', async () => {
   })
 })
 
-test('without its warehouse a process lives, is not ready, and still tells of itself', async () => {
-  await using office = await openOffice()
-  await office.fixture.night()
-  await withoutWarehouse(office.fixture)
+test('without its warehouse a process is alive, not ready, and still reports its own metrics', async () => {
+  await using endpoints = await openEndpoints()
+  await endpoints.fixture.night()
+  await withoutWarehouse(endpoints.fixture)
 
-  const [alive, ready] = [await office.get('/healthz'), await office.get('/readyz')]
-  const series = await office.series()
+  const [alive, ready] = [await endpoints.get('/healthz'), await endpoints.get('/readyz')]
+  const series = await endpoints.series()
 
   expect([alive.status, ready.status]).toEqual([200, 503])
   expect(JSON.parse(ready.text).reason).toMatch(/does not exist|terminat/)
@@ -231,33 +231,33 @@ test('without its warehouse a process lives, is not ready, and still tells of it
   expect([...series.keys()].some((name) => name.startsWith('forecourt_stream_'))).toBe(false)
 })
 
-test('another address is 404, and a port that is taken is told with what to do', async () => {
-  await using office = await openOffice()
-  const operations = await openOperations(office.fixture.context)
+test('an unknown path is 404, and the error of a used port says what to do', async () => {
+  await using endpoints = await openEndpoints()
+  const operations = await openOperations(endpoints.fixture.context)
   const first = await startOperationsServer(operations, anyPort)
   const port = Number(new URL(first.url).port)
 
   const second = startOperationsServer(operations, { ...anyPort, port })
 
   await expect(second).rejects.toThrow(/^Cannot listen on port \d+ .*--operations-port/)
-  expect(await office.get('/metrics/all')).toMatchObject({ status: 404 })
-  expect(await office.get('/metrics?x=1')).toMatchObject({ status: 200 })
+  expect(await endpoints.get('/metrics/all')).toMatchObject({ status: 404 })
+  expect(await endpoints.get('/metrics?x=1')).toMatchObject({ status: 200 })
   await first[Symbol.asyncDispose]()
   await operations[Symbol.asyncDispose]()
 })
 
 const promtool = '/usr/bin/promtool'
 test.skipIf(!existsSync(promtool))('promtool finds no fault with a scrape', async () => {
-  await using office = await openOffice({ perRooftop: true })
-  await office.fixture.night()
-  const { text } = await office.get('/metrics')
+  await using endpoints = await openEndpoints({ perRooftop: true })
+  await endpoints.fixture.night()
+  const { text } = await endpoints.get('/metrics')
 
-  const said = await new Promise<string>((done) => {
+  const output = await new Promise<string>((done) => {
     const child = execFile(promtool, ['check', 'metrics'], (error, stdout, stderr) =>
       done(`${error?.code ?? 0} ${stdout}${stderr}`),
     )
     child.stdin!.end(text)
   })
 
-  expect(said).toBe('0 ')
+  expect(output).toBe('0 ')
 })

@@ -4,12 +4,12 @@ import { type Child, until } from '../support/child.ts'
 import { seriesOf } from './exposition.ts'
 
 const settings = { links: { token: 'a-token-of-the-tests' } }
-const openOffice = async () =>
+const openSmallFixture = async () =>
   await openScheduleFixture({ hourly: { schedule: '0 * * * *' } }, settings)
 
-/** What the log of a process says after `said`, once it does; an error when the process ends before. */
-async function told(child: Child, said: RegExp): Promise<string> {
-  const find = () => said.exec(child.stderr())?.[1]
+/** Waits for `pattern` in the log of a process and returns its first group; an error when the process ends before. */
+async function waitForLog(child: Child, pattern: RegExp): Promise<string> {
+  const find = () => pattern.exec(child.stderr())?.[1]
   const ended = child.ended.then(({ stderr }) => {
     throw new Error(stderr)
   })
@@ -23,11 +23,11 @@ const status = async (url: string) => (await fetch(url)).status
 
 for (const command of ['schedule', 'worker'])
   test(`${command} answers for its health and its metrics on the port that it is given, until it is stopped`, async () => {
-    await using fixture = await openOffice()
+    await using fixture = await openSmallFixture()
     await fixture.run(['migrate'])
     const child = fixture.start([command, '--operations-port', '0'])
 
-    const url = await told(child, operationsUrl)
+    const url = await waitForLog(child, operationsUrl)
     await until(async () => (await status(`${url}/readyz`)) === 200)
     const alive = await status(`${url}/healthz`)
     const metrics = await (await fetch(`${url}/metrics`)).text()
@@ -40,13 +40,13 @@ for (const command of ['schedule', 'worker'])
   })
 
 test('serve answers for its health on its own port, and for its metrics on the operations port alone', async () => {
-  await using fixture = await openOffice()
+  await using fixture = await openSmallFixture()
   const serve = ['serve', '--port', '0', '--log-level', 'debug']
   const [open, apart] = [fixture.start(serve), fixture.start([...serve, '--operations-port', '0'])]
   const [openUrl, apartUrl] = await Promise.all(
-    [open, apart].map((child) => told(child, /listening on (http:\/\/[\d.:]+)/)),
+    [open, apart].map((child) => waitForLog(child, /listening on (http:\/\/[\d.:]+)/)),
   )
-  const operations = await told(apart, operationsUrl)
+  const operations = await waitForLog(apart, operationsUrl)
 
   const paths = ['/health', '/healthz', '/readyz', '/metrics']
   const statuses = async (url: string) =>
@@ -68,9 +68,9 @@ test('serve answers for its health on its own port, and for its metrics on the o
 })
 
 test('a port that another process has is exit 2, and nothing is started', async () => {
-  await using fixture = await openOffice()
+  await using fixture = await openSmallFixture()
   const first = fixture.start(['schedule', '--operations-port', '0'])
-  const { port } = new URL(await told(first, operationsUrl))
+  const { port } = new URL(await waitForLog(first, operationsUrl))
 
   const second = fixture.start(['schedule', '--operations-port', port])
   const odd = fixture.start(['schedule', '--operations-port', 'http'])

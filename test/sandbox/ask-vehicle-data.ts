@@ -1,6 +1,6 @@
 import type { Sandbox } from '#src/sandbox/server.ts'
 
-/** What came back from the vehicle-data APIs. */
+/** An answer of the vehicle-data APIs. */
 export interface Answered {
   readonly status: number
   readonly json: Record<string, unknown>
@@ -20,21 +20,21 @@ export async function sendForm(
   for (const [name, value] of Object.entries(fields))
     if (value instanceof File) body.append(name, value)
     else body.append(name, String(value))
-  return tell(sandbox, path, { method: 'POST', body }, key)
+  return call(sandbox, path, { method: 'POST', body }, key)
 }
 
 /** POSTs JSON. */
 export function sendJson(sandbox: Sandbox, path: string, body: unknown): Promise<Answered> {
   const headers = { 'content-type': 'application/json' }
-  return tell(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return call(sandbox, path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 /** GETs. */
 export function get(sandbox: Sandbox, path: string): Promise<Answered> {
-  return tell(sandbox, path, {})
+  return call(sandbox, path, {})
 }
 
-async function tell(
+async function call(
   { vehicleDataUrl, vehicleDataKey }: Sandbox,
   path: string,
   init: RequestInit,

@@ -1,6 +1,6 @@
 import type { Sandbox } from '#src/sandbox/server.ts'
 
-/** What came back: status, headers, text, and the text as JSON where it is JSON. */
+/** An answer: status, headers, text, and the parsed JSON, if it is JSON. */
 export interface Asked {
   readonly status: number
   readonly headers: Headers
@@ -8,7 +8,7 @@ export interface Asked {
   readonly json: unknown
 }
 
-/** As whom to ask. */
+/** Key and rooftop of the caller. */
 export interface AskAs {
   /** Value of the key; null = none. Default `partner-au`. */
   readonly key?: string | null

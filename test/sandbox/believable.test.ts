@@ -40,13 +40,13 @@ test('a vehicle is of a year in which its model was sold, with the mileage of it
 })
 
 test('a VIN decodes to the make and model of its evaluation', () => {
-  const told = evaluations.flatMap((evaluation) => {
+  const pairs = evaluations.flatMap((evaluation) => {
     const { vin, make, model } = fieldsAt(evaluation, now)
     if (typeof vin !== 'string' || world.withVin(vin, now).length !== 1) return []
     const known = findKnownVehicle(vin, world, now)
     return known ? [[`${known.vehicle.make} ${known.vehicle.model}`, `${make} ${model}`]] : []
   })
 
-  expect(told.length).toBeGreaterThan(1000)
-  for (const [decoded, said] of told) expect(decoded).toBe(said)
+  expect(pairs.length).toBeGreaterThan(1000)
+  for (const [decoded, stated] of pairs) expect(decoded).toBe(stated)
 })

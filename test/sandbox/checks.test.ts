@@ -59,21 +59,24 @@ test('names that the documents do not show are written by the settings', async (
 
 const paths = ['/ppsrsearch', '/carhistory', '/getpastppsrsearch', '/getpastcarhistory']
 
-test.each([...paths, '/ppsrwatch'])('%s tells apart what it cannot check', async (path) => {
-  await using sandbox = await start()
-  const statusFor = async (evalid: unknown, as?: AskAs) =>
-    (await ask(sandbox, path, { evalid }, as)).status
+test.each([...paths, '/ppsrwatch'])(
+  '%s has a different answer for each thing that it cannot check',
+  async (path) => {
+    await using sandbox = await start()
+    const statusFor = async (evalid: unknown, as?: AskAs) =>
+      (await ask(sandbox, path, { evalid }, as)).status
 
-  expect(await statusFor(undefined)).toBe(400)
-  expect(await statusFor('1')).toBe(400)
-  expect(await statusFor(4)).toBe(400)
-  expect(await statusFor(5)).toBe(400)
-  expect(await statusFor(99)).toBe(404)
-  expect(await statusFor(3)).toBe(404)
-  expect(await statusFor(6)).toBe(404)
-  expect(await statusFor(1, { key: 'wrong' })).toBe(403)
-  expect(await statusFor(1, { key: 'partner-us', rooftop: 'us' })).toBe(403)
-})
+    expect(await statusFor(undefined)).toBe(400)
+    expect(await statusFor('1')).toBe(400)
+    expect(await statusFor(4)).toBe(400)
+    expect(await statusFor(5)).toBe(400)
+    expect(await statusFor(99)).toBe(404)
+    expect(await statusFor(3)).toBe(404)
+    expect(await statusFor(6)).toBe(404)
+    expect(await statusFor(1, { key: 'wrong' })).toBe(403)
+    expect(await statusFor(1, { key: 'partner-us', rooftop: 'us' })).toBe(403)
+  },
+)
 
 test.each<[string, Partial<CheckDraft>, [number, string][]]>([
   [
@@ -124,7 +127,7 @@ test.each<[string, Partial<CheckDraft>, [number, string][]]>([
   expect(seen).toEqual(expected)
 })
 
-test('the watch tells the most noteworthy status first and every search, newest first', async () => {
+test('the watch gives the most noteworthy status first, and every search, newest first', async () => {
   await using sandbox = await start()
   const steady = { isWatched: true, changesAt: null }
   sandbox.checks.add(aCheck({ searchedAt: daysAgo(20), watch: steady }))
@@ -142,7 +145,7 @@ test('the watch tells the most noteworthy status first and every search, newest 
   ])
 })
 
-test('without a search there is nothing to watch and nothing past', async () => {
+test('without a search there is no watch and no past check', async () => {
   await using sandbox = await start()
   sandbox.checks.add(aCheck({ kind: 'car_history', groupId: 'group-2' }))
 
@@ -151,7 +154,7 @@ test('without a search there is nothing to watch and nothing past', async () => 
   expect(await past(sandbox, '/getpastcarhistory', 1)).toEqual([])
 })
 
-test('sample VINs do as they say, and a search that fails uses nothing up', async () => {
+test('sample VINs behave as described, and a failed search does not count', async () => {
   await using sandbox = await start({ limits: { ppsrPerDay: 2 } })
   const [changes, off] = [samples.auWatchChanges, samples.auWatchDisabled].map(sampleId)
 
@@ -177,7 +180,7 @@ test('about one VIN in six changes within the 14 days', async () => {
   expect(changing.length).toBeLessThan(130)
 })
 
-test('a vehicle has a limit of searches a day, told as a 400, and the next day it starts anew', async () => {
+test('a search beyond the daily limit of a vehicle is a 400, and the limit starts again the next day', async () => {
   await using sandbox = await start({ limits: { ppsrPerVehicle: 2 } })
 
   const statuses = [1, 2, 1].map(async (evalid) => (await search(sandbox, evalid)).status)
@@ -188,7 +191,7 @@ test('a vehicle has a limit of searches a day, told as a 400, and the next day i
   expect((await search(sandbox, 1)).status).toBe(200)
 })
 
-test('a rooftop has a daily throttle, told as a 429, which other rooftops do not feel', async () => {
+test('a search beyond the daily throttle of a rooftop is a 429, and other rooftops are not affected', async () => {
   await using sandbox = await start({ limits: { ppsrPerDay: 1, carHistoryPerDay: 1 } })
   const report = () => ask(sandbox, '/carhistory', { evalid: 1 })
 

@@ -58,24 +58,24 @@ test.each<[string, unknown]>([
 test.each([
   ['export', 'eval', 'ON_EXPORT'],
   ['drive', 'drive', 'ON_DRIVE_COMPLETED'],
-] as const)('an %s tells those who subscribed to it', async (name, type, event) => {
+] as const)('an %s is delivered to its subscribers', async (name, type, event) => {
   await using receiver = await startReceiver()
   await using sandbox = await start()
   await ask(sandbox, '/partner/webhooks', { type, trigger_event: event, webhook: receiver.url })
 
-  const fired = await control(sandbox, `POST /${name}`, { evalid: 1001 })
+  const sent = await control(sandbox, `POST /${name}`, { evalid: 1001 })
   await sandbox.webhooks.idle()
   const { json } = await control(sandbox, 'GET /deliveries')
 
   const delivery = { id: 1, subscriptionId: 1, event, evalId: 1001, url: receiver.url }
-  expect(fired).toMatchObject({ status: 200, json: { deliveries: [delivery] } })
+  expect(sent).toMatchObject({ status: 200, json: { deliveries: [delivery] } })
   expect(receiver.received).toMatchObject([{ json: { EvalID: 1001 } }])
   expect(json).toEqual({
     deliveries: [{ ...delivery, at: now.toISOString(), status: 200, error: null }],
   })
 })
 
-test('an export that nobody subscribed to delivers nothing', async () => {
+test('an export without a subscription delivers nothing', async () => {
   await using sandbox = await start()
 
   expect(await control(sandbox, 'POST /export', { evalid: 1001 })).toEqual({
@@ -131,7 +131,7 @@ test('a fault can be added and all can be cleared', async () => {
 
 test.each<[string, unknown, RegExp]>([
   ['no fault', {}, /fault/],
-  ['an unknown kind', { fault: { kind: 'fire' } }, /fault/],
+  ['an unknown kind', { fault: { kind: 'flood' } }, /fault/],
   ['a status that is none', { fault: { kind: 'status', status: 42 } }, /fault\.status/],
   ['a misspelt match', { match: { paths: '/x' }, fault: { kind: 'html' } }, /match.*paths/],
   ['a probability above 1', { probability: 2, fault: { kind: 'html' } }, /probability/],
@@ -144,7 +144,7 @@ test.each<[string, unknown, RegExp]>([
   expect((await ask(sandbox, '/getevallist')).status).toBe(200)
 })
 
-test('a control that is not there is a 404 in JSON', async () => {
+test('an unknown control is a 404 in JSON', async () => {
   await using sandbox = await start()
 
   expect(await control(sandbox, 'PUT /clock', {})).toEqual({

@@ -119,7 +119,7 @@ test('an ambiguous Australian VIN gives descriptions, no EvalID, and begins noth
   expect(sandbox.world.size).toBe(0)
 })
 
-test('the options of an Australian VIN stand where the wire settings say', async () => {
+test('the options of an Australian VIN are where the wire settings say', async () => {
   const wire = wireSettings.parse({
     appraisal: { enterVin: { options: 'Choice.List', description: 'Text' } },
   })
@@ -174,7 +174,7 @@ test('what cannot be decoded is a success with an error and no EvalID', async ()
   expect(sandbox.world.size).toBe(0)
 })
 
-test('a plate stands for the VIN of the evaluation that carries it in that state', async () => {
+test('a plate gives the VIN of the evaluation with this plate in that state', async () => {
   const evaluations = [
     anEvaluation({ evalId: 1, registration: 'AB 12 CD', vin: singleVin }),
     anEvaluation({ evalId: 2, registration: 'AB12CD', registrationState: 'VIC' }),
@@ -192,7 +192,7 @@ test('a plate stands for the VIN of the evaluation that carries it in that state
   })
 })
 
-test('a plate that nobody knows always stands for the same VIN', async () => {
+test('an unknown plate always gives the same VIN', async () => {
   await using sandbox = await start()
 
   const vins: unknown[] = []
@@ -205,7 +205,7 @@ test('a plate that nobody knows always stands for the same VIN', async () => {
   expect(vins[2]).not.toBe(vins[0])
 })
 
-test('a plate without a state, a malformed state and a missing VIN are turned down', async () => {
+test('a plate without a state, a malformed state and a missing VIN are refused', async () => {
   await using sandbox = await start()
 
   const bodies = [

@@ -197,7 +197,7 @@ test('a body that is read twice differs only in the query strings of the signed 
   expect(unsigned(second)).toBe(unsigned(first))
 })
 
-test('a poisoned record is served wrong until it is healed, and the truth says so', async () => {
+test('a poisoned record is served wrong until the poison is removed, and the truth says so', async () => {
   await using sandbox = await startWith(worldOf({ evaluations: [anEvaluation()] }))
   sandbox.world.poison(1001, { FinalPrice: { wrong: true }, VIN: undefined })
 

@@ -31,7 +31,7 @@ test.each([
   ['seconds', 7, '7'],
   ['a date', new Date('2026-03-10T00:00:07Z'), 'Tue, 10 Mar 2026 00:00:07 GMT'],
   ['nothing', null, null],
-])('tooMany tells %s in Retry-After', async (_name, retryAfter, header) => {
+])('tooMany sends %s in Retry-After', async (_name, retryAfter, header) => {
   await using sandbox = await start({ fault: { kind: 'tooMany', retryAfter } })
 
   const answer = await ask(sandbox, list)
@@ -61,7 +61,7 @@ test('slow answers after the wait, and does not hold up close', async () => {
   expect(await pending).toBe('cut')
 })
 
-test('who is held up by slow is answered as soon as the rule is in force no more', async () => {
+test('a request delayed by slow is answered as soon as the rule is removed', async () => {
   await using sandbox = await start()
   for (const end of ['remove', 'clear'] as const) {
     const slow = sandbox.faults.add({ fault: { kind: 'slow', ms: 600_000 } })
@@ -98,7 +98,7 @@ test('html and empty are 200', async () => {
   expect(await ask(sandbox, '/getuserlist')).toMatchObject({ status: 200, text: '' })
 })
 
-test('oversize pads the answer to so many bytes, and it is still JSON', async () => {
+test('oversize pads the answer to the given size, and it is still JSON', async () => {
   await using sandbox = await start({ fault: { kind: 'oversize', bytes: 300_000 } })
 
   const { text, json } = await ask(sandbox, list)
@@ -125,7 +125,7 @@ test('listCap arbitrary keeps some, always the same, and leaves short lists alon
   expect(await listIds(sandbox, { enddate: Date.UTC(2026, 2, 3) / 1000 })).toEqual([1, 2])
 })
 
-test('a rule strikes only what it matches', async () => {
+test('a rule hits only the requests that it matches', async () => {
   await using sandbox = await start(
     { match: { path: '/geteval', evalId: 2 }, fault: { kind: 'status', status: 500 } },
     { match: { rooftopUid: 'other' }, fault: { kind: 'status', status: 501 } },

@@ -4,9 +4,9 @@ import type { Operation } from '#src/contract/operation.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { Sandbox } from '#src/sandbox/server.ts'
 
-// Fields that no client would send, beside some that one would.
+// Fields that no client would send, mixed with valid ones.
 
-/** A key, a rooftop that it covers, and what there is to name in its dealer group. */
+/** A key, a rooftop that it covers, and the ids of its dealer group. */
 export interface FuzzCaller {
   readonly key: string
   readonly rooftop: string
@@ -71,7 +71,7 @@ const vins = [
   ...['1HGCM82633A004352', 'JTMDFREV90D123456', '\u0130'.repeat(17), ' '.repeat(17)],
 ]
 
-/** Values that fit the fields of these names, or nearly. */
+/** Valid or almost valid values for the fields with these names. */
 function likely({
   evalIds,
   photoIds,

@@ -5,7 +5,7 @@ import { samples } from '#src/sandbox/samples.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { type FuzzCaller, fieldsOf, type Issued, odd } from './fuzz-fields.ts'
 
-// Requests that no client would send, beside some that one would.
+// Requests that no client would send, mixed with valid ones.
 
 /** One request, ready for fetch. */
 export interface FuzzRequest {
@@ -17,7 +17,7 @@ export interface FuzzRequest {
   readonly body: string | Uint8Array<ArrayBuffer> | undefined
 }
 
-/** What a request may name: as valid as the sandbox knows it. */
+/** Valid values for requests. */
 export interface Pools {
   readonly callers: readonly FuzzCaller[]
   readonly vehicleDataKey: string
@@ -26,7 +26,7 @@ export interface Pools {
   readonly image: Uint8Array<ArrayBuffer>
 }
 
-/** Any request: mostly one of the documented operations, more or less well made. */
+/** Any request: usually a documented operation, valid or broken. */
 export function fuzzRequest(pools: Pools): fc.Arbitrary<FuzzRequest> {
   const documented = allOperations.map((operation) => requestOf(operation, pools))
   return fc.oneof(
@@ -81,7 +81,7 @@ interface Bodies {
   readonly fileField: string
   readonly fileName: string
   /** Share of the form that arrives; 1 = all of it. */
-  readonly kept: number
+  readonly fraction: number
   readonly type: string | undefined
   readonly garbage: unknown
 }
@@ -104,7 +104,7 @@ function bodiesFor({ file }: Operation, { image }: Pools): fc.Arbitrary<Bodies> 
       '../../x.png',
       '\u00e9.png',
     ),
-    kept: fc.oneof(
+    fraction: fc.oneof(
       { weight: 10, arbitrary: fc.constant(1) },
       fc.double({ min: 0, max: 1, noNaN: true }),
     ),
@@ -121,10 +121,10 @@ function bodiesFor({ file }: Operation, { image }: Pools): fc.Arbitrary<Bodies> 
   })
 }
 
-function jsonOf(fields: object, shape: string, { type, garbage, kept }: Bodies) {
-  const value = kept < 0.05 ? garbage : fields
+function jsonOf(fields: object, shape: string, { type, garbage, fraction }: Bodies) {
+  const value = fraction < 0.05 ? garbage : fields
   const text = JSON.stringify(value) ?? ''
-  const body = shape === 'broken' ? text.slice(0, Math.floor(text.length * kept * 0.9)) : text
+  const body = shape === 'broken' ? text.slice(0, Math.floor(text.length * fraction * 0.9)) : text
   return { type: type ?? 'application/json', body }
 }
 
@@ -132,7 +132,7 @@ const boundary = 'forecourt-fuzz-boundary'
 
 /** A multipart form by hand, so that it can be broken. */
 function formOf(fields: Readonly<Record<string, unknown>>, bodies: Bodies) {
-  const { file, fileField, fileName, kept, type } = bodies
+  const { file, fileField, fileName, fraction, type } = bodies
   const parts = Object.entries(fields).map(([name, value]) =>
     Buffer.from(
       `--${boundary}\r\ncontent-disposition: form-data; name="${name.replaceAll(/["\r\n]/g, '')}"` +
@@ -149,7 +149,7 @@ function formOf(fields: Readonly<Record<string, unknown>>, bodies: Bodies) {
       Buffer.from('\r\n'),
     )
   const whole = Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
-  const body = Uint8Array.from(whole.subarray(0, Math.ceil(whole.length * kept)))
+  const body = Uint8Array.from(whole.subarray(0, Math.ceil(whole.length * fraction)))
   return { type: type ?? `multipart/form-data; boundary=${boundary}`, body }
 }
 
@@ -206,7 +206,7 @@ function headersFor(
     .map((parts) => Object.assign({}, ...parts))
 }
 
-/** Methods and paths that nobody knows. */
+/** Unknown methods and paths. */
 function nowhere(pools: Pools): fc.Arbitrary<FuzzRequest> {
   const segment = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }).map(inPath),

@@ -37,8 +37,8 @@ test(`${count} requests of any kind break nothing (seed ${seed})`, async () => {
   const requests = fc.sample(fuzzRequest(pools), { seed, numRuns: count })
   const wrong: string[] = []
   for (const [index, request] of requests.entries()) {
-    const said = await whatIsWrong(sandbox, request)
-    if (said !== null) wrong.push(`request ${index}: ${said}\n${inspect(request)}`)
+    const problem = await whatIsWrong(sandbox, request)
+    if (problem !== null) wrong.push(`request ${index}: ${problem}\n${inspect(request)}`)
   }
   expect(wrong.slice(0, 5)).toEqual([])
   expect(await readReserved(sandbox, reserved)).toBe(before)
@@ -60,7 +60,7 @@ async function issueIds(sandbox: Sandbox): Promise<Issued> {
   }
 }
 
-/** What is wrong with the answer; null when nothing is. */
+/** The problem of the answer; null: none. */
 async function whatIsWrong(
   { baseUrl, vehicleDataUrl }: Sandbox,
   { service, method, path, headers, body }: FuzzRequest,

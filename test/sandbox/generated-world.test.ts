@@ -75,7 +75,7 @@ test('the same seed gives the same bytes, another seed does not', async () => {
   expect(await bytes(8)).not.toBe(first)
 })
 
-test('the world holds every awkwardness it is there for', async () => {
+test('the world holds every awkward case', async () => {
   await using sandbox = await start()
   const all = [...sandbox.world.evaluations()]
   const truth = sandbox.world.truthAt(now)
@@ -159,7 +159,7 @@ test('generated accounts follow the wire settings and are never listed', async (
   }
 })
 
-test('the future of the world shows as the clock moves on', async () => {
+test('future evaluations appear as the clock advances', async () => {
   await using sandbox = await start()
   const { world } = sandbox
   const before = new Set(world.truthAt(now).map(({ evalId }) => evalId))

@@ -82,7 +82,7 @@ test('the type is the real one, and the link of an upload expires as every photo
   expect((await fetch(url)).status).toBe(403)
 })
 
-test('photos stand by order, else by timestamp under either name, else by upload time', async () => {
+test('photos are sorted by order, else by timestamp under either name, else by upload time', async () => {
   await using sandbox = await start()
   const send = async (fields: Record<string, string>) => {
     const before = await photoIds(sandbox)

@@ -43,7 +43,7 @@ async function optionsOf(sandbox: Sandbox, vin: string, as: AskAs) {
 const enter = (sandbox: Sandbox, body: unknown, as?: AskAs) =>
   ask(sandbox, '/manualcarentry', body, as)
 
-test('AU: the chosen description begins an evaluation of the VIN, of the year that it stands for', async () => {
+test('AU: the chosen description begins an evaluation of the VIN, with the year of the VIN', async () => {
   await using sandbox = await start()
 
   const { status, json } = await enter(sandbox, manualCarEntry.example)
@@ -71,7 +71,7 @@ test('AU: a description alone begins one without a VIN, a year in front counts',
   expect(older.json).toMatchObject({ VIN: null, Variant: 'Workmate', Year: 2019 })
 })
 
-test('AU: no description, an unknown one and one that is no option of the VIN are turned down', async () => {
+test('AU: no description, an unknown one and one that is no option of the VIN are refused', async () => {
   await using sandbox = await start()
   const vin = samples.auAmbiguous.vin
 
@@ -123,13 +123,13 @@ test('US: without evalid the newest evaluation that waits for a style is taken, 
     taken.push((json as { EvalID: number }).EvalID)
   }
   expect(taken).toEqual([later.evalid, earlier.evalid])
-  // None waits any more, but the decode is known: a new one begins, as with codeType sent.
+  // No evaluation waits for a style, but the decode is known: a new one begins, as with codeType.
   const begun = await enter(sandbox, { vin: usVin, code }, us)
   expect(begun).toMatchObject({ status: 201, json: { EvalID: expect.any(Number) } })
   expect(taken).not.toContain((begun.json as { EvalID: number }).EvalID)
 })
 
-test('US: a codeType of another provider, an unknown code and an uninferable codeType are turned down', async () => {
+test('US: a codeType of another provider, an unknown code and an uninferable codeType are refused', async () => {
   await using sandbox = await start()
   const { evalid, first } = await optionsOf(sandbox, usVin, us)
   const { code, codeType } = first
@@ -157,7 +157,7 @@ test('an evaluation of another group is 403; one that is not there or is Complet
   expect(statuses).toEqual([403, 400, 400])
 })
 
-test('a VIN that is not that of the evaluation is turned down', async () => {
+test('a VIN that is not that of the evaluation is refused', async () => {
   await using sandbox = await start()
   const { evalid, first } = await optionsOf(sandbox, usVin, us)
   const { code, codeType } = first
@@ -183,7 +183,7 @@ test('GCC: code and ADData alone begin an evaluation without a VIN', async () =>
   expect(json).toMatchObject({ VIN: null, Variant: 'VXR 5.7', Year: 2022, CompletedAt: null })
 })
 
-test('GCC: ADCode as codeType, none, and a code of another length are turned down', async () => {
+test('GCC: ADCode as codeType, none, and a code of another length are refused', async () => {
   await using sandbox = await start()
   const code = 'GC0TOYLANDC02'
 

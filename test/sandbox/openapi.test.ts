@@ -77,7 +77,7 @@ test('the groups hold every operation once, in the order of the documents', () =
   expect(operationGroups.flatMap(({ operations }) => operations)).toEqual(allOperations)
 })
 
-test('every operation stands in the document with all its statuses, at its own server', () => {
+test('the document has every operation with all its statuses, at its own server', () => {
   const entries = entriesOf(documentBy(defaultWire))
 
   expect([...entries.keys()].sort()).toEqual(allOperations.map(({ name }) => name).sort())
@@ -94,7 +94,7 @@ test('every operation stands in the document with all its statuses, at its own s
   }
 })
 
-test('every $ref of the document leads somewhere', () => {
+test('every $ref of the document has a target', () => {
   for (const wire of [defaultWire, otherWire]) {
     const document = documentBy(wire)
     const text = JSON.stringify(document)

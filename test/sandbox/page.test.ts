@@ -17,7 +17,7 @@ async function rootPage(sandbox: Sandbox): Promise<string> {
   return await (await fetch(`${originOf(sandbox)}/`)).text()
 }
 
-/** What a document loads or leads to. */
+/** The assets and links of a document. */
 function linksIn(html: string): string[] {
   return [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link!)
 }
@@ -61,7 +61,7 @@ async function photo(): Promise<Blob> {
   return new Blob([Uint8Array.from(await sharp({ create }).jpeg().toBuffer())])
 }
 
-test('the page stands at the root of both origins and loads nothing', async () => {
+test('the page is at the root of both origins and loads nothing', async () => {
   await using sandbox = await start()
 
   for (const origin of [originOf(sandbox), sandbox.vehicleDataUrl]) {
@@ -94,13 +94,13 @@ test('the policy of the page allows its own style and script', async () => {
   }
 })
 
-test('the page tells where the services are, the keys, the rooftops and the sample VINs', async () => {
+test('the page shows the addresses of the services, the keys, the rooftops and the sample VINs', async () => {
   await using sandbox = await start()
   const { baseUrl, vehicleDataUrl, vehicleDataKey, world } = sandbox
 
   const page = await rootPage(sandbox)
 
-  const told = [
+  const shown = [
     baseUrl,
     vehicleDataUrl,
     vehicleDataKey,
@@ -108,7 +108,7 @@ test('the page tells where the services are, the keys, the rooftops and the samp
     ...world.rooftops.map(({ uid }) => uid),
     ...Object.values(samples).map(({ vin }) => vin),
   ]
-  for (const text of told) expect(page).toContain(`<code data-copy>${text}</code>`)
+  for (const text of shown) expect(page).toContain(`<code data-copy>${text}</code>`)
 })
 
 test('every operation is on the page, with its effect and its command', async () => {
@@ -125,7 +125,7 @@ test('every operation is on the page, with its effect and its command', async ()
   }
 })
 
-test('every curl command of the page gets the documented success, but for ids that nobody has given out', async () => {
+test('every curl command of the page succeeds as documented, except for ids that were never issued', async () => {
   await using sandbox = await start()
   const commands = commandsIn(await rootPage(sandbox), 'curl')
 
@@ -156,7 +156,7 @@ test('the control commands of the page are answered', async () => {
   }
 })
 
-test('examples speak the wire names in force, and the page tells which are changed', async () => {
+test('examples use the wire names in force, and the page shows which are changed', async () => {
   const wire = wireSettings.parse({
     appraisal: { authHeader: 'X-Api-Key', authPrefix: 'Key ' },
     vehicleData: { auDecode: { vin: 'chassis' } },
@@ -176,7 +176,7 @@ test('examples speak the wire names in force, and the page tells which are chang
   expect((await sendCurl(commandOf('vindatabasic'))).status).toBe(200)
 })
 
-test('what the world holds is escaped', async () => {
+test('values of the world are escaped', async () => {
   const name = `<script>alert("x")</script>'&`
   await using sandbox = await startSandbox({ world: worldOf({ rooftops: [aRooftop({ name })] }) })
 
@@ -244,7 +244,7 @@ test('a page of this machine may call the services from another port, others may
   expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([404, null])
 })
 
-test('looking at the pages leaves no trace in the request log', async () => {
+test('requests for the pages are not in the request log', async () => {
   await using sandbox = await start()
 
   for (const path of ['/', '/docs', '/openapi.json']) await fetch(originOf(sandbox) + path)

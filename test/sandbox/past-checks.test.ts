@@ -46,7 +46,7 @@ test('Car History is a 403 where the dealership has not enabled it', async () =>
   })
 })
 
-test('a Car History report that fails is a 500, leaves nothing behind and may be asked for again', async () => {
+test('a failed Car History report is a 500, stores nothing and may be requested again', async () => {
   await using sandbox = await start()
   const evalid = sampleId(samples.auHistoryFails)
   const failed = { status: 500, json: { error: 'Failed to get vehicle history' } }
@@ -68,7 +68,7 @@ test('past certificates are those of the dealer group for the VIN, newest first'
     sandbox.checks.add(aCheck({ searchedAt: daysAgo(days), evalId, groupId }))
 
   const items = await past(sandbox, '/getpastppsrsearch', 1)
-  const elsewhere = await past(sandbox, '/getpastppsrsearch', 3, { rooftop: 'rooftop-3' })
+  const otherGroup = await past(sandbox, '/getpastppsrsearch', 3, { rooftop: 'rooftop-3' })
 
   expect(listPastPpsr.read(items, defaultWire)).toHaveLength(2)
   expect(items.map((item) => item['CreatedAt'])).toEqual([
@@ -81,10 +81,10 @@ test('past certificates are those of the dealer group for the VIN, newest first'
     CreatedAt: daysAgo(20).toISOString(),
     PdfUrl: expect.any(String),
   })
-  expect(elsewhere).toHaveLength(1)
+  expect(otherGroup).toHaveLength(1)
 })
 
-test('a past report names the certificate that was there when it was made, and has its watch status', async () => {
+test('a past report names the certificate that existed when it was made, and has its watch status', async () => {
   await using sandbox = await start()
   const watched = { isWatched: true, changesAt: null }
   sandbox.checks.add(aCheck({ kind: 'car_history', searchedAt: daysAgo(30) }))

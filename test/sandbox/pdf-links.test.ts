@@ -63,7 +63,7 @@ test('a link that was changed anywhere is a 403', async () => {
   expect(await statusOf(link.replace(/\?.*/, ''))).toBe(403)
 })
 
-test('a good link to a check that is not there is a 404', async () => {
+test('a valid link to an unknown check is a 404', async () => {
   await using one = await startWithCheck()
   const origin = new URL(await one.link()).origin
   const link = signLink(origin, '/pdf/ppsr/unknown.pdf', now.getTime() + 1000)

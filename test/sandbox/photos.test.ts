@@ -47,14 +47,14 @@ test.each<[string, PhotoDraft[], number[]]>([
     ],
     [3, 2, 1],
   ],
-])('photos stand by %s', async (_name, photos, expected) => {
+])('photos are sorted by %s', async (_name, photos, expected) => {
   await using sandbox = await startWith(photos)
 
   const { json } = await ask(sandbox, '/imagelist', { evalid: 1001 })
   expect((json as Listed).Photos.map(({ id }) => id)).toEqual(expected)
 })
 
-test('the first photo acts as hero, and a pinned one is it wherever it stands', async () => {
+test('the first photo is the hero by default, and a pinned photo is the hero at any position', async () => {
   await using unpinned = await startWith([{ id: 1 }, { id: 2 }])
   await using pinned = await startWith([{ id: 1 }, { id: 2, pinned: true }])
   const heroes = async (sandbox: typeof pinned) => {

@@ -50,7 +50,7 @@ test('a batch rises to 100 percent by the clock, and only then has results', asy
   expect(third.json['results']).toHaveLength(500)
 })
 
-test('a batch ends by being polled where the clock stands still', async () => {
+test('polls end a batch when the clock is frozen', async () => {
   await using sandbox = await start()
   const batchId = await submit(sandbox, stock(1))
 
@@ -60,7 +60,7 @@ test('a batch ends by being polled where the clock stands still', async () => {
   expect(percents).toEqual([50, 100, 100])
 })
 
-test('a batch never goes back, even where the clock does', async () => {
+test('the progress of a batch never falls, even when the clock goes back', async () => {
   await using sandbox = await start()
   const batchId = await submit(sandbox, stock(5))
   sandbox.clock.advance(60_000)
@@ -104,7 +104,7 @@ test('a market sets the currency of the batch', async () => {
   expect(one).toMatchObject({ currency: 'KWD' })
 })
 
-test('a vehicle that cannot be priced has an error and holds up no other', async () => {
+test('a vehicle that cannot be priced has an error and does not affect others', async () => {
   await using sandbox = await start()
 
   const results = await resultsOf(sandbox, [
@@ -120,7 +120,7 @@ test('a vehicle that cannot be priced has an error and holds up no other', async
   expect(results).toContainEqual(expect.objectContaining({ reference: 'good', error: null }))
 })
 
-test('a reference that is sent twice is answered twice', async () => {
+test('a repeated reference is answered twice', async () => {
   await using sandbox = await start()
 
   const results = await resultsOf(sandbox, [

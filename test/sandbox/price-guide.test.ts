@@ -92,7 +92,7 @@ test('a VIN that was appraised is priced in the region of its rooftop', async ()
   expect(json).toMatchObject({ adcode: expect.stringMatching(/^AU0MAZ/), currency: 'AUD' })
 })
 
-test('more kilometres are worth less, and none said counts as average', async () => {
+test('more kilometres are worth less, and missing kilometres count as average', async () => {
   await using sandbox = await start()
   const vin = 'SAMPLEAU000000001'
 

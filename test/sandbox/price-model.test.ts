@@ -60,7 +60,7 @@ test('a vehicle that was not built for the GCC is worth less there', () => {
   expect(priceOf({ ...ask, gccSpec: false }).retail).toBeLessThan(priceOf(ask).retail * 0.9)
 })
 
-test('the market moves from month to month and stands still within one', () => {
+test('the market changes each month and is constant within a month', () => {
   const vehicle = vehicleByCode('AU0TOYHILUX01')!
   const retailAt = (at: string) =>
     priceOf({ vehicle, year: 2027, km: 0, at: new Date(at), currency: 'AUD' }).retail

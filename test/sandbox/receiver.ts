@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
 
-/** What a webhook receiver got. */
+/** A request to the webhook receiver. */
 export interface Received {
   readonly method: string | undefined
   readonly path: string | undefined
@@ -10,7 +10,7 @@ export interface Received {
   readonly json: unknown
 }
 
-/** A webhook receiver on loopback that keeps what it gets; it answers 200, or as it is told. */
+/** A webhook receiver on loopback that stores what it receives; it answers 200, or with the given answer. */
 export async function startReceiver(
   answer: (response: ServerResponse) => void = (response) => response.end(),
 ) {

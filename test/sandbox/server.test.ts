@@ -64,7 +64,7 @@ test('an empty body of type JSON counts as no body', async () => {
   expect((await ask(sandbox, '/getevallist', '')).json).toEqual([])
 })
 
-test('a port that is taken is told with the port and what to do', async () => {
+test('the error of a used port names the port and what to do', async () => {
   await using sandbox = await start()
 
   await expect(startSandbox({ world: worldOf(), port: sandbox.port })).rejects.toThrow(
@@ -95,7 +95,7 @@ test('the log counts every request and keeps what was asked', async () => {
   expect(requests.count()).toBe(0)
 })
 
-test('the log counts what nothing answers to', async () => {
+test('the log counts requests to unknown paths', async () => {
   await using sandbox = await start()
   await ask(sandbox, '/entervim?x=1', { vin: 'A' })
 
@@ -111,7 +111,7 @@ test('the sandbox can be closed twice', async () => {
   await expect(fetch(sandbox.baseUrl)).rejects.toThrow('fetch failed')
 })
 
-test('the log knows how many requests of a key were in flight at once', async () => {
+test('the log has the largest number of requests of a key in flight at once', async () => {
   await using sandbox = await start()
   sandbox.faults.add({ fault: { kind: 'slow', ms: 100 } })
 
@@ -120,7 +120,7 @@ test('the log knows how many requests of a key were in flight at once', async ()
   expect(sandbox.requests.inFlightMax()).toBe(4)
 })
 
-test('a frozen clock moves only when told, and a running one by itself', async () => {
+test('a frozen clock moves only by a call, and a running one also without', async () => {
   const start = new Date('2026-01-01T00:00:00Z')
   const clock = new VirtualClock({ start, frozen: true })
   const pause = () => new Promise((resolve) => setTimeout(resolve, 15))

@@ -97,7 +97,7 @@ test('a later call overwrites what it names and leaves CompletedAt and the rest'
 
 test('every customer and history field comes back', async () => {
   await using sandbox = await start({ extra: { AuctionLot: 'L-1' } })
-  const kept = {
+  const returned = {
     sparekey: 0,
     service: 6,
     financed: 1,
@@ -120,7 +120,7 @@ test('every customer and history field comes back', async () => {
     cState: 'NT',
     cAddress: '2 Example Street',
     cSuburb: 'Darwin',
-    ...kept,
+    ...returned,
   })
   expect(json).toMatchObject({
     VIN: 'SAMPLEZZ000000001',
@@ -132,7 +132,7 @@ test('every customer and history field comes back', async () => {
     CustomerAddress: '2 Example Street',
     CustomerSuburb: 'Darwin',
     AuctionLot: 'L-1',
-    ...kept,
+    ...returned,
   })
 })
 
@@ -164,7 +164,7 @@ test('reconditioning amounts become a line each and the total follows them', asy
   expect(json['Reconditioning']).toBe(840.5 + lines[7]!.cost)
 })
 
-test('a new amount takes the place of the lines of its type, 0 takes them away, other lines stay', async () => {
+test('a new amount replaces the lines of its type, 0 removes them, other lines stay', async () => {
   const line = (type: string | null, cost: number) => ({ type, source: null, cost, value: null })
   const reconditioning = [line('paint', 100), line(null, 5), line('info', 0), line('tyres', 400)]
   await using sandbox = await start({ reconditioning })
@@ -180,7 +180,7 @@ test('a new amount takes the place of the lines of its type, 0 takes them away, 
   })
 })
 
-test('a call without reconditioning leaves the lines and a total that was typed over', async () => {
+test('a call without reconditioning leaves the lines and an overwritten total', async () => {
   await using sandbox = await start({ reconTotal: 777, reconditioning: null })
 
   const { json } = await update(sandbox, { km: 1 })
@@ -326,7 +326,7 @@ test('pricingAi puts the payload on the answer, reasoning its block', async () =
   expect(ignored.json).not.toHaveProperty('pricingAi')
 })
 
-test('prices on the answer stand where the wire settings say', async () => {
+test('prices of the answer are where the wire settings say', async () => {
   const wire = wireSettings.parse({
     appraisal: { updateEval: { pricing: 'Ai.Prices', gccPricing: 'Guide' } },
   })
@@ -337,7 +337,7 @@ test('prices on the answer stand where the wire settings say', async () => {
   expect(json).toMatchObject({ Ai: { Prices: { evalId: 4 } }, Guide: { currency: 'KWD' } })
 })
 
-test('gccPriceGuide gives GCC keys the price guide and is passed over for others', async () => {
+test('gccPriceGuide gives GCC keys the price guide and is ignored for others', async () => {
   await using sandbox = await start()
 
   const { json } = await update(sandbox, { evalid: 4, km: 90_000, gccPriceGuide: true }, gcc)

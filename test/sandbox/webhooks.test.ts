@@ -181,7 +181,7 @@ test('an event is POSTed with the payload of /geteval and the auth header as con
   expect(receiver.received[0]!.json).toEqual(await readOne(sandbox, 1001))
 })
 
-test('only matching subscriptions of the rooftop of the evaluation are told', async () => {
+test('only matching subscriptions of the rooftop of the evaluation get a delivery', async () => {
   await using receiver = await startReceiver()
   await using sandbox = await start()
   const webhook = (name: string) => `${receiver.url}/${name}`
@@ -199,7 +199,7 @@ test('only matching subscriptions of the rooftop of the evaluation are told', as
   expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/one', '/two'])
 })
 
-test('a drive tells of the drive and its evaluation', async () => {
+test('a drive delivers the drive and its evaluation', async () => {
   await using receiver = await startReceiver()
   await using sandbox = await start()
   const drive = { type: 'drive', trigger_event: 'ON_DRIVE_COMPLETED', webhook: receiver.url }
@@ -222,14 +222,14 @@ test('a drive tells of the drive and its evaluation', async () => {
 })
 
 test('what the receiver answers is logged, a redirect is not followed and nothing is sent twice', async () => {
-  const elsewhere = 'http://127.0.0.1:1/'
+  const closedPort = 'http://127.0.0.1:1/'
   await using broken = await startReceiver((response) => response.writeHead(500).end('no'))
   await using moved = await startReceiver((response) =>
-    response.writeHead(307, { location: elsewhere }).end(),
+    response.writeHead(307, { location: closedPort }).end(),
   )
   await using cut = await startReceiver((response) => response.destroy())
   await using sandbox = await start()
-  for (const webhook of [broken.url, moved.url, cut.url, elsewhere])
+  for (const webhook of [broken.url, moved.url, cut.url, closedPort])
     await call(sandbox, 'POST', '', { ...onComplete, webhook })
 
   const begun = sandbox.webhooks.trigger('ON_COMPLETE', 1001)
@@ -243,7 +243,7 @@ test('what the receiver answers is logged, a redirect is not followed and nothin
     { id: 1, subscriptionId: 1, ...about, url: broken.url, status: 500, error: null },
     { id: 2, subscriptionId: 2, ...about, url: moved.url, status: 307, error: null },
     { id: 3, subscriptionId: 3, ...about, url: cut.url, status: null, error: some },
-    { id: 4, subscriptionId: 4, ...about, url: elsewhere, status: null, error: refused },
+    { id: 4, subscriptionId: 4, ...about, url: closedPort, status: null, error: refused },
   ])
   expect([broken, moved, cut].map(({ received }) => received.length)).toEqual([1, 1, 1])
 })
@@ -270,7 +270,7 @@ test('deliveries can be lost and doubled by plan', async () => {
   ])
 })
 
-test('a delivery tells of the evaluation as it was when the event happened', async () => {
+test('a delivery has the evaluation as it was at the event', async () => {
   await using receiver = await startReceiver()
   await using sandbox = await start()
   await call(sandbox, 'POST', '', { ...onComplete, webhook: receiver.url })
@@ -296,7 +296,7 @@ test('closing ends a delivery to a receiver that never answers', async () => {
   ])
 })
 
-test('a receiver that takes too long is given up', async () => {
+test('a delivery to a slow receiver ends at the time-out', async () => {
   await using receiver = await startReceiver(() => {})
   const world = worldOf({ evaluations: [anEvaluation()] })
   const rendering = { wire: defaultWire.appraisal, photoBaseUrl: '', listCarriesUpdatedAt: true }
@@ -318,7 +318,7 @@ test('a receiver that takes too long is given up', async () => {
   await webhooks.close()
 })
 
-test('an event of an evaluation that is not there is an error', async () => {
+test('an event of an unknown evaluation is an error', async () => {
   await using sandbox = await start()
 
   expect(() => sandbox.webhooks.trigger('ON_COMPLETE', 5)).toThrow('no evaluation 5')

@@ -101,7 +101,7 @@ test('a live world takes new evaluations, completions and disappearances', () =>
   expect([ids(17), ids(18)]).toEqual([[1, 2], [2]])
 })
 
-test('a world refuses what does not fit into it', () => {
+test('a world refuses invalid changes', () => {
   const world = worldOf({ evaluations: [anEvaluation()] })
 
   expect(() => world.add(anEvaluation())).toThrow('Evaluation 1001 is there already')
@@ -116,8 +116,8 @@ test('the log keeps the latest requests in order and counts all', () => {
     log.add({ path: '/geteval', key: null, rooftopUid: null, body, status: 200, at: at(0) })
   }
 
-  const kept = log.entries()
-  expect([log.count(), kept.length, kept[0]?.body, kept.at(-1)?.body]).toEqual([
+  const entries = log.entries()
+  expect([log.count(), entries.length, entries[0]?.body, entries.at(-1)?.body]).toEqual([
     20_005, 20_000, 5, 20_004,
   ])
 })

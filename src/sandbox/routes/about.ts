@@ -12,8 +12,8 @@ import {
   viewerTag,
 } from '../swagger-ui.ts'
 
-/** What the sandbox tells about itself, on both origins alike: the page at the root, the OpenAPI document and a viewer
- *  of it. Pages of this machine may call the services, so that the viewer reaches the other origin. */
+/** Serves the documentation of the sandbox on both origins: the page at the root, the OpenAPI document and its viewer. Pages of
+ *  this machine may call the services, so that the viewer can call the other origin. */
 export function serveAbout(app: FastifyInstance, service: SandboxState): void {
   admitLocalPages(app)
   app.get('/', (_request, reply) =>

@@ -21,7 +21,7 @@ import { isLiveLink, pdfLinkLifeMs, signLink } from '../signed-link.ts'
 
 type OnEvaluation = Call<{ readonly evalid: number }>
 
-/** What is checked: the vehicle of an evaluation, on behalf of the caller. */
+/** The subject of a check: the vehicle of an evaluation, for the caller. */
 type Subject = Pick<VehicleCheck, 'groupId' | 'rooftopUid' | 'evalId' | 'vin'>
 
 /** A search on the VIN at any stage; it starts a fresh watch [A §3, §7 /ppsrsearch]. */
@@ -39,7 +39,7 @@ export const ppsrSearch = serve(searchPpsr, (call) => {
   return body
 })
 
-/** A search that fails uses nothing up; one beyond the vehicle's limit counts as a call of the day. */
+/** A failed search does not count; a search beyond the limit of the vehicle counts as a call of the day. */
 function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxState): void {
   if (vin === samples.auSearchFails.vin) throw new Refusal(400, 'The PPSR search failed')
   if (!limits.take(`ppsr at ${rooftopUid}`, limits.current.ppsrPerDay))
@@ -48,7 +48,7 @@ function takeSearch({ rooftopUid, groupId, vin }: Subject, { limits }: SandboxSt
     throw new Refusal(400, 'Daily limit of this vehicle: no more PPSR searches on its VIN today')
 }
 
-/** A report that takes its time; one at a time for an evaluation [A §7 /carhistory, §8]. */
+/** A report that takes some time; only one runs at a time for an evaluation [A §7 /carhistory, §8]. */
 export const carHistory = serve(runCarHistory, async (call) => {
   if (call.caller.rooftop.carHistory === false)
     throw new Refusal(403, 'Car History is not enabled for this dealership')
@@ -64,7 +64,7 @@ async function runReport(subject: Subject, service: SandboxState): Promise<Vehic
   const { limits, checks, clock } = service
   if (!limits.take(`car history at ${subject.rooftopUid}`, limits.current.carHistoryPerDay))
     throw new Refusal(429, 'Daily throttle: no more Car History reports at this rooftop today')
-  // Not kept alive by a wait, so that `close` is quick.
+  // The wait does not keep the process alive, so that `close` is quick.
   await wait(limits.current.carHistoryMs, undefined, { ref: false })
   if (subject.vin === samples.auHistoryFails.vin)
     throw new Refusal(500, 'Failed to get vehicle history')
@@ -74,7 +74,7 @@ async function runReport(subject: Subject, service: SandboxState): Promise<Vehic
 /** Certificates of the dealer group for the VIN, newest first, each with a fresh link [A §4]. */
 export const pastPpsr = serve(listPastPpsr, (call) => past(call, 'ppsr', () => ({})))
 
-/** Reports of the dealer group for the VIN, with the certificate that was there when each was made [A §2, §4]. */
+/** Reports of the dealer group for the VIN, each with the certificate that existed when it was made [A §2, §4]. */
 export const pastCarHistory = serve(listPastCarHistory, (call) =>
   past(call, 'car_history', (check) => ({
     SearchNumber: check.searchNumber,
@@ -96,7 +96,7 @@ function past(
   }))
 }
 
-/** What the daily looks have found on every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
+/** Result of the daily checks of every PPSR search of the dealer group on the VIN, newest first [A §4 /ppsrwatch]. */
 export const ppsrWatch = serve(watchPpsr, (call) => {
   const { now, service } = call
   const names = service.wire.appraisal.watch
@@ -114,13 +114,13 @@ export const ppsrWatch = serve(watchPpsr, (call) => {
   return body
 })
 
-/** A report is not monitored itself: it has the status of the certificate that was there when it was made. */
+/** A report is not monitored: it has the status of the certificate that existed when it was made. */
 function statusOf(check: VehicleCheck, { checks }: SandboxState, now: Date): WatchStatus {
   const watched = check.kind === 'ppsr' ? check : (checks.certificateOf(check) ?? check)
   return watchStatusAt(watched, now)
 }
 
-/** 404 where the evaluation is not there or of another group, 400 where it has no 17-character VIN [A §7]. */
+/** 404 when the evaluation does not exist or is of another group, 400 when it has no 17-character VIN [A §7]. */
 function subjectOf({ fields, world, caller, now }: OnEvaluation): Subject {
   const evaluation = world.evaluation(fields.evalid)
   if (
@@ -156,12 +156,12 @@ function renderCheck(
   return body
 }
 
-/** Below the origin of the appraisal service. */
+/** The path of a PDF at the appraisal service. */
 export function pdfPath({ kind, ref }: Pick<VehicleCheck, 'kind' | 'ref'>): string {
   return `/pdf/${kind}/${ref}.pdf`
 }
 
-/** What the links lead to: 403 once the link has expired or when it is forged, 404 for a check that is not there. */
+/** Serves the PDFs of the links: 403 for an expired or forged link, 404 for an unknown check. */
 export function serveCheckPdfs(app: FastifyInstance, { clock, checks }: SandboxState): void {
   app.get<{
     Params: { kind: string; ref: string }

@@ -10,7 +10,7 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, setAtPath, renderEvaluation } from '../render.ts'
 import { styleOption } from '../styles.ts'
 
-/** What was entered: a VIN, or a plate and the VIN that goes with it (null where it can have none). */
+/** The entry: a VIN, or a plate with its VIN (null when it has none). */
 interface Entered {
   readonly vin: string | null
   readonly registration: string | null
@@ -52,7 +52,7 @@ function requireState({ caller }: VinCall, state: string): void {
     throw new Refusal(400, 'state: has to be a 2-letter state with a US key')
 }
 
-/** Of the newest evaluation in the world with that plate and a whole VIN, else one made up from the plate. */
+/** The VIN of the newest evaluation with that plate and a complete VIN, else one made up from the plate. */
 function vinBehind({ world, now }: VinCall, plate: string, state: string): string | null {
   const known = world
     .withPlate(plate, now)
@@ -77,12 +77,12 @@ function decodedAnswer(call: VinCall, entered: Entered): unknown {
   if (decoded.kind === 'ambiguous')
     return region === 'AU'
       ? auOptions(call, entered, decoded)
-      : begunOptions(call, entered, decoded)
+      : createdOptions(call, entered, decoded)
   const { vehicle, year } = decoded
   return createEvaluation(call, { ...entered, ...namesOf(vehicle), year })
 }
 
-/** As it was appraised before, in this region; else as the VIN says. */
+/** The vehicle of an earlier appraisal in this region, else what the VIN decodes to. */
 function decodedIn({ world, now, caller }: VinCall, vin: string): Decoded {
   const { region } = caller.key
   const appraised = findKnownVehicle(vin, world, now)
@@ -91,7 +91,7 @@ function decodedIn({ world, now, caller }: VinCall, vin: string): Decoded {
     : decodeVin(vin, region)
 }
 
-/** Nothing is created; the VIN tells who entered a plate what to send to `/manualcarentry`. */
+/** Creates nothing. A caller who entered a plate gets the VIN to send to `/manualcarentry`. */
 function auOptions({ rendering }: VinCall, { vin }: Entered, { vehicles }: Ambiguous) {
   const { options, description } = rendering.wire.enterVin
   const item: JsonObject = { VIN: vin }
@@ -104,7 +104,7 @@ function auOptions({ rendering }: VinCall, { vin }: Entered, { vehicles }: Ambig
   return [item]
 }
 
-function begunOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambiguous) {
+function createdOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambiguous) {
   const { world, caller, now } = call
   const { make, model } = vehicles[0]!
   const vehicle = { ...entered, make, model, variant: null, year }
@@ -117,7 +117,7 @@ function begunOptions(call: VinCall, entered: Entered, { vehicles, year }: Ambig
   }
 }
 
-/** Begins an evaluation and answers with it. */
+/** Begins an evaluation and returns it as the answer. */
 export function createEvaluation(
   { world, caller, rendering, now }: Pick<Call, 'world' | 'caller' | 'rendering' | 'now'>,
   vehicle: Parameters<typeof beginEvaluation>[2],
@@ -126,7 +126,7 @@ export function createEvaluation(
   return renderEvaluation(world, evaluation, rendering, now)
 }
 
-/** What an evaluation takes over from the catalogue. */
+/** The fields that an evaluation takes from the catalogue. */
 export function namesOf({ make, model, variant }: CatalogueVehicle) {
   return { make, model, variant }
 }

@@ -27,17 +27,17 @@ export const evaluationList = serve(listEvaluations, (call) => {
   return renderList(items, rendering)
 })
 
-/** Cuts the list without a sign; what is left keeps its order. */
+/** Cuts the list without a sign, in its order. */
 function capped(listed: readonly Evaluation[], listCap: Call['listCap']): readonly Evaluation[] {
   if (listCap === undefined || listed.length <= listCap.cap) return listed
   if (listCap.order === 'arbitrary') return listed.slice(0, listCap.cap)
   const sign = listCap.order === 'oldest' ? 1 : -1
-  const kept = new Set(
+  const returned = new Set(
     listed
       .toSorted((a, b) => sign * (entrySecond(a) - entrySecond(b) || a.evalId - b.evalId))
       .slice(0, listCap.cap),
   )
-  return listed.filter((evaluation) => kept.has(evaluation))
+  return listed.filter((evaluation) => returned.has(evaluation))
 }
 
 /** Completed evaluations of the dealer group by id, VIN or plate; 400 when there is none. */
@@ -53,7 +53,7 @@ export const evaluations = serve(getEvaluation, (call) => {
   return found.map((evaluation) => renderEvaluation(world, evaluation, rendering, now))
 })
 
-/** `user` is read on behalf of, of the same group; left out, the user linked to the key is used, if there is one. */
+/** The call reads on behalf of `user` of the same group; without it, of the user linked to the key, if there is one. */
 function requireUser(call: Pick<Call, 'world' | 'caller'>, user: string | undefined): void {
   if (user === undefined) {
     if (call.caller.key.linkedUserId === null)

@@ -39,7 +39,7 @@ function entryByCode(call: EntryCall): JsonObject {
   return begunFrom(call, vehicle, vin, yearFor(call, vehicle, vin))
 }
 
-/** US: the rooftop's newest evaluation in progress for the VIN whose style nobody has chosen yet. */
+/** US: the newest evaluation of the rooftop in progress for the VIN that has no style yet. */
 function awaitingStyle(call: EntryCall): Evaluation | undefined {
   const { world, caller, now } = call
   const vin = sentVin(call)
@@ -67,7 +67,7 @@ function vehicleOfCode({ caller }: EntryCall, code: string): CatalogueVehicle {
   return vehicle
 }
 
-/** US: left out, it is that of the option that `/entervin` gave for the VIN [A §4 /manualcarentry]. */
+/** US: without a code type, the one that `/entervin` gave for the VIN counts [A §4 /manualcarentry]. */
 function requireCodeType(
   call: EntryCall,
   vehicle: CatalogueVehicle,
@@ -87,7 +87,7 @@ function requireCodeType(
     throw new Refusal(400, 'codeType: cannot be inferred, /entervin gave no such option')
 }
 
-/** The VIN that was sent, if `/entervin` decoded it for this rooftop before: the decode is cached. */
+/** The VIN of the call, if `/entervin` decoded it for this rooftop before: the decode is cached. */
 function cachedVin(call: EntryCall): string | null {
   const { world, caller, now } = call
   const vin = sentVin(call)
@@ -117,7 +117,7 @@ function styled(call: EntryCall, evaluation: Evaluation, vehicle: CatalogueVehic
   return renderEvaluation(world, world.evaluation(evalId)!, rendering, now)
 }
 
-/** Of the VIN, where it says so; 400 where it is ambiguous and the vehicle is none of its options. */
+/** The model year of the VIN, if it has one; 400 when the VIN is ambiguous and the vehicle is not among its options. */
 function yearFor(
   { caller }: EntryCall,
   vehicle: CatalogueVehicle,
@@ -126,7 +126,7 @@ function yearFor(
   const decoded = vin === null ? null : decodeVin(vin, caller.key.region)
   if (decoded === null || decoded.kind === 'unknown') return null
   if (decoded.kind === 'ambiguous' && !decoded.vehicles.includes(vehicle))
-    throw new Refusal(400, `${describe(vehicle)} is none of the options of this VIN`)
+    throw new Refusal(400, `${describe(vehicle)} is not an option of this VIN`)
   return decoded.year
 }
 

@@ -22,7 +22,7 @@ export const imageUpload = serve(uploadImage, async (call) => {
   const images = await sentImages(call)
   const ids = service.images.store(images, service.limits.current.imageBytes)
   if (ids === null) throw new Refusal(500, 'The image could not be stored')
-  // Decoding takes its time, and another upload may have come between.
+  // Decoding takes time, and another upload may have happened meanwhile.
   const now = service.clock.now()
   const before = fieldsAt(world.evaluation(fields.evalid)!, now).photos
   const added = ids.map((id, index) => {
@@ -34,15 +34,15 @@ export const imageUpload = serve(uploadImage, async (call) => {
   return { CarPics: renderRawPhotos(evaluation, rendering, now) }
 })
 
-/** Photos at any stage; 403 also for an evaluation that is not there and for a missing or bad `evalid` [A §7]. */
+/** Photos at any stage; 403 also for an unknown evaluation and for a missing or bad `evalid` [A §7]. */
 export const imageList = serve(
   listImages,
   (call) => ({ Photos: renderPhotos(permitted(call), call.rendering, call.now) }),
   { evalid: 403 },
 )
 
-/** Numbers every photo anew, the listed ones first. A pin stays where it is; without one the hero is still the first
- *  photo in display order, which is what `default` means [A §2, §3]. */
+/** Renumbers every photo, the listed ones first. A pin stays on its photo; without a pin the hero is the first photo in display
+ *  order (`default`) [A §2, §3]. */
 export const imageOrder = serve(
   orderImages,
   (call) => {
@@ -72,7 +72,7 @@ export const imageHero = serve(
   { evalid: 403 },
 )
 
-/** The evaluation at any stage, where it is of the caller's dealer group and still there. */
+/** The evaluation at any stage, if it is of the caller's dealer group and has not vanished. */
 function accessible({ fields, world, caller, now }: OnEvaluation): Evaluation | undefined {
   const evaluation = world.evaluation(fields.evalid)
   if (evaluation === undefined || !isCreated(evaluation, now) || isVanished(evaluation, now))
@@ -110,7 +110,7 @@ function withPin(photos: readonly StoredPhoto[], id: number | null): StoredPhoto
   return photos.map((photo) => ({ ...photo, pinned: photo.id === id }))
 }
 
-/** Ids that are not among the photos are passed over, and so is an id's second mention. */
+/** Unknown and repeated ids are ignored. */
 function inOrder(photos: readonly StoredPhoto[], ids: readonly number[]): StoredPhoto[] {
   const shown = new Map(showPhotos(photos).map(({ id }, index) => [id, index]))
   const wanted = [...new Set([...ids, ...shown.keys()])].filter((id) => shown.has(id))
@@ -118,13 +118,16 @@ function inOrder(photos: readonly StoredPhoto[], ids: readonly number[]): Stored
   return photos.map((photo) => ({ ...photo, order: orders.get(photo.id)! }))
 }
 
-/** Every file, decoded; one that is not an image fails them all, and nothing is stored. */
+/** Every file, decoded. When one is not an image, all fail and nothing is stored. */
 async function sentImages({ files, fields, service }: Call<UploadFields>): Promise<StoredImage[]> {
   const sent = files.filter(({ field }) => field === uploadImage.file?.name(service.wire))
   if (sent.length === 0) throw new Refusal(400, 'file is required')
   const isPlaced = [fields.order, fields.hero, fields.firstPic].some((one) => one !== undefined)
   if (sent.length > 1 && isPlaced)
-    throw new Refusal(400, 'Several files are taken only without order and hero: send one a call')
+    throw new Refusal(
+      400,
+      'Several files are accepted only without order and hero: send one per call',
+    )
   const images: StoredImage[] = []
   for (const { bytes, fileName } of sent) {
     const image = await decodeImage(bytes)
@@ -135,7 +138,7 @@ async function sentImages({ files, fields, service }: Call<UploadFields>): Promi
   return images
 }
 
-/** What the fields say of a new photo; a field counts before its alias. */
+/** The values of a new photo from the fields; a field has priority over its alias. */
 function sentPhoto({ order, timestamp, timeStamp, hero, firstPic }: UploadFields) {
   const epoch = timestamp ?? timeStamp
   const takenAt = epoch === undefined ? null : epochInstant(epoch)
@@ -144,12 +147,12 @@ function sentPhoto({ order, timestamp, timeStamp, hero, firstPic }: UploadFields
   return { order: order ?? null, takenAt, pinned: (hero ?? firstPic) === 1, angle: null }
 }
 
-/** Unix seconds; what would lie beyond the year 5138 counts milliseconds. */
+/** Unix seconds; a value beyond the year 5138 is taken as milliseconds. */
 function epochInstant(epoch: number): Date {
   return new Date(Math.abs(epoch) < 100_000_000_000 ? epoch * 1000 : epoch)
 }
 
-/** What the signed links lead to: the uploaded bytes, else a drawing with the photo's id; 403 once the link has expired. */
+/** Serves the signed links: the uploaded bytes, else a drawing with the photo id; 403 for an expired link. */
 export function servePhotoFiles(app: FastifyInstance, { clock, images }: SandboxState): void {
   app.get<{
     Params: { evalId: string; file: string }

@@ -7,7 +7,7 @@ export function idsIn(dealerId: string | undefined): number[] | undefined {
   return dealerId === undefined ? undefined : JSON.parse(dealerId)
 }
 
-/** The salesperson that `user` names, by id or email, of the caller's dealer group; undefined when there is none. */
+/** The salesperson of the caller's dealer group by id or e-mail; undefined when there is none. */
 export function namedUser(
   { world, caller }: Pick<Call, 'world' | 'caller'>,
   user: string,
@@ -18,7 +18,7 @@ export function namedUser(
 /** 400 for the date strings of the in-app list. */
 export function rejectDateStrings(body: unknown): void {
   if (typeof body !== 'object' || body === null) return
-  // "Do not send from / to date strings" [A §4]: told at once rather than passed over.
+  // "Do not send from / to date strings" [A §4]: refused, not ignored.
   if (Object.hasOwn(body, 'from') || Object.hasOwn(body, 'to'))
-    throw new Refusal(400, 'from / to are not taken: send startdate and enddate in Unix seconds')
+    throw new Refusal(400, 'from / to are not accepted: send startdate and enddate in Unix seconds')
 }

@@ -31,7 +31,7 @@ export const evaluationUpdate = serve(updateEvaluation, (call) => {
   return body
 })
 
-/** Without `userEmail` the call that completes gives it to the user linked to the key, where there is one [A §4]. */
+/** Without `userEmail` the completing call assigns the evaluation to the user linked to the key, if there is one [A §4]. */
 function salespersonAfter(
   { world, caller, fields }: Call<SentFields>,
   before: EvaluationFields,
@@ -46,8 +46,8 @@ function salespersonAfter(
   return user.userId
 }
 
-/** Prices after the update. They use no quota here, since the document names none [A §7]; GCC pricing is in the one
- *  shape that is shown [V §2 Price guide result]. */
+/** Adds the prices after the update. They use no quota, since the document names none [A §7]. GCC prices have the only shape that
+ *  is shown [V §2 Price guide result]. */
 function placePrices(
   body: JsonObject,
   { service, caller, fields, now, rendering }: Call<SentFields>,

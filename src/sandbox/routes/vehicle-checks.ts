@@ -10,7 +10,7 @@ import { samples } from '../samples.ts'
 import { pdfLinkLifeMs, signLink } from '../signed-link.ts'
 import { pdfPath } from './checks.ts'
 
-/** Of a vehicle of any region, since the sources are those of the EU and the US [V §1, §4 /v1/historyCheck]. */
+/** A history check of a vehicle of any region, since the sources are in the EU and the US [V §1, §4 /v1/historyCheck]. */
 export const historyCheck = serveVehicleData(checkHistory, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   const known = requireDecoded(vin, { world: service.world, now, regions: ['US', 'GCC', 'AU'] })
@@ -27,10 +27,10 @@ export const historyCheck = serveVehicleData(checkHistory, ({ fields, now, servi
   return body
 })
 
-/** Whose searches these are: the key of these APIs is of no dealer group, and no group sees them. */
+/** The owner of these searches: the key of these APIs belongs to no dealer group, and no group sees them. */
 const owner = { groupId: 'vehicle-data', rooftopUid: '', evalId: 0 }
 
-/** On the terms of the appraisal service: watched for 14 days, the link valid for a week. */
+/** A search as at the appraisal service: watched for 14 days, with a link that is valid for a week. */
 export const newPpsrSearch = serveVehicleData(searchNewPpsr, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   requireDecoded(vin, { world: service.world, now, regions: ['AU'] })

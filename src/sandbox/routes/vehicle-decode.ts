@@ -8,7 +8,7 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, setAtPath } from '../render.ts'
 import type { UploadedFile } from '../request-body.ts'
 
-/** By VIN, which goes before an image where both are sent [V §4 /v1/gccfactoryvinext]. */
+/** Decodes by VIN; the VIN has priority over an image [V §4 /v1/gccfactoryvinext]. */
 export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
   const { now, service } = call
   const vin = plainVin(call.fields.vin ?? (await vinInImage(call)))
@@ -38,7 +38,7 @@ export const gccDecode = serveVehicleData(decodeGcc, async (call) => {
   return body
 })
 
-/** With the client reference echoed [V §2 Factory VIN (AU)]. */
+/** Decodes a VIN; the client reference is returned [V §2 Factory VIN (AU)]. */
 export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) => {
   const vin = plainVin(fields.vin)
   const { vehicle, year } = requireDecoded(vin, { world: service.world, now, regions: ['AU'] })
@@ -59,8 +59,8 @@ export const auDecode = serveVehicleData(decodeAu, ({ fields, now, service }) =>
   return body
 })
 
-/** The VIN that an image is said to show: reading pixels is beyond the sandbox, so it goes by the name of the file and
- *  the texts in it. 400 when there is no image or it is not a sound JPG or PNG, 404 when it names no VIN. */
+/** The VIN of an image. The sandbox does not read pixels: it takes the VIN from the file name and the texts in the file. 400 when
+ *  there is no image or it is not a valid JPG or PNG, 404 when it names no VIN. */
 async function vinInImage({ files, service }: VehicleCall): Promise<string> {
   const field = service.wire.vehicleData.gccDecode.image
   const file = files.find((one) => one.field === field)
@@ -76,9 +76,9 @@ async function vinInImage({ files, service }: VehicleCall): Promise<string> {
   throw new Refusal(404, 'VIN not found')
 }
 
-/** The file's name, the texts of a PNG and the EXIF block, in which texts stand as they are. */
+/** The file name, the texts of a PNG and the EXIF block, which holds plain texts. */
 async function textsOf({ fileName, bytes }: UploadedFile): Promise<string[]> {
-  // A big library that most runs of the sandbox never need.
+  // Loaded late: a big library that most runs of the sandbox do not need.
   const { default: sharp } = await import('sharp')
   const { comments = [], exif } = await sharp(bytes).metadata()
   return [fileName, ...comments.map(({ text }) => text), exif?.toString('latin1') ?? '']

@@ -21,14 +21,14 @@ export const prediction = serveVehicleData(predictPrice, ({ fields, now, service
   return renderPrediction(service.jobs.addPrediction(draft), service, now)
 })
 
-/** The same answer as it is by now. */
+/** The current state of a prediction. */
 export const predictionStatus = serveVehicleData(pollPrediction, ({ fields, now, service }) => {
   const known = service.jobs.prediction(fields.requestId)
   if (known === undefined) throw new Refusal(404, 'Request not found')
   return renderPrediction(known, service, now)
 })
 
-/** Noon of the day, now where it is today or left out; 400 for a day that has not begun in UTC. */
+/** Noon of the day; now when it is today or left out. 400 for a day that has not begun in UTC. */
 function predictDateOf(date: string | undefined, now: Date): Date {
   const today = now.toISOString().slice(0, 10)
   if (date === undefined || date === today) return now
@@ -36,7 +36,7 @@ function predictDateOf(date: string | undefined, now: Date): Date {
   return new Date(`${date}T12:00:00Z`)
 }
 
-/** Insights only where they were asked for: null until they are complete [A §2 reasoning]. */
+/** Insights only when requested; null until they are complete [A §2 reasoning]. */
 function renderPrediction(one: Prediction, { wire }: SandboxState, now: Date): JsonObject {
   const names = wire.vehicleData.prediction
   const { prices } = one

@@ -18,7 +18,7 @@ import type { SandboxState } from '../sandbox-state.ts'
 type GuideFields = z.infer<typeof getPriceGuide.fields>
 type BatchFields = z.infer<typeof submitPriceBatch.fields>
 
-/** Ranges by code or VIN, in the currency of the market [V §2 Price guide, §8]. */
+/** Price ranges by code or VIN, in the currency of the market [V §2 Price guide, §8]. */
 export const priceGuide = serveVehicleData(getPriceGuide, ({ fields, now, service }) => {
   const market = marketOf(fields.market)
   const at = saleMonthOf(fields, now)
@@ -34,7 +34,7 @@ export const priceGuide = serveVehicleData(getPriceGuide, ({ fields, now, servic
   return renderGuide(known.vehicle, prices, currency)
 })
 
-/** An instant in the month of sale, now where none is named; 400 for half of one, and outside the last five years. */
+/** An instant in the month of sale; now without one. 400 for an incomplete month, and for one outside the last five years. */
 function saleMonthOf({ saleMonth, saleYear }: GuideFields, now: Date): Date {
   if (saleMonth === undefined && saleYear === undefined) return now
   if (saleMonth === undefined || saleYear === undefined)
@@ -45,7 +45,7 @@ function saleMonthOf({ saleMonth, saleYear }: GuideFields, now: Date): Date {
   return monthsAgo === 0 ? now : new Date(Date.UTC(saleYear, saleMonth - 1, 15))
 }
 
-/** Taken whole or not at all; what cannot be priced is told with the results [V §4 /v1/price-batch]. */
+/** A batch is accepted whole or not at all; the results name what cannot be priced [V §4 /v1/price-batch]. */
 export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
   const { fields, now, service } = call
   const { batchVehicles } = service.limits.current
@@ -58,7 +58,7 @@ export const priceBatch = serveVehicleData(submitPriceBatch, (call) => {
   return body
 })
 
-/** The results stand there only once they are complete. */
+/** The answer has results only when the batch is complete. */
 export const priceBatchStatus = serveVehicleData(pollPriceBatch, ({ fields, now, service }) => {
   const batch = service.jobs.pollBatch(fields.batchId, now)
   if (batch === undefined) throw new Refusal(404, 'Batch not found')
@@ -91,7 +91,7 @@ function pricesOf({ fields, now, service }: VehicleCall<BatchFields>): PricedVeh
   })
 }
 
-/** Not the order in which they were sent, so that nobody relies on it; always the same one. */
+/** Another order than the one sent, so that no client relies on it; always the same. */
 function inAnotherOrder<T>(items: readonly T[]): readonly T[] {
   const mixed = items
     .map((item, index) => ({ item, index, rank: avalanche(index + 1) }))

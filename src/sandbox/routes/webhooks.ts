@@ -10,10 +10,10 @@ import { Refusal } from '../refusal.ts'
 import { type JsonObject, setAtPath } from '../render.ts'
 import { type Subscription, type WebhookEvent, wrapAtPath } from '../webhooks.ts'
 
-// What is no id at all is not found either.
+// An invalid id is answered as not found.
 const noSuchId = { id: 404 }
 
-/** Those of the caller's rooftop, by id [A §4 Webhooks]. */
+/** The subscriptions of the caller's rooftop, by id [A §4 Webhooks]. */
 export const webhookList = serve(listWebhooks, ({ caller, service }) => {
   const { webhook } = service.wire.appraisal
   const records = service.webhooks
@@ -35,7 +35,7 @@ export const webhookCreate = serve(createWebhook, ({ fields, caller, service }) 
   return renderSubscription(service.webhooks.add(draft), service.wire.appraisal.webhook)
 })
 
-/** What is left out stays as it is. */
+/** Fields that are left out do not change. */
 export const webhookUpdate = serve(
   updateWebhook,
   (call) => {
@@ -92,7 +92,7 @@ const typeOf: Readonly<Record<WebhookEvent, Subscription['type']>> = {
   ON_DRIVE_COMPLETED: 'drive',
 }
 
-/** Throws the refusal with 400 that says what the document does not allow [A §4 Webhooks, §6]. */
+/** Throws a 400 refusal for what the document does not allow [A §4 Webhooks, §6]. */
 function requireSound(draft: Omit<Subscription, 'id'>): void {
   const { type, event, url, authHeaderName, authHeaderValue } = draft
   if (typeOf[event] !== type)
@@ -107,10 +107,10 @@ function requireSound(draft: Omit<Subscription, 'id'>): void {
     authHeaderValue !== null &&
     !/^[!-~\x80-\xff]([\t -~\x80-\xff]*[!-~\x80-\xff])?$/.test(authHeaderValue)
   )
-    throw new Refusal(400, 'auth_header_value: has to be what an HTTP header can carry')
+    throw new Refusal(400, 'auth_header_value: has to be a valid value of an HTTP header')
 }
 
-/** Plain http is for receivers on this machine: the sandbox is for one machine. */
+/** http is allowed for receivers on this machine, because the sandbox runs on one machine. */
 function problemOfUrl(text: string): string | null {
   const url = URL.parse(text)
   if (url === null) return 'has to be a URL'
@@ -126,7 +126,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
 }
 
-// What the delivery itself sets.
+// Headers that the delivery sets.
 const ownHeaders = new Set([
   'connection',
   'content-length',

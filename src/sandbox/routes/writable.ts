@@ -3,8 +3,8 @@ import { isCreated, isVanished } from '../lifecycle.ts'
 import { Refusal } from '../refusal.ts'
 import type { Evaluation } from '../world-types.ts'
 
-/** The evaluation that the caller may change, at any stage: 400 where it is not there, 403 where it is of another
- *  dealer group. Every rooftop of the group may, as its managers do. */
+/** An evaluation at any stage that the caller may change: 400 when it does not exist, 403 when it is of another dealer group. Every
+ *  rooftop of the group may change it, as its managers do. */
 export function writableEvaluation(
   { world, caller, now }: Pick<Call, 'world' | 'caller' | 'now'>,
   evalId: number,

@@ -6,20 +6,20 @@ const rooftops = 4
 const what = `${evaluations.toLocaleString('en')} evaluations of ${rooftops} rooftops`
 
 interface Measured {
-  readonly yard: BenchFixture
+  readonly fixture: BenchFixture
   readonly warehouse: BenchWarehouse
 }
 
 /** The requests of a first load. */
 export const firstRequests: BenchCase = {
   ...{ name: 'first-requests', unit: 'requests', counted: true, turns: 1 },
-  what: `a first sync of ${what} by a list that tells nothing of its limits`,
+  what: `a first sync of ${what} by a list that does not reveal its limit`,
   referenceWhat: 'a read for each evaluation and a list for each window',
   target: { of: 'ratio', most: 1.1 },
   prepare: () =>
-    onEmpty(async ({ yard, warehouse }) => {
-      const { windows, hydrated } = await yard.sync(warehouse)
-      const { lists, reads } = await yard.ask('counts')
+    onEmpty(async ({ fixture, warehouse }) => {
+      const { windows, hydrated } = await fixture.sync(warehouse)
+      const { lists, reads } = await fixture.ask('counts')
       return { figure: lists + reads, reference: windows + hydrated }
     }),
 }
@@ -31,8 +31,8 @@ export const statements: BenchCase = {
   referenceWhat: 'a statement for each evaluation',
   target: { of: 'ratio', most: 1 },
   prepare: () =>
-    onEmpty(async ({ yard, warehouse }) => {
-      const { statements: figure, inserted } = await yard.sync(warehouse)
+    onEmpty(async ({ fixture, warehouse }) => {
+      const { statements: figure, inserted } = await fixture.sync(warehouse)
       return { figure, reference: inserted }
     }),
 }
@@ -44,23 +44,23 @@ export const unchangedRows: BenchCase = {
   referenceWhat: 'rows that the first sync wrote',
   target: { of: 'figure', most: 0 },
   prepare: () =>
-    onEmpty(async ({ yard, warehouse }) => {
-      await yard.sync(warehouse)
+    onEmpty(async ({ fixture, warehouse }) => {
+      await fixture.sync(warehouse)
       const reference = await written(warehouse)
-      await yard.sync(warehouse)
+      await fixture.sync(warehouse)
       return { figure: (await written(warehouse)) - reference, reference }
     }),
 }
 
-/** Both figures come of one look at an empty warehouse. */
+/** Measures figure and reference once, in an empty warehouse. */
 async function onEmpty(
-  look: (on: Measured) => Promise<{ readonly figure: number; readonly reference: number }>,
+  measureOnce: (on: Measured) => Promise<{ readonly figure: number; readonly reference: number }>,
 ): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openBenchFixture({ rooftops, evaluations }))
-  const warehouse = started.use(await yard.warehouse('counted'))
-  await yard.ask('counts')
-  const { figure, reference } = await look({ yard, warehouse })
+  const fixture = started.use(await openBenchFixture({ rooftops, evaluations }))
+  const warehouse = started.use(await fixture.warehouse('counted'))
+  await fixture.ask('counts')
+  const { figure, reference } = await measureOnce({ fixture, warehouse })
   return {
     measure: async () => figure,
     reference: async () => reference,
@@ -68,9 +68,9 @@ async function onEmpty(
   }
 }
 
-/** In this warehouse so far. */
+/** Rows written in this warehouse so far. */
 async function written({ pool }: BenchWarehouse): Promise<number> {
-  // What a session has counted is told when it has been idle for a moment, or has ended.
+  // A session reports its counts after a moment of idleness, or at its end.
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   const { rows } = await pool.query(
     `select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::float8 as count

@@ -44,20 +44,20 @@ export const csvCopy: BenchCase = {
   target: { of: 'ratio', least: 0.5 },
   thorough: true,
   prepare: async (options) =>
-    await prepared(options, async ({ yard, worker, rows, ours, file }) => {
-      const tables = await yard.inTurn(async (url) => {
+    await prepared(options, async ({ fixture, worker, rows, ours, file }) => {
+      const tables = await fixture.inTurn(async (url) => {
         await ours.ask({ what: 'import', file, url } satisfies CsvOrder)
-        return await writeTables(url, yard.folder, rows)
+        return await writeTables(url, fixture.folder, rows)
       })
-      if (hasPsql()) return () => yard.inTurn((url) => copyByPsql(url, tables))
+      if (hasPsql()) return () => fixture.inTurn((url) => copyByPsql(url, tables))
       const copier = worker()
       return () =>
-        yard.inTurn((url) => copier.ask({ what: 'copy', tables, url } satisfies CsvOrder))
+        fixture.inTurn((url) => copier.ask({ what: 'copy', tables, url } satisfies CsvOrder))
     }),
 }
 
 interface Parts {
-  readonly yard: Yard
+  readonly fixture: Setup
   readonly file: string
   readonly rows: number
   readonly ours: BenchProcess
@@ -70,28 +70,29 @@ async function prepared(
 ): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await temporaryFolder()).path
-  const yard = started.use(await openYard(folder))
+  const fixture = started.use(await openSetup(folder))
   const file = join(folder, 'list.csv')
   const rows = quick ? 20_000 : 200_000
   await writeStockList(file, rows)
   const worker = () => started.use(startProcess('csv-process.ts', 0))
   const ours = worker()
-  const reference = await referenceOf({ yard, file, rows, ours, worker })
+  const reference = await referenceOf({ fixture, file, rows, ours, worker })
   const all = started.move()
   return {
     reference,
-    measure: () => yard.inTurn((url) => ours.ask({ what: 'import', file, url } satisfies CsvOrder)),
+    measure: () =>
+      fixture.inTurn((url) => ours.ask({ what: 'import', file, url } satisfies CsvOrder)),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
 
-interface Yard extends AsyncDisposable {
+interface Setup extends AsyncDisposable {
   readonly folder: string
   /** Gives an empty warehouse of its own to each turn. */
   inTurn<T>(work: (url: string) => Promise<T>): Promise<T>
 }
 
-async function openYard(folder: string): Promise<Yard> {
+async function openSetup(folder: string): Promise<Setup> {
   const server = await startServer({ durable: true })
   const admin = await openPool(server.url, { applicationName: 'bench', max: 1 })
   await admin.query(`create database ${template}`)

@@ -13,31 +13,31 @@ import { filledTables, writtenColumns } from '../filled-tables.ts'
 export const firstLoad: BenchCase = {
   name: 'first-load',
   unit: 'evaluations/s',
-  what: 'a first sync of 20,000 evaluations of 8 rooftops from a source on the same machine, 32 in flight, raw bodies kept',
+  what: 'a first sync of 20,000 evaluations of 8 rooftops from a source on the same machine, 32 in flight, raw bodies stored',
   referenceWhat:
     'psql \\copy of the same rows and bodies from files into the same keyed tables, without triggers',
   target: { of: 'ratio', least: 0.45 },
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const yard = started.use(
+    const fixture = started.use(
       await openBenchFixture({ rooftops: 8, evaluations: quick ? 2_000 : 20_000 }),
     )
     const folder = started.use(await temporaryFolder()).path
     {
-      await using first = await yard.warehouse('first')
-      await yard.sync(first)
+      await using first = await fixture.warehouse('first')
+      await fixture.sync(first)
       for (const table of filledTables) await dump(first.pool, table, join(folder, table))
     }
     const all = started.move()
     return {
       async measure() {
-        await using warehouse = await yard.warehouse('first')
-        const { inserted, seconds } = await yard.sync(warehouse)
+        await using warehouse = await fixture.warehouse('first')
+        const { inserted, seconds } = await fixture.sync(warehouse)
         return inserted / seconds
       },
       async reference() {
-        await using warehouse = await yard.warehouse('first')
-        return yard.evaluations / (await load(warehouse, folder))
+        await using warehouse = await fixture.warehouse('first')
+        return fixture.evaluations / (await load(warehouse, folder))
       },
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** A question to a view and how long its answer may take; null: measured, nothing promised. */
+/** A query of a view and its time limit; null: measured without a limit. */
 export interface MartQuery {
   readonly view: string
   readonly what: 'limit 0' | 'where 1=0' | 'rooftop-month' | 'all, a year'
@@ -8,7 +8,7 @@ export interface MartQuery {
   readonly mostMs: number | null
 }
 
-/** What the queries ask about: a rooftop and its group, a month, and the year that ends with it. */
+/** The parameters of the queries: a rooftop and its group, a month, and the year that ends with it. */
 interface Place {
   readonly rooftop_id: number
   readonly group_code: string
@@ -20,11 +20,11 @@ interface Place {
 const emptyMs = 25
 const monthMs = 100
 const yearMs = 2000
-/** By which column a view is narrowed to a time, the first that it has. */
+/** Columns by which a view is filtered by time; the first that it has counts. */
 const timeColumns = ['month_start', 'completed_date', 'acquired_on']
 const instantColumns = ['valid_from', 'completed_at', 'observed_at', 'searched_at', 'first_seen_at']
 
-/** The four questions to every view of the marts: its columns alone (twice), a rooftop-month, and a year of all rooftops. */
+/** Four queries of every view of the marts: only its columns (twice), a rooftop-month, and a year of all rooftops. */
 export async function martQueries(pool: pg.Pool): Promise<MartQuery[]> {
   const place = await chosenPlace(pool)
   const { rows } = await pool.query<{ view: string; columns: string[] }>(
@@ -65,7 +65,7 @@ function rooftopFilter(columns: ReadonlySet<string>, place: Place): string | nul
 function timeFilter(columns: ReadonlySet<string>, from: string, until: string): string | null {
   const column = [...timeColumns, ...instantColumns].find((name) => columns.has(name))
   if (column === undefined) return null
-  // A report by month is asked for its month by name, as a dashboard's filter does.
+  // A report by month is filtered by its month, as a dashboard does.
   if (column === 'month_start' && isNextMonth(from, until)) return `month_start = '${from}'`
   return `${column} >= '${from}' and ${column} < '${until}'`
 }
@@ -92,7 +92,7 @@ async function chosenPlace(pool: pg.Pool): Promise<Place> {
   return rows[0]!
 }
 
-/** Milliseconds that planning and running a query to its last row take in the server, rows not sent. */
+/** Milliseconds for planning and running a query to its last row in the server, without sending rows. */
 export async function timeQuery(client: pg.ClientBase, { sql, what }: MartQuery): Promise<number> {
   if (what === 'limit 0' || what === 'where 1=0') {
     const startedAt = performance.now()

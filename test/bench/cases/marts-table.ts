@@ -1,13 +1,13 @@
 import type { MartQuery } from './marts-queries.ts'
 
-/** A question with the fastest of its answers. */
+/** A query with its fastest time. */
 export interface TimedQuery extends MartQuery {
   readonly ms: number
 }
 
 const questions = ['limit 0', 'where 1=0', 'rooftop-month', 'all, a year'] as const
 
-/** A line a view: milliseconds of each question; `!` marks what is above its limit. */
+/** One line per view: milliseconds of each query; `!` marks a time above its limit. */
 export function martsTable(timed: readonly TimedQuery[]): string {
   const views = [...Map.groupBy(timed, ({ view }) => view)]
   const rows = [

@@ -9,7 +9,7 @@ const rooftops = 100
 const days = 1_095
 
 /**
- * Fills an empty warehouse by SQL: ten photos, a price, two reconditioning lines, and a past asking for every evaluation,
+ * Fills an empty warehouse by SQL: ten photos, a price, two reconditioning lines, and an enrichment state for every evaluation,
  * 60 units of stock for every rooftop. Triggers are off meanwhile, and the aggregates computed at the end, as a migration does.
  */
 export async function fillMartsWorld(pool: pg.Pool, { evaluations }: MartsWorld): Promise<void> {
@@ -34,7 +34,7 @@ export async function fillMartsWorld(pool: pg.Pool, { evaluations }: MartsWorld)
   }
 }
 
-// Numbers that look random and are not: the same world every time, but for the day that it ends on.
+// Pseudo-random numbers: the world is always the same, except for its last day.
 const steps: Readonly<Record<string, string>> = {
   'rooftops and people': /* sql */ `
     insert into core.rooftop_group (group_code) select 'group-' || n from generate_series(1, 10) as n;
@@ -144,7 +144,7 @@ const steps: Readonly<Record<string, string>> = {
     select rooftop_id, 'evaluations', eval_id::text, 'not found', gone_at, 1 from core.evaluation where gone_at is not null;
     insert into ops.quarantine (stream, rooftop_id, natural_key, issues, run_id)
     select 'evaluations', rooftop_id, 'q' || n, '[]', 1 from core.rooftop cross join generate_series(1, 3) as n;`,
-  // As autovacuum would have by then: without statistics the days of a million evaluations take minutes.
+  // As autovacuum does: without statistics the days of a million evaluations take minutes.
   analyse: 'analyze',
   aggregates: /* sql */ `
     select core.agg_rebuild(rooftop_id) from core.rooftop;

@@ -8,11 +8,11 @@ import { type MartQuery, martQueries, timeQuery } from './marts-queries.ts'
 import { martsTable, type TimedQuery } from './marts-table.ts'
 import { fillMartsWorld } from './marts-world.ts'
 
-/** BENCH_MARTS_EVALUATIONS=200000 takes a fifth of the disk and of the patience. */
+/** BENCH_MARTS_EVALUATIONS=200000 takes a fifth of the disk and the time. */
 const evaluations = Number(process.env['BENCH_MARTS_EVALUATIONS'] ?? 1_000_000)
-const lookAt = 20_000
+const quickEvaluations = 20_000
 
-/** How near the slowest question to a report comes to the time that it is allowed; all of them in a table before. */
+/** The slowest report query relative to its time limit; prints all queries in a table first. */
 export const marts: BenchCase = {
   name: 'marts',
   unit: 'of the time allowed',
@@ -38,7 +38,7 @@ export const marts: BenchCase = {
       (opened) => opened.end(),
     )
     await prepareWarehouse(pool)
-    await fillMartsWorld(pool, { evaluations: quick ? lookAt : evaluations })
+    await fillMartsWorld(pool, { evaluations: quick ? quickEvaluations : evaluations })
     const queries = await martQueries(pool)
     const fastest = new Map<MartQuery, number>()
     started.defer(async () => {
@@ -53,7 +53,7 @@ export const marts: BenchCase = {
   },
 }
 
-/** Asks every question once; the share of its allowance that the slowest took. */
+/** Runs every query once; returns the largest share of a time limit. */
 async function measureAll(
   pool: pg.Pool,
   queries: readonly MartQuery[],

@@ -24,10 +24,10 @@ export const memory: BenchCase = {
 }
 
 async function peakOf(evaluations: number): Promise<number> {
-  // The longer history has more windows, not fuller ones.
+  // The longer history has more windows, not larger ones.
   const days = Math.ceil(evaluations / rooftops / aDay)
-  await using yard = await openBenchFixture({ rooftops, evaluations, days })
-  await using warehouse = await yard.warehouse('memory')
-  const { peakMb } = await yard.sync(warehouse)
+  await using fixture = await openBenchFixture({ rooftops, evaluations, days })
+  await using warehouse = await fixture.warehouse('memory')
+  const { peakMb } = await fixture.sync(warehouse)
   return peakMb
 }

@@ -2,7 +2,7 @@ import type { BenchCase, BenchOptions, PreparedCase } from '../bench-case.ts'
 import { openBenchFixture } from '../bench-fixture.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
-/** What a night costs when there is nothing to do: a list for each window that is due. */
+/** The cost of a night without changes: one list for each due window. */
 export const idleNight: BenchCase = {
   name: 'idle-night',
   unit: 'rooftops/s',
@@ -12,7 +12,7 @@ export const idleNight: BenchCase = {
   prepare: ({ quick }) => nightOf({ rooftops: quick ? 100 : 1_000, perRooftop: 0 }),
 }
 
-/** A whole night of a large group, and what it means for a year of it. */
+/** A whole night of a large group, and an extrapolation. */
 export const largeNight: BenchCase = {
   name: 'large-night',
   unit: 'rooftops/s',
@@ -32,22 +32,24 @@ async function nightOf({
   readonly perRooftop: number
 }): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openBenchFixture({ rooftops, evaluations: rooftops * perRooftop }))
-  const warehouse = started.use(await yard.warehouse('night'))
-  await yard.sync(warehouse)
+  const fixture = started.use(
+    await openBenchFixture({ rooftops, evaluations: rooftops * perRooftop }),
+  )
+  const warehouse = started.use(await fixture.warehouse('night'))
+  await fixture.sync(warehouse)
   const { rows: lists } = await warehouse.pool.query(
     `select dealer_id as rooftop, extract(epoch from window_from)::int as from, extract(epoch from window_until)::int as until
      from ops.window_certificate join core.rooftop using (rooftop_id)`,
   )
-  const { source, start } = yard
+  const { source, start } = fixture
   const order: DownloadOrder = {
     ...{ warehouse: warehouse.url, source, rooftops, start, concurrency: 32, lists, evalIds: [] },
   }
   const all = started.move()
   return {
-    measure: async () => rooftops / (await yard.sync(warehouse)).seconds,
+    measure: async () => rooftops / (await fixture.sync(warehouse)).seconds,
     async reference() {
-      await using client = yard.process('download-process.ts')
+      await using client = fixture.process('download-process.ts')
       return rooftops / (await client.ask<number>(order))
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -57,10 +59,10 @@ async function nightOf({
 async function firstNightOf({ quick }: BenchOptions): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
   const rooftops = quick ? 250 : 5_000
-  const yard = started.use(
+  const fixture = started.use(
     await openBenchFixture({ rooftops, evaluations: rooftops * 30, days: 1 }),
   )
-  const { source, start } = yard
+  const { source, start } = fixture
   const numbers = Array.from({ length: rooftops }, (_, at) => at + 1)
   const from = Date.parse(start) / 1000
   const order: Omit<DownloadOrder, 'warehouse'> = {
@@ -73,19 +75,19 @@ async function firstNightOf({ quick }: BenchOptions): Promise<PreparedCase> {
   const all = started.move()
   return {
     async measure() {
-      await using warehouse = await yard.warehouse('large')
-      // What the reference has asked is not part of the night: counts begin anew when they are told.
-      await yard.ask('counts')
+      await using warehouse = await fixture.warehouse('large')
+      // The requests of the reference are not part of the night: reading the counts resets them.
+      await fixture.ask('counts')
       let seconds = 0
       const wal = await warehouse.walOf(async () => {
-        seconds = (await yard.sync(warehouse)).seconds
+        seconds = (await fixture.sync(warehouse)).seconds
       })
-      const { lists, reads } = await yard.ask('counts')
-      tellOf({ rooftops, lists, reads, seconds, wal })
+      const { lists, reads } = await fixture.ask('counts')
+      printNight({ rooftops, lists, reads, seconds, wal })
       return rooftops / seconds
     },
     async reference() {
-      await using client = yard.process('download-process.ts')
+      await using client = fixture.process('download-process.ts')
       return rooftops / (await client.ask<number>({ ...order, warehouse: '' }))
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -103,8 +105,8 @@ interface Night {
 const history = 500_000_000
 const sourceSeconds = 0.35
 
-/** The figures of the night, and half a billion evaluations by them: multiplied, not measured. */
-function tellOf({ rooftops, lists, reads, seconds, wal }: Night): void {
+/** Prints the figures of the night, and those of half a billion evaluations, extrapolated. */
+function printNight({ rooftops, lists, reads, seconds, wal }: Night): void {
   const figure = (value: number) => Math.round(value).toLocaleString('en')
   const times = history / reads
   const requests = (lists + reads) * times

@@ -10,7 +10,7 @@ import type { StoreOrder } from '../processes/store-process.ts'
 const folder = fileURLToPath(new URL('../peers/', import.meta.url))
 const anyCore = Number.MAX_SAFE_INTEGER
 
-/** Beside the nearest published TypeScript pipeline from an API to Postgres. */
+/** Comparison with the most similar published TypeScript pipeline from an API to Postgres. */
 export const storePeer: BenchCase = {
   name: 'store-peer',
   unit: 'evaluations/s',
@@ -22,19 +22,19 @@ export const storePeer: BenchCase = {
   async prepare({ quick }) {
     install()
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
+    const fixture = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
     const ours = started.use(startProcess('store-process.ts', anyCore))
     const theirs = started.use(startProcess('peer-process.ts', anyCore))
     const [evaluations, fewer] = quick ? [2_000, 1_000] : [10_000, 4_000]
     const all = started.move()
     return {
       async measure() {
-        await using warehouse = await yard.warehouse('store')
+        await using warehouse = await fixture.warehouse('store')
         const order: StoreOrder = { how: 'load', warehouse: warehouse.url, evaluations }
         return await ours.ask<number>(order)
       },
       async reference() {
-        await using warehouse = await yard.warehouse('store')
+        await using warehouse = await fixture.warehouse('store')
         const order: PeerOrder = { warehouse: warehouse.url, evaluations: fewer }
         return await theirs.ask<number>(order)
       },
@@ -43,7 +43,7 @@ export const storePeer: BenchCase = {
   },
 }
 
-/** Nobody needs it but this case: it stands in no tree of dependencies of ours. */
+/** Installed only for this case, outside of our own dependencies. */
 function install(): void {
   if (existsSync(`${folder}node_modules`)) return
   const { status, stderr } = spawnSync('npm', ['ci'], { cwd: folder, encoding: 'utf8' })

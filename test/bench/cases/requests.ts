@@ -4,7 +4,7 @@ import { openBenchFixture } from '../bench-fixture.ts'
 const latencyMs = 200
 const inFlight = 32
 
-/** A source that is far away: nothing here may be slower than it. */
+/** A slow source: the pipeline may not add to its time. */
 export const farSource: BenchCase = {
   name: 'far-source',
   unit: 'evaluations/s',
@@ -16,14 +16,14 @@ export const farSource: BenchCase = {
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
     const evaluations = quick ? 3_000 : 24_000
-    const yard = started.use(
+    const fixture = started.use(
       await openBenchFixture({ rooftops: 8, evaluations, latencyMs, concurrency: inFlight }),
     )
     const all = started.move()
     return {
       async measure() {
-        await using warehouse = await yard.warehouse('far')
-        const { requests, seconds } = await yard.sync(warehouse)
+        await using warehouse = await fixture.warehouse('far')
+        const { requests, seconds } = await fixture.sync(warehouse)
         return requests / seconds
       },
       reference: async () => inFlight / (latencyMs / 1000),
@@ -32,7 +32,7 @@ export const farSource: BenchCase = {
   },
 }
 
-/** How many requests a night takes beyond those that the rules demand. */
+/** Requests of a night beyond those that the rules demand. */
 export const quietNight: BenchCase = {
   name: 'quiet-night',
   unit: 'requests',
@@ -42,20 +42,22 @@ export const quietNight: BenchCase = {
   target: { of: 'ratio', most: 1.02 },
   async prepare() {
     await using started = new AsyncDisposableStack()
-    const yard = started.use(await openBenchFixture({ rooftops: 8, evaluations: 4_000, days: 60 }))
-    const warehouse = started.use(await yard.warehouse('quiet'))
-    await yard.sync(warehouse)
+    const fixture = started.use(
+      await openBenchFixture({ rooftops: 8, evaluations: 4_000, days: 60 }),
+    )
+    const warehouse = started.use(await fixture.warehouse('quiet'))
+    await fixture.sync(warehouse)
     let due = 0
     const all = started.move()
     return {
       async measure() {
-        await yard.ask('counts')
-        const { windows, hydrated } = await yard.sync(warehouse)
+        await fixture.ask('counts')
+        const { windows, hydrated } = await fixture.sync(warehouse)
         due = windows + hydrated
-        const { lists, reads } = await yard.ask('counts')
+        const { lists, reads } = await fixture.ask('counts')
         return lists + reads
       },
-      // Of the night before; the first does not count.
+      // The counts of the night before; the first does not count.
       reference: async () => due,
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }

@@ -6,7 +6,7 @@ import type { StoreOrder, StoreWay } from '../processes/store-process.ts'
 const what =
   'evaluations whose rows stand ready (31 in 8 tables, one the raw body), stored in batches of 1,000'
 
-/** The load stage beside the physical limit, and beside what others do. */
+/** The load stage compared with the physical limit and with other methods. */
 export const storeCopy = storeCase({
   name: 'store-copy',
   referenceWhat: 'COPY of the same rows into the same keyed tables, which keep the same aggregates',
@@ -14,7 +14,7 @@ export const storeCopy = storeCase({
   target: { of: 'ratio', least: 0.9 },
 })
 
-/** What the sums cost that the reports stand on. */
+/** The cost of the aggregates for the reports. */
 export const storeBare = storeCase({
   name: 'store-bare',
   referenceWhat:
@@ -38,7 +38,7 @@ export const storeRowByRow = storeCase({
   referenceWhat:
     'an upsert for each row, in transactions of 1,000 evaluations, without the triggers',
   reference: 'row-by-row',
-  // A tenth of the evaluations is enough of it.
+  // A tenth of the evaluations is enough.
   share: 0.1,
   target: { of: 'ratio', least: 25 },
   thorough: true,
@@ -68,18 +68,18 @@ async function prepared(
   share: number,
 ): Promise<PreparedCase> {
   await using started = new AsyncDisposableStack()
-  const yard = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
+  const fixture = started.use(await openBenchFixture({ rooftops: 1, evaluations: 0 }))
   const process = started.use(startProcess('store-process.ts', Number.MAX_SAFE_INTEGER))
   const evaluations = Math.ceil((quick ? 2_000 : 10_000) * share)
   const store = async (how: StoreWay): Promise<number> => {
-    await using warehouse = await yard.warehouse('store')
+    await using warehouse = await fixture.warehouse('store')
     return await process.ask<number>({
       how,
       warehouse: warehouse.url,
       evaluations,
     } satisfies StoreOrder)
   }
-  // Whoever stores without it takes the rows from the load.
+  // Other methods use the rows of the load.
   await store('load')
   const all = started.move()
   return {

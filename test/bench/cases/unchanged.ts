@@ -3,9 +3,9 @@ import { type BenchWarehouse, openBenchFixture, type BenchFixture } from '../ben
 import { writtenColumns } from '../filled-tables.ts'
 import type { DownloadOrder } from '../processes/download-process.ts'
 
-const what = 'a sync of 20,000 known evaluations, each of which is read again and has not changed'
+const what = 'a sync of 20,000 known evaluations that are all read again and have not changed'
 
-/** What is done with answers that bring nothing new. */
+/** The processing of unchanged answers. */
 export const unchanged: BenchCase = {
   name: 'unchanged',
   unit: 'evaluations/s',
@@ -15,25 +15,25 @@ export const unchanged: BenchCase = {
   target: { of: 'ratio', least: 0.8 },
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    const { yard, warehouse } = await loaded(started, quick ? 3_000 : 20_000)
-    const order = await requestsOf(yard, warehouse)
+    const { fixture, warehouse } = await loaded(started, quick ? 3_000 : 20_000)
+    const order = await requestsOf(fixture, warehouse)
     const all = started.move()
     return {
       async measure() {
-        const { hydrated, seconds } = await yard.sync(warehouse)
+        const { hydrated, seconds } = await fixture.sync(warehouse)
         return hydrated / seconds
       },
       async reference() {
-        // As new as the one that syncs: a client that has run before is faster.
-        await using client = yard.process('download-process.ts')
-        return yard.evaluations / (await client.ask<number>(order))
+        // A new process, like that of the sync: a warmed-up client is faster.
+        await using client = fixture.process('download-process.ts')
+        return fixture.evaluations / (await client.ask<number>(order))
       },
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }
   },
 }
 
-/** What such a run writes. */
+/** The WAL of such a run. */
 export const unchangedWal: BenchCase = {
   name: 'unchanged-wal',
   unit: 'bytes of WAL an evaluation',
@@ -44,12 +44,14 @@ export const unchangedWal: BenchCase = {
   target: { of: 'figure', most: 8 },
   async prepare({ quick }) {
     await using started = new AsyncDisposableStack()
-    // Not fewer: what a run writes in any case would decide what an evaluation does.
-    const { yard, warehouse } = await loaded(started, quick ? 12_000 : 20_000)
+    // Not fewer: otherwise the fixed writes of a run would dominate.
+    const { fixture, warehouse } = await loaded(started, quick ? 12_000 : 20_000)
     const all = started.move()
     return {
-      measure: async () => (await warehouse.walOf(() => yard.sync(warehouse))) / yard.evaluations,
-      reference: async () => (await warehouse.walOf(() => conflict(warehouse))) / yard.evaluations,
+      measure: async () =>
+        (await warehouse.walOf(() => fixture.sync(warehouse))) / fixture.evaluations,
+      reference: async () =>
+        (await warehouse.walOf(() => conflict(warehouse))) / fixture.evaluations,
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     }
   },
@@ -58,16 +60,16 @@ export const unchangedWal: BenchCase = {
 async function loaded(
   started: AsyncDisposableStack,
   evaluations: number,
-): Promise<{ yard: BenchFixture; warehouse: BenchWarehouse }> {
-  const yard = started.use(await openBenchFixture({ rooftops: 8, evaluations }))
-  const warehouse = started.use(await yard.warehouse('unchanged'))
-  await yard.sync(warehouse)
-  return { yard, warehouse }
+): Promise<{ fixture: BenchFixture; warehouse: BenchWarehouse }> {
+  const fixture = started.use(await openBenchFixture({ rooftops: 8, evaluations }))
+  const warehouse = started.use(await fixture.warehouse('unchanged'))
+  await fixture.sync(warehouse)
+  return { fixture, warehouse }
 }
 
 /** Of the last sync: as many lists, with the bounds of its certificates, and all evaluations. */
 async function requestsOf(
-  yard: BenchFixture,
+  fixture: BenchFixture,
   { pool, url }: BenchWarehouse,
 ): Promise<DownloadOrder> {
   const seconds = (column: string) => `extract(epoch from ${column})::int`
@@ -77,7 +79,7 @@ async function requestsOf(
   )
   const { rows } = await pool.query('select eval_id from core.evaluation')
   const evalIds = rows.map(({ eval_id }) => Number(eval_id))
-  const { source, rooftops, start } = yard
+  const { source, rooftops, start } = fixture
   return { warehouse: url, source, rooftops, start, concurrency: 32, lists, evalIds }
 }
 

@@ -6,7 +6,7 @@ const latencyMs = 300
 const rooftops = 32
 const perKey = 4
 
-/** What more processes bring where the source is what takes the time; rooftops have keys of their own. */
+/** The speed-up by more processes when the source takes most of the time; each rooftop has its own key. */
 export const twoWorkers = workersCase(2, 1.8)
 export const fourWorkers = workersCase(4, 3)
 
@@ -21,17 +21,17 @@ function workersCase(processes: number, least: number): BenchCase {
     async prepare({ quick }) {
       await using started = new AsyncDisposableStack()
       const evaluations = rooftops * (quick ? 8 : 24)
-      const yard = started.use(await openBenchFixture({ rooftops, evaluations, latencyMs }))
+      const fixture = started.use(await openBenchFixture({ rooftops, evaluations, latencyMs }))
       const sync = async (workers: number): Promise<number> => {
         await using hands = new AsyncDisposableStack()
-        const warehouse = hands.use(await yard.warehouse('workers'))
-        const { source, start } = yard
+        const warehouse = hands.use(await fixture.warehouse('workers'))
+        const { source, start } = fixture
         const shared = { rooftops, source, start, concurrency: perKey, ownKeys: true }
         for (let at = 0; at < workers; at += 1) {
           const worker = hands.use(startProcess('worker-process.ts', Number.MAX_SAFE_INTEGER))
           await worker.ask({ ...shared, warehouse: warehouse.url })
         }
-        const { inserted, seconds } = await yard.sync(warehouse, shared)
+        const { inserted, seconds } = await fixture.sync(warehouse, shared)
         return inserted / seconds
       }
       const all = started.move()

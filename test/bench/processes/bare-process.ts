@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerMessages } from './bench-process.ts'
 
-/** A server of node:http that reads the id out of the body and answers the stored bytes. */
+/** A node:http server that reads the id from the body and answers the stored bytes. */
 async function start(stored: ReadonlyMap<number, Uint8Array>): Promise<{ readonly url: string }> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = []

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** A process of its own that answers one message at a time. */
+/** A separate process that answers one message at a time. */
 export interface BenchProcess extends AsyncDisposable {
   ask<T>(message: unknown): Promise<T>
 }
@@ -58,7 +58,7 @@ async function ask<T>(child: ChildProcess, message: unknown): Promise<T> {
   }
 }
 
-/** In such a process: answers every message, and ends when nobody is left to ask. */
+/** Used in such a process: answers every message, and ends when the parent disconnects. */
 export function answerMessages(answer: (message: unknown) => unknown): void {
   process.on('message', async (message) => process.send!(await answer(message)))
   process.on('disconnect', () => process.exit())

@@ -14,13 +14,13 @@ import { growInSmallSteps } from '#src/heap.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { answerMessages } from './bench-process.ts'
 
-/** What to do with a list; answered with rows a second. */
+/** The task for a list; answered with rows a second. */
 export type CsvOrder =
   | { readonly what: 'parse' | 'type'; readonly file: string }
   | { readonly what: 'import'; readonly file: string; readonly url: string }
   | { readonly what: 'copy'; readonly tables: readonly CopiedTable[]; readonly url: string }
 
-/** Rows that COPY has written to a file, and may write back. */
+/** Rows in a file that COPY has written and can read. */
 export interface CopiedTable {
   readonly name: string
   readonly file: string
@@ -72,7 +72,7 @@ async function importList({ file, url }: { readonly file: string; readonly url: 
     {
       keys: { au: { value: 'key', kind: 'partner', region: 'AU' } },
       rooftops: [
-        { uid: 'yard', name: 'Yard', key: 'au', timezone: 'Australia/Sydney', currency: 'AUD' },
+        { uid: 'dealer', name: 'Dealer', key: 'au', timezone: 'Australia/Sydney', currency: 'AUD' },
       ],
     },
     '.',

@@ -2,7 +2,7 @@ import { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import { type BenchConfig, configOf } from '../bench-config.ts'
 import { answerMessages } from './bench-process.ts'
 
-/** The requests of a sync, without what it does with the answers; answered with seconds. */
+/** The requests of a sync without the processing of the answers; answered with seconds. */
 export interface DownloadOrder extends BenchConfig {
   /** Unix seconds, one list for each. */
   readonly lists: readonly {

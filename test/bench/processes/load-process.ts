@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { answerMessages } from './bench-process.ts'
 
-/** What is to be asked of a server, and for how long. */
+/** The server and duration of a load test. */
 export interface LoadOrder {
   readonly url: string
   readonly headers: Record<string, string>
@@ -11,7 +11,7 @@ export interface LoadOrder {
 
 const inFlight = 32
 
-/** Requests a second: 32 in flight over kept connections, each for a random evaluation. */
+/** Requests a second: 32 in flight over keep-alive connections, each for a random evaluation. */
 async function load({ url, headers, evalIds, milliseconds }: LoadOrder): Promise<number> {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: inFlight, pipelining: 1 })

@@ -9,7 +9,7 @@ export interface PeerOrder {
   readonly evaluations: number
 }
 
-/** What is used of the package, which is installed in ../peers alone. */
+/** The used part of the package, which is installed only in ../peers. */
 interface PeerClient {
   readonly pool: { end(): Promise<void>; on(event: 'error', listener: () => void): unknown }
   upsertManyWithTimestampProtection(
@@ -30,19 +30,19 @@ interface PeerModule {
 const { PostgresClient } = createRequire(new URL('../peers/package.json', import.meta.url))(
   '@supabase/stripe-sync-engine',
 ) as PeerModule
-/** As many as the engine's sync takes from a page of its source. */
+/** The page size of the engine's own sync. */
 const pageSize = 100
 
 async function store({ warehouse, evaluations }: PeerOrder): Promise<number> {
   const objects = Array.from({ length: evaluations }, (_, at) => objectOf(at + 1))
   const properties = Object.keys(objects[0]!)
   await createTable(warehouse, objects[0]!)
-  // Its own default of connections.
+  // The default number of connections of the engine.
   const client = new PostgresClient({
     schema: 'peer',
     poolConfig: { connectionString: warehouse, max: 10 },
   })
-  // Its database is dropped a moment later; the engine itself does not listen.
+  // Its database is dropped soon after; the engine has no error listener.
   client.pool.on('error', () => undefined)
   try {
     const begun = performance.now()
@@ -59,7 +59,7 @@ async function store({ warehouse, evaluations }: PeerOrder): Promise<number> {
   }
 }
 
-/** A row an object: what is a list or an object in it stays JSON. */
+/** One object per row; lists and objects in it stay JSON. */
 function objectOf(evalId: number): Record<string, unknown> {
   const createdAt = Date.UTC(2025, 0, 1) / 1000 + evalId * 2_880
   const text = evaluationBody({ evalId, dealerId: 1, createdAt, revision: 0 }, 1)
@@ -67,7 +67,7 @@ function objectOf(evalId: number): Record<string, unknown> {
   return { id: String(evalId), ...body }
 }
 
-/** As the engine's migrations make theirs: keyed by id, jsonb for what is nested. */
+/** Tables like those of the engine's migrations: keyed by id, jsonb for nested values. */
 async function createTable(warehouse: string, example: Record<string, unknown>): Promise<void> {
   const columns = Object.entries(example).map(([name, value]) => `"${name}" ${typeOf(value)}`)
   const pool = await openPool(warehouse, { applicationName: 'bench', max: 1 })

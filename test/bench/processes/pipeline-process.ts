@@ -11,7 +11,7 @@ import { type BenchConfig, configOf } from '../bench-config.ts'
 /** One sync of the evaluations. */
 export type PipelineOrder = BenchConfig
 
-/** What a sync took. */
+/** Time, memory and counts of a sync. */
 export interface PipelineResult {
   readonly status: string
   readonly listed: number

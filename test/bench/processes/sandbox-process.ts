@@ -1,7 +1,7 @@
 import { startSandbox } from '#src/sandbox/server.ts'
 import { answerMessages } from './bench-process.ts'
 
-/** Where a sandbox listens, how to ask it, and what its key may read. */
+/** The address and headers of a sandbox, and the ids that its key may read. */
 export interface SandboxReady {
   readonly url: string
   readonly headers: Record<string, string>

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BenchEvaluation, evaluationBody, updatedAt } from '../evaluation-body.ts'
 import { answerMessages } from './bench-process.ts'
 
-/** What the source holds, and how it answers. */
+/** Contents and behaviour of the source. */
 export interface SourceOrder {
   readonly rooftops: number
   /** Of each rooftop. */
@@ -14,11 +14,11 @@ export interface SourceOrder {
   readonly until: number
   /** Milliseconds before each answer. */
   readonly latencyMs?: number
-  /** Does a list item carry UpdatedAt, so that an unchanged evaluation need not be read again? */
+  /** Whether list items have UpdatedAt, so that an unchanged evaluation need not be read again. */
   readonly listShowsUpdates: boolean
 }
 
-/** Where it listens. */
+/** The address of the source. */
 export interface SourceReady {
   /** Ends in /v1. */
   readonly url: string
@@ -32,7 +32,7 @@ export interface SourceCounts {
   readonly mostAtOnce: number
 }
 
-/** Changes the source, or asks it what it was asked; answered with the counts, which start anew. */
+/** Changes the source, or reads its counts, which also resets them. */
 export type SourceQuestion =
   | { readonly changeEvery: number }
   | { readonly latencyMs: number }
@@ -94,7 +94,7 @@ function dealerIn({ dealerId }: { readonly dealerId?: string }): number {
   return Number(JSON.parse(dealerId ?? '[1]')[0])
 }
 
-/** Ids count up with the time within a rooftop, whose number they begin with. */
+/** Ids begin with the number of the rooftop and rise with time. */
 function evaluationOf(evalId: number): BenchEvaluation {
   const dealerId = Math.floor(evalId / 10_000_000)
   const createdAt = timeOf(evalId % 10_000_000)

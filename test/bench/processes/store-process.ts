@@ -15,14 +15,14 @@ import { evaluationBody } from '../evaluation-body.ts'
 import { filledTables, writtenColumns } from '../filled-tables.ts'
 import { answerMessages } from './bench-process.ts'
 
-/** How evaluations that stand ready as rows are stored; answered with evaluations a second. */
+/** The method of storing prepared rows of evaluations; answered with evaluations a second. */
 export interface StoreOrder {
   readonly how: StoreWay
   readonly warehouse: string
   readonly evaluations: number
 }
 
-/** load: the pipeline's; copy: COPY of its rows; multi-row and row-by-row: upserts. Bare: without triggers, as the upserts are. */
+/** load: by the pipeline; copy: COPY of its rows; multi-row and row-by-row: upserts. Bare and upserts: without triggers. */
 export type StoreWay = 'load' | 'copy' | 'bare-copy' | 'multi-row' | 'row-by-row'
 
 const batchSize = 1_000
@@ -97,7 +97,7 @@ async function copyBatch(pool: pg.Pool, at: number, role: 'origin' | 'replica'):
   })
 }
 
-/** In statements of so many rows, and no more parameters than Postgres takes. */
+/** Upserts at most `most` rows per statement, within the limit of parameters of Postgres. */
 async function upsert({ db, client }: Tx, at: number, most: number): Promise<void> {
   await client.query('set local session_replication_role = replica')
   for (const [table, rows] of ready!.rows[at]!) {
@@ -148,7 +148,7 @@ function batchesOf(rooftop: RooftopRow, count: number): Batch[] {
 
 const keys = new Map<string, string[]>()
 
-/** What the load wrote, for those that do without it. */
+/** The rows that the load wrote, for the other methods. */
 async function remember(pool: pg.Pool, into: NonNullable<typeof ready>): Promise<void> {
   for (const { incoming } of into.batches) {
     const copied = new Map<string, string>()
@@ -166,7 +166,7 @@ async function remember(pool: pg.Pool, into: NonNullable<typeof ready>): Promise
   }
 }
 
-/** pg takes an array for an array of Postgres; here it is JSON. */
+/** pg encodes an array as a Postgres array; here it must be JSON. */
 function storable(row: object): object {
   const cells = Object.entries(row).map(([name, value]) => {
     const isJson = name === 'body' && typeof value === 'object' && value !== null

@@ -9,7 +9,7 @@ import { answerMessages } from './bench-process.ts'
 growInSmallSteps()
 const write = (line: string) => process.stderr.write(line)
 
-/** A worker, as "forecourt worker" is one; answers when it is at work, and ends with whoever asked. */
+/** A worker like "forecourt worker"; answers when it works, and ends with its parent. */
 async function begin(config: BenchConfig): Promise<true> {
   const log = openLog({ level: 'error', human: false, secrets: [], write })
   const context = await openContext(configOf(config), log)
