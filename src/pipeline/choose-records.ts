@@ -144,10 +144,9 @@ function classify(
       if (isUnchanged === false) changedIds.push(evalId)
       // What this run itself wrote is current: a process was killed after it had written part of the window.
       const isOfRun = entry.runId === run.runId
-      if (
-        isUnchanged === false ||
-        (!isOfRun && isRereadDue(entry, since, run.sourceStart, isUnchanged))
-      )
+      // Due by the time of the listing, up to which the certificate says that records were reread.
+      const now = toUnixSeconds(part.listedAt)
+      if (isUnchanged === false || (!isOfRun && isRereadDue(entry, since, now, isUnchanged)))
         rereadIds.push(evalId)
     }
   }

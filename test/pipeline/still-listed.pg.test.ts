@@ -80,3 +80,28 @@ test('a budget that is too small is reported', async () => {
 
   expect((await rereadsOf(fixture)).overdue).toBeGreaterThan(0)
 })
+
+test('a nightly reread is done also when each run begins just before midnight and lists after it', async () => {
+  const now = new Date('2026-06-10T23:59:59Z')
+  const evaluation = { evalId: 1, rooftopUid: 'north', createdAt: new Date(+now - 5 * dayMs) }
+  await using fixture = await openFixture({
+    sandbox: {
+      ...{ now, listCarriesUpdatedAt: false },
+      world: worldOf({
+        rooftops: [aRooftop({ uid: 'north', dealerId: 101 })],
+        evaluations: [anEvaluation(evaluation)],
+      }),
+    },
+    sync: { start: '2026-06-01' },
+    streams: [evaluations],
+  })
+  const pastMidnight = {
+    crashPoint: (name: string) => name === 'slice-claimed' && fixture.sandbox.clock.advance(2_000),
+  }
+  await fixture.night(pastMidnight)
+  fixture.sandbox.requests.reset()
+
+  await fixture.nightAfter(1 - 2_000 / dayMs, pastMidnight)
+
+  expect(fixture.sandbox.requests.count('/geteval')).toBe(1)
+})
