@@ -4,8 +4,7 @@ import pretty from 'pino-pretty'
 import { framesOf, messageOf } from './errors.ts'
 
 export type Log = Logger
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface LogOptions {
   readonly level: LogLevel

@@ -7,7 +7,7 @@ const ground = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...ground]
 // What a stream is, not any one of them.
 const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(stream-sources|record).ts']
-const upToPipeline = ['context', 'db', 'queue', ...source]
+const upToPipeline = ['context', 'warehouse', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
   values: [],
   errors: [],
@@ -16,6 +16,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   version: [],
   telemetry: [],
   heap: [],
+  'compile-cache': [],
   csv: ground,
   contract: ['values'],
   db: ground,
@@ -27,7 +28,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   archive: ['db', ...ground],
   access: ['db', ...ground],
   'event-loop-watch': ['log', 'telemetry'],
-  context: ['access', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...ground],
+  warehouse: ['access', 'db', 'queue', ...ground],
+  context: ['warehouse', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...ground],
   links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', ...kindsOfStream],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
@@ -55,8 +57,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'operations',
     ],
   ],
-  cli: ['commands', 'errors', 'log', 'version'],
-  main: ['cli', 'config', 'heap'],
+  cli: ['commands', 'values', 'errors', 'log', 'version'],
+  main: ['cli', 'compile-cache', 'heap'],
   jobs: ['src/scheduler/job.ts'],
 }
 

@@ -6,7 +6,6 @@ import {
   readBackfills,
 } from '../pipeline/backfills.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import { allStreams } from '../streams/all.ts'
 import { chooseStreams, wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -88,7 +87,7 @@ export async function readResumedRequest(session: Session, run: unknown): Promis
   const { from, until, oldestFirst } = old
   return {
     plan: { ...plan, from, until, oldestFirst, resumes: old.runId },
-    streams: chooseStreams(old.streams, allStreams),
+    streams: chooseStreams(old.streams),
     rooftops,
   }
 }

@@ -1,7 +1,8 @@
 import { findBinaries } from '../db/embedded-binaries.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { migrationStatus } from '../db/migrate.ts'
-import { connectWarehouse, embeddedFolder, openAppraisal, openServices } from '../context.ts'
+import { openAppraisal, openServices } from '../context.ts'
+import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
@@ -9,7 +10,7 @@ import { refusedChanges } from '../pipeline/rooftops.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 
 /** One line of the check. `detail` says what was found, and what to do where something is to be done. */
@@ -24,24 +25,19 @@ const skewToTellMs = 60_000
 const patienceMs = 60_000
 
 /** Validates config, warehouse, clock and keys; bills nothing, writes nothing upstream. */
-export const check: CommandDefinition = {
-  usage: 'check',
-  summary: "Validates config, warehouse, clock skew and each rooftop's key; bills nothing",
-  examples: ['forecourt check', 'forecourt check --json'],
-  async run(session) {
-    const config = configOf(session)
-    const groups = await Promise.all([
-      [...describeConfig(config)],
-      checkJobs(config),
-      checkWarehouse(session),
-      checkSource(session),
-      checkVehicleData(session),
-    ])
-    const checks = groups.flat()
-    const ok = checks.every(({ status }) => status !== 'fail')
-    session.result({ ok, checks }, () => lines(checks))
-    return ok ? 0 : 1
-  },
+export const check: RunCommand = async (session) => {
+  const config = configOf(session)
+  const groups = await Promise.all([
+    [...describeConfig(config)],
+    checkJobs(config),
+    checkWarehouse(session),
+    checkSource(session),
+    checkVehicleData(session),
+  ])
+  const checks = groups.flat()
+  const ok = checks.every(({ status }) => status !== 'fail')
+  session.result({ ok, checks }, () => lines(checks))
+  return ok ? 0 : 1
 }
 
 function lines(checks: readonly Check[]): string[] {

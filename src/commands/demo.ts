@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { makeConfig } from '../config.ts'
-import type { Warehouse } from '../context.ts'
+import type { Warehouse } from '../warehouse.ts'
 import type { RunReport } from '../pipeline/run-report.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
@@ -10,7 +10,7 @@ import { allStreams } from '../streams/all.ts'
 import { daySeconds } from '../values/window.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { wholeNumberOption } from './option-values.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { answerQuestions } from './demo-questions.ts'
 import { countLines, exitCodeOf } from './run-report.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
@@ -19,46 +19,40 @@ import { table } from './table.ts'
 /** The demo's world begins so many days ago. */
 const historyDays = 90
 
-export const demo: CommandDefinition = {
-  usage: 'demo',
-  summary: 'Embedded Postgres, sandbox and one nightly run; prints what landed and how to query it',
-  options: (command) => command.option('--evals <n>', 'evaluations in the sandbox', '2000'),
-  examples: ['forecourt demo'],
-  async run(session, options) {
-    const startedAt = Date.now()
-    const anchor = sandboxAnchor(session.io.environment.cwd)
-    const evaluations = wholeNumberOption('--evals', options['evals'], 0, 2_000_000)
-    // Photo links name one host whatever port is free today: a body must not differ by that alone.
-    const sandbox = await startSandbox({
-      evaluations,
-      days: historyDays,
-      now: anchor,
-      photoBaseUrl: 'http://127.0.0.1:4010',
-    })
-    sandbox.clock.set(new Date(startedAt))
-    try {
-      const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
-      const context = await session.context()
-      const rooftops = chooseRooftops(config, [])
-      const plan = {
-        command: 'demo',
-        mode: 'sync',
-        from: toUnixSeconds(config.sync.start),
-        until: null,
-      } as const
-      const report = await runStreams(context, { plan, streams: allStreams, rooftops })
-      const coverage = await coverageOf(context, config)
-      const questions = await answerQuestions(context.db)
-      const seconds = (Date.now() - startedAt) / 1000
-      const document = { ...report, seconds, coverage, questions, connectionString: context.url }
-      session.resultWithSecrets(document, () =>
-        summary(report, config, coverage, questions, context.url, seconds),
-      )
-      return exitCodeOf(report)
-    } finally {
-      await sandbox.close()
-    }
-  },
+export const demo: RunCommand = async (session, options) => {
+  const startedAt = Date.now()
+  const anchor = sandboxAnchor(session.io.environment.cwd)
+  const evaluations = wholeNumberOption('--evals', options['evals'], 0, 2_000_000)
+  // Photo links name one host whatever port is free today: a body must not differ by that alone.
+  const sandbox = await startSandbox({
+    evaluations,
+    days: historyDays,
+    now: anchor,
+    photoBaseUrl: 'http://127.0.0.1:4010',
+  })
+  sandbox.clock.set(new Date(startedAt))
+  try {
+    const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
+    const context = await session.context()
+    const rooftops = chooseRooftops(config, [])
+    const plan = {
+      command: 'demo',
+      mode: 'sync',
+      from: toUnixSeconds(config.sync.start),
+      until: null,
+    } as const
+    const report = await runStreams(context, { plan, streams: allStreams, rooftops })
+    const coverage = await coverageOf(context, config)
+    const questions = await answerQuestions(context.db)
+    const seconds = (Date.now() - startedAt) / 1000
+    const document = { ...report, seconds, coverage, questions, connectionString: context.url }
+    session.resultWithSecrets(document, () =>
+      summary(report, config, coverage, questions, context.url, seconds),
+    )
+    return exitCodeOf(report)
+  } finally {
+    await sandbox.close()
+  }
 }
 
 function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Config {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { connectWarehouse, embeddedFolder } from '../context.ts'
+import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
 import type { Db } from '../db/transaction.ts'

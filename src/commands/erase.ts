@@ -7,62 +7,40 @@ import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.t
 import { requestedTerms, type Subject } from '../erasure/subject.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-export const erase: CommandDefinition = {
-  usage: 'erase',
-  summary: 'Erases a customer everywhere and prints the receipt; exit 1 when anything is left',
-  options: (command) =>
-    command
-      .option('--email <e>', 'the customer with this e-mail')
-      .option('--phone <p>', 'the customer with this phone number, however it is written')
-      .option('--eval <id>', 'the customer of this evaluation')
-      .option('--rooftop <uid>', 'with --eval, where two dealer groups know the same id')
-      .option(
-        '--all-people',
-        'everybody who has the e-mail or phone, where several people share it',
-      )
-      .option('--reason <text>', 'kept with the receipt')
-      .option('--dry-run', 'shows what it would touch, and changes nothing')
-      .option('--yes', 'do it without asking'),
-  examples: [
-    'forecourt erase --email jane@example.org --dry-run',
-    'forecourt erase --phone "+61 412 345 678" --yes --json',
-    'forecourt erase --eval 12345 --reason "request of 3 March"',
-  ],
-  async run(session, options) {
-    const { config } = session
-    const subject = subjectOf(options)
-    requestedTerms(subject)
-    if (subject.kind === 'eval' && subject.rooftopUid !== null)
-      chooseRooftops(config, [subject.rooftopUid])
-    const isDryRun = options['dryRun'] === true
-    const mustAsk = !isDryRun && options['yes'] !== true
-    if (mustAsk) requireTerminal(session)
-    const { pool, db } = await session.warehouse('write')
-    const reason = typeof options['reason'] === 'string' ? options['reason'] : null
-    const requestedBy = `${userInfo().username}@${hostname()}`
-    const allPeople = options['allPeople'] === true
-    const request = { subject, reason, requestedBy, allPeople }
-    const run = async (dryRun: boolean): Promise<Receipt> =>
-      await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
-    if (isDryRun) {
-      const receipt = await run(true)
-      session.result({ dryRun: true, ...receipt }, () => linesOf(receipt, null))
-      return 0
-    }
-    if (mustAsk && !(await isConfirmed(session, await run(true)))) {
-      session.result({ erased: false }, () => ['Nothing was erased.'])
-      return 0
-    }
-    const receipt = await run(false)
-    const files = await removeErasedFiles(db, archiveFolder(config))
-    const document = { dryRun: false, ...receipt, filesPending: files.pending }
-    session.result(document, () => linesOf(receipt, files))
-    return isClean(receipt) && files.pending === 0 ? 0 : 1
-  },
+export const erase: RunCommand = async (session, options) => {
+  const { config } = session
+  const subject = subjectOf(options)
+  requestedTerms(subject)
+  if (subject.kind === 'eval' && subject.rooftopUid !== null)
+    chooseRooftops(config, [subject.rooftopUid])
+  const isDryRun = options['dryRun'] === true
+  const mustAsk = !isDryRun && options['yes'] !== true
+  if (mustAsk) requireTerminal(session)
+  const { pool, db } = await session.warehouse('write')
+  const reason = typeof options['reason'] === 'string' ? options['reason'] : null
+  const requestedBy = `${userInfo().username}@${hostname()}`
+  const allPeople = options['allPeople'] === true
+  const request = { subject, reason, requestedBy, allPeople }
+  const run = async (dryRun: boolean): Promise<Receipt> =>
+    await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
+  if (isDryRun) {
+    const receipt = await run(true)
+    session.result({ dryRun: true, ...receipt }, () => linesOf(receipt, null))
+    return 0
+  }
+  if (mustAsk && !(await isConfirmed(session, await run(true)))) {
+    session.result({ erased: false }, () => ['Nothing was erased.'])
+    return 0
+  }
+  const receipt = await run(false)
+  const files = await removeErasedFiles(db, archiveFolder(config))
+  const document = { dryRun: false, ...receipt, filesPending: files.pending }
+  session.result(document, () => linesOf(receipt, files))
+  return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
 function subjectOf(options: Record<string, unknown>): Subject {

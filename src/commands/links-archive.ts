@@ -8,42 +8,35 @@ import type { Db } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
 /** `links archive`: below `links`. */
-export const linksArchive: CommandDefinition = {
-  usage: 'archive',
-  summary: 'Keeps the PDF behind every live link in links.archive.folder; exit 1 when one failed',
-  options: (command) =>
-    command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
-  examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
-  async run(session, options) {
-    const { config, log, io } = session
-    const rooftops = chooseRooftops(config, options['rooftop'] as string[])
-    const folder = requireFolder(config)
-    const { db } = await session.warehouse('write')
-    const hosts = await allowedHosts(db, config)
-    await opened(folder)
-    const rows = await findRooftops(db, rooftops)
-    const work: ArchiveWork = {
-      db,
-      log,
-      rules: defaultRules(hosts, folder),
-      signal: io.signal,
-      now: await readSourceNow(db),
-      concurrency: config.http.concurrency,
-      renewUrl: (link) => currentUrl(db, link),
-    }
-    const report = await archiveLinks(
-      work,
-      rows.map(({ id }) => id).filter((id) => id > 0),
-    ).catch((error: unknown) => {
-      throw diskFault(error, folder)
-    })
-    session.result(report, () => linesOf(report, folder))
-    return report.failed.length === 0 ? 0 : 1
-  },
+export const linksArchive: RunCommand = async (session, options) => {
+  const { config, log, io } = session
+  const rooftops = chooseRooftops(config, options['rooftop'] as string[])
+  const folder = requireFolder(config)
+  const { db } = await session.warehouse('write')
+  const hosts = await allowedHosts(db, config)
+  await opened(folder)
+  const rows = await findRooftops(db, rooftops)
+  const work: ArchiveWork = {
+    db,
+    log,
+    rules: defaultRules(hosts, folder),
+    signal: io.signal,
+    now: await readSourceNow(db),
+    concurrency: config.http.concurrency,
+    renewUrl: (link) => currentUrl(db, link),
+  }
+  const report = await archiveLinks(
+    work,
+    rows.map(({ id }) => id).filter((id) => id > 0),
+  ).catch((error: unknown) => {
+    throw diskFault(error, folder)
+  })
+  session.result(report, () => linesOf(report, folder))
+  return report.failed.length === 0 ? 0 : 1
 }
 
 function requireFolder(config: Config): string {

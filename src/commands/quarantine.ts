@@ -4,28 +4,16 @@ import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
 import { allStreams } from '../streams/all.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-export const quarantine: CommandDefinition = {
-  usage: 'quarantine <action> [ids...]',
-  summary: 'list | show <id> | retry [id...]: records that did not fit',
-  examples: [
-    'forecourt quarantine list',
-    'forecourt quarantine show 3',
-    'forecourt quarantine retry',
-  ],
-  async run(session, _options, [action, texts]) {
-    const ids = (texts as string[]).map(parseId)
-    if (action === 'list') return await list(session)
-    if (action === 'show') return await show(session, ids)
-    if (action === 'retry') return await retry(session, ids)
-    throw new UsageError(
-      `"quarantine ${String(action)}" is no command: write quarantine list, quarantine show <id> or quarantine retry [id...].`,
-    )
-  },
+export const quarantine: RunCommand = async (session, _options, [action, texts]) => {
+  const ids = (texts as string[]).map(parseId)
+  if (action === 'list') return await list(session)
+  if (action === 'show') return await show(session, ids)
+  return await retry(session, ids)
 }
 
 function parseId(text: string): number {

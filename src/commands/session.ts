@@ -1,15 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Config, type Environment, loadConfig, secretsOf } from '../config.ts'
-import {
-  type Context,
-  type ContextOptions,
-  openContext,
-  openWarehouse,
-  type Warehouse,
-} from '../context.ts'
+import type { Context, ContextOptions } from '../context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
-import { crashPointFrom } from './crash-switch.ts'
-import { openProgress } from './progress.ts'
+import type { Warehouse } from '../warehouse.ts'
 
 /** What a command line runs in. */
 export interface CommandIo {
@@ -74,6 +67,9 @@ export class Session implements AsyncDisposable {
 
   /** Opens warehouse, work engine and source; closed with the session. */
   async context(options: Partial<ContextOptions> = {}): Promise<Context> {
+    const { openContext } = await import('../context.ts')
+    const { crashPointFrom } = await import('./crash-switch.ts')
+    const { openProgress } = await import('./progress.ts')
     const progress = openProgress(this)
     const crashPoint = crashPointFrom(this.io.environment)
     const context = await openContext(this.config, this.log, {
@@ -87,6 +83,7 @@ export class Session implements AsyncDisposable {
   }
 
   async warehouse(mode: 'read' | 'write'): Promise<Warehouse> {
+    const { openWarehouse } = await import('../warehouse.ts')
     const warehouse = await openWarehouse(this.config, this.log, mode)
     this.#open.push(warehouse)
     return warehouse

@@ -9,7 +9,7 @@ import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { readWebhookStatus } from '../webhook/webhook-status.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
@@ -19,48 +19,43 @@ import { webhookLines } from './webhook-lines.ts'
 /** How long the source may take to tell its clock. */
 const clockPatienceMs = 2000
 
-export const status: CommandDefinition = {
-  usage: 'status',
-  summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
-  examples: ['forecourt status', 'forecourt status --json'],
-  async run(session) {
-    const rooftops = chooseRooftops(session.config, [])
-    const planned = await loadJobs(session.config)
-    const { db } = await session.warehouse('read')
-    const known = await findRooftops(db, rooftops)
-    const standing = await readStatus(db, allStreams, known, session.config)
-    const spend = await readSpend(db, session.config.budget)
-    const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
-    const jobs = await readJobStatuses(db, planned)
-    const webhooks = await readWebhookStatus(db)
-    const isGood =
-      standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
-    const overall = isGood ? 'ok' : 'missed'
-    session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
-      const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
-        Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
-      )
-      return [
-        overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
-        ...table(
-          ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
-          rows,
-        ),
-        ...standing.running.map(
-          ({ runId, command, startedAt, host, processId }) =>
-            `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
-        ),
-        ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
-        ...Object.values(standing.rooftops).flatMap(({ name, streams }) =>
-          rereadLines(name, streams),
-        ),
-        linkLine(links),
-        ...webhookLines(webhooks),
-        ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
-      ]
-    })
-    return overall === 'ok' ? 0 : 1
-  },
+export const status: RunCommand = async (session) => {
+  const rooftops = chooseRooftops(session.config, [])
+  const planned = await loadJobs(session.config)
+  const { db } = await session.warehouse('read')
+  const known = await findRooftops(db, rooftops)
+  const standing = await readStatus(db, allStreams, known, session.config)
+  const spend = await readSpend(db, session.config.budget)
+  const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
+  const jobs = await readJobStatuses(db, planned)
+  const webhooks = await readWebhookStatus(db)
+  const isGood =
+    standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
+  const overall = isGood ? 'ok' : 'missed'
+  session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
+    const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
+      Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
+    )
+    return [
+      overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
+      ...table(
+        ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
+        rows,
+      ),
+      ...standing.running.map(
+        ({ runId, command, startedAt, host, processId }) =>
+          `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
+      ),
+      ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
+      ...Object.values(standing.rooftops).flatMap(({ name, streams }) =>
+        rereadLines(name, streams),
+      ),
+      linkLine(links),
+      ...webhookLines(webhooks),
+      ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
+    ]
+  })
+  return overall === 'ok' ? 0 : 1
 }
 
 /** The source's time: asked for, or while it is silent by what the newest run measured. */

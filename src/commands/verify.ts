@@ -11,64 +11,53 @@ import {
 import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import { allStreams } from '../streams/all.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
 const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
 
-export const verify: CommandDefinition = {
-  usage: 'verify',
-  summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
-  options: (command) =>
-    command
-      .option('--deep', 'list every window again, whole and in halves, and compare the ids')
-      .option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, []),
-  examples: ['forecourt verify', 'forecourt verify --deep --json'],
-  async run(session, options) {
-    const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
-    const warehouse = await session.warehouse('read')
-    const rooftops = await findRooftops(warehouse.db, chosen)
-    const checked: Verification[] = []
-    const deep: DeepVerification[] = []
-    const appraisal = openAppraisal(session.config, session.log)
-    for (const stream of windowed) {
-      for (const rooftop of rooftops) {
-        const found = await verifyAndUncover(warehouse, stream, rooftop, session.config.sync)
-        checked.push(found)
-        const context = { ...warehouse, appraisal, signal: session.io.signal }
-        if (options['deep'] !== true) continue
-        const relisted = await verifyDeep(context, stream, rooftop)
-        deep.push(relisted)
-        await uncover(warehouse.db, stream, rooftop, relisted.doubtful)
-      }
+export const verify: RunCommand = async (session, options) => {
+  const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
+  const warehouse = await session.warehouse('read')
+  const rooftops = await findRooftops(warehouse.db, chosen)
+  const checked: Verification[] = []
+  const deep: DeepVerification[] = []
+  const appraisal = openAppraisal(session.config, session.log)
+  for (const stream of windowed) {
+    for (const rooftop of rooftops) {
+      const found = await verifyAndUncover(warehouse, stream, rooftop, session.config.sync)
+      checked.push(found)
+      const context = { ...warehouse, appraisal, signal: session.io.signal }
+      if (options['deep'] !== true) continue
+      const relisted = await verifyDeep(context, stream, rooftop)
+      deep.push(relisted)
+      await uncover(warehouse.db, stream, rooftop, relisted.doubtful)
     }
-    await appraisal.close()
-    const duplicates = await duplicateIds(warehouse.db)
-    const aggregates = await verifyAggregates(warehouse.db, rooftops)
-    const proved =
-      checked.every(isProved) &&
-      deep.every(
-        ({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0,
-      ) &&
-      duplicates.length === 0 &&
-      aggregates.length === 0
-    const gaps = sum(checked, 'gaps')
-    const overlaps = sum(checked, 'overlaps')
-    const document = {
-      status: proved ? 'ok' : 'failed',
-      gaps,
-      overlaps,
-      rooftops: checked,
-      duplicates,
-      aggregates,
-      deep: options['deep'] === true ? deep : null,
-    }
-    session.result(document, () => [
-      ...lines(proved, session.config.sync.start, checked, deep, duplicates),
-      ...aggregates.map(untrue),
-    ])
-    return proved ? 0 : 1
-  },
+  }
+  await appraisal.close()
+  const duplicates = await duplicateIds(warehouse.db)
+  const aggregates = await verifyAggregates(warehouse.db, rooftops)
+  const proved =
+    checked.every(isProved) &&
+    deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
+    duplicates.length === 0 &&
+    aggregates.length === 0
+  const gaps = sum(checked, 'gaps')
+  const overlaps = sum(checked, 'overlaps')
+  const document = {
+    status: proved ? 'ok' : 'failed',
+    gaps,
+    overlaps,
+    rooftops: checked,
+    duplicates,
+    aggregates,
+    deep: options['deep'] === true ? deep : null,
+  }
+  session.result(document, () => [
+    ...lines(proved, session.config.sync.start, checked, deep, duplicates),
+    ...aggregates.map(untrue),
+  ])
+  return proved ? 0 : 1
 }
 
 function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {

@@ -1,28 +1,14 @@
 import type { Config } from '../config.ts'
-import { embeddedFolder } from '../context.ts'
+import { embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus, ensureEmbedded, stopEmbedded } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 
 /** The embedded Postgres by hand; an addition to the contract. */
-export const warehouse: CommandDefinition = {
-  usage: 'warehouse <action>',
-  summary: 'start | stop | url | status of the embedded Postgres',
-  examples: [
-    'forecourt warehouse status',
-    'psql "$(forecourt warehouse url)"   (starts it when it is stopped)',
-    'forecourt warehouse stop',
-  ],
-  async run(session, _options, [action]) {
-    const act = actions[action as string]
-    if (!Object.hasOwn(actions, action as string) || !act)
-      throw new UsageError(
-        `"${String(action)}" is nothing that warehouse does: name one of ${Object.keys(actions).join(', ')}.`,
-      )
-    await act(session, folderOf(session.config))
-    return 0
-  },
+export const warehouse: RunCommand = async (session, _options, [action]) => {
+  await actions[action as string]!(session, folderOf(session.config))
+  return 0
 }
 
 const actions: Readonly<Record<string, (session: Session, folder: string) => Promise<void>>> = {

@@ -1,11 +1,10 @@
-import type { Command } from 'commander'
 import { openServices } from '../context.ts'
 import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 import {
@@ -24,136 +23,96 @@ import {
   planDocument,
 } from './webhooks-table.ts'
 
-const rooftopOption = (command: Command) =>
-  command.option('--rooftop <uid>', 'only this rooftop (repeatable)', addToList, [])
-
-const plan: CommandDefinition = {
-  usage: 'plan',
-  summary: 'What "apply" would create, change and delete; changes nothing',
-  options: rooftopOption,
-  examples: ['forecourt webhooks plan', 'forecourt webhooks plan --rooftop 7f3a --json'],
-  async run(session, options) {
-    requireTarget(session)
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { plan: own } = await planChanges(desk, rooftop, wantedBy(session, rooftop))
-      return planDocument(own)
-    })
-    const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
-    session.result({ drift, rooftops: results }, () => [
-      drift
-        ? 'The subscriptions differ from the config:'
-        : 'The subscriptions are as the config wants them.',
-      ...planTable(results),
-      ...errorLines(results),
-    ])
-    return exitCodeOf(results)
-  },
+export const plan: RunCommand = async (session, options) => {
+  requireTarget(session)
+  const results = await eachRooftop(session, options, async (desk, rooftop) => {
+    const { plan: own } = await planChanges(desk, rooftop, wantedBy(session, rooftop))
+    return planDocument(own)
+  })
+  const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
+  session.result({ drift, rooftops: results }, () => [
+    drift
+      ? 'The subscriptions differ from the config:'
+      : 'The subscriptions are as the config wants them.',
+    ...planTable(results),
+    ...errorLines(results),
+  ])
+  return exitCodeOf(results)
 }
 
-const apply: CommandDefinition = {
-  usage: 'apply',
-  summary:
-    'Subscribes every rooftop to webhooks.events, and ends our subscriptions that are obsolete',
-  options: rooftopOption,
-  examples: ['forecourt webhooks apply', 'forecourt webhooks apply --rooftop 7f3a --json'],
-  async run(session, options) {
-    requireSafe(requireTarget(session).publicUrl)
-    const results = await eachRooftop(session, options, (desk, rooftop) =>
-      // Two that apply at once go one after the other; the second finds nothing left to do.
-      whileLocked(desk, rooftop, () => applyChanges(desk, rooftop, wantedBy(session, rooftop))),
+export const apply: RunCommand = async (session, options) => {
+  requireSafe(requireTarget(session).publicUrl)
+  const results = await eachRooftop(session, options, (desk, rooftop) =>
+    // Two that apply at once go one after the other; the second finds nothing left to do.
+    whileLocked(desk, rooftop, () => applyChanges(desk, rooftop, wantedBy(session, rooftop))),
+  )
+  session.result({ rooftops: results }, () => [
+    'Subscriptions, by rooftop:',
+    ...table(
+      ['rooftop', 'created', 'updated', 'deleted'],
+      Object.entries(results).flatMap(([uid, one]) =>
+        'error' in one ? [] : [[uid, one.created, one.updated, one.deleted]],
+      ),
+    ),
+    ...errorLines(results),
+  ])
+  return exitCodeOf(results)
+}
+
+export const list: RunCommand = async (session, options) => {
+  const results = await eachRooftop(session, options, async (desk, rooftop) => {
+    const { listed } = await listSubscriptions(desk, rooftop)
+    const recorded = await readRecorded(desk.pool, rooftop)
+    const { publicUrl } = session.config.webhooks
+    return {
+      subscriptions: listed.map((one) => ({
+        ...withoutQuery(one),
+        ours: isOurs(one, publicUrl, recorded),
+      })),
+    }
+  })
+  session.result({ rooftops: results }, () => [
+    ...table(
+      ['rooftop', 'id', 'event', 'to', 'ours'],
+      Object.entries(results).flatMap(([uid, one]) =>
+        'error' in one
+          ? []
+          : one.subscriptions.map(({ id, event, url, ours }) => {
+              return [uid, String(id), event ?? '-', url, ours ? 'yes' : 'no']
+            }),
+      ),
+    ),
+    ...errorLines(results),
+  ])
+  return exitCodeOf(results)
+}
+
+export const remove: RunCommand = async (session, options, [text]) => {
+  const id = Number(text)
+  if (!Number.isSafeInteger(id) || id <= 0)
+    throw new UsageError(
+      `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
     )
-    session.result({ rooftops: results }, () => [
-      'Subscriptions, by rooftop:',
-      ...table(
-        ['rooftop', 'created', 'updated', 'deleted'],
-        Object.entries(results).flatMap(([uid, one]) =>
-          'error' in one ? [] : [[uid, one.created, one.updated, one.deleted]],
-        ),
-      ),
-      ...errorLines(results),
-    ])
-    return exitCodeOf(results)
-  },
-}
-
-const list: CommandDefinition = {
-  usage: 'list',
-  summary: 'The subscriptions of each rooftop at the service, ours and others',
-  options: rooftopOption,
-  examples: ['forecourt webhooks list', 'forecourt webhooks list --json'],
-  async run(session, options) {
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listSubscriptions(desk, rooftop)
-      const recorded = await readRecorded(desk.pool, rooftop)
-      const { publicUrl } = session.config.webhooks
-      return {
-        subscriptions: listed.map((one) => ({
-          ...withoutQuery(one),
-          ours: isOurs(one, publicUrl, recorded),
-        })),
-      }
-    })
-    session.result({ rooftops: results }, () => [
-      ...table(
-        ['rooftop', 'id', 'event', 'to', 'ours'],
-        Object.entries(results).flatMap(([uid, one]) =>
-          'error' in one
-            ? []
-            : one.subscriptions.map(({ id, event, url, ours }) => {
-                return [uid, String(id), event ?? '-', url, ours ? 'yes' : 'no']
-              }),
-        ),
-      ),
-      ...errorLines(results),
-    ])
-    return exitCodeOf(results)
-  },
-}
-
-const remove: CommandDefinition = {
-  usage: 'delete <id>',
-  summary: 'Ends one subscription at the service',
-  options: (command) =>
-    rooftopOption(command).option('--foreign', 'although it leads to another receiver than ours'),
-  examples: ['forecourt webhooks delete 12 --rooftop 7f3a'],
-  async run(session, options, [text]) {
-    const id = Number(text)
-    if (!Number.isSafeInteger(id) || id <= 0)
+  const results = await eachRooftop(session, options, async (desk, rooftop) => {
+    const { listed } = await listSubscriptions(desk, rooftop)
+    const found = listed.find((one) => one.id === id)
+    if (found === undefined) return { deleted: false }
+    const recorded = await readRecorded(desk.pool, rooftop)
+    if (!isOurs(found, session.config.webhooks.publicUrl, recorded) && options['foreign'] !== true)
       throw new UsageError(
-        `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
+        `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
       )
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listSubscriptions(desk, rooftop)
-      const found = listed.find((one) => one.id === id)
-      if (found === undefined) return { deleted: false }
-      const recorded = await readRecorded(desk.pool, rooftop)
-      if (
-        !isOurs(found, session.config.webhooks.publicUrl, recorded) &&
-        options['foreign'] !== true
-      )
-        throw new UsageError(
-          `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
-        )
-      await deleteSubscription(desk, rooftop, id)
-      return { deleted: true }
-    })
-    const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
-    if (!isDone && exitCodeOf(results) === 0)
-      throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
-    session.result({ id, deleted: isDone, rooftops: results }, () => [
-      ...(isDone ? [`Subscription ${id} is deleted.`] : []),
-      ...errorLines(results),
-    ])
-    return isDone ? 0 : 1
-  },
-}
-
-export const webhooks: CommandDefinition = {
-  usage: 'webhooks',
-  summary: 'plan | apply | list | delete <id>: the subscriptions at the service against the config',
-  examples: ['forecourt webhooks plan', 'forecourt webhooks apply'],
-  subcommands: [plan, apply, list, remove],
-  run: () => Promise.resolve(undefined),
+    await deleteSubscription(desk, rooftop, id)
+    return { deleted: true }
+  })
+  const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
+  if (!isDone && exitCodeOf(results) === 0)
+    throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
+  session.result({ id, deleted: isDone, rooftops: results }, () => [
+    ...(isDone ? [`Subscription ${id} is deleted.`] : []),
+    ...errorLines(results),
+  ])
+  return isDone ? 0 : 1
 }
 
 /** One rooftop after the other; what fails at one holds up none of the others. */

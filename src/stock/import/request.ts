@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RooftopConfig } from '../../config.ts'
-import type { Warehouse } from '../../context.ts'
+import type { Warehouse } from '../../warehouse.ts'
 
 /** What a person asks for: one list of one rooftop. */
 export interface ImportRequest {
