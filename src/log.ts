@@ -10,6 +10,8 @@ export interface LogOptions {
   readonly level: LogLevel
   /** Human lines when stderr is a terminal, one JSON object a line when it is not. */
   readonly human: boolean
+  /** Colours in human lines. */
+  readonly colour?: boolean
   /** Values that must not appear, whatever the message. */
   readonly secrets: readonly string[]
   /** Where the lines go; stderr. */
@@ -22,9 +24,9 @@ export function openLog(options: LogOptions): Log {
   const sink = { write: (line: string) => options.write(hide(line)) }
   const destination = options.human
     ? pretty({
-        colorize: true,
+        colorize: options.colour === true,
         ignore: 'pid,hostname',
-        translateTime: 'SYS:HH:MM:ss',
+        translateTime: 'SYS:HH:MM:ss o',
         destination: sinkStream(sink.write),
       })
     : sink
