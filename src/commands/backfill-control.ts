@@ -16,7 +16,16 @@ export async function showBackfills(session: Session): Promise<number> {
   const runs = await readBackfills(db, session.config.sync)
   session.result({ runs }, () => {
     if (runs.length === 0) return ['No backfill was begun yet.']
-    const headings = ['run', 'state', 'from', 'to', 'rooftops', 'windows', 'left', 'loaded']
+    const headings = [
+      'run',
+      'state',
+      'from (UTC)',
+      'to (UTC)',
+      'rooftops',
+      'windows',
+      'left',
+      'loaded',
+    ]
     const rows = runs.map((run) => [
       String(run.runId),
       stateOf(run),

@@ -31,22 +31,24 @@ async function list(session: Session): Promise<number> {
     open.length === 0
       ? ['Nothing is in quarantine.']
       : table(
-          ['id', 'stream', 'rooftop', 'key', 'attempts', 'first seen', 'issue'],
+          ['id', 'stream', 'rooftop', 'key', 'attempts', 'first seen (UTC)', 'issue'],
           open.map((row) => [
             String(row.id),
             row.stream,
             row.rooftop,
             row.naturalKey,
             row.attempts,
-            row.firstSeenAt.slice(0, 19),
-            row.issues
-              .map((issue) => `${issue.path}: ${issue.message}`)
-              .join('; ')
-              .slice(0, 120),
+            row.firstSeenAt.slice(0, 19).replace('T', ' '),
+            shortened(row.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ')),
           ]),
         ),
   )
   return 0
+}
+
+/** At most 120 characters, cut between two words. */
+function shortened(text: string): string {
+  return text.length <= 120 ? text : `${text.slice(0, text.lastIndexOf(' ', 118))} …`
 }
 
 async function show(session: Session, ids: readonly number[]): Promise<number> {

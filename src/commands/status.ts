@@ -39,7 +39,15 @@ export const status: RunCommand = async (session) => {
     return [
       overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
       ...table(
-        ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
+        [
+          'rooftop',
+          'stream',
+          'status',
+          'covered to (UTC)',
+          'last good run (UTC)',
+          'quarantined',
+          'missing',
+        ],
         rows,
       ),
       ...standing.running.map(
