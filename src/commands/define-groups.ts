@@ -17,7 +17,11 @@ const stockImport: CommandDefinition = {
       )
       .option('--dry-run', 'print what would happen, write nothing')
       .addOption(
-        repeatable('--map <field>=<header>', 'the field of a column; <field>= for none', 'as found'),
+        repeatable(
+          '--map <field>=<header>',
+          'the field of a column; <field>= for none',
+          'as found',
+        ),
       )
       .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', singleValue)
       .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)

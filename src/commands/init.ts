@@ -22,7 +22,7 @@ export const init: RunCommand = async (session, options) => {
   const file = configPath(session.globals.config, session.io.environment)
   if (existsSync(file) && options['force'] !== true)
     throw new UsageError(
-      `${file} exists and is left as it is: edit it, or overwrite it with forecourt init --force.`,
+      `${file} exists and was not changed: edit it, or overwrite it with forecourt init --force.`,
     )
   const isSandbox = options['sandbox'] === true
   const schema = writeConfig(file, isSandbox)
@@ -30,7 +30,8 @@ export const init: RunCommand = async (session, options) => {
   return 0
 }
 
-function writeConfig(file: string, isSandbox: boolean): string {
+/** Writes the config and its JSON Schema; gives the path of the schema. UsageError when they cannot be written. */
+export function writeConfig(file: string, isSandbox: boolean): string {
   const home = path.dirname(file)
   const schema = path.join(home, schemaFile)
   try {
