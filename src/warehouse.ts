@@ -29,7 +29,7 @@ export interface Warehouse extends AsyncDisposable {
 export const embeddedFolder = (config: Config) =>
   path.join(config.homeDir, '.forecourt', 'postgres')
 
-/** Connects to the warehouse (the embedded one is started when it is not running), without looking at its schema. */
+/** Connects to the warehouse (the embedded one is started when it is not running), without a check of its schema. */
 export async function connectWarehouse(
   config: Config,
   log: Log,

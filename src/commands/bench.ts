@@ -22,7 +22,7 @@ export interface BenchReport {
 }
 
 interface BenchModule {
-  bench(request: BenchRequest, tell: (line: string) => void): Promise<BenchReport>
+  bench(request: BenchRequest, log: (line: string) => void): Promise<BenchReport>
 }
 
 const modulePath = '../../test/bench/bench.ts'
@@ -53,7 +53,7 @@ interface BenchOptions {
   readonly svg?: string
 }
 
-/** Before anything is measured too: nobody should learn after half an hour that the folder is missing. */
+/** Also called before anything is measured: a missing folder is reported now, not after half an hour. */
 function write(file: string, text: string): void {
   try {
     writeFileSync(file, text)

@@ -20,9 +20,9 @@ export interface Check {
   readonly detail: string
 }
 
-/** Beyond this the clocks are told of; the source's is followed all the same (contract section 2). */
-const skewToTellMs = 60_000
-const patienceMs = 60_000
+/** A larger difference of the clocks is a warning; windows follow the source's clock in any case. */
+const maxSkewMs = 60_000
+const timeoutMs = 60_000
 
 /** Validates config, warehouse, clock and keys; bills nothing, writes nothing upstream. */
 export const check: RunCommand = async (session) => {
@@ -79,7 +79,10 @@ function* describeConfig(config: Config): Iterable<Check> {
   const { file, rooftops, keys, wire } = config
   const counts = `rooftops: ${rooftops.length}, keys: ${Object.keys(keys).length}`
   if (file === null)
-    yield warn('config', 'no forecourt.yaml here, the defaults hold: write one with forecourt init')
+    yield warn(
+      'config',
+      'no forecourt.yaml here, so the defaults apply: write one with forecourt init',
+    )
   else if (rooftops.length === 0)
     yield warn('config', `${file}: no rooftops, so there is nothing to sync: list them in it`)
   else yield ok('config', `${file}, ${counts}`)
@@ -134,10 +137,10 @@ function placeOf({ warehouse }: Config): string {
 }
 
 async function checkSource({ config, io, log }: Session): Promise<Check[]> {
-  // Somebody waits for the answer: one repeat tells a hiccup from a fault.
+  // A person waits for the answer, so it is tried at most twice.
   const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
   const appraisal = openAppraisal({ ...config, http }, log)
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)])
   try {
     const clock = await checkClock(appraisal, signal)
     if (clock.status === 'fail') {
@@ -158,7 +161,7 @@ async function checkVehicleData({ config, io, log }: Session): Promise<Check[]> 
   if (apiKey === null) return [ok(name, 'no vehicleData.apiKey: decoding and pricing are off')]
   const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
   await using services = openServices({ ...config, http }, log, ['read'])
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)])
   try {
     await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
   } catch (error) {
@@ -178,7 +181,7 @@ async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Prom
   if (!measured)
     return warn('clock', 'the source sends no Date header: windows go by our clock, keep it right')
   const seconds = Math.round(offsetMs / 1000)
-  if (Math.abs(offsetMs) <= skewToTellMs)
+  if (Math.abs(offsetMs) <= maxSkewMs)
     return ok('clock', `the source's clock differs from ours by ${seconds} s`)
   const detail = `the source's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`
   return warn('clock', `${detail}: windows go by the source's, but set ours right`)

@@ -47,7 +47,7 @@ function subjectOf(options: Record<string, unknown>): Subject {
   const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1)
-    throw new UsageError('Say whom to erase: one of --email, --phone and --eval.')
+    throw new UsageError('Name the customer to erase with one of --email, --phone and --eval.')
   const value = String(options[kind])
   const rooftopUid = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
   if (kind !== 'eval') {
@@ -90,12 +90,12 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
   const before = receipt.erasedBefore
   const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
   return [
-    ...(receipt.matched === 0 ? [nobodyLine(receipt)] : []),
+    ...(receipt.matched === 0 ? [notFoundLine(receipt)] : []),
     head,
     ...(before === null ? [] : [`It was erased before: erasure ${before}.`]),
     ...peopleLines(receipt),
     evaluations.length === 0
-      ? 'No evaluation carries it.'
+      ? 'No evaluation has it.'
       : `Evaluations of the customer: ${namesOf(evaluations)}.`,
     ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
     ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows'], counts)),
@@ -109,18 +109,18 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
   ]
 }
 
-function nobodyLine({ subject, erasureId }: Receipt): string {
+function notFoundLine({ subject, erasureId }: Receipt): string {
   const list =
     erasureId === null
       ? 'it would be put on the suppression list'
       : 'it is on the suppression list now'
-  return `NOBODY HAS IT: no evaluation and no text of the warehouse carries the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
+  return `NOT FOUND: no evaluation and no text of the warehouse has the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
 }
 
 function peopleLines({ people, subject, erasureId }: Receipt): string[] {
   if (people.length < 2) return []
   const lines = people.map((names, index) => `  ${index + 1}: ${namesOf(names)}`)
-  const shared = `${people.length} PEOPLE of different names carry this ${subject.kind}:`
+  const shared = `${people.length} PEOPLE with different names have this ${subject.kind}:`
   const advice =
     erasureId === null ? ['Erasing all of them takes --all-people; --eval <id> erases one.'] : []
   return [shared, ...lines, ...advice]

@@ -43,7 +43,7 @@ function requireFolder(config: Config): string {
   const folder = archiveFolder(config)
   if (folder !== null) return folder
   throw new UsageError(
-    `There is no archive: set links.archive.folder in ${config.file ?? 'forecourt.yaml'} to where the PDFs shall be kept, ` +
+    `There is no archive: set links.archive.folder in ${config.file ?? 'forecourt.yaml'} to the folder for the PDFs, ` +
       'and links.archive.hosts to the hosts that they may be fetched from.',
   )
 }
@@ -55,7 +55,7 @@ async function allowedHosts(db: Db, { links, file }: Config): Promise<AllowedHos
     const present = await hostsOfLinks(db)
     const advice =
       present.length === 0
-        ? 'the warehouse holds no link yet that would tell them (run "forecourt sync vehicle-checks")'
+        ? 'the warehouse has no link yet to take them from (run "forecourt sync vehicle-checks")'
         : `the links in the warehouse lead to: ${present.join(', ')}`
     throw new UsageError(
       `links.archive.hosts in ${file ?? 'forecourt.yaml'} is empty, so no PDF may be fetched: name the hosts that you trust; ${advice}.`,
@@ -90,7 +90,7 @@ function diskFault(error: unknown, folder: string): unknown {
   const { code } = (error ?? {}) as { code?: unknown }
   if (!diskCodes.has(String(code))) return error
   return new Error(
-    `The archive folder ${folder} cannot be written (${messageOf(error)}): make room or mend its rights, then run "forecourt links archive" again; what was archived stays.`,
+    `The archive folder ${folder} cannot be written (${messageOf(error)}): make room or correct its rights, then run "forecourt links archive" again; what was archived stays.`,
     { cause: error },
   )
 }
@@ -102,7 +102,7 @@ function linesOf(report: ArchiveReport, folder: string): string[] {
   ]
   if (expired > 0)
     lines.push(
-      `${count(expired, 'link')} expired and not tried: "forecourt links refresh" signs them anew.`,
+      `${count(expired, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
     )
   if (failed.length === 0) return lines
   return [

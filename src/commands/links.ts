@@ -29,7 +29,7 @@ export const show: RunCommand = async (session, options, args) => {
   const outcome = await new LinkOpener(await session.context()).open(ask)
   if (outcome.is !== 'live') throw whyNot(ask, outcome, config)
   const { url, expiresAt } = outcome
-  // The one purpose of the command is to hand the link out.
+  // The link is what the user asks for.
   session.resultWithSecrets({ kind, id: ask.id, url, expiresAt }, () => [url])
   return 0
 }
@@ -55,6 +55,6 @@ function whyNot(
     return new Error(
       `${kind} ${id} cannot be signed now: ${outcome.reason} Try again in ${outcome.retryAfterSeconds} s.`,
     )
-  const kept = outcome.archived === null ? '' : ` The archive has a copy: ${outcome.archived.path}`
-  return new Error(`${kind} ${id} has vanished. ${outcomePage(kind, outcome).lines[0]}${kept}`)
+  const copy = outcome.archived === null ? '' : ` The archive has a copy: ${outcome.archived.path}`
+  return new Error(`${kind} ${id} has vanished. ${outcomePage(kind, outcome).lines[0]}${copy}`)
 }

@@ -29,7 +29,7 @@ const drawEveryMs = 200
 /** A stream with nothing left to do is no longer shown after this. */
 const finishedAfterMs = 2_000
 
-/** One line for each running stream on a terminal; null elsewhere. */
+/** One line for each running stream on a terminal; null where there is no terminal. */
 export function openProgress(
   { stderr }: Pick<CommandIo, 'stderr'>,
   { progress, quiet, json }: GlobalOptions,

@@ -22,7 +22,7 @@ export const run: RunCommand = async (session, _options, [name]) => {
   const context = await session.context()
   const claim = await claimManually(context.pool, job.name)
   const { report, thrown } = await executeJobRun(context, job, claim)
-  // This process ends: it cannot look a second time.
+  // This process ends, so it reports at once instead of at the next check.
   const alerts = new Alerts(context, jobs, 0)
   await alerts.reportJobs()
   if (report.status !== 'stopped') await alerts.reportObjectives()
@@ -31,23 +31,23 @@ export const run: RunCommand = async (session, _options, [name]) => {
   return report.status === 'ok' ? 0 : 1
 }
 
-/** A list is no reason to start the embedded Postgres: while it is down, only the jobs are shown and not how they stand. */
+/** The list does not start the embedded Postgres: while that is stopped, the jobs are shown without their status. */
 async function list(session: Session, jobs: readonly PlannedJob[]): Promise<number> {
   const { config } = session
   const isUp =
     config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
-  const standings = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
+  const statuses = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
   const plain = () =>
     Object.fromEntries(
       jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
     )
-  session.result({ jobs: standings ?? plain() }, () => [
+  session.result({ jobs: statuses ?? plain() }, () => [
     ...jobs.map(({ name, does }) => `${name}: ${does}.`),
-    ...(standings === null
+    ...(statuses === null
       ? [
-          'The embedded Postgres does not run, so that how they stand is not known: "forecourt status" starts it.',
+          'Their status is unknown, because the embedded Postgres is stopped: "forecourt status" starts it.',
         ]
-      : jobLines(standings)),
+      : jobLines(statuses)),
   ])
   return 0
 }

@@ -24,8 +24,8 @@ export const serve: RunCommand = async (session, options) => {
   const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
   const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
   const context = await session.context({ progress: noProgress, waitSeconds: null })
-  await using kept = await openOperationsPort(context, options)
-  const { operations } = kept
+  await using opened = await openOperationsPort(context, options)
+  const { operations } = opened
   const { token } = config.links
   const server = await startServer(context, { host, port, token, operations })
   log.debug(`listening on ${server.url}`)
@@ -126,9 +126,9 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
   const { authHeaderName, authHeaderValue, previousAuthHeaderValue } = config.webhooks
   if (authHeaderValue === null) return false
   const rooftops = await registerRooftops(db, config.rooftops, log)
-  // Latencies go by the source's clock; each run that loads what arrived measures it anew.
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
-  await appraisal.measureClock({ signal: patience }).catch(() => undefined)
+  // Latencies go by the source's clock; each run that loads what arrived measures it again.
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
+  await appraisal.measureClock({ signal: timeout }).catch(() => undefined)
   const valid = [authHeaderValue, previousAuthHeaderValue].filter((value) => value !== null)
   const inbox = new Inbox({ context, rooftops, secret: authHeaderValue, debounceMs })
   serveWebhooks(app, { inbox, headerName: authHeaderName, isAuthorised: secretCheck(valid), log })

@@ -107,7 +107,7 @@ export class Session implements AsyncDisposable {
     this.io.hasResult = true
   }
 
-  /** A result that is meant to hold what is elsewhere a secret: the demo's connection string, the sandbox's keys. */
+  /** A result that may show secrets: the demo's connection string, the sandbox's keys. */
   resultWithSecrets(document: unknown, lines: () => readonly string[]): void {
     this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
     this.io.hasResult = true

@@ -16,25 +16,25 @@ import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
 import { webhookLines } from './webhook-lines.ts'
 
-/** How long the source may take to tell its clock. */
-const clockPatienceMs = 2000
+/** How long the source may take to answer with its clock. */
+const clockTimeoutMs = 2000
 
 export const status: RunCommand = async (session) => {
   const rooftops = chooseRooftops(session.config, [])
   const planned = await loadJobs(session.config)
   const { db } = await session.warehouse('read')
   const known = await findRooftops(db, rooftops)
-  const standing = await readStatus(db, allStreams, known, session.config)
+  const health = await readStatus(db, allStreams, known, session.config)
   const spend = await readSpend(db, session.config.budget)
   const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
   const jobs = await readJobStatuses(db, planned)
   const webhooks = await readWebhookStatus(db)
   const isGood =
-    standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
+    health.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
   const overall = isGood ? 'ok' : 'missed'
-  session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
-    const rows = Object.values(standing.rooftops).flatMap(({ name, streams }) =>
-      Object.entries(streams).map(([stream, own]) => standingRow(name, stream, own)),
+  session.result({ ...health, status: overall, jobs, links, webhooks, spend }, () => {
+    const rows = Object.values(health.rooftops).flatMap(({ name, streams }) =>
+      Object.entries(streams).map(([stream, own]) => healthRow(name, stream, own)),
     )
     return [
       overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
@@ -50,14 +50,12 @@ export const status: RunCommand = async (session) => {
         ],
         rows,
       ),
-      ...standing.running.map(
+      ...health.running.map(
         ({ runId, command, startedAt, host, processId }) =>
           `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
       ),
       ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
-      ...Object.values(standing.rooftops).flatMap(({ name, streams }) =>
-        rereadLines(name, streams),
-      ),
+      ...Object.values(health.rooftops).flatMap(({ name, streams }) => rereadLines(name, streams)),
       linkLine(links),
       ...webhookLines(webhooks),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
@@ -66,11 +64,11 @@ export const status: RunCommand = async (session) => {
   return overall === 'ok' ? 0 : 1
 }
 
-/** The source's time: asked for, or while it is silent by what the newest run measured. */
+/** The source's time; while it does not answer, from what the newest run measured. */
 async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
   const appraisal = openAppraisal(config, log)
   try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockPatienceMs)])
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockTimeoutMs)])
     await appraisal.measureClock({ signal })
     return appraisal.clock.now()
   } catch {
@@ -80,7 +78,7 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
   }
 }
 
-/** What the list alone vouches for. */
+/** Records that are known from the list alone. */
 function rereadLines(
   name: string,
   streams: Readonly<Record<string, Pick<StreamHealth, 'rereads'>>>,
@@ -102,7 +100,7 @@ function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStatus
   return `${facts}, fewer than ${objective * 100} %: run "forecourt links refresh"`
 }
 
-function standingRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
+function healthRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
   const at = (instant: string | null) => instant?.slice(0, 19).replace('T', ' ') ?? '-'
   return [
     name,

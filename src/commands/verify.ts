@@ -55,7 +55,7 @@ export const verify: RunCommand = async (session, options) => {
   }
   session.result(document, () => [
     ...lines(proved, session.config.sync.start, checked, deep, duplicates),
-    ...aggregates.map(untrue),
+    ...aggregates.map(aggregateLine),
   ])
   return proved ? 0 : 1
 }
@@ -102,7 +102,7 @@ function lines(
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
       ({ evalId, rooftops }) =>
-        `  evaluation ${evalId} stands under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
+        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
     ),
   ]
 }
@@ -110,30 +110,30 @@ function lines(
 const readAgain = 'the next "forecourt sync" reads this window again'
 
 function problems(entry: Verification, syncStart: Date): string[] {
-  const tell = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
+  const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
       (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
     `run "forecourt backfill --from ${from} --to ${until}"`
   return [
-    ...tell(entry.gaps, (span) =>
+    ...list(entry.gaps, (span) =>
       new Date(span.from) < syncStart
         ? `gap: ${byBackfill(span)}`
         : 'gap: the next "forecourt sync" lists it',
     ),
-    ...tell(entry.overlaps, () => `certificates overlap: ${readAgain}`),
-    ...tell(
+    ...list(entry.overlaps, () => `certificates overlap: ${readAgain}`),
+    ...list(
       entry.brokenSums,
       () => `the certificate's counts are not those of its ids: ${readAgain}`,
     ),
-    ...tell(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
-    ...tell(
+    ...list(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
+    ...list(
       entry.unprovable,
       () =>
-        'cannot be proved: the source cuts its list within one second, and only a longer list of the source mends that',
+        'cannot be proved: the source cuts its list within one second, and only a longer list of the source can fix that',
     ),
-    ...tell(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
+    ...list(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
       const ids = [
         ...(missing.length > 0 ? [`missing: ${someOf(missing)}`] : []),
         ...(unexpected.length > 0 ? [`not listed: ${someOf(unexpected)}`] : []),
@@ -152,9 +152,9 @@ function someOf(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
-function untrue({ aggregate, of, differences, mend }: WrongAggregate): string {
+function aggregateLine({ aggregate, of, differences, mend: fix }: WrongAggregate): string {
   const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
-  return `  ${of}: core.${aggregate} is not what the facts say of ${differences} ${what}: run "${mend}" in the warehouse`
+  return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${what}: run "${fix}" in the warehouse`
 }
 
 function deepProblems(entry: DeepVerification): string[] {

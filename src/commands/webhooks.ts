@@ -25,8 +25,8 @@ import {
 
 export const plan: RunCommand = async (session, options) => {
   requireTarget(session)
-  const results = await eachRooftop(session, options, async (desk, rooftop) => {
-    const { plan: own } = await planChanges(desk, rooftop, wantedBy(session, rooftop))
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { plan: own } = await planChanges(context, rooftop, wantedBy(session, rooftop))
     return planDocument(own)
   })
   const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
@@ -42,9 +42,9 @@ export const plan: RunCommand = async (session, options) => {
 
 export const apply: RunCommand = async (session, options) => {
   requireSafe(requireTarget(session).publicUrl)
-  const results = await eachRooftop(session, options, (desk, rooftop) =>
+  const results = await eachRooftop(session, options, (context, rooftop) =>
     // Two that apply at once go one after the other; the second finds nothing left to do.
-    whileLocked(desk, rooftop, () => applyChanges(desk, rooftop, wantedBy(session, rooftop))),
+    whileLocked(context, rooftop, () => applyChanges(context, rooftop, wantedBy(session, rooftop))),
   )
   session.result({ rooftops: results }, () => [
     'Subscriptions, by rooftop:',
@@ -60,9 +60,9 @@ export const apply: RunCommand = async (session, options) => {
 }
 
 export const list: RunCommand = async (session, options) => {
-  const results = await eachRooftop(session, options, async (desk, rooftop) => {
-    const { listed } = await listSubscriptions(desk, rooftop)
-    const recorded = await readRecorded(desk.pool, rooftop)
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { listed } = await listSubscriptions(context, rooftop)
+    const recorded = await readRecorded(context.pool, rooftop)
     const { publicUrl } = session.config.webhooks
     return {
       subscriptions: listed.map((one) => ({
@@ -93,16 +93,16 @@ export const remove: RunCommand = async (session, options, [text]) => {
     throw new UsageError(
       `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
     )
-  const results = await eachRooftop(session, options, async (desk, rooftop) => {
-    const { listed } = await listSubscriptions(desk, rooftop)
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { listed } = await listSubscriptions(context, rooftop)
     const found = listed.find((one) => one.id === id)
     if (found === undefined) return { deleted: false }
-    const recorded = await readRecorded(desk.pool, rooftop)
+    const recorded = await readRecorded(context.pool, rooftop)
     if (!isOurs(found, session.config.webhooks.publicUrl, recorded) && options['foreign'] !== true)
       throw new UsageError(
         `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
       )
-    await deleteSubscription(desk, rooftop, id)
+    await deleteSubscription(context, rooftop, id)
     return { deleted: true }
   })
   const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
@@ -115,21 +115,21 @@ export const remove: RunCommand = async (session, options, [text]) => {
   return isDone ? 0 : 1
 }
 
-/** One rooftop after the other; what fails at one holds up none of the others. */
+/** One rooftop after the other; an error at one does not stop the others. */
 async function eachRooftop<T>(
   session: Session,
   options: Readonly<Record<string, unknown>>,
-  act: (desk: SubscriptionContext, rooftop: RooftopRow) => Promise<T>,
+  act: (context: SubscriptionContext, rooftop: RooftopRow) => Promise<T>,
 ): Promise<Record<string, T | RooftopError>> {
   const { config, log, io } = session
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   await using services = openServices(config, log, ['read', 'write'])
   const { pool, db } = await session.warehouse('write')
-  const desk = { client: services.client, config, pool, signal: io.signal }
+  const context = { client: services.client, config, pool, signal: io.signal }
   const results: Record<string, T | RooftopError> = {}
   for (const rooftop of await registerRooftops(db, chosen, log)) {
     try {
-      results[rooftop.uid] = await act(desk, rooftop)
+      results[rooftop.uid] = await act(context, rooftop)
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       results[rooftop.uid] = { error: messageOf(error) }
@@ -169,7 +169,7 @@ function requireTarget({ config }: Session): { readonly publicUrl: string } {
     )
   if (authHeaderValue === null)
     throw new UsageError(
-      `webhooks.authHeaderValue is not set, and without it anybody could forge deliveries: put "\${FORECOURT_WEBHOOK_TOKEN}" there and the token into the environment, e.g. FORECOURT_WEBHOOK_TOKEN=$(openssl rand -hex 24).`,
+      `webhooks.authHeaderValue is not set, and without it anyone could forge deliveries: put "\${FORECOURT_WEBHOOK_TOKEN}" there and the token into the environment, e.g. FORECOURT_WEBHOOK_TOKEN=$(openssl rand -hex 24).`,
     )
   return { publicUrl }
 }
