@@ -14,7 +14,7 @@ import {
   why,
   worker,
 } from './define-data.ts'
-import { api, links, stock, webhooks } from './define-groups.ts'
+import { api, links, runs, stock, webhooks } from './define-groups.ts'
 import {
   bench,
   check,
@@ -41,6 +41,7 @@ export const allCommands: readonly CommandDefinition[] = [
   worker,
   serve,
   status,
+  runs,
   verify,
   why,
   replay,

@@ -53,7 +53,13 @@ export function singleValue(value: string, before: string | undefined): string {
 
 /** Adds --rooftop to a command that works on all of them unless some are named. */
 export function rooftopsOption(command: Command): Command {
-  return command.addOption(repeatable('--rooftop <uid>', 'only this rooftop', 'all'))
+  return command.addOption(
+    repeatable(
+      '--rooftop <uid>',
+      'only this one: uid, its first 4 characters or more, or name',
+      'all',
+    ),
+  )
 }
 
 /** Adds --operations-port to a command that runs until it is stopped. */

@@ -107,9 +107,9 @@ export const verify: CommandDefinition = {
 
 export const why: CommandDefinition = {
   usage: 'why <EvalID>',
-  summary: 'Where a row comes from: row, payload, request, window, run',
+  summary: 'Where a row comes from, when it was last read and why, and when it is read again',
   examples: ['forecourt why 12345', 'forecourt why 12345 --json'],
-  run: lazy(async () => (await import('./why.ts')).why.run!),
+  run: lazy(async () => (await import('./why.ts')).why),
 }
 
 export const replay: CommandDefinition = {

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { linkKinds } from '../links/link.ts'
 import { type CommandDefinition, lazy, repeatable, rooftopsOption, singleValue } from './command.ts'
+import { runStatusNames } from './names.ts'
 
 // Commands that have commands below them.
 
@@ -76,6 +77,41 @@ export const stock: CommandDefinition = {
     'forecourt stock export --rooftop 7f3a --out priced.csv',
   ],
   subcommands: [stockImport, stockExport],
+}
+
+const listRuns: CommandDefinition = {
+  usage: 'list',
+  summary: 'The newest runs: when, how they ended, what they did',
+  options: (command) =>
+    command
+      .option('--limit <n>', 'this many runs', '20')
+      .option('--since <date>', 'runs since a date (midnight UTC), an instant, or 12h or 7d ago')
+      .addOption(repeatable('--status <status>', `one of ${runStatusNames.join(', ')}`, 'all'))
+      .addOption(repeatable('--command <name>', 'runs of this command, e.g. sync', 'all'))
+      .addOption(repeatable('--stream <name>', 'runs and counts of this stream', 'all'))
+      .addOption(repeatable('--rooftop <uid>', 'runs and counts of this rooftop', 'all')),
+  examples: [
+    'forecourt runs list',
+    'forecourt runs list --since 7d --status failed --status partial',
+    'forecourt runs list --rooftop Northside --json',
+  ],
+  run: lazy(async () => (await import('./runs.ts')).list),
+}
+
+const showRun: CommandDefinition = {
+  usage: 'show <id>',
+  summary: 'One run: counts, errors and duration of every rooftop and stream',
+  options: (command) =>
+    command.addOption(repeatable('--rooftop <uid>', 'only this rooftop', 'all')),
+  examples: ['forecourt runs show 12', 'forecourt runs show 12 --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./runs.ts')).show),
+}
+
+export const runs: CommandDefinition = {
+  usage: 'runs',
+  summary: 'list | show <id>: what ran when, how it ended, what it did at each rooftop',
+  examples: ['forecourt runs list --since 7d', 'forecourt runs show 12'],
+  subcommands: [listRuns, showRun],
 }
 
 const refresh: CommandDefinition = {

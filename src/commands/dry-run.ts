@@ -11,6 +11,7 @@ import {
 } from '../pipeline/due-windows.ts'
 import { budgetOf, historyOf } from '../pipeline/enrichment-slice.ts'
 import type { Run } from '../pipeline/run-ledger.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import type { BatchStream } from '../streams/batch-stream.ts'
@@ -60,7 +61,11 @@ export async function dryRun(session: Session, request: RunRequest): Promise<num
       plan.push(await planOfAny(session, db, stream, rooftop.uid, scope))
     }
   }
-  session.result({ dryRun: true, mode: request.plan.mode, plan }, () => lines(plan, db === null))
+  session.result({ dryRun: true, mode: request.plan.mode, plan }, () => {
+    const label = labelRooftops(request.rooftops)
+    const labelled = plan.map((row) => ({ ...row, rooftop: label(row.rooftop) }))
+    return lines(labelled, db === null)
+  })
   return 0
 }
 

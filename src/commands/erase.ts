@@ -5,7 +5,9 @@ import { erase as eraseCustomer } from '../erasure/erase.ts'
 import { type FilesRemoved, removeErasedFiles } from '../erasure/erased-files.ts'
 import { type EvaluationName, isClean, type Receipt } from '../erasure/receipt.ts'
 import { requestedTerms, type Subject } from '../erasure/subject.ts'
+import type { Config } from '../config.ts'
 import { UsageError } from '../errors.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
@@ -13,10 +15,8 @@ import { table } from './table.ts'
 
 export const erase: RunCommand = async (session, options) => {
   const { config } = session
-  const subject = subjectOf(options)
+  const subject = subjectOf(config, options)
   requestedTerms(subject)
-  if (subject.kind === 'eval' && subject.rooftopUid !== null)
-    chooseRooftops(config, [subject.rooftopUid])
   const isDryRun = options['dryRun'] === true
   const mustAsk = !isDryRun && options['yes'] !== true
   if (mustAsk) requireTerminal(session)
@@ -29,7 +29,7 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt }, () => linesOf(receipt, null))
+    session.result({ dryRun: true, ...receipt }, () => linesOf(byLabel(config, receipt), null))
     return 0
   }
   if (mustAsk && !(await isConfirmed(session, await run(true)))) {
@@ -39,26 +39,28 @@ export const erase: RunCommand = async (session, options) => {
   const receipt = await run(false)
   const files = await removeErasedFiles(db, archiveFolder(config))
   const document = { dryRun: false, ...receipt, filesPending: files.pending }
-  session.result(document, () => linesOf(receipt, files))
+  session.result(document, () => linesOf(byLabel(config, receipt), files))
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
-function subjectOf(options: Record<string, unknown>): Subject {
+function subjectOf(config: Config, options: Record<string, unknown>): Subject {
   const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1)
     throw new UsageError('Name the customer to erase with one of --email, --phone and --eval.')
   const value = String(options[kind])
-  const rooftopUid = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
+  const rooftop = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
   if (kind !== 'eval') {
-    if (rooftopUid === null) return { kind, value }
+    if (rooftop === null) return { kind, value }
     throw new UsageError(`--rooftop goes with --eval: --${kind} erases at every rooftop.`)
   }
   const evalId = Number(value)
-  if (Number.isSafeInteger(evalId) && evalId > 0) return { kind, evalId, rooftopUid }
-  throw new UsageError(
-    `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`,
-  )
+  if (!Number.isSafeInteger(evalId) || evalId <= 0)
+    throw new UsageError(
+      `"${value}" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".`,
+    )
+  const rooftopUid = rooftop === null ? null : chooseRooftops(config, [rooftop])[0]!.uid
+  return { kind, evalId, rooftopUid }
 }
 
 function requireTerminal({ io, json }: Session): void {
@@ -68,8 +70,8 @@ function requireTerminal({ io, json }: Session): void {
   )
 }
 
-async function isConfirmed({ io }: Session, receipt: Receipt): Promise<boolean> {
-  io.stderr.write(`${linesOf(receipt, null).join('\n')}\n`)
+async function isConfirmed({ io, config }: Session, receipt: Receipt): Promise<boolean> {
+  io.stderr.write(`${linesOf(byLabel(config, receipt), null).join('\n')}\n`)
   const terminal = createInterface({ input: process.stdin, output: io.stderr })
   try {
     const answer = await terminal.question('Erase? It cannot be undone. Type "erase" to do it: ', {
@@ -78,6 +80,21 @@ async function isConfirmed({ io }: Session, receipt: Receipt): Promise<boolean> 
     return answer.trim().toLowerCase() === 'erase'
   } finally {
     terminal.close()
+  }
+}
+
+/** For a person: rooftops by name and uid. */
+function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
+  const label = labelRooftops(rooftops)
+  const named = (names: readonly EvaluationName[]) =>
+    names.map((name) => ({ ...name, rooftop: label(name.rooftop) }))
+  const { people, evaluations, mentionedIn, alsoCarriedBy } = receipt
+  return {
+    ...receipt,
+    people: people.map(named),
+    evaluations: named(evaluations),
+    mentionedIn: named(mentionedIn),
+    alsoCarriedBy: named(alsoCarriedBy),
   }
 }
 

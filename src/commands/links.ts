@@ -23,8 +23,9 @@ export const refresh: RunCommand = async (session, options) => {
 export const show: RunCommand = async (session, options, args) => {
   const { config } = session
   const kind = args[0] as LinkKind
-  const rooftopUid = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
-  chooseRooftops(config, rooftopUid === null ? [] : [rooftopUid])
+  const named = typeof options['rooftop'] === 'string' ? [options['rooftop']] : []
+  const chosen = chooseRooftops(config, named)
+  const rooftopUid = named.length === 0 ? null : chosen[0]!.uid
   const ask = { kind, id: String(args[1]), rooftopUid }
   const outcome = await new LinkOpener(await session.context()).open(ask)
   if (outcome.is !== 'live') throw whyNot(ask, outcome, config)

@@ -12,6 +12,11 @@ export const historyStreamNames = ['evaluations', 'vehicle-checks']
 /** The streams whose tables hold nothing but what the stored payloads say. */
 export const replayStreamNames = ['users', 'evaluations']
 
+/** How a run can be. */
+export const runStatusNames = [
+  ...['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'],
+]
+
 /** The jobs of `jobs/`, which is beside src/ in a checkout and in dist/ alike. */
 export function jobNames(): string[] {
   const files = readdirSync(join(import.meta.dirname, '..', '..', 'jobs'))

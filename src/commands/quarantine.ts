@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
@@ -27,6 +28,7 @@ function parseId(text: string): number {
 async function list(session: Session): Promise<number> {
   const { db } = await session.warehouse('read')
   const open = await listQuarantine(db)
+  const label = labelRooftops(session.config.rooftops)
   session.result(open, () =>
     open.length === 0
       ? ['Nothing is in quarantine.']
@@ -35,7 +37,7 @@ async function list(session: Session): Promise<number> {
           open.map((row) => [
             String(row.id),
             row.stream,
-            row.rooftop,
+            label(row.rooftop),
             row.naturalKey,
             row.attempts,
             row.firstSeenAt.slice(0, 19).replace('T', ' '),
@@ -63,8 +65,9 @@ async function show(session: Session, ids: readonly number[]): Promise<number> {
     )
   // As received, but for what a link is signed with: that opens it for anybody.
   const payload = entry.payload === null ? null : scrubber([])(entry.payload)
+  const label = labelRooftops(session.config.rooftops)
   session.result({ ...entry, payload }, () => [
-    `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${entry.rooftop}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${entry.resolvedAt}` : ''}`,
+    `Quarantine ${entry.id}: ${entry.stream} ${entry.naturalKey} of ${label(entry.rooftop)}, attempt ${entry.attempts}, run ${entry.runId}${entry.resolvedAt ? `, resolved ${entry.resolvedAt}` : ''}`,
     `Window ${entry.windowFrom ?? '-'} to ${entry.windowUntil ?? '-'}, first seen ${entry.firstSeenAt}, last ${entry.lastSeenAt}`,
     ...entry.issues.map((issue) => `  ${issue.path}: ${issue.message}`),
     'Payload as received:',

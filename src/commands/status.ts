@@ -3,6 +3,7 @@ import { openAppraisal } from '../context.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { readStatus, type StreamHealth } from '../pipeline/status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
@@ -33,8 +34,9 @@ export const status: RunCommand = async (session) => {
     health.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
   const overall = isGood ? 'ok' : 'missed'
   session.result({ ...health, status: overall, jobs, links, webhooks, spend }, () => {
-    const rows = Object.values(health.rooftops).flatMap(({ name, streams }) =>
-      Object.entries(streams).map(([stream, own]) => healthRow(name, stream, own)),
+    const label = labelRooftops(rooftops)
+    const rows = Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
+      Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
     )
     return [
       overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
@@ -55,9 +57,11 @@ export const status: RunCommand = async (session) => {
           `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
       ),
       ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
-      ...Object.values(health.rooftops).flatMap(({ name, streams }) => rereadLines(name, streams)),
+      ...Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
+        rereadLines(label(uid), streams),
+      ),
       linkLine(links),
-      ...webhookLines(webhooks),
+      ...webhookLines(webhooks, label),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
     ]
   })

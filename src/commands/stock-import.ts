@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
+import { rooftopLabel } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { importStock } from '../stock/import/import-stock.ts'
 import type { ImportRequest } from '../stock/import/request.ts'
@@ -32,7 +33,8 @@ export const stockImport: RunCommand = async (session, options, [file]) => {
   const warehouse = await session.warehouse(request.dryRun ? 'read' : 'write')
   const crashPoint = crashPointFrom(io.environment)
   const report = await importStock({ warehouse, signal: io.signal, crashPoint }, request)
-  session.result(report, () => stockImportLines(report))
+  const rooftop = rooftopLabel(request.rooftop)
+  session.result(report, () => stockImportLines({ ...report, rooftop }))
   return report.status !== 'already-imported' && report.rejected > 0 ? 1 : 0
 }
 

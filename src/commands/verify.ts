@@ -1,17 +1,19 @@
 import { openAppraisal } from '../context.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import {
   duplicateIds,
   isProved,
+  repairableSpans,
   type IsoSpan,
-  uncover,
   type Verification,
-  verifyAndUncover,
+  verifyNow,
 } from '../pipeline/verify.ts'
 import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import { allStreams } from '../streams/all.ts'
 import type { RunCommand } from './command.ts'
+import { CoverageWriter, type CoverageRefused } from './coverage-writer.ts'
 import { table } from './table.ts'
 
 const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
@@ -21,17 +23,19 @@ export const verify: RunCommand = async (session, options) => {
   const warehouse = await session.warehouse('read')
   const rooftops = await findRooftops(warehouse.db, chosen)
   const checked: Verification[] = []
+  const coverage = new CoverageWriter(warehouse.db)
   const deep: DeepVerification[] = []
   const appraisal = openAppraisal(session.config, session.log)
   for (const stream of windowed) {
     for (const rooftop of rooftops) {
-      const found = await verifyAndUncover(warehouse, stream, rooftop, session.config.sync)
+      const found = await verifyNow(warehouse, stream, rooftop, session.config.sync)
       checked.push(found)
+      await coverage.remove(stream, rooftop, repairableSpans(found))
       const context = { ...warehouse, appraisal, signal: session.io.signal }
       if (options['deep'] !== true) continue
       const relisted = await verifyDeep(context, stream, rooftop)
       deep.push(relisted)
-      await uncover(warehouse.db, stream, rooftop, relisted.doubtful)
+      await coverage.remove(stream, rooftop, relisted.doubtful)
     }
   }
   await appraisal.close()
@@ -52,10 +56,22 @@ export const verify: RunCommand = async (session, options) => {
     duplicates,
     aggregates,
     deep: options['deep'] === true ? deep : null,
+    ...(coverage.refused === null ? {} : { coverageRefused: coverage.refused }),
   }
+  const label = labelRooftops(chosen)
+  const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
+    list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
   session.result(document, () => [
-    ...lines(proved, session.config.sync.start, checked, deep, duplicates),
+    ...lines(
+      proved,
+      session.config.sync.start,
+      labelled(checked),
+      labelled(deep),
+      duplicates,
+      coverage.refused === null ? readBySync : notUncovered,
+    ),
     ...aggregates.map(aggregateLine),
+    ...(coverage.refused === null ? [] : [refusedLine(coverage.refused)]),
   ])
   return proved ? 0 : 1
 }
@@ -70,6 +86,7 @@ function lines(
   checked: readonly Verification[],
   deep: readonly DeepVerification[],
   duplicates: readonly { evalId: number; rooftops: string[] }[],
+  readAgain: string,
 ): string[] {
   const rows = checked.map((entry) => [
     entry.rooftop,
@@ -98,7 +115,7 @@ function lines(
   return [
     `${proved ? 'Proved' : 'NOT PROVED'}: ${sum(checked, 'gaps')} gaps, ${sum(checked, 'overlaps')} overlaps; listed = loaded + quarantined + vanished in every window.`,
     ...table(headings, rows),
-    ...checked.flatMap((entry) => problems(entry, syncStart)),
+    ...checked.flatMap((entry) => problems(entry, syncStart, readAgain)),
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
       ({ evalId, rooftops }) =>
@@ -107,9 +124,18 @@ function lines(
   ]
 }
 
-const readAgain = 'the next "forecourt sync" reads this window again'
+function refusedLine({ login, reason, logins }: CoverageRefused): string {
+  const advice =
+    logins.length === 0
+      ? 'run "forecourt verify" against the primary server'
+      : `run "forecourt verify" with a login that may, e.g. ${logins.join(', ')}`
+  return `The windows found wrong were NOT taken out of coverage: login ${login} cannot write (${reason}). Until they are, no sync reads them again: ${advice}.`
+}
 
-function problems(entry: Verification, syncStart: Date): string[] {
+const readBySync = 'the next "forecourt sync" reads this window again'
+const notUncovered = 'it was not taken out of coverage, see below'
+
+function problems(entry: Verification, syncStart: Date, readAgain: string): string[] {
   const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
       (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,

@@ -2,10 +2,13 @@ import type { WebhookStatus } from '../webhook/webhook-status.ts'
 import { table } from './table.ts'
 
 /** The webhooks of the last 7 days for a person; no line where there are none. */
-export function webhookLines({ rooftops, unknownRooftop }: WebhookStatus): string[] {
+export function webhookLines(
+  { rooftops, unknownRooftop }: WebhookStatus,
+  label: (uid: string) => string,
+): string[] {
   const seconds = (value: number | null) => (value === null ? '-' : `${value} s`)
   const rows = Object.entries(rooftops).map(([uid, own]) => [
-    uid,
+    label(uid),
     own.received,
     own.duplicates,
     own.processed,

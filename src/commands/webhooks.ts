@@ -1,5 +1,6 @@
 import { openServices } from '../context.ts'
 import { messageOf, SyncError, UsageError } from '../errors.ts'
+import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
@@ -34,8 +35,8 @@ export const plan: RunCommand = async (session, options) => {
     drift
       ? 'The subscriptions differ from the config:'
       : 'The subscriptions are as the config wants them.',
-    ...planTable(results),
-    ...errorLines(results),
+    ...planTable(byLabel(session, results)),
+    ...errorLines(byLabel(session, results)),
   ])
   return exitCodeOf(results)
 }
@@ -50,11 +51,11 @@ export const apply: RunCommand = async (session, options) => {
     'Subscriptions, by rooftop:',
     ...table(
       ['rooftop', 'created', 'updated', 'deleted'],
-      Object.entries(results).flatMap(([uid, one]) =>
-        'error' in one ? [] : [[uid, one.created, one.updated, one.deleted]],
+      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
+        'error' in one ? [] : [[rooftop, one.created, one.updated, one.deleted]],
       ),
     ),
-    ...errorLines(results),
+    ...errorLines(byLabel(session, results)),
   ])
   return exitCodeOf(results)
 }
@@ -74,15 +75,15 @@ export const list: RunCommand = async (session, options) => {
   session.result({ rooftops: results }, () => [
     ...table(
       ['rooftop', 'id', 'event', 'to', 'ours'],
-      Object.entries(results).flatMap(([uid, one]) =>
+      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
         'error' in one
           ? []
           : one.subscriptions.map(({ id, event, url, ours }) => {
-              return [uid, String(id), event ?? '-', url, ours ? 'yes' : 'no']
+              return [rooftop, String(id), event ?? '-', url, ours ? 'yes' : 'no']
             }),
       ),
     ),
-    ...errorLines(results),
+    ...errorLines(byLabel(session, results)),
   ])
   return exitCodeOf(results)
 }
@@ -110,7 +111,7 @@ export const remove: RunCommand = async (session, options, [text]) => {
     throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
   session.result({ id, deleted: isDone, rooftops: results }, () => [
     ...(isDone ? [`Subscription ${id} is deleted.`] : []),
-    ...errorLines(results),
+    ...errorLines(byLabel(session, results)),
   ])
   return isDone ? 0 : 1
 }
@@ -182,6 +183,12 @@ function requireSafe(publicUrl: string): void {
   throw new UsageError(
     `webhooks.publicUrl ${publicUrl} is not https: customers' data would travel in the clear. Put a proxy with TLS before "forecourt serve", and its address there.`,
   )
+}
+
+/** For a person: by name and uid. */
+function byLabel<T>({ config }: Session, results: Readonly<Record<string, T>>): Record<string, T> {
+  const label = labelRooftops(config.rooftops)
+  return Object.fromEntries(Object.entries(results).map(([uid, one]) => [label(uid), one]))
 }
 
 function errorLines(results: Readonly<Record<string, object>>): string[] {

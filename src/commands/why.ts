@@ -1,32 +1,40 @@
 import { UsageError } from '../errors.ts'
+import { readSourceNow } from '../links/source-time.ts'
+import type { NextAsk } from '../pipeline/next-read.ts'
 import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
-import type { CommandDefinition } from './command.ts'
+import { findRooftops } from '../pipeline/rooftops.ts'
+import { allStreams } from '../streams/all.ts'
+import { evaluations } from '../streams/evaluations/evaluations.ts'
+import type { RunCommand } from './command.ts'
 
-export const why: CommandDefinition = {
-  usage: 'why <EvalID>',
-  summary: 'Where a row comes from: row, payload, request, window, run',
-  examples: ['forecourt why 12345', 'forecourt why 12345 --json'],
-  async run(session, _options, [text]) {
-    const evalId = Number(text)
-    if (!Number.isSafeInteger(evalId) || evalId <= 0) {
-      throw new UsageError(
-        `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
-      )
-    }
-    const warehouse = await session.warehouse('read')
-    const found = await readProvenance(warehouse.db, evalId)
-    session.result({ evalId, found }, () =>
-      found.length === 0
-        ? [
-            `Evaluation ${evalId} is in no table: it was never listed as completed. "forecourt verify" shows what is covered.`,
-          ]
-        : found.flatMap((entry) => lines(evalId, entry)),
+export const why: RunCommand = async (session, _options, [text]) => {
+  const evalId = Number(text)
+  if (!Number.isSafeInteger(evalId) || evalId <= 0) {
+    throw new UsageError(
+      `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
     )
-    return found.length === 0 ? 1 : 0
-  },
+  }
+  const { db } = await session.warehouse('read')
+  const { config } = session
+  const now = await readSourceNow(db)
+  const found = await readProvenance(db, evalId, {
+    config,
+    streams: allStreams,
+    stream: evaluations,
+    rooftops: await findRooftops(db, config.rooftops),
+    now,
+  })
+  session.result({ evalId, found }, () =>
+    found.length === 0
+      ? [
+          `Evaluation ${evalId} is in no table: it was never listed as completed. "forecourt verify" shows what is covered.`,
+        ]
+      : found.flatMap((entry) => lines(evalId, entry, now)),
+  )
+  return found.length === 0 ? 1 : 0
 }
 
-function lines(evalId: number, entry: Provenance): string[] {
+function lines(evalId: number, entry: Provenance, now: Date): string[] {
   const section = (name: string, facts: readonly (Readonly<Record<string, unknown>> | null)[]) =>
     facts.flatMap((fact) => (fact ? [`  ${name.padEnd(11)}${spell(fact)}`] : []))
   return [
@@ -40,7 +48,122 @@ function lines(evalId: number, entry: Provenance): string[] {
     ...section('quarantine', entry.quarantine),
     ...section('vanished', [entry.vanished]),
     ...section('run', entry.runs),
+    ...readingLines(entry, now),
   ]
+}
+
+const lastReadReasons = {
+  new: 'it was new',
+  changed: 'it had changed',
+  backfill: 'a backfill loaded its window',
+  retry: 'it was in quarantine, and was tried again',
+  webhook: 'a webhook named it',
+  reread: 'its turn to be read again had come',
+} as const
+
+const listingReasons = {
+  gap: 'its window is not covered or not settled yet',
+  recheck: 'its window is younger than sync.recheckDays',
+  deep: 'the turn of its window in sync.deepRelistNights',
+  quarantine: 'its window holds a quarantined record',
+} as const
+
+/** When it was last read and why, and when it is read again: by the source's clock. */
+function readingLines(entry: Provenance, now: Date): string[] {
+  const line = (name: string, text: string) => `  ${name.padEnd(11)}${text}`
+  const { lastRead, rereadBetween, nextListing, lastRun, customerErasedAt } = entry
+  return [
+    lastRead === null
+      ? line('last read', 'not known: no payload and no trace of a read is kept')
+      : line(
+          'last read',
+          `${timeText(lastRead.at)} in run ${lastRead.runId}, because ${lastReadReasons[lastRead.reason]}: ${lastRead.outcome}`,
+        ),
+    ...(rereadBetween === null
+      ? []
+      : [
+          line(
+            'read again',
+            `between ${timeText(rereadBetween.after)} and ${timeText(rereadBetween.before)}, because its turn had come: unchanged`,
+          ),
+        ]),
+    ...(lastRun === null ? [] : [line('last run', lastRunText(lastRun))]),
+    ...(nextListing === null
+      ? []
+      : [
+          line(
+            'next list',
+            `${syncText(nextListing.at, now)}: ${listingReasons[nextListing.reason]}`,
+          ),
+        ]),
+    line('next read', nextReadText(entry, now)),
+    ...(customerErasedAt === null
+      ? []
+      : [line('erased', `customer since ${timeText(customerErasedAt)}: left out of every read`)]),
+    ...entry.asks.map((ask) => line('next ask', nextAskText(ask, now))),
+  ]
+}
+
+function lastRunText({
+  runId,
+  command,
+  status,
+  finishedAt,
+  error,
+}: Provenance['lastRun'] & object) {
+  const end = finishedAt === null ? 'not ended' : `ended ${timeText(finishedAt)}`
+  return `${runId} (${command}) of the rooftop: ${status}, ${end}${error === null ? '' : `: ${error}`}; see "forecourt runs show ${runId}"`
+}
+
+function nextReadText(entry: Provenance, now: Date): string {
+  const { nextRead, nextReadWithoutListTimes, withinNights, isPutOff } = entry
+  const from = nextRead.at === null ? '' : syncText(nextRead.at, now)
+  const retry = '"forecourt quarantine retry" reads it now'
+  switch (nextRead.reason) {
+    case 'webhook':
+      return `from ${timeText(nextRead.at!)} on, because a webhook named it ("forecourt serve" reads it)`
+    case 'retry':
+      return `${from === '' ? 'when a list shows it' : from}, because it is in quarantine; ${retry}`
+    case 'gone':
+      return `only if a list shows it again; its window is listed ${from}`
+    case 'other rooftop':
+      return 'not at this rooftop: another one of the dealer group has it now'
+    case 'not listed':
+      return 'only if a webhook names it: no window that sync or a backfill was asked for holds it'
+    case 'not configured':
+      return 'never: the rooftop is not in the config'
+    case 'reread': {
+      const earlier =
+        nextReadWithoutListTimes === null
+          ? ''
+          : `; from ${timeText(nextReadWithoutListTimes)} on if the list gives no update times`
+      const putOff = isPutOff
+        ? '; sync.rereadBudget was used up when its window was listed last'
+        : ''
+      return `${from}, sooner if the list or a webhook says that it changed${earlier}${putOff} (its turn comes within ${withinNights} nights)`
+    }
+  }
+}
+
+function nextAskText(
+  { stream, ask, lastAskedAt, outcome, detail, nextAt, parkedUntil }: NextAsk,
+  now: Date,
+) {
+  const last =
+    lastAskedAt === null ? 'never asked' : `asked ${timeText(lastAskedAt)}: ${outcome ?? '-'}`
+  const why = detail === null ? '' : ` (${detail})`
+  const next = nextAt === null ? 'not again unless it changes' : `next: ${syncText(nextAt, now)}`
+  const parked =
+    parkedUntil === null ? '' : `; the key is out of quota until ${timeText(parkedUntil)}`
+  return `${stream} ${ask}: ${last}${why}; ${next}${parked}`
+}
+
+function syncText(at: Date, now: Date): string {
+  return at <= now ? 'in the next sync' : `in the first sync from ${timeText(at)} on`
+}
+
+function timeText(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 function spell(facts: Readonly<Record<string, unknown>>): string {

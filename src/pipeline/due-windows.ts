@@ -101,7 +101,12 @@ async function listedAgain(
 }
 
 function isRecent({ run }: DueScope, sync: Config['sync']): RawBuilder<boolean> {
-  return sql<boolean>`window_until > ${fromUnixSeconds(Math.floor(run.sourceStart - sync.recheckDays * daySeconds))}`
+  return sql<boolean>`window_until > ${fromUnixSeconds(recheckSince(run.sourceStart, sync))}`
+}
+
+/** A window that ends after this instant (Unix seconds) is listed again by every run that begins at `sourceStart`. */
+export function recheckSince(sourceStart: number, { recheckDays }: Config['sync']): number {
+  return Math.floor(sourceStart - recheckDays * daySeconds)
 }
 
 /** Settled, not yet listed by this run, and recent, or with a record aside that is to be tried again, or with its turn come

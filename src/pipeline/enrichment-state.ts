@@ -20,7 +20,7 @@ const earlyMs = hourMs
 /** When the stream may ask with the rooftop's key again; null: now. */
 export async function parkedUntil(
   db: Db,
-  { stream, rooftop }: SliceJob,
+  { stream, rooftop }: Pick<SliceJob, 'stream' | 'rooftop'>,
   now: Date,
 ): Promise<Parked | null> {
   const row = await db

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/transaction.ts'
+import { type ReadScope, type ReadTimes, readTimes, type WindowFacts } from './next-read.ts'
 
-/** Where one evaluation's row comes from: row → payload → request → window → run. Personal data stays out. */
-export interface Provenance {
+/** Where one evaluation's row comes from: row → payload → request → window → run, and when it is read. Personal data stays out. */
+export interface Provenance extends ReadTimes {
   readonly rooftop: { readonly uid: string; readonly name: string }
   readonly row: Readonly<Record<string, unknown>> | null
   readonly versions: readonly Readonly<Record<string, unknown>>[]
@@ -20,7 +21,11 @@ export interface Provenance {
 type Facts = Readonly<Record<string, unknown>>
 
 /** One entry for each rooftop that knows the id; empty when none does. */
-export async function readProvenance(db: Db, evalId: number): Promise<Provenance[]> {
+export async function readProvenance(
+  db: Db,
+  evalId: number,
+  scope: ReadScope,
+): Promise<Provenance[]> {
   const { rows: rooftops } = await sql<{ id: number; uid: string; name: string }>`
     select rooftop_id as id, rooftop_uid as uid, rooftop_name as name from core.rooftop
     where rooftop_id in (
@@ -30,16 +35,38 @@ export async function readProvenance(db: Db, evalId: number): Promise<Provenance
       union select rooftop_id from ops.vanished where stream = 'evaluations' and natural_key = ${String(evalId)}
     ) order by rooftop_id`.execute(db)
   const found: Provenance[] = []
-  for (const { id, uid, name } of rooftops)
-    found.push({ rooftop: { uid, name }, ...(await explainAt(db, id, evalId)) })
+  for (const { id, uid, name } of rooftops) {
+    const stored = await readStored(db, id, evalId)
+    const times = await readTimes(db, scope, { rooftopId: id, id: evalId, ...recordFacts(stored) })
+    found.push({ rooftop: { uid, name }, ...stored, ...times })
+  }
   return found
 }
 
-async function explainAt(
-  db: Db,
-  rooftopId: number,
-  evalId: number,
-): Promise<Omit<Provenance, 'rooftop'>> {
+type Stored = Omit<Provenance, 'rooftop' | keyof ReadTimes>
+
+function recordFacts({ row, quarantine, window }: Stored) {
+  const open = quarantine.find(
+    (one) => one['stream'] === 'evaluations' && one['resolved_at'] === null,
+  )
+  return {
+    entryAt: (row?.['entry_at'] ?? open?.['window_from'] ?? null) as Date | null,
+    isQuarantined: open !== undefined,
+    window: window === null ? null : windowFacts(window),
+  }
+}
+
+function windowFacts(window: Facts): WindowFacts {
+  return {
+    from: window['window_from'] as Date,
+    until: window['window_until'] as Date,
+    listedAt: window['listed_at'] as Date,
+    rereadAt: window['reread_at'] as Date,
+    quarantined: window['quarantined'] as number,
+  }
+}
+
+async function readStored(db: Db, rooftopId: number, evalId: number): Promise<Stored> {
   const key = String(evalId)
   const read = async (query: ReturnType<typeof sql<Facts>>): Promise<readonly Facts[]> =>
     (await query.execute(db)).rows
@@ -76,7 +103,7 @@ async function explainAt(
     where rooftop_id = ${rooftopId} and stream = 'evaluations' and natural_key = ${key}`)
   const at = (row?.['entry_at'] ?? quarantine[0]?.['window_from'] ?? null) as Date | null
   const [window] = await read(sql`
-    select window_from, window_until, listed_at, listed, loaded, quarantined, vanished, settled, proof, run_id
+    select window_from, window_until, listed_at, reread_at, listed, loaded, quarantined, vanished, settled, proof, run_id
     from ops.window_certificate
     where rooftop_id = ${rooftopId} and stream = 'evaluations' and window_from <= ${at}::timestamptz and window_until > ${at}::timestamptz`)
   const runIds = [

@@ -5,22 +5,19 @@ import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
+import { matchRooftop } from './match-rooftop.ts'
 
-/** The rooftops of the config that a command is about; UsageError names one that is unknown. */
-export function chooseRooftops(config: Config, uids: readonly string[]): readonly RooftopConfig[] {
+/** The rooftops of the config that a command is about, each named as `matchRooftop` takes it; all when none is named. */
+export function chooseRooftops(config: Config, names: readonly string[]): readonly RooftopConfig[] {
   if (config.rooftops.length === 0) {
     throw new UsageError(
       `No rooftops are configured (${config.file ?? 'no forecourt.yaml here'}): write a config with "forecourt init" and list them under rooftops:.`,
     )
   }
-  const unknown = uids.find((uid) => !config.rooftops.some((rooftop) => rooftop.uid === uid))
-  if (unknown !== undefined) {
-    const known = config.rooftops.map((rooftop) => rooftop.uid).join(', ')
-    throw new UsageError(`--rooftop ${unknown} is not in the config; known are: ${known}.`)
-  }
-  return uids.length === 0
+  const chosen = new Set(names.map((name) => matchRooftop(name, config.rooftops)))
+  return names.length === 0
     ? config.rooftops
-    : config.rooftops.filter((rooftop) => uids.includes(rooftop.uid))
+    : config.rooftops.filter((rooftop) => chosen.has(rooftop))
 }
 
 /** The same without writing: a rooftop that no run has registered yet has the id 0, which no row has. */

@@ -18,7 +18,7 @@ export interface RunReport {
 export async function reportRun(
   db: Db,
   runId: number,
-  rooftops: readonly RooftopRow[],
+  rooftops: readonly Pick<RooftopRow, 'id' | 'uid'>[],
 ): Promise<RunReport> {
   const run = await db
     .selectFrom('ops.run')

@@ -36,24 +36,23 @@ export interface Verification {
   readonly orphans: number
 }
 
-/**
- * Verifies one state of the warehouse, also while a sync is at work, and takes what is not proved out of coverage: the next sync
- * lists and reads it again.
- */
-export async function verifyAndUncover(
-  { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
+/** Verifies one state of the warehouse, also while a sync is at work. */
+export async function verifyNow(
+  { pool }: Pick<Warehouse, 'pool'>,
   stream: WindowedStream,
   rooftop: RooftopRow,
   sync: Config['sync'],
 ): Promise<Verification> {
-  const found = await inTransaction(
+  return await inTransaction(
     pool,
     async (tx) => await verifyStream(tx.db, stream, rooftop, sync, new Date()),
     'repeatable read, read only',
   )
-  const { overlaps, brokenSums, notStored } = found
-  await uncover(db, stream, rooftop, [...overlaps, ...brokenSums, ...notStored])
-  return found
+}
+
+/** What listing and reading a window again repairs. */
+export function repairableSpans({ overlaps, brokenSums, notStored }: Verification): IsoSpan[] {
+  return [...overlaps, ...brokenSums, ...notStored]
 }
 
 /** Proves coverage from the warehouse alone, with no call. Several statements: in a transaction that sees one state of it. */
@@ -126,7 +125,8 @@ export function isProved(verification: Verification): boolean {
   )
 }
 
-/** Takes the spans out of coverage, each with the whole windows that it touches: one listing mends them. */
+/** Takes the spans out of coverage, each with the whole windows that it touches, so that the next sync lists and reads them
+ *  again. */
 export async function uncover(
   db: Db,
   stream: WindowedStream,

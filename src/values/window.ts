@@ -69,3 +69,8 @@ export function latestRotationStart(slot: number, nights: number, now: number): 
   const since = (((today - slot) % nights) + nights) % nights
   return (today - since) * daySeconds
 }
+
+/** The start (Unix seconds) of the first day, that of `from` being the first, on which `slot` has its turn. */
+export function nextRotationStart(slot: number, nights: number, from: number): number {
+  return latestRotationStart(slot, nights, from + (nights - 1) * daySeconds)
+}

@@ -81,7 +81,7 @@ const cases: Record<string, Case> = {
   'an unknown rooftop': {
     args: 'sync --rooftop nowhere',
     config: access,
-    says: '--rooftop nowhere is not in the config; known are: u1.',
+    says: '--rooftop nowhere is not in the config; known are: Northside (u1).',
   },
   'an unknown stream': {
     args: 'sync evaluation',

@@ -115,7 +115,7 @@ test('wrong usage is told, and nothing is erased', async () => {
       "That is no phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
       "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what is known of an evaluation.",
-      "--rooftop elsewhere is not in the config; known are: rooftop-1.",
+      "--rooftop elsewhere is not in the config; known are: Rooftop One (rooftop-1).",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]
   `)
@@ -131,9 +131,7 @@ test('a contact that nobody has is said first, and is on the suppression list al
   const told = await warehouse.json(['erase', '--email', 'nobody@example.org', '--yes'])
 
   expect(dry.code).toBe(0)
-  expect(dry.stdout.split('\n')[0]).toMatch(
-    /^NOT FOUND: .*it would be put on the suppression list/,
-  )
+  expect(dry.stdout.split('\n')[0]).toMatch(/^NOT FOUND: .*it would be put on the suppression list/)
   expect(done.code).toBe(0)
   expect(done.stdout.split('\n')[0]).toMatch(
     /^NOT FOUND: no evaluation and no text of the warehouse has the email n\*\*\*@e\*\*\*; it is on the suppression list now\./,

@@ -50,7 +50,7 @@ test('a person reads counts, changes and the first errors; exit 1 when rows were
 
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   expect(stdout.replaceAll(shop.folder, '.')).toMatchInlineSnapshot(`
-    "Import 2: ./list.csv at u1 (snapshot, utf-8, ",")
+    "Import 2: ./list.csv at Northside (u1) (snapshot, utf-8, ",")
       4 records = 3 accepted + 1 rejected + 0 repeated + 0 skipped
       3 accepted = 1 added + 1 updated + 1 unchanged + 0 reappeared; 1 removed
     How its columns were read:
@@ -121,7 +121,9 @@ test('an unknown rooftop, a wrong mode and a missing file are exit 2, and leave 
   })
 
   expect([unknown.code, mode.code, missing.code]).toEqual([2, 2, 2])
-  expect(unknown.stderr).toBe('--rooftop u9 is not in the config; known are: u1.\n')
+  expect(unknown.stderr).toBe(
+    '--rooftop u9 is not in the config (did you mean Northside (u1)?); known are: Northside (u1).\n',
+  )
   expect(mode.stderr).toMatch(/snapshot, delta/)
   expect(JSON.parse(missing.stdout).error).toMatch(/none\.csv does not exist/)
   const { rows } = await shop.pool.query('select from core.rooftop')

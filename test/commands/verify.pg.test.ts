@@ -1,7 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WrongAggregate } from '#src/pipeline/verify-aggregates.ts'
 import { anEvaluation } from '#src/sandbox/build-world.ts'
-import { openChildFixture } from '../support/child-fixture.ts'
+import { configText, openChildFixture } from '../support/child-fixture.ts'
+import { runInProcess } from '../support/cli.ts'
+import { openFixture } from '../support/fixture.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { smallFixture } from './sync-fixture.ts'
 
 const day = { from: '2026-03-04T00:00:00.000Z', until: '2026-03-05T00:00:00.000Z' }
@@ -103,6 +109,45 @@ test('verify names the sums that differ from the facts, and the command that cor
   expect(stdout).toContain('for 6 days: run "select core.agg_rebuild(1)"')
   expect(stdout).toContain('for 1 vehicles: run "select core.repeat_rebuild(1)"')
   expect(mended).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
+})
+
+test('verify with a read-only login reports what it found, and says that coverage was left as it is', async () => {
+  const { sandbox, sync } = smallFixture()
+  await using fixture = await openFixture({ sandbox, sync })
+  const { pool, url } = fixture.database
+  await fixture.night()
+  await pool.query(`delete from core.evaluation where eval_id = 1003`)
+  const login = `reader_${randomBytes(4).toString('hex')}`
+  await pool.query(
+    `create role ${login} login password 'canary-password'; grant pg_read_all_data to ${login}`,
+  )
+  await using folder = await temporaryFolder()
+  const readerUrl = Object.assign(new URL(url), {
+    username: login,
+    password: 'canary-password',
+  }).href
+  const { sandbox: source } = fixture
+  const config = configText(source, readerUrl, { sandbox, sync })
+  await writeFile(join(folder.path, 'forecourt.yaml'), config)
+
+  const json = await runInProcess(['verify', '--json'], { cwd: folder.path })
+  const { code, stdout, stderr } = await runInProcess(['verify'], { cwd: folder.path })
+  const { rows } = await pool.query(
+    `select covered @> '2026-03-04T12:00:00Z'::timestamptz as covered from ops.coverage`,
+  )
+  await pool.query(`drop role ${login}`)
+
+  expect(json.code).toBe(1)
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    status: 'failed',
+    rooftops: [{ notStored: [{ missing: [1003] }] }],
+    coverageRefused: { login, reason: expect.stringContaining('permission denied') },
+  })
+  expect(JSON.parse(json.stdout).coverageRefused.logins).not.toHaveLength(0)
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  expect(stdout).toMatch(/1003.*it was not taken out of coverage, see below/)
+  expect(stdout).toContain(`NOT taken out of coverage: login ${login} cannot write`)
+  expect(rows).toEqual([{ covered: true }])
 })
 
 test('verify --deep finds an evaluation that the source has and the warehouse lacks', async () => {

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import { isProved, type Verification, verifyAndUncover } from '#src/pipeline/verify.ts'
+import {
+  isProved,
+  repairableSpans,
+  uncover,
+  type Verification,
+  verifyNow,
+} from '#src/pipeline/verify.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
@@ -142,8 +148,11 @@ test('verify finds what is planted by hand at every kind of rooftop, and the nex
   const verified = async () => {
     const rows = await findRooftops(context.db, rooftops)
     const found = new Map<string, Verification>()
-    for (const row of rows)
-      found.set(row.uid, await verifyAndUncover(context, evaluations, row, context.config.sync))
+    for (const row of rows) {
+      const verification = await verifyNow(context, evaluations, row, context.config.sync)
+      await uncover(context.db, evaluations, row, repairableSpans(verification))
+      found.set(row.uid, verification)
+    }
     return found
   }
   const complaints = async () =>

@@ -97,7 +97,10 @@ test('a replay finds the same facts and versions from the bodies that stay, and 
   expect(report.status).toBe('ok')
   expect(before['core.evaluation_version']).toHaveLength(6)
   expect(contentDifferences(before, await readExactContent(pool))).toEqual([])
-  const [found] = await readProvenance(fixture.context.db, 1)
+  const [found] = await readProvenance(fixture.context.db, 1, {
+    ...{ config: fixture.config, streams: [], stream: evaluations, rooftops: [] },
+    now: new Date(),
+  })
   expect([found!.versions.length, found!.payloads.length]).toEqual([5, 1])
 })
 

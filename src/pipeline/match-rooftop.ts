@@ -1,0 +1,69 @@
+import { UsageError } from '../errors.ts'
+import { nearestName } from '../values/nearest-name.ts'
+
+/** What tells one rooftop from another. */
+export interface NamedRooftop {
+  readonly uid: string
+  readonly name: string
+}
+
+/** The shortest beginning of a uid that is accepted. */
+const minCharacters = 4
+const maxListed = 10
+
+/** The rooftop as every output shows it. */
+export function rooftopLabel({ uid, name }: NamedRooftop): string {
+  return name === uid ? uid : `${name} (${uid})`
+}
+
+/** How a uid is shown; one that is not among the rooftops stays as it is. */
+export function labelRooftops(rooftops: readonly NamedRooftop[]): (uid: string) => string {
+  const labels = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftopLabel(rooftop)]))
+  return (uid) => labels.get(uid) ?? uid
+}
+
+/**
+ * Finds the rooftop that a text names: by its uid, else by its name, else by the beginning of its uid. UsageError when none or
+ * several match; `known` says in the message where the rooftops come from.
+ */
+export function matchRooftop<R extends NamedRooftop>(
+  text: string,
+  rooftops: readonly R[],
+  known = 'in the config',
+): R {
+  const typed = text.toLowerCase()
+  const startsWithTyped = ({ uid }: R) => typed !== '' && uid.toLowerCase().startsWith(typed)
+  const rules: readonly ((rooftop: R) => boolean)[] = [
+    ({ uid }) => uid === text,
+    ({ name }) => name === text,
+    ({ name }) => name.toLowerCase() === typed,
+    (rooftop) => typed.length >= minCharacters && startsWithTyped(rooftop),
+  ]
+  for (const rule of rules) {
+    const found = rooftops.filter(rule)
+    if (found.length === 1) return found[0]!
+    if (found.length > 1)
+      throw new UsageError(
+        `--rooftop ${text} matches ${found.length} rooftops: ${labels(found)}. Write more of the uid.`,
+      )
+  }
+  if (rooftops.some(startsWithTyped))
+    throw new UsageError(
+      `--rooftop ${text} is too short: write at least the first ${minCharacters} characters of the uid.`,
+    )
+  const nearest = nearestName(
+    text,
+    rooftops.flatMap(({ uid, name }) => [name, uid]),
+  )
+  const meant = rooftops.find(({ uid, name }) => nearest === name || nearest === uid)
+  const hint = meant === undefined ? '' : ` (did you mean ${rooftopLabel(meant)}?)`
+  throw new UsageError(
+    `--rooftop ${text} is not ${known}${hint}; known are: ${labels(rooftops) || 'none'}.`,
+  )
+}
+
+function labels(rooftops: readonly NamedRooftop[]): string {
+  const listed = rooftops.slice(0, maxListed).map(rooftopLabel).join(', ')
+  const more = rooftops.length - maxListed
+  return more > 0 ? `${listed} and ${more} more` : listed
+}
