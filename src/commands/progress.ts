@@ -1,6 +1,15 @@
 import { createLogUpdate } from 'log-update'
 import type { Progress } from '../context.ts'
-import type { CommandIo, GlobalOptions } from './session.ts'
+
+/** Where the lines are drawn, and what was asked for. */
+interface Screen {
+  readonly stderr: NodeJS.WritableStream & { isTTY?: boolean }
+}
+interface Asked {
+  readonly progress?: boolean
+  readonly quiet?: boolean
+  readonly json?: boolean
+}
 
 /** How far the work of one stream is, over all rooftops. */
 export interface StreamProgress {
@@ -31,8 +40,8 @@ const finishedAfterMs = 2_000
 
 /** One line for each running stream on a terminal; null where there is no terminal. */
 export function openProgress(
-  { stderr }: Pick<CommandIo, 'stderr'>,
-  { progress, quiet, json }: GlobalOptions,
+  { stderr }: Screen,
+  { progress, quiet, json }: Asked,
 ): ProgressLines | null {
   if (stderr.isTTY !== true || progress === false || quiet || json) return null
   // It never hides the cursor: a process that is killed could not show it again.
