@@ -111,10 +111,12 @@ test('forecourt --help shows every command in the order of the day', async () =>
                                     stopped
       status                        Freshness, coverage, gaps, quarantine, jobs,
                                     links; exit 1 when an objective is missed
+      runs                          list | show <id>: what ran when, how it ended,
+                                    what it did at each rooftop
       verify                        Proves coverage and every stored record; the
                                     next sync repairs what it finds
-      why <EvalID>                  Where a row comes from: row, payload, request,
-                                    window, run
+      why <EvalID>                  Where a row comes from, when it was last read
+                                    and why, and when it is read again
       replay [stream...]            Rebuilds the normalised tables from the stored
                                     payloads, with no API call
       quarantine <action> [ids...]  list | show <id> | retry [id...]: records that
