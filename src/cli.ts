@@ -1,23 +1,36 @@
 import { Command, CommanderError, Option } from 'commander'
 import { allCommands } from './commands/all.ts'
 import type { CommandDefinition } from './commands/command.ts'
-import { type CommandIo, Session } from './commands/session.ts'
+import type { CommandIo } from './commands/session.ts'
 import { BusyError, framesOf, messageOf, UsageError } from './errors.ts'
-import { logLevels } from './log.ts'
+import type { LogLevel } from './log.ts'
+import { nearestName } from './values/nearest-name.ts'
 import { programVersion } from './version.ts'
 
 /** Exit codes of the contract, section 1. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, busy: 3 } as const
 
+const exitCodesHelp = `
+Exit codes:
+  0         all that was asked is in the warehouse
+  1         finished, but something failed, was quarantined or misses an objective
+  2         wrong usage or config; nothing was started
+  3         another run holds the same work; nothing was started
+  130, 143  stopped by a signal, with a clean checkpoint`
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies LogLevel[]
+
 /** Runs one command line and gives its exit code. Results go to stdout, everything else to stderr. */
 export async function runCli(typed: readonly string[], io: CommandIo): Promise<number> {
-  const args = respelled(typed)
   let code: number = exitCodes.ok
-  const program = makeProgram(io, (result) => {
+  const commands = await loadNamed(typed)
+  const args = withListedNames(typed, commands)
+  const program = makeProgram(commands, io, (result) => {
     code = result
   })
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    if (args[0] === 'complete') await complete(program, args.slice(2))
+    else await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
     const fault = error instanceof CommanderError ? usageFault(error, program, args) : error
@@ -25,65 +38,94 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   }
 }
 
-/** The name of a subcommand as it is listed, however it was typed. */
-function respelled(args: readonly string[]): readonly string[] {
-  for (const { usage, subcommandName: spell } of allCommands) {
-    const at = spell === undefined ? -1 : args.indexOf(usage)
-    if (spell === undefined || at < 0) continue
-    const next = args.findIndex((arg, index) => index > at && spell(arg) !== undefined)
-    if (next > at) return args.with(next, spell(args[next]!)!)
+/** Every command; one that the arguments name has its subcommands, also where these take long to import. */
+export async function loadNamed(args: readonly string[]): Promise<CommandDefinition[]> {
+  return await Promise.all(
+    allCommands.map(async (definition) =>
+      definition.whole && args.includes(definition.usage) ? await definition.whole() : definition,
+    ),
+  )
+}
+
+/** The arguments with the listed name of a subcommand, however it was typed. */
+function withListedNames(
+  args: readonly string[],
+  commands: readonly CommandDefinition[],
+): readonly string[] {
+  for (const { usage, subcommandName } of commands) {
+    const at = subcommandName === undefined ? -1 : args.indexOf(usage)
+    if (subcommandName === undefined || at < 0) continue
+    const next = args.findIndex((arg, index) => index > at && subcommandName(arg) !== undefined)
+    if (next > at) return args.with(next, subcommandName(args[next]!)!)
   }
   return args
 }
 
-/** The whole command tree; also read by the README test and for `--help`. */
-export function makeProgram(io: CommandIo, onResult: (code: number) => void): Command {
+/** The tree of these commands; also read by tests. */
+export function makeProgram(
+  commands: readonly CommandDefinition[],
+  io: CommandIo,
+  onResult: (code: number) => void,
+): Command {
+  const usages = new Map<Command, string>()
   const program = new Command('forecourt')
     .description('Vehicle appraisals, complete and trusted, in Postgres every morning.')
     .version(programVersion())
     .option('--config <file>', 'config file (default: forecourt.yaml here, then built-in defaults)')
     .option('--json', 'exactly one JSON document on stdout, nothing else')
     .addOption(
-      new Option('--log-level <level>', 'least level that is logged to stderr').choices([
-        ...logLevels,
-      ]),
+      new Option('--log-level <level>', 'least level that is logged to stderr').choices(logLevels),
     )
     .option('--quiet', 'only errors on stderr')
-    .option('--no-progress', 'no progress bars')
+    .option('--no-progress', 'no progress lines')
+    .addHelpText('afterAll', exitCodesHelp)
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: (command) => usages.get(command) ?? command.name(),
+    })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Told in one sentence by `report` instead.
+      // `report` writes it as one sentence.
       outputError: () => {},
     })
-  for (const definition of allCommands) addCommand(program, definition, io, onResult)
+  for (const definition of commands) addCommand(program, definition)
   return program
+
+  function addCommand(parent: Command, definition: CommandDefinition): void {
+    const { usage, summary, values, options, examples, group, subcommands, run } = definition
+    const command = parent.command(usage).description(summary)
+    usages.set(command, usage)
+    if (group !== undefined) command.helpGroup(group)
+    if (values !== undefined) {
+      const [argument] = command.registeredArguments
+      argument!.choices(values.choices).description = values.description
+    }
+    options?.(command)
+    if (examples)
+      command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
+    for (const subcommand of subcommands ?? []) addCommand(command, subcommand)
+    if (run === undefined) return
+    command.action(async (...parsed: unknown[]) => {
+      const called = parsed.pop() as Command
+      const given = parsed.pop() as Record<string, unknown>
+      const { Session } = await import('./commands/session.ts')
+      await using session = new Session(io, called.optsWithGlobals())
+      const args = parsed as (string | string[] | undefined)[]
+      onResult((await run(session, given, args)) ?? exitCodes.ok)
+    })
+  }
 }
 
-function addCommand(
-  parent: Command,
-  definition: CommandDefinition,
-  io: CommandIo,
-  onResult: (code: number) => void,
-): void {
-  const { usage, summary, examples, subcommands } = definition
-  const command = parent.command(usage).description(summary)
-  if (definition.group !== undefined) command.helpGroup(definition.group)
-  definition.options?.(command)
-  if (examples)
-    command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
-  if (subcommands) {
-    for (const one of subcommands) addCommand(command, one, io, onResult)
-    return
-  }
-  command.action(async (...parsed: unknown[]) => {
-    const own = parsed.pop() as Command
-    const options = parsed.pop() as Record<string, unknown>
-    await using session = new Session(io, own.optsWithGlobals())
-    const args = parsed as (string | string[] | undefined)[]
-    onResult((await definition.run(session, options, args)) ?? exitCodes.ok)
-  })
+/** Answers the script of "forecourt completion", which runs "forecourt complete -- <words>" for each TAB. */
+async function complete(program: Command, words: string[]): Promise<void> {
+  const { default: tab } = await import('@bomb.sh/tab/commander')
+  const root = tab(program)
+  root.commands.delete('complete')
+  for (const command of root.commands.values())
+    for (const [name, option] of root.options) command.options.set(name, option)
+  root.parse(words)
 }
 
 /** What commander found, in one sentence that says where help is; null when nothing is wrong (--help, --version). */
@@ -96,7 +138,23 @@ function usageFault(
   // The help that commander has just shown on stderr says the rest.
   if (error.code === 'commander.help')
     return new UsageError('No such command: choose one of those above.')
-  const said = error.message
+  const unknown =
+    /^error: command-argument value '([^']*)' is invalid for argument '(\w+)'\. Allowed choices are (.*)\.$/
+  const [, value, argument, list] = unknown.exec(error.message) ?? []
+  const message =
+    value === undefined ? plainMessage(error) : unknownValue(value, argument!, list!.split(', '))
+  const help = ['forecourt', ...commandPath(program, args), '--help'].join(' ')
+  return new UsageError(`${message}: see "${help}".`, { cause: error })
+}
+
+function unknownValue(value: string, argument: string, known: readonly string[]): string {
+  const meant = nearestName(value, known)
+  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  return `Unknown ${argument} '${value}'${hint}; known are ${known.join(', ')}`
+}
+
+function plainMessage({ message }: CommanderError): string {
+  const text = message
     .replace(/^error: /, '')
     .replace(
       /\.?\s*\n\s*\((.*)\)$/s,
@@ -104,15 +162,12 @@ function usageFault(
     )
     .replace(/\. ([A-Z])/g, (_, letter: string) => `; ${letter.toLowerCase()}`)
     .replace(/\.$/, '')
-  const help = ['forecourt', ...commandPath(program, args), '--help'].join(' ')
-  return new UsageError(`${said[0]!.toUpperCase()}${said.slice(1)}: see "${help}".`, {
-    cause: error,
-  })
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`
 }
 
 /** The names of the command that the arguments lead to, from the top. */
 function commandPath(parent: Command, args: readonly string[]): string[] {
-  const command = parent.commands.find((one) => args.includes(one.name()))
+  const [command] = args.flatMap((arg) => parent.commands.find((one) => one.name() === arg) ?? [])
   return command === undefined ? [] : [command.name(), ...commandPath(command, args)]
 }
 

@@ -35,15 +35,10 @@ export type Config = Omit<ConfigFile, 'rooftops'> & {
   readonly homeDir: string
 }
 
-/** What the process was started with beyond the config; the only reader of `process.env`. */
+/** What the process was started with beyond the config. */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-}
-
-/** The environment of this process. */
-export function processEnvironment(): Environment {
-  return { variables: process.env, cwd: process.cwd() }
 }
 
 /** The config file that a command line means: `--config`, else `forecourt.yaml` in the working directory. */

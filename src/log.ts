@@ -4,13 +4,14 @@ import pretty from 'pino-pretty'
 import { framesOf, messageOf } from './errors.ts'
 
 export type Log = Logger
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface LogOptions {
   readonly level: LogLevel
   /** Human lines when stderr is a terminal, one JSON object a line when it is not. */
   readonly human: boolean
+  /** Colours in human lines. */
+  readonly colour?: boolean
   /** Values that must not appear, whatever the message. */
   readonly secrets: readonly string[]
   /** Where the lines go; stderr. */
@@ -23,9 +24,9 @@ export function openLog(options: LogOptions): Log {
   const sink = { write: (line: string) => options.write(hide(line)) }
   const destination = options.human
     ? pretty({
-        colorize: true,
+        colorize: options.colour === true,
         ignore: 'pid,hostname',
-        translateTime: 'SYS:HH:MM:ss',
+        translateTime: 'SYS:HH:MM:ss o',
         destination: sinkStream(sink.write),
       })
     : sink

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The only process.exit and the only signal handler of the program.
 import { growInSmallSteps } from './heap.ts'
+import { useCompileCache } from './compile-cache.ts'
 
 growInSmallSteps()
 const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
@@ -10,8 +11,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(2)
 }
+useCompileCache()
 const { reportUncaught, runCli } = await import('./cli.ts')
-const { processEnvironment } = await import('./config.ts')
 
 const stop = new AbortController()
 let received: NodeJS.Signals | undefined
@@ -28,7 +29,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 const io: Parameters<typeof runCli>[1] = {
-  environment: processEnvironment(),
+  environment: { variables: process.env, cwd: process.cwd() },
   signal: stop.signal,
   stdout: process.stdout,
   stderr: process.stderr,

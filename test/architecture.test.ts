@@ -7,7 +7,7 @@ const base = ['values', 'errors', 'config', 'log', 'telemetry']
 const source = ['sources', 'contract', ...base]
 // The definition of a stream, without any single stream.
 const kindsOfStream = ['src/streams/([a-z]+-)?stream.ts', 'src/streams/(stream-sources|record).ts']
-const upToPipeline = ['context', 'db', 'queue', ...source]
+const upToPipeline = ['context', 'warehouse', 'db', 'queue', ...source]
 const rules: Readonly<Record<string, readonly string[]>> = {
   values: [],
   errors: [],
@@ -16,6 +16,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   version: [],
   telemetry: [],
   heap: [],
+  'compile-cache': [],
   csv: base,
   contract: ['values'],
   db: base,
@@ -27,7 +28,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   archive: ['db', ...base],
   access: ['db', ...base],
   'event-loop-watch': ['log', 'telemetry'],
-  context: ['access', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...base],
+  warehouse: ['access', 'db', 'queue', ...base],
+  context: ['warehouse', 'event-loop-watch', 'sources', 'contract', 'db', 'queue', 'rate', ...base],
   links: [...upToPipeline, 'archive', 'src/streams/vehicle-checks/*.ts', ...kindsOfStream],
   erasure: ['archive', 'db', 'streams', ...source],
   retention: [...upToPipeline, 'erasure', 'archive', 'streams'],
@@ -55,8 +57,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
       'operations',
     ],
   ],
-  cli: ['commands', 'errors', 'log', 'version'],
-  main: ['cli', 'config', 'heap'],
+  cli: ['commands', 'values', 'errors', 'log', 'version'],
+  main: ['cli', 'compile-cache', 'heap'],
   jobs: ['src/scheduler/job.ts'],
 }
 

@@ -6,7 +6,6 @@ import {
   readBackfills,
 } from '../pipeline/backfills.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import { allStreams } from '../streams/all.ts'
 import { chooseStreams, wholeNumberOption } from './option-values.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
@@ -16,8 +15,17 @@ export async function showBackfills(session: Session): Promise<number> {
   const { db } = await session.warehouse('read')
   const runs = await readBackfills(db, session.config.sync)
   session.result({ runs }, () => {
-    if (runs.length === 0) return ['No backfill was begun yet.']
-    const headings = ['run', 'state', 'from', 'to', 'rooftops', 'windows', 'left', 'loaded']
+    if (runs.length === 0) return ['No backfill was started yet.']
+    const headings = [
+      'run',
+      'state',
+      'from (UTC)',
+      'to (UTC)',
+      'rooftops',
+      'windows',
+      'left',
+      'loaded',
+    ]
     const rows = runs.map((run) => [
       String(run.runId),
       stateOf(run),
@@ -54,12 +62,12 @@ export async function pauseRunning(session: Session, run: unknown): Promise<numb
   const paused = await pauseBackfills(db, runId)
   if (paused.length === 0 && runId !== null)
     throw new UsageError(
-      `Run ${runId} is no backfill that runs: "forecourt backfill --status" lists them.`,
+      `Run ${runId} is not a running backfill: "forecourt backfill --status" lists them.`,
     )
   session.result({ paused }, () => [
     paused.length === 0
-      ? 'No backfill runs.'
-      : `Paused: run ${paused.join(', run ')}. What is under way is kept; "forecourt backfill --resume" goes on.`,
+      ? 'No backfill is running.'
+      : `Paused: run ${paused.join(', run ')}. Loaded data stays; "forecourt backfill --resume" continues.`,
   ])
   return 0
 }
@@ -76,19 +84,19 @@ export async function readResumedRequest(session: Session, run: unknown): Promis
     )
   const also = others.filter(({ left }) => left > 0).map((other) => other.runId)
   if (also.length > 0)
-    log.info(`run ${old.runId} goes on; not at their end either: ${also.join(', ')} (--run <id>)`)
+    log.info(`run ${old.runId} continues; also unfinished: ${also.join(', ')} (--run <id>)`)
   const rooftops = config.rooftops.filter(({ uid }) => old.rooftops.includes(uid))
   const gone = old.rooftops.filter((uid) => !rooftops.some((rooftop) => rooftop.uid === uid))
-  if (gone.length > 0) log.warn(`no longer in the config, and left out: ${gone.join(', ')}`)
+  if (gone.length > 0) log.warn(`rooftops no longer in the config, skipped: ${gone.join(', ')}`)
   if (rooftops.length === 0)
     throw new UsageError(
-      `None of the rooftops of run ${old.runId} is in the config any more: there is nothing to resume.`,
+      `Run ${old.runId} cannot be resumed: none of its rooftops is in the config.`,
     )
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
   const { from, until, oldestFirst } = old
   return {
     plan: { ...plan, from, until, oldestFirst, resumes: old.runId },
-    streams: chooseStreams(old.streams, allStreams),
+    streams: chooseStreams(old.streams),
     rooftops,
   }
 }

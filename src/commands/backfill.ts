@@ -2,57 +2,23 @@ import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runToEnd, startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
-import { allStreams } from '../streams/all.ts'
-import type { Stream } from '../streams/stream.ts'
 import { pauseRunning, readResumedRequest, showBackfills } from './backfill-control.ts'
 import { chooseStreams, parseDateOption } from './option-values.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 
-export const backfill: CommandDefinition = {
-  usage: 'backfill [stream...]',
-  summary:
-    'Loads history [from, to) once; resumable, never moves the incremental checkpoint backwards',
-  options: (command) =>
-    command
-      .option(
-        '--from <date>',
-        'first instant; a bare date is midnight UTC (required for evaluations)',
-      )
-      .option('--to <date>', 'first instant that is left out (default: now)')
-      .option(
-        '--rooftop <uid>',
-        'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
-        addToList,
-        [],
-      )
-      .option('--oldest-first', 'from the oldest window on (default: from the newest)')
-      .option('--detach', 'leave the work to "forecourt worker" processes, and come back at once')
-      .option('--dry-run', 'print the plan (windows, expected calls) and call nothing')
-      .option('--status', 'how the backfills stand, with the time left')
-      .option('--pause', 'pause the backfills that run')
-      .option('--resume', 'go on with a backfill that was paused, stopped or killed')
-      .option('--run <id>', 'with --pause or --resume: this run alone'),
-  examples: [
-    'forecourt backfill evaluations --from 2019-01-01 --to 2024-01-01',
-    'forecourt backfill vehicle-checks   (of evaluations too old for the nights)',
-    'forecourt backfill --status',
-    'forecourt backfill --pause',
-    'forecourt backfill --resume --detach',
-  ],
-  async run(session, options, [names]) {
-    const action = actionOf(options, names as string[])
-    if (action === 'status') return await showBackfills(session)
-    if (action === 'pause') return await pauseRunning(session, options['run'])
-    chooseRooftops(session.config, [])
-    if (action === 'resume')
-      return await begin(session, await readResumedRequest(session, options['run']), options)
-    const request = requestOf(session, options, names as string[])
-    if (options['dryRun'] === true) return await dryRun(session, request)
-    return await begin(session, request, options)
-  },
+export const backfill: RunCommand = async (session, options, [names]) => {
+  const action = actionOf(options, names as string[])
+  if (action === 'status') return await showBackfills(session)
+  if (action === 'pause') return await pauseRunning(session, options['run'])
+  chooseRooftops(session.config, [])
+  if (action === 'resume')
+    return await begin(session, await readResumedRequest(session, options['run']), options)
+  const request = requestOf(session, options, names as string[])
+  if (options['dryRun'] === true) return await dryRun(session, request)
+  return await begin(session, request, options)
 }
 
 const actions = ['status', 'pause', 'resume'] as const
@@ -98,7 +64,7 @@ function requestOf(
 ): RunRequest {
   const missing = (what: string) => new UsageError(`${what}: see "forecourt backfill --help".`)
   if (names.length === 0) throw missing("Missing required argument 'stream'")
-  const streams = chooseStreams(names, allStreams.filter(hasHistory))
+  const streams = chooseStreams(names)
   const listsWindows = streams.some(({ kind }) => kind === 'windowed')
   if (options['from'] === undefined && listsWindows)
     throw missing("Required option '--from <date>' not specified")
@@ -125,13 +91,6 @@ function requestOf(
   const oldestFirst = options['oldestFirst'] === true
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
   return { plan: { ...plan, from, until, oldestFirst }, streams, rooftops }
-}
-
-function hasHistory(stream: Stream): boolean {
-  return (
-    stream.kind === 'windowed' ||
-    (stream.kind === 'enrichment' && stream.historyBudget !== undefined)
-  )
 }
 
 async function begin(

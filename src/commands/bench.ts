@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { messageOf, UsageError } from '../errors.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 
 /** What test/bench/bench.ts takes and gives; the benchmark is not part of the package. */
 export interface BenchRequest {
@@ -22,42 +22,27 @@ export interface BenchReport {
 }
 
 interface BenchModule {
-  bench(request: BenchRequest, tell: (line: string) => void): Promise<BenchReport>
+  bench(request: BenchRequest, log: (line: string) => void): Promise<BenchReport>
 }
 
 const modulePath = '../../test/bench/bench.ts'
 
-export const bench: CommandDefinition = {
-  usage: 'bench',
-  summary: 'Each figure beside a reference measured in the same run (in the source tree)',
-  options: (command) =>
-    command
-      .option('--quick', 'short measurements: a look rather than a figure', false)
-      .option('--counted', 'only what is the same on every machine', false)
-      .option('--case <name>', 'this case; repeatable', addToList, [])
-      .option('--results <file>', 'write everything that was measured as JSON')
-      .option('--svg <file>', 'write a chart of the ratios'),
-  examples: [
-    'forecourt bench --quick',
-    'forecourt bench --case first-load --case unchanged --svg bench.svg',
-  ],
-  async run(session, options) {
-    const url = new URL(modulePath, import.meta.url)
-    if (!existsSync(fileURLToPath(url)))
-      throw new UsageError(
-        'The benchmark is part of the source tree, not of the installed package: clone the repository, then "npm ci && npm run bench".',
-      )
-    const { quick, counted, case: cases, results, svg } = options as unknown as BenchOptions
-    for (const file of [results, svg]) if (file !== undefined) write(file, '')
-    const module = (await import(url.href)) as BenchModule
-    const report = await module.bench({ quick, counted, cases }, (line) =>
-      session.io.stderr.write(`${line}\n`),
+export const bench: RunCommand = async (session, options) => {
+  const url = new URL(modulePath, import.meta.url)
+  if (!existsSync(fileURLToPath(url)))
+    throw new UsageError(
+      'The benchmark is part of the source tree, not of the installed package: clone the repository, then "npm ci && npm run bench".',
     )
-    if (results !== undefined) write(results, `${JSON.stringify(report.document, null, 2)}\n`)
-    if (svg !== undefined) write(svg, report.svg)
-    session.result(report.document, () => [report.table])
-    return report.exitCode
-  },
+  const { quick, counted, case: cases, results, svg } = options as unknown as BenchOptions
+  for (const file of [results, svg]) if (file !== undefined) write(file, '')
+  const module = (await import(url.href)) as BenchModule
+  const report = await module.bench({ quick, counted, cases }, (line) =>
+    session.io.stderr.write(`${line}\n`),
+  )
+  if (results !== undefined) write(results, `${JSON.stringify(report.document, null, 2)}\n`)
+  if (svg !== undefined) write(svg, report.svg)
+  session.result(report.document, () => [report.table])
+  return report.exitCode
 }
 
 interface BenchOptions {
@@ -68,7 +53,7 @@ interface BenchOptions {
   readonly svg?: string
 }
 
-/** Before anything is measured too: nobody should learn after half an hour that the folder is missing. */
+/** Also called before anything is measured: a missing folder is reported now, not after half an hour. */
 function write(file: string, text: string): void {
   try {
     writeFileSync(file, text)

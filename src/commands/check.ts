@@ -1,7 +1,8 @@
 import { findBinaries } from '../db/embedded-binaries.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { migrationStatus } from '../db/migrate.ts'
-import { connectWarehouse, embeddedFolder, openAppraisal, openServices } from '../context.ts'
+import { openAppraisal, openServices } from '../context.ts'
+import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { pollPriceBatch } from '../contract/vehicle-data/prices.ts'
 import type { Config, RooftopConfig } from '../config.ts'
 import { messageOf, UsageError } from '../errors.ts'
@@ -9,7 +10,7 @@ import { refusedChanges } from '../pipeline/rooftops.ts'
 import type { AppraisalClient } from '../sources/appraisal/client.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { changedSettings, defaultWire } from '../values/wire.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 
 /** One line of the check. `detail` says what was found, and what to do where something is to be done. */
@@ -19,29 +20,24 @@ export interface Check {
   readonly detail: string
 }
 
-/** Beyond this the clocks are told of; the source's is followed all the same (contract section 2). */
-const skewToTellMs = 60_000
-const patienceMs = 60_000
+/** A larger difference of the clocks is a warning; windows follow the source's clock in any case. */
+const maxSkewMs = 60_000
+const timeoutMs = 60_000
 
 /** Validates config, warehouse, clock and keys; bills nothing, writes nothing upstream. */
-export const check: CommandDefinition = {
-  usage: 'check',
-  summary: "Validates config, warehouse, clock skew and each rooftop's key; bills nothing",
-  examples: ['forecourt check', 'forecourt check --json'],
-  async run(session) {
-    const config = configOf(session)
-    const groups = await Promise.all([
-      [...describeConfig(config)],
-      checkJobs(config),
-      checkWarehouse(session),
-      checkSource(session),
-      checkVehicleData(session),
-    ])
-    const checks = groups.flat()
-    const ok = checks.every(({ status }) => status !== 'fail')
-    session.result({ ok, checks }, () => lines(checks))
-    return ok ? 0 : 1
-  },
+export const check: RunCommand = async (session) => {
+  const config = configOf(session)
+  const groups = await Promise.all([
+    [...describeConfig(config)],
+    checkJobs(config),
+    checkWarehouse(session),
+    checkSource(session),
+    checkVehicleData(session),
+  ])
+  const checks = groups.flat()
+  const ok = checks.every(({ status }) => status !== 'fail')
+  session.result({ ok, checks }, () => lines(checks))
+  return ok ? 0 : 1
 }
 
 function lines(checks: readonly Check[]): string[] {
@@ -83,7 +79,10 @@ function* describeConfig(config: Config): Iterable<Check> {
   const { file, rooftops, keys, wire } = config
   const counts = `rooftops: ${rooftops.length}, keys: ${Object.keys(keys).length}`
   if (file === null)
-    yield warn('config', 'no forecourt.yaml here, the defaults hold: write one with forecourt init')
+    yield warn(
+      'config',
+      'no forecourt.yaml here, so the defaults apply: write one with forecourt init',
+    )
   else if (rooftops.length === 0)
     yield warn('config', `${file}: no rooftops, so there is nothing to sync: list them in it`)
   else yield ok('config', `${file}, ${counts}`)
@@ -138,10 +137,10 @@ function placeOf({ warehouse }: Config): string {
 }
 
 async function checkSource({ config, io, log }: Session): Promise<Check[]> {
-  // Somebody waits for the answer: one repeat tells a hiccup from a fault.
+  // A person waits for the answer, so it is tried at most twice.
   const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
   const appraisal = openAppraisal({ ...config, http }, log)
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)])
   try {
     const clock = await checkClock(appraisal, signal)
     if (clock.status === 'fail') {
@@ -162,7 +161,7 @@ async function checkVehicleData({ config, io, log }: Session): Promise<Check[]> 
   if (apiKey === null) return [ok(name, 'no vehicleData.apiKey: decoding and pricing are off')]
   const http = { ...config.http, maxRetries: Math.min(1, config.http.maxRetries) }
   await using services = openServices({ ...config, http }, log, ['read'])
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)])
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)])
   try {
     await services.client.call(pollPriceBatch, { fields: { batchId: 'check' }, signal })
   } catch (error) {
@@ -182,7 +181,7 @@ async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Prom
   if (!measured)
     return warn('clock', 'the source sends no Date header: windows go by our clock, keep it right')
   const seconds = Math.round(offsetMs / 1000)
-  if (Math.abs(offsetMs) <= skewToTellMs)
+  if (Math.abs(offsetMs) <= maxSkewMs)
     return ok('clock', `the source's clock differs from ours by ${seconds} s`)
   const detail = `the source's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`
   return warn('clock', `${detail}: windows go by the source's, but set ours right`)

@@ -1,6 +1,7 @@
-import type { Config } from '../config.ts'
-import { makeConfig } from '../config.ts'
-import type { Warehouse } from '../context.ts'
+import { existsSync } from 'node:fs'
+import { type Config, configPath, makeConfig } from '../config.ts'
+import { UsageError } from '../errors.ts'
+import type { Warehouse } from '../warehouse.ts'
 import type { RunReport } from '../pipeline/run-report.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
@@ -10,55 +11,57 @@ import { allStreams } from '../streams/all.ts'
 import { daySeconds } from '../values/window.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { wholeNumberOption } from './option-values.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { answerQuestions } from './demo-questions.ts'
+import { writeConfig } from './init.ts'
 import { countLines, exitCodeOf } from './run-report.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
+import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-/** The demo's world begins so many days ago. */
+/** The generated data begins this many days ago. */
 const historyDays = 90
 
-export const demo: CommandDefinition = {
-  usage: 'demo',
-  summary: 'Embedded Postgres, sandbox and one nightly run; prints what landed and how to query it',
-  options: (command) => command.option('--evals <n>', 'evaluations in the sandbox', '2000'),
-  examples: ['forecourt demo'],
-  async run(session, options) {
-    const startedAt = Date.now()
-    const anchor = sandboxAnchor(session.io.environment.cwd)
-    const evaluations = wholeNumberOption('--evals', options['evals'], 0, 2_000_000)
-    // Photo links name one host whatever port is free today: a body must not differ by that alone.
-    const sandbox = await startSandbox({
-      evaluations,
-      days: historyDays,
-      now: anchor,
-      photoBaseUrl: 'http://127.0.0.1:4010',
-    })
-    sandbox.clock.set(new Date(startedAt))
-    try {
-      const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
-      const context = await session.context()
-      const rooftops = chooseRooftops(config, [])
-      const plan = {
-        command: 'demo',
-        mode: 'sync',
-        from: toUnixSeconds(config.sync.start),
-        until: null,
-      } as const
-      const report = await runStreams(context, { plan, streams: allStreams, rooftops })
-      const coverage = await coverageOf(context, config)
-      const questions = await answerQuestions(context.db)
-      const seconds = (Date.now() - startedAt) / 1000
-      const document = { ...report, seconds, coverage, questions, connectionString: context.url }
-      session.resultWithSecrets(document, () =>
-        summary(report, config, coverage, questions, context.url, seconds),
-      )
-      return exitCodeOf(report)
-    } finally {
-      await sandbox.close()
-    }
-  },
+export const demo: RunCommand = async (session, options) => {
+  await session.showProgress()
+  const startedAt = Date.now()
+  const file = configPath(undefined, session.io.environment)
+  const hasConfig = existsSync(file)
+  if (hasConfig) requireNoRealData(session)
+  const anchor = sandboxAnchor(session.io.environment.cwd)
+  const evaluations = wholeNumberOption('--evals', options['evals'], 0, 2_000_000)
+  // Photo links name one host whatever port is free today: a body must not differ by that alone.
+  const sandbox = await startSandbox({
+    evaluations,
+    days: historyDays,
+    now: anchor,
+    photoBaseUrl: 'http://127.0.0.1:4010',
+  })
+  sandbox.clock.set(new Date(startedAt))
+  try {
+    const config = session.useConfig(demoConfig(sandbox, session.io.environment.cwd, anchor))
+    const context = await session.context()
+    const rooftops = chooseRooftops(config, [])
+    const plan = {
+      command: 'demo',
+      mode: 'sync',
+      from: toUnixSeconds(config.sync.start),
+      until: null,
+    } as const
+    const report = await runStreams(context, { plan, streams: allStreams, rooftops })
+    const coverage = await coverageOf(context, config)
+    const questions = await answerQuestions(context.db)
+    if (!hasConfig) writeConfig(file, true)
+    const seconds = (Date.now() - startedAt) / 1000
+    const document = { ...report, seconds, coverage, questions, connectionString: context.url }
+    session.resultWithSecrets(document, () => [
+      ...summary(report, config, coverage, questions, context.url, seconds),
+      ...nextSteps(session, hasConfig, questions[0]?.sample),
+    ])
+    return exitCodeOf(report)
+  } finally {
+    await sandbox.close()
+  }
 }
 
 function demoConfig(sandbox: Sandbox, cwd: string, anchor: Date): Config {
@@ -139,13 +142,41 @@ function summary(
     '',
     'Postgres keeps running, on this machine alone. Ask it yourself:',
     `  psql '${url}'`,
-    '',
-    'What to try next:',
-    '  npm run demo                                      again: nothing is rewritten',
-    `  npm run -s forecourt -- why ${String(questions[0]?.sample ?? '<EvalID>')}              where a row comes from`,
-    '  npm run -s forecourt -- init --sandbox            a config of your own, for the sandbox',
-    '  npm run -s forecourt -- sandbox                   the API on 127.0.0.1:4010, until Ctrl-C',
-    '  npm run -s forecourt -- sync                      in another terminal: the nightly run',
-    '  npm run -s forecourt -- warehouse stop            stops Postgres; the data stays in .forecourt/',
   ]
+}
+
+/** Generated vehicles must not get among real ones. UsageError when the config here reads a real service into the same Postgres. */
+function requireNoRealData({ config }: Session): void {
+  const { hostname } = new URL(config.appraisal.baseUrl)
+  if (config.warehouse.url !== null || /^(localhost|127\..*|\[::1\])$/.test(hostname)) return
+  throw new UsageError(
+    `${config.file} reads ${hostname} into the Postgres of this folder, and the demo would add generated vehicles to it: run the demo in an empty folder.`,
+  )
+}
+
+function nextSteps({ io }: Session, hadConfig: boolean, evalId = 0): string[] {
+  const call = programCall(io.environment.variables)
+  const steps = [
+    ['status', 'what is fresh, what is missing'],
+    ['verify', 'proves that nothing is missing'],
+    [`why ${evalId === 0 ? '<EvalID>' : evalId}`, 'where a row comes from'],
+    ['demo', 'again: nothing is rewritten'],
+    ['sandbox', 'the API on 127.0.0.1:4010, until Ctrl-C'],
+    ['sync', 'in another terminal: the nightly run'],
+    ['warehouse stop', 'stops Postgres; the data stays in .forecourt/'],
+  ]
+  return [
+    '',
+    hadConfig
+      ? 'forecourt.yaml was here already and was not changed; the commands below read it.'
+      : 'forecourt.yaml was written here; it names this Postgres and the sandbox.',
+    'What to try next:',
+    ...steps.map(([command, what]) => `  ${`${call} ${command}`.padEnd(44)} ${what}`),
+  ]
+}
+
+/** How the program was started: in a checkout, by npx, or installed. */
+function programCall(variables: Readonly<Record<string, string | undefined>>): string {
+  if (import.meta.filename.endsWith('.ts')) return 'npm run -s forecourt --'
+  return variables['npm_command'] === 'exec' ? 'npx forecourt' : 'forecourt'
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { connectWarehouse, embeddedFolder } from '../context.ts'
+import { connectWarehouse, embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { assertSchemaCurrent, migrationStatus } from '../db/migrate.ts'
 import type { Db } from '../db/transaction.ts'
@@ -43,7 +43,7 @@ const mostPlanned = 1_000_000
 
 /**
  * The plan of a run: windows by reason and the calls to expect, from what earlier windows held. Calls nothing and writes
- * nothing; without the source's clock it goes by ours, and a warehouse that is not there yet covers nothing.
+ * nothing; it uses our clock instead of the source's, and a warehouse that does not exist yet covers nothing.
  */
 export async function dryRun(session: Session, request: RunRequest): Promise<number> {
   await using warehouse = await findWarehouse(session)
@@ -81,7 +81,7 @@ async function planOfAny(
   return await planOf(session, db, stream, uid, scope)
 }
 
-/** The warehouse as it stands; null when it is not made yet or has no tables. UsageError when its schema is an older one. */
+/** The warehouse as it is; null when it does not exist yet or has no tables. UsageError when its schema is an older one. */
 async function findWarehouse({ config, log }: Session) {
   if (config.warehouse.url === null && !(await embeddedStatus(embeddedFolder(config))).initialised)
     return null
@@ -203,7 +203,7 @@ async function recordsPerWindow(db: Db, { rooftopId, stream }: DueScope): Promis
 function lines(plan: readonly PlannedWork[], isNew: boolean): string[] {
   return [
     "Plan by this machine's clock (nothing was called, nothing was written):",
-    ...(isNew ? ['The warehouse is not made yet, so nothing in it is covered.'] : []),
+    ...(isNew ? ['The warehouse does not exist yet, so nothing is covered.'] : []),
     ...table(
       ['stream', 'rooftop', 'new windows', 'recheck', 'deep', 'list calls', 'reads expected'],
       plan.map((row) => [

@@ -9,67 +9,45 @@ import type { Config } from '../config.ts'
 import { UsageError } from '../errors.ts'
 import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-export const erase: CommandDefinition = {
-  usage: 'erase',
-  summary: 'Erases a customer everywhere and prints the receipt; exit 1 when anything is left',
-  options: (command) =>
-    command
-      .option('--email <e>', 'the customer with this e-mail')
-      .option('--phone <p>', 'the customer with this phone number, however it is written')
-      .option('--eval <id>', 'the customer of this evaluation')
-      .option('--rooftop <uid>', 'with --eval, where two dealer groups know the same id')
-      .option(
-        '--all-people',
-        'everybody who has the e-mail or phone, where several people share it',
-      )
-      .option('--reason <text>', 'kept with the receipt')
-      .option('--dry-run', 'shows what it would touch, and changes nothing')
-      .option('--yes', 'do it without asking'),
-  examples: [
-    'forecourt erase --email jane@example.org --dry-run',
-    'forecourt erase --phone "+61 412 345 678" --yes --json',
-    'forecourt erase --eval 12345 --reason "request of 3 March"',
-  ],
-  async run(session, options) {
-    const { config } = session
-    const subject = subjectOf(config, options)
-    requestedTerms(subject)
-    const isDryRun = options['dryRun'] === true
-    const mustAsk = !isDryRun && options['yes'] !== true
-    if (mustAsk) requireTerminal(session)
-    const { pool, db } = await session.warehouse('write')
-    const reason = typeof options['reason'] === 'string' ? options['reason'] : null
-    const requestedBy = `${userInfo().username}@${hostname()}`
-    const allPeople = options['allPeople'] === true
-    const request = { subject, reason, requestedBy, allPeople }
-    const run = async (dryRun: boolean): Promise<Receipt> =>
-      await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
-    if (isDryRun) {
-      const receipt = await run(true)
-      session.result({ dryRun: true, ...receipt }, () => linesOf(byLabel(config, receipt), null))
-      return 0
-    }
-    if (mustAsk && !(await isConfirmed(session, await run(true)))) {
-      session.result({ erased: false }, () => ['Nothing was erased.'])
-      return 0
-    }
-    const receipt = await run(false)
-    const files = await removeErasedFiles(db, archiveFolder(config))
-    const document = { dryRun: false, ...receipt, filesPending: files.pending }
-    session.result(document, () => linesOf(byLabel(config, receipt), files))
-    return isClean(receipt) && files.pending === 0 ? 0 : 1
-  },
+export const erase: RunCommand = async (session, options) => {
+  const { config } = session
+  const subject = subjectOf(config, options)
+  requestedTerms(subject)
+  const isDryRun = options['dryRun'] === true
+  const mustAsk = !isDryRun && options['yes'] !== true
+  if (mustAsk) requireTerminal(session)
+  const { pool, db } = await session.warehouse('write')
+  const reason = typeof options['reason'] === 'string' ? options['reason'] : null
+  const requestedBy = `${userInfo().username}@${hostname()}`
+  const allPeople = options['allPeople'] === true
+  const request = { subject, reason, requestedBy, allPeople }
+  const run = async (dryRun: boolean): Promise<Receipt> =>
+    await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
+  if (isDryRun) {
+    const receipt = await run(true)
+    session.result({ dryRun: true, ...receipt }, () => linesOf(byLabel(config, receipt), null))
+    return 0
+  }
+  if (mustAsk && !(await isConfirmed(session, await run(true)))) {
+    session.result({ erased: false }, () => ['Nothing was erased.'])
+    return 0
+  }
+  const receipt = await run(false)
+  const files = await removeErasedFiles(db, archiveFolder(config))
+  const document = { dryRun: false, ...receipt, filesPending: files.pending }
+  session.result(document, () => linesOf(byLabel(config, receipt), files))
+  return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
 function subjectOf(config: Config, options: Record<string, unknown>): Subject {
   const kinds = (['email', 'phone', 'eval'] as const).filter((kind) => options[kind] !== undefined)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1)
-    throw new UsageError('Say whom to erase: one of --email, --phone and --eval.')
+    throw new UsageError('Name the customer to erase with one of --email, --phone and --eval.')
   const value = String(options[kind])
   const rooftop = typeof options['rooftop'] === 'string' ? options['rooftop'] : null
   if (kind !== 'eval') {
@@ -129,12 +107,12 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
   const before = receipt.erasedBefore
   const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
   return [
-    ...(receipt.matched === 0 ? [nobodyLine(receipt)] : []),
+    ...(receipt.matched === 0 ? [notFoundLine(receipt)] : []),
     head,
     ...(before === null ? [] : [`It was erased before: erasure ${before}.`]),
     ...peopleLines(receipt),
     evaluations.length === 0
-      ? 'No evaluation carries it.'
+      ? 'No evaluation has it.'
       : `Evaluations of the customer: ${namesOf(evaluations)}.`,
     ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
     ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows'], counts)),
@@ -148,18 +126,18 @@ function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
   ]
 }
 
-function nobodyLine({ subject, erasureId }: Receipt): string {
+function notFoundLine({ subject, erasureId }: Receipt): string {
   const list =
     erasureId === null
       ? 'it would be put on the suppression list'
       : 'it is on the suppression list now'
-  return `NOBODY HAS IT: no evaluation and no text of the warehouse carries the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
+  return `NOT FOUND: no evaluation and no text of the warehouse has the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
 }
 
 function peopleLines({ people, subject, erasureId }: Receipt): string[] {
   if (people.length < 2) return []
   const lines = people.map((names, index) => `  ${index + 1}: ${namesOf(names)}`)
-  const shared = `${people.length} PEOPLE of different names carry this ${subject.kind}:`
+  const shared = `${people.length} PEOPLE with different names have this ${subject.kind}:`
   const advice =
     erasureId === null ? ['Erasing all of them takes --all-people; --eval <id> erases one.'] : []
   return [shared, ...lines, ...advice]

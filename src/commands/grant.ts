@@ -1,22 +1,13 @@
 import { grantAccess, type GrantReport, type UnknownLogin } from '../access/grant.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 
-export const grant: CommandDefinition = {
-  usage: 'grant',
-  summary: 'Makes the roles and logins of access: in the config, and gives them their rights',
-  options: (command) =>
-    command
-      .option('--dry-run', 'print the SQL that it would run, change nothing')
-      .option('--revoke-removed', 'shut out logins that grant made and the config no longer names'),
-  examples: ['forecourt grant', 'forecourt grant --dry-run', 'forecourt grant --revoke-removed'],
-  async run(session, options) {
-    const dryRun = options['dryRun'] === true
-    const { pool, url, config } = await session.warehouse(dryRun ? 'read' : 'write')
-    const revokeRemoved = options['revokeRemoved'] === true
-    const report = await grantAccess({ pool, url, config, dryRun, revokeRemoved })
-    session.result(report, () => linesOf(report))
-    return 0
-  },
+export const grant: RunCommand = async (session, options) => {
+  const dryRun = options['dryRun'] === true
+  const { pool, url, config } = await session.warehouse(dryRun ? 'read' : 'write')
+  const revokeRemoved = options['revokeRemoved'] === true
+  const report = await grantAccess({ pool, url, config, dryRun, revokeRemoved })
+  session.result(report, () => linesOf(report))
+  return 0
 }
 
 function linesOf({ dryRun, steps, notes, logins, unknownLogins }: GrantReport): string[] {

@@ -39,7 +39,7 @@ export function configText(places: SandboxValues | null): string {
 
 const heading = `
 # Forecourt. \${NAME} takes an environment variable, \${NAME:-default} with a default; a missing one is an error.
-# Whatever is left out has the default that is shown here. "forecourt check" tells what is wrong.`
+# Whatever is left out has the default that is shown here. "forecourt check" says what is wrong.`
 
 function vehicleDataSection(places: SandboxValues | null): string {
   const { baseUrl, apiKey } = places?.vehicleData ?? {
@@ -88,7 +88,7 @@ sync:
   windowHours: 24            # the largest window asked for at once
   settleDays: 3              # a window younger than this is read and stored, but not yet settled
   recheckDays: 60            # listed again for late completions and edits
-  deepRelistNights: 28       # older windows are listed again in turn within so many nights
+  deepRelistNights: 28       # every older window is listed again within this many nights
   rereadBudget: 5000         # known evaluations read again for one rooftop in one run, at most`
 }
 
@@ -104,21 +104,21 @@ pricing:
   budget: 2000               # evaluations priced for one rooftop in one run, at most
 
 checks:
-  lookForNewDays: 90         # evaluations of so many days are asked for new past checks
+  lookForNewDays: 90         # evaluations younger than this many days are checked for new past checks
   lookEveryDays: 7           # at least this often
   dailyForDays: 3            # every night while it is so young
   backfillBudget: 5000       # requests of one "backfill vehicle-checks" for one rooftop, at most
 
 links:
   refreshBeforeHours: 48
-  keepAliveDays: null        # null: every link is kept alive; else only those of evaluations younger than this
+  keepAliveDays: null        # null: every link is renewed; else only those of evaluations younger than this
   token: \${FORECOURT_LINKS_TOKEN:-}   # opens the permalinks of "forecourt serve"
   archive:                   # keeps the PDFs themselves: "forecourt links archive"
     folder: null             # where, relative to this file; null: no archive
     hosts: []                # fetched from here alone: host, host:port or *.example.com, by https
 
 stock:
-  graceDays: 3               # a vehicle that the lists no longer name is off stock after so many days
+  graceDays: 3               # a vehicle that the lists no longer name is off stock after this many days
 
 prices:
   batchSize: 500             # to begin with; halved where the service takes fewer
@@ -128,7 +128,7 @@ retention:
   rawDays: 90                # superseded payloads; the newest of each record stays
 `
 
-/** The sandbox charges nobody. */
+/** A paid call to the sandbox costs nothing. */
 const sandboxBudget = 20
 
 function budgetSection(allowed: number): string {
@@ -173,13 +173,13 @@ webhooks:
   authHeaderName: X-Forecourt-Token
   authHeaderValue: \${FORECOURT_WEBHOOK_TOKEN:-}
   previousAuthHeaderValue: null   # taken too while the value is changed
-  events: [ON_COMPLETE, ON_EXPORT]   # ON_DRIVE_COMPLETED too: drives are kept as received`
+  events: [ON_COMPLETE, ON_EXPORT]   # ON_DRIVE_COMPLETED too: drives are stored as received`
 
 /** What the documents leave open, as comments: [A §5] is section 5 of the appraisal document, [V §4] of the vehicle data one. */
 function wireSection(): string {
   return [
     '# Names that the two documents leave open: change one here when the service speaks otherwise. A request setting is a',
-    '# field name; a response setting is a dotted path ("" = the body itself) or a list of which the first present wins.',
+    '# field name; a response setting is a dotted path ("" = the body itself) or a list whose first present path is used.',
     '# [A §5] = section 5 of the appraisal document, [V §4] = section 4 of the vehicle data document.',
     'wire:',
     ...wireLines(wireSettings, 1),

@@ -6,45 +6,32 @@ import { clientConfigFor, sandboxVehicleDataKey } from '../sandbox/client-config
 import { generateWorld } from '../sandbox/generate-world.ts'
 import { daySeconds } from '../values/window.ts'
 import { defaultWire } from '../values/wire.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { type SandboxValues, configText } from './init-text.ts'
 import { sandboxAnchor } from './sandbox-anchor.ts'
 
 const schemaFile = '.forecourt/forecourt.schema.json'
 
 /** Writes a commented forecourt.yaml, and beside it the JSON Schema that editors check it with. */
-export const init: CommandDefinition = {
-  usage: 'init',
-  summary: 'Writes a commented forecourt.yaml',
-  options: (command) =>
-    command
-      .option('--sandbox', 'filled in for "forecourt sandbox" on 127.0.0.1:4010')
-      .option('--force', 'overwrite the file that is there')
-      .option('--schema', 'print the JSON Schema of the file, and write nothing'),
-  examples: [
-    'forecourt init',
-    'forecourt init --sandbox   (then "forecourt sandbox" in one terminal, "forecourt sync" in another)',
-    'forecourt init --schema > forecourt.schema.json',
-  ],
-  async run(session, options) {
-    if (options['schema'] === true) {
-      const schema = configJsonSchema()
-      session.result(schema, () => [JSON.stringify(schema, null, 2)])
-      return 0
-    }
-    const file = configPath(session.globals.config, session.io.environment)
-    if (existsSync(file) && options['force'] !== true)
-      throw new UsageError(
-        `${file} exists and is left as it is: edit it, or overwrite it with forecourt init --force.`,
-      )
-    const isSandbox = options['sandbox'] === true
-    const schema = writeConfig(file, isSandbox)
-    session.result({ file, schema }, () => [`Wrote ${file}.`, ...nextSteps(isSandbox)])
+export const init: RunCommand = async (session, options) => {
+  if (options['schema'] === true) {
+    const schema = configJsonSchema()
+    session.result(schema, () => [JSON.stringify(schema, null, 2)])
     return 0
-  },
+  }
+  const file = configPath(session.globals.config, session.io.environment)
+  if (existsSync(file) && options['force'] !== true)
+    throw new UsageError(
+      `${file} exists and was not changed: edit it, or overwrite it with forecourt init --force.`,
+    )
+  const isSandbox = options['sandbox'] === true
+  const schema = writeConfig(file, isSandbox)
+  session.result({ file, schema }, () => [`Wrote ${file}.`, ...nextSteps(isSandbox)])
+  return 0
 }
 
-function writeConfig(file: string, isSandbox: boolean): string {
+/** Writes the config and its JSON Schema; gives the path of the schema. UsageError when they cannot be written. */
+export function writeConfig(file: string, isSandbox: boolean): string {
   const home = path.dirname(file)
   const schema = path.join(home, schemaFile)
   try {

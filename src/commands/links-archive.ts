@@ -8,54 +8,42 @@ import type { Db } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
 /** `links archive`: below `links`. */
-export const linksArchive: CommandDefinition = {
-  usage: 'archive',
-  summary: 'Keeps the PDF behind every live link in links.archive.folder; exit 1 when one failed',
-  options: (command) =>
-    command.option(
-      '--rooftop <uid>',
-      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
-      addToList,
-      [],
-    ),
-  examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
-  async run(session, options) {
-    const { config, log, io } = session
-    const rooftops = chooseRooftops(config, options['rooftop'] as string[])
-    const folder = requireFolder(config)
-    const { db } = await session.warehouse('write')
-    const hosts = await allowedHosts(db, config)
-    await opened(folder)
-    const rows = await findRooftops(db, rooftops)
-    const work: ArchiveWork = {
-      db,
-      log,
-      rules: defaultRules(hosts, folder),
-      signal: io.signal,
-      now: await readSourceNow(db),
-      concurrency: config.http.concurrency,
-      renewUrl: (link) => currentUrl(db, link),
-    }
-    const report = await archiveLinks(
-      work,
-      rows.map(({ id }) => id).filter((id) => id > 0),
-    ).catch((error: unknown) => {
-      throw diskFault(error, folder)
-    })
-    session.result(report, () => linesOf(report, folder))
-    return report.failed.length === 0 ? 0 : 1
-  },
+export const linksArchive: RunCommand = async (session, options) => {
+  const { config, log, io } = session
+  const rooftops = chooseRooftops(config, options['rooftop'] as string[])
+  const folder = requireFolder(config)
+  const { db } = await session.warehouse('write')
+  const hosts = await allowedHosts(db, config)
+  await opened(folder)
+  const rows = await findRooftops(db, rooftops)
+  const work: ArchiveWork = {
+    db,
+    log,
+    rules: defaultRules(hosts, folder),
+    signal: io.signal,
+    now: await readSourceNow(db),
+    concurrency: config.http.concurrency,
+    renewUrl: (link) => currentUrl(db, link),
+  }
+  const report = await archiveLinks(
+    work,
+    rows.map(({ id }) => id).filter((id) => id > 0),
+  ).catch((error: unknown) => {
+    throw diskFault(error, folder)
+  })
+  session.result(report, () => linesOf(report, folder))
+  return report.failed.length === 0 ? 0 : 1
 }
 
 function requireFolder(config: Config): string {
   const folder = archiveFolder(config)
   if (folder !== null) return folder
   throw new UsageError(
-    `There is no archive: set links.archive.folder in ${config.file ?? 'forecourt.yaml'} to where the PDFs shall be kept, ` +
+    `There is no archive: set links.archive.folder in ${config.file ?? 'forecourt.yaml'} to the folder for the PDFs, ` +
       'and links.archive.hosts to the hosts that they may be fetched from.',
   )
 }
@@ -67,7 +55,7 @@ async function allowedHosts(db: Db, { links, file }: Config): Promise<AllowedHos
     const present = await hostsOfLinks(db)
     const advice =
       present.length === 0
-        ? 'the warehouse holds no link yet that would tell them (run "forecourt sync vehicle-checks")'
+        ? 'the warehouse has no link yet to take them from (run "forecourt sync vehicle-checks")'
         : `the links in the warehouse lead to: ${present.join(', ')}`
     throw new UsageError(
       `links.archive.hosts in ${file ?? 'forecourt.yaml'} is empty, so no PDF may be fetched: name the hosts that you trust; ${advice}.`,
@@ -102,7 +90,7 @@ function diskFault(error: unknown, folder: string): unknown {
   const { code } = (error ?? {}) as { code?: unknown }
   if (!diskCodes.has(String(code))) return error
   return new Error(
-    `The archive folder ${folder} cannot be written (${messageOf(error)}): make room or mend its rights, then run "forecourt links archive" again; what was archived stays.`,
+    `The archive folder ${folder} cannot be written (${messageOf(error)}): make room or correct its rights, then run "forecourt links archive" again; what was archived stays.`,
     { cause: error },
   )
 }
@@ -114,7 +102,7 @@ function linesOf(report: ArchiveReport, folder: string): string[] {
   ]
   if (expired > 0)
     lines.push(
-      `${count(expired, 'link')} expired and not tried: "forecourt links refresh" signs them anew.`,
+      `${count(expired, 'link')} expired and not tried: "forecourt links refresh" signs them again.`,
     )
   if (failed.length === 0) return lines
   return [

@@ -1,34 +1,27 @@
-import { connectWarehouse, prepareWarehouse } from '../context.ts'
+import { connectWarehouse, prepareWarehouse } from '../warehouse.ts'
 import { migrationStatus } from '../db/migrate.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { table } from './table.ts'
 
-export const migrate: CommandDefinition = {
-  usage: 'migrate',
-  summary: 'Brings the warehouse schema up to date',
-  options: (command) =>
-    command.option('--status', 'list what is applied and what is pending, change nothing'),
-  examples: ['forecourt migrate', 'forecourt migrate --status'],
-  async run(session, options) {
-    await using warehouse = await connectWarehouse(session.config, session.log)
-    if (options['status'] === true) {
-      const status = await migrationStatus(warehouse.pool)
-      session.result(status, () => [
-        `Warehouse schema at version ${status.version}, ${status.pending.length} pending`,
-        ...table(
-          ['version', 'name', 'applied'],
-          status.applied.map((row) => [String(row.version), row.name, row.appliedAt.toISOString()]),
-        ),
-        ...status.pending.map((name) => `  pending: ${name}`),
-      ])
-      return 0
-    }
-    const { applied } = await prepareWarehouse(warehouse.pool)
-    session.result({ applied }, () =>
-      applied.length === 0
-        ? ['Warehouse schema is up to date.']
-        : applied.map((name) => `applied ${name}`),
-    )
+export const migrate: RunCommand = async (session, options) => {
+  await using warehouse = await connectWarehouse(session.config, session.log)
+  if (options['status'] === true) {
+    const status = await migrationStatus(warehouse.pool)
+    session.result(status, () => [
+      `Warehouse schema at version ${status.version}, ${status.pending.length} pending`,
+      ...table(
+        ['version', 'name', 'applied'],
+        status.applied.map((row) => [String(row.version), row.name, row.appliedAt.toISOString()]),
+      ),
+      ...status.pending.map((name) => `  pending: ${name}`),
+    ])
     return 0
-  },
+  }
+  const { applied } = await prepareWarehouse(warehouse.pool)
+  session.result({ applied }, () =>
+    applied.length === 0
+      ? ['Warehouse schema is up to date.']
+      : applied.map((name) => `applied ${name}`),
+  )
+  return 0
 }

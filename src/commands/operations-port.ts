@@ -1,16 +1,7 @@
-import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { type Operations, openOperations } from '../operations/operations.ts'
 import { type OperationsServer, startOperationsServer } from '../operations/server.ts'
 import { wholeNumberOption } from './option-values.ts'
-
-/** Adds --operations-port to a command that runs until it is stopped. */
-export function operationsOption(command: Command): Command {
-  return command.option(
-    '--operations-port <port>',
-    'health and metrics over HTTP on this port (default: operations.port of the config; 0 takes any free one)',
-  )
-}
 
 /** Health and metrics of a command that runs until it is stopped; they end when they are disposed. */
 export interface OpenOperations extends AsyncDisposable {

@@ -5,21 +5,8 @@ import { parseInstant } from '../values/instant.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 
 /** The named streams in running order; all when none is named. */
-export function chooseStreams(
-  names: readonly string[],
-  candidates: readonly Stream[] = allStreams,
-): readonly Stream[] {
-  const unknown = names.find((name) => !candidates.some((stream) => stream.name === name))
-  if (unknown !== undefined) {
-    const known = candidates.map(({ name }) => name).join(', ')
-    const isElsewhere = allStreams.some(({ name }) => name === unknown)
-    throw new UsageError(
-      isElsewhere
-        ? `"${unknown}" has no history of its own to load: "forecourt sync" asks what is there now. This takes: ${known}.`
-        : `"${unknown}" is no stream; known are: ${known}.`,
-    )
-  }
-  return names.length === 0 ? candidates : candidates.filter(({ name }) => names.includes(name))
+export function chooseStreams(names: readonly string[]): readonly Stream[] {
+  return names.length === 0 ? allStreams : allStreams.filter(({ name }) => names.includes(name))
 }
 
 /** Unix seconds of a date option; a bare date is midnight UTC. */
@@ -45,4 +32,11 @@ export function wholeNumberOption(
   throw new UsageError(
     `${option} ${String(text)} must be a whole number from ${least} to ${greatest}.`,
   )
+}
+
+/** The field delimiter that `--delimiter` names. */
+export function parseDelimiter(text: string): string {
+  const delimiter = text === 'tab' || text === '\\t' ? '\t' : text
+  if ([',', ';', '|', '\t'].includes(delimiter)) return delimiter
+  throw new UsageError(`--delimiter "${text}" is none of "," ";" "|" and tab.`)
 }

@@ -1,20 +1,19 @@
-import { MultiBar, Presets, type SingleBar } from 'cli-progress'
-import { noProgress, type Progress } from '../context.ts'
+import { createLogUpdate } from 'log-update'
+import type { Progress } from '../context.ts'
 
-/** Where the bars would be drawn, and what was asked for. */
+/** Where the lines are drawn, and what was asked for. */
 interface Screen {
-  readonly io: { readonly stderr: NodeJS.WritableStream & { isTTY?: boolean } }
-  readonly globals: {
-    readonly progress?: boolean
-    readonly quiet?: boolean
-    readonly json?: boolean
-  }
+  readonly stderr: NodeJS.WritableStream & { isTTY?: boolean }
+}
+interface Asked {
+  readonly progress?: boolean
+  readonly quiet?: boolean
+  readonly json?: boolean
 }
 
-/** How far the work of one stream at one rooftop is. */
-export interface SliceProgress {
+/** How far the work of one stream is, over all rooftops. */
+export interface StreamProgress {
   readonly stream: string
-  readonly rooftop: string
   readonly done: number
   readonly total: number
   readonly records: number
@@ -29,39 +28,95 @@ interface ProgressPoint {
   readonly records: number
 }
 
-/** Bars with rate and time left on a terminal; nothing elsewhere. */
-export function openProgress({ io, globals }: Screen): Progress {
-  if (io.stderr.isTTY !== true || globals.progress === false || globals.quiet || globals.json)
-    return noProgress
-  const bars = new MultiBar(
-    {
-      stream: io.stderr as NodeJS.WriteStream,
-      hideCursor: true,
-      clearOnComplete: true,
-      format: (_options, { maxWidth }: { maxWidth?: number }, advance: SliceProgress) =>
-        progressLine(advance, maxWidth ?? 80),
-    },
-    Presets.shades_classic,
-  )
-  const opened: ProgressPoint = { atMs: performance.now(), done: 0, records: 0 }
-  const open = new Map<string, { bar: SingleBar; first: ProgressPoint; records: number }>()
+/** The lines at the bottom of a terminal. */
+export interface ProgressLines extends Progress {
+  /** Writes text above the lines. */
+  write(text: string): unknown
+}
+
+const drawEveryMs = 200
+/** A stream with nothing left to do is no longer shown after this. */
+const finishedAfterMs = 2_000
+
+/** One line for each running stream on a terminal; null where there is no terminal. */
+export function openProgress(
+  { stderr }: Screen,
+  { progress, quiet, json }: Asked,
+): ProgressLines | null {
+  if (stderr.isTTY !== true || progress === false || quiet || json) return null
+  // It never hides the cursor: a process that is killed could not show it again.
+  const update = createLogUpdate(stderr as NodeJS.WriteStream, { showCursor: true })
+  const screen = stderr as { columns?: number; rows?: number }
+  const openedMs = performance.now()
+  const streams = new Map<string, StreamState>()
+  const draw = () => {
+    const now = performance.now()
+    const running = [...streams].filter(([, state]) => !state.isFinished(now))
+    const lines = running.map(([stream, state]) =>
+      progressLine(state.progress(stream), screen.columns ?? 80),
+    )
+    const seconds = Math.floor((now - openedMs) / 1000)
+    if (lines.length === 0) lines.push(`Working … ${durationText(seconds)}`)
+    update(lines.slice(0, Math.max(1, (screen.rows ?? 24) - 2)).join('\n'))
+  }
+  let hasEnded = false
+  draw()
+  const timer = setInterval(draw, drawEveryMs).unref()
   return {
     slice({ stream, rooftop, done, total, records }) {
-      const key = `${stream}/${rooftop}`
-      const known = open.get(key)
-      const read = (known?.records ?? 0) + records
-      const measure = { atMs: performance.now(), done, records: read }
-      const first = known?.first ?? measure
-      const recent = paceOf(first, measure, total)
-      // One slice alone has no pace but that since the start, which the opening of the warehouse slows.
-      const pace = recent.rate === null ? paceOf(opened, measure, total) : recent
-      const advance = { stream, rooftop, total, ...measure, ...pace }
-      const bar = known?.bar ?? bars.create(total, 0, advance)
-      open.set(key, { bar, first, records: read })
-      bar.setTotal(total)
-      bar.update(done, advance)
+      const state = streams.get(stream) ?? new StreamState(openedMs)
+      streams.set(stream, state)
+      state.add(rooftop, done, total, records)
     },
-    end: () => bars.stop(),
+    write(text) {
+      if (hasEnded) return stderr.write(text)
+      update.clear()
+      stderr.write(text)
+      return draw()
+    },
+    end() {
+      hasEnded = true
+      clearInterval(timer)
+      update.clear()
+    },
+  }
+}
+
+/** The sum over the rooftops of one stream. */
+class StreamState {
+  readonly #rooftops = new Map<string, { readonly done: number; readonly total: number }>()
+  readonly #opened: ProgressPoint
+  #first: ProgressPoint | null = null
+  #last: ProgressPoint
+  #total = 0
+
+  constructor(openedMs: number) {
+    this.#opened = { atMs: openedMs, done: 0, records: 0 }
+    this.#last = this.#opened
+  }
+
+  add(rooftop: string, done: number, total: number, records: number): void {
+    this.#rooftops.set(rooftop, { done, total })
+    const all = [...this.#rooftops.values()]
+    this.#total = all.reduce((sum, one) => sum + one.total, 0)
+    this.#last = {
+      atMs: performance.now(),
+      done: all.reduce((sum, one) => sum + one.done, 0),
+      records: this.#last.records + records,
+    }
+    this.#first ??= this.#last
+  }
+
+  isFinished(nowMs: number): boolean {
+    return this.#last.done >= this.#total && nowMs - this.#last.atMs > finishedAfterMs
+  }
+
+  progress(stream: string): StreamProgress {
+    const { done, records } = this.#last
+    const recent = paceOf(this.#first ?? this.#opened, this.#last, this.#total)
+    // One slice has no pace but that since the start, which the opening of the warehouse slows.
+    const pace = recent.rate === null ? paceOf(this.#opened, this.#last, this.#total) : recent
+    return { stream, done, total: this.#total, records, ...pace }
   }
 }
 
@@ -70,40 +125,33 @@ export function paceOf(
   first: ProgressPoint,
   now: ProgressPoint,
   total: number,
-): Pick<SliceProgress, 'rate' | 'secondsLeft'> {
+): Pick<StreamProgress, 'rate' | 'secondsLeft'> {
   const seconds = (now.atMs - first.atMs) / 1000
   if (seconds < 1) return { rate: null, secondsLeft: null }
-  const windows = now.done - first.done
+  const slices = now.done - first.done
   return {
     rate: (now.records - first.records) / seconds,
-    secondsLeft: windows > 0 ? ((total - now.done) * seconds) / windows : null,
+    secondsLeft: slices > 0 ? ((total - now.done) * seconds) / slices : null,
   }
 }
 
-/** One line of at most `columns` − 1 characters: the facts whole, then the name, and the bar in what is left. */
-export function progressLine(advance: SliceProgress, columns: number): string {
-  const { stream, rooftop, done, total, records, rate, secondsLeft } = advance
+/** One line of at most `columns` − 1 characters: the name and the facts whole, and a bar where there is room. */
+export function progressLine(progress: StreamProgress, columns: number): string {
+  const { stream, done, total, records, rate, secondsLeft } = progress
   const pace = rate === null ? '-' : rate > 0 && rate < 1 ? '<1' : String(Math.round(rate))
   const left = secondsLeft === null ? '-' : durationText(secondsLeft)
   const count = `${done}/${total}`.padStart(9)
-  const facts = `${count} windows ${String(records).padStart(6)} records ${pace.padStart(4)}/s ${left.padStart(6)} left`
-  const room = columns - 1 - facts.length
-  const nameWidth = Math.max(0, Math.min(32, room - shortestBar - 2))
-  const name = nameOf(stream, rooftop, nameWidth).padEnd(nameWidth)
-  const barWidth = Math.min(20, room - nameWidth - 2)
-  if (barWidth < shortestBar) return facts.trimStart().slice(0, Math.max(0, columns - 1))
+  const facts = `${count} done ${String(records).padStart(6)} records ${pace.padStart(4)}/s ${left.padStart(6)} left`
+  const name = stream.padEnd(nameWidth)
+  const barWidth = Math.min(20, columns - 1 - facts.length - nameWidth - 2)
+  if (barWidth < shortestBar) return `${name} ${facts.trimStart()}`.slice(0, columns - 1)
   const full = total > 0 ? Math.round((done / total) * barWidth) : 0
   return `${name} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${facts}`
 }
 
 const shortestBar = 5
-
-/** The stream gives way to the rooftop: rooftops of a group are often told apart by their last word. */
-function nameOf(stream: string, rooftop: string, width: number): string {
-  const whole = `${stream} ${rooftop}`
-  const text = whole.length <= width ? whole : `${stream.slice(0, 4)} ${rooftop}`
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
-}
+/** Of the longest name, vehicle-checks. */
+const nameWidth = 14
 
 function durationText(seconds: number): string {
   const whole = Math.ceil(seconds)

@@ -5,28 +5,16 @@ import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
 import { allStreams } from '../streams/all.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 
-export const quarantine: CommandDefinition = {
-  usage: 'quarantine <action> [ids...]',
-  summary: 'list | show <id> | retry [id...]: records that did not fit',
-  examples: [
-    'forecourt quarantine list',
-    'forecourt quarantine show 3',
-    'forecourt quarantine retry',
-  ],
-  async run(session, _options, [action, texts]) {
-    const ids = (texts as string[]).map(parseId)
-    if (action === 'list') return await list(session)
-    if (action === 'show') return await show(session, ids)
-    if (action === 'retry') return await retry(session, ids)
-    throw new UsageError(
-      `"quarantine ${String(action)}" is no command: write quarantine list, quarantine show <id> or quarantine retry [id...].`,
-    )
-  },
+export const quarantine: RunCommand = async (session, _options, [action, texts]) => {
+  const ids = (texts as string[]).map(parseId)
+  if (action === 'list') return await list(session)
+  if (action === 'show') return await show(session, ids)
+  return await retry(session, ids)
 }
 
 function parseId(text: string): number {
@@ -45,22 +33,24 @@ async function list(session: Session): Promise<number> {
     open.length === 0
       ? ['Nothing is in quarantine.']
       : table(
-          ['id', 'stream', 'rooftop', 'key', 'attempts', 'first seen', 'issue'],
+          ['id', 'stream', 'rooftop', 'key', 'attempts', 'first seen (UTC)', 'issue'],
           open.map((row) => [
             String(row.id),
             row.stream,
             label(row.rooftop),
             row.naturalKey,
             row.attempts,
-            row.firstSeenAt.slice(0, 19),
-            row.issues
-              .map((issue) => `${issue.path}: ${issue.message}`)
-              .join('; ')
-              .slice(0, 120),
+            row.firstSeenAt.slice(0, 19).replace('T', ' '),
+            shortened(row.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ')),
           ]),
         ),
   )
   return 0
+}
+
+/** At most 120 characters, cut between two words. */
+function shortened(text: string): string {
+  return text.length <= 120 ? text : `${text.slice(0, text.lastIndexOf(' ', 118))} …`
 }
 
 async function show(session: Session, ids: readonly number[]): Promise<number> {

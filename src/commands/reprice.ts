@@ -3,32 +3,20 @@ import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { stockPrices } from '../streams/stock-prices/stock-prices.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { exitCodeOf, reportLines } from './run-report.ts'
 
-export const reprice: CommandDefinition = {
-  usage: 'reprice',
-  summary: 'Prices the stock on hand anew, in batches, however lately it was priced',
-  options: (command) =>
-    command.option(
-      '--rooftop <uid>',
-      'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
-      addToList,
-      [],
-    ),
-  examples: ['forecourt reprice', 'forecourt reprice --rooftop 7f3a --json'],
-  async run(session, options) {
-    const { config } = session
-    const rooftops = chooseRooftops(config, options['rooftop'] as string[])
-    if (config.vehicleData.apiKey === null)
-      throw new UsageError(
-        'The config has no vehicleData.apiKey, so nothing can be priced: set it to the key of the vehicle-data APIs.',
-      )
-    const from = toUnixSeconds(config.sync.start)
-    const plan = { command: 'reprice', mode: 'reprice', from, until: null } as const
-    const request = { plan, streams: [stockPrices], rooftops }
-    const report = await runStreams(await session.context(), request)
-    session.result(report, () => reportLines(report, rooftops))
-    return exitCodeOf(report)
-  },
+export const reprice: RunCommand = async (session, options) => {
+  const { config } = session
+  const rooftops = chooseRooftops(config, options['rooftop'] as string[])
+  if (config.vehicleData.apiKey === null)
+    throw new UsageError(
+      'The config has no vehicleData.apiKey, so nothing can be priced: set it to the key of the vehicle-data APIs.',
+    )
+  const from = toUnixSeconds(config.sync.start)
+  const plan = { command: 'reprice', mode: 'reprice', from, until: null } as const
+  const request = { plan, streams: [stockPrices], rooftops }
+  const report = await runStreams(await session.context(), request)
+  session.result(report, () => reportLines(report, rooftops))
+  return exitCodeOf(report)
 }

@@ -1,58 +1,53 @@
-import { embeddedFolder } from '../context.ts'
+import { embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
-import { findJob, loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
+import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
 import { claimManually } from '../scheduler/claim-slot.ts'
 import { executeJobRun, type JobRunReport } from '../scheduler/job-run.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import { reportLines } from './run-report.ts'
 import type { Session } from './session.ts'
 
-export const run: CommandDefinition = {
-  usage: 'run [job]',
-  summary: 'One job of jobs/ now, exactly as the scheduler would; without a name lists them',
-  examples: ['forecourt run', 'forecourt run nightly', 'forecourt run hourly --json'],
-  async run(session, _options, [name]) {
-    const jobs = await loadJobs(session.config)
-    if (typeof name !== 'string') return await list(session, jobs)
-    const job = findJob(jobs, name)
-    chooseRooftops(session.config, [])
-    if (job.missingSetting !== null)
-      throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
-    const context = await session.context()
-    const claim = await claimManually(context.pool, job.name)
-    const { report, thrown } = await executeJobRun(context, job, claim)
-    // This process ends: it cannot look a second time.
-    const alerts = new Alerts(context, jobs, 0)
-    await alerts.reportJobs()
-    if (report.status !== 'stopped') await alerts.reportObjectives()
-    if (thrown !== undefined && report.status !== 'stopped') throw thrown
-    session.result(report, () => lines(session, report))
-    return report.status === 'ok' ? 0 : 1
-  },
+export const run: RunCommand = async (session, _options, [name]) => {
+  const jobs = await loadJobs(session.config)
+  if (typeof name !== 'string') return await list(session, jobs)
+  const job = jobs.find((one) => one.name === name)!
+  chooseRooftops(session.config, [])
+  if (job.missingSetting !== null)
+    throw new UsageError(`${job.name} cannot run: ${job.missingSetting}.`)
+  const context = await session.context()
+  const claim = await claimManually(context.pool, job.name)
+  const { report, thrown } = await executeJobRun(context, job, claim)
+  // This process ends, so it reports at once instead of at the next check.
+  const alerts = new Alerts(context, jobs, 0)
+  await alerts.reportJobs()
+  if (report.status !== 'stopped') await alerts.reportObjectives()
+  if (thrown !== undefined && report.status !== 'stopped') throw thrown
+  session.result(report, () => lines(session, report))
+  return report.status === 'ok' ? 0 : 1
 }
 
-/** A list is no reason to start the embedded Postgres: while it is down, only the jobs are shown and not how they stand. */
+/** The list does not start the embedded Postgres: while that is stopped, the jobs are shown without their status. */
 async function list(session: Session, jobs: readonly PlannedJob[]): Promise<number> {
   const { config } = session
   const isUp =
     config.warehouse.url !== null || (await embeddedStatus(embeddedFolder(config))).running
-  const standings = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
+  const statuses = isUp ? await readJobStatuses((await session.warehouse('read')).db, jobs) : null
   const plain = () =>
     Object.fromEntries(
       jobs.map(({ name, does, schedule, timezone }) => [name, { does, schedule, timezone }]),
     )
-  session.result({ jobs: standings ?? plain() }, () => [
+  session.result({ jobs: statuses ?? plain() }, () => [
     ...jobs.map(({ name, does }) => `${name}: ${does}.`),
-    ...(standings === null
+    ...(statuses === null
       ? [
-          'The embedded Postgres does not run, so that how they stand is not known: "forecourt status" starts it.',
+          'Their status is unknown, because the embedded Postgres is stopped: "forecourt status" starts it.',
         ]
-      : jobLines(standings)),
+      : jobLines(statuses)),
   ])
   return 0
 }

@@ -10,54 +10,36 @@ import {
 } from '../pipeline/run-history.ts'
 import { nearestName } from '../values/nearest-name.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { parseDateOption, wholeNumberOption } from './option-values.ts'
+import { runStatusNames } from './names.ts'
 import { countLines } from './run-report.ts'
 import { table } from './table.ts'
 
-const runStatuses = ['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused']
-const defaultLimit = 20
 /** Lines of streams of rooftops that a terminal shows; --json has all. */
 const maxParts = 200
 
-const list: CommandDefinition = {
-  usage: 'list',
-  summary: 'The newest runs: when, how they ended, what they did',
-  options: (command) =>
-    command
-      .option('--limit <n>', 'this many runs', String(defaultLimit))
-      .option('--since <date>', 'runs since a date (midnight UTC), an instant, or 12h or 7d ago')
-      .option('--status <status>', `one of ${runStatuses.join(', ')} (repeatable)`, addToList, [])
-      .option('--command <name>', 'runs of this command, e.g. sync (repeatable)', addToList, [])
-      .option('--stream <name>', 'runs and counts of this stream (repeatable)', addToList, [])
-      .option('--rooftop <uid>', 'runs and counts of this rooftop (repeatable)', addToList, []),
-  examples: [
-    'forecourt runs list',
-    'forecourt runs list --since 7d --status failed --status partial',
-    'forecourt runs list --rooftop Northside --json',
-  ],
-  async run(session, options) {
-    const limit = wholeNumberOption('--limit', options['limit'], 1, 100_000)
-    const since = options['since'] === undefined ? null : parseSince(String(options['since']))
-    const statuses = optionList(options['status'])?.map(parseStatus)
-    const commands = optionList(options['command'])
-    const streams = optionList(options['stream'])
-    const { db } = await session.warehouse('read')
-    const rooftopIds = await chooseKnown(await readKnownRooftops(db), options['rooftop'])
-    const filter = {
-      ...(since === null ? {} : { since }),
-      ...(statuses === undefined ? {} : { statuses }),
-      ...(commands === undefined ? {} : { commands }),
-      ...(streams === undefined ? {} : { streams }),
-      ...(rooftopIds === undefined ? {} : { rooftopIds: rooftopIds.map(({ id }) => id) }),
-    }
-    const { runs, hasMore } = await listRuns(db, filter, limit)
-    session.result({ runs, hasMore }, () => [
-      ...(runs.length === 0 ? ['No run matches.'] : table(headings, runs.map(runRow))),
-      ...(hasMore ? [`Older runs are left out: --limit ${limit * 5} shows more.`] : []),
-    ])
-    return 0
-  },
+export const list: RunCommand = async (session, options) => {
+  const limit = wholeNumberOption('--limit', options['limit'], 1, 100_000)
+  const since = options['since'] === undefined ? null : parseSince(String(options['since']))
+  const statuses = optionList(options['status'])?.map(parseStatus)
+  const commands = optionList(options['command'])
+  const streams = optionList(options['stream'])
+  const { db } = await session.warehouse('read')
+  const rooftopIds = await chooseKnown(await readKnownRooftops(db), options['rooftop'])
+  const filter = {
+    ...(since === null ? {} : { since }),
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(commands === undefined ? {} : { commands }),
+    ...(streams === undefined ? {} : { streams }),
+    ...(rooftopIds === undefined ? {} : { rooftopIds: rooftopIds.map(({ id }) => id) }),
+  }
+  const { runs, hasMore } = await listRuns(db, filter, limit)
+  session.result({ runs, hasMore }, () => [
+    ...(runs.length === 0 ? ['No run matches.'] : table(headings, runs.map(runRow))),
+    ...(hasMore ? [`Older runs are left out: --limit ${limit * 5} shows more.`] : []),
+  ])
+  return 0
 }
 
 const headings = [
@@ -75,36 +57,20 @@ function runRow(run: RunSummary): (string | number)[] {
   ]
 }
 
-const show: CommandDefinition = {
-  usage: 'show <id>',
-  summary: 'One run: counts, errors and duration of every rooftop and stream',
-  options: (command) =>
-    command.option('--rooftop <uid>', 'this rooftop alone (repeatable)', addToList, []),
-  examples: ['forecourt runs show 12', 'forecourt runs show 12 --rooftop 7f3a --json'],
-  async run(session, options, [text]) {
-    const runId = Number(text)
-    if (!Number.isSafeInteger(runId) || runId <= 0)
-      throw new UsageError(
-        `"${String(text)}" is not the number of a run: "forecourt runs list" shows them.`,
-      )
-    const { db } = await session.warehouse('read')
-    const known = await readKnownRooftops(db)
-    const chosen = await chooseKnown(known, options['rooftop'])
-    const run = await showRun(db, runId, chosen ?? known)
-    if (run === null)
-      throw new UsageError(`Run ${runId} does not exist: "forecourt runs list" shows the runs.`)
-    session.result(run, () => runLines(run))
-    return 0
-  },
-}
-
-/** The history of runs. */
-export const runs: CommandDefinition = {
-  usage: 'runs',
-  summary: 'list | show <id>: what ran when, how it ended, what it did at each rooftop',
-  examples: ['forecourt runs list --since 7d', 'forecourt runs show 12'],
-  subcommands: [list, show],
-  run: () => Promise.resolve(undefined),
+export const show: RunCommand = async (session, options, [text]) => {
+  const runId = Number(text)
+  if (!Number.isSafeInteger(runId) || runId <= 0)
+    throw new UsageError(
+      `"${String(text)}" is not the number of a run: "forecourt runs list" shows them.`,
+    )
+  const { db } = await session.warehouse('read')
+  const known = await readKnownRooftops(db)
+  const chosen = await chooseKnown(known, options['rooftop'])
+  const run = await showRun(db, runId, chosen ?? known)
+  if (run === null)
+    throw new UsageError(`Run ${runId} does not exist: "forecourt runs list" shows the runs.`)
+  session.result(run, () => runLines(run))
+  return 0
 }
 
 function runLines(run: RunDetail): string[] {
@@ -187,11 +153,11 @@ function optionList(option: unknown): readonly string[] | undefined {
 }
 
 function parseStatus(text: string): string {
-  if (runStatuses.includes(text)) return text
-  const meant = nearestName(text, runStatuses)
+  if (runStatusNames.includes(text)) return text
+  const meant = nearestName(text, runStatusNames)
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
   throw new UsageError(
-    `--status ${text} is not a status${hint}; known are: ${runStatuses.join(', ')}.`,
+    `--status ${text} is not a status${hint}; known are: ${runStatusNames.join(', ')}.`,
   )
 }
 

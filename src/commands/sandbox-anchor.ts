@@ -9,8 +9,8 @@ import { daySeconds } from '../values/window.ts'
  */
 export function sandboxAnchor(homeDir: string): Date {
   const file = path.join(homeDir, '.forecourt', 'sandbox-anchor')
-  const kept = existsSync(file) ? parseInstant(readFileSync(file, 'utf8').trim()) : null
-  if (kept) return kept
+  const stored = existsSync(file) ? parseInstant(readFileSync(file, 'utf8').trim()) : null
+  if (stored) return stored
   const today = new Date(Math.floor(Date.now() / 1000 / daySeconds) * daySeconds * 1000)
   mkdirSync(path.dirname(file), { recursive: true })
   writeFileSync(file, today.toISOString())

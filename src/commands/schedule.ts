@@ -3,29 +3,23 @@ import { UsageError } from '../errors.ts'
 import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { runScheduler } from '../scheduler/scheduler.ts'
-import type { CommandDefinition } from './command.ts'
-import { openOptionalPort, operationsOption } from './operations-port.ts'
+import type { RunCommand } from './command.ts'
+import { openOptionalPort } from './operations-port.ts'
 
-export const schedule: CommandDefinition = {
-  usage: 'schedule',
-  summary: 'Runs the jobs of jobs/ when they are due, until stopped; on any number of hosts',
-  examples: ['forecourt schedule', 'forecourt schedule --operations-port 9400'],
-  options: operationsOption,
-  async run(session, options) {
-    const { config, log } = session
-    chooseRooftops(config, [])
-    const jobs = await loadJobs(config)
-    const kept = jobs.filter(({ disabledReason: off }) => off === null)
-    for (const { name, disabledReason: off } of jobs)
-      if (off !== null) log.info(`${name} is left out: ${off}`)
-    if (kept.length === 0)
-      throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
-    const context = await session.context({ progress: noProgress, waitSeconds: null })
-    await using _operations = await openOptionalPort(context, options)
-    const hasStopped = await runScheduler(context, kept)
-    session.result({ stopped: true, jobs: kept.map(({ name }) => name) }, () => ['Stopped.'])
-    // As a second signal would: what did not stop would keep the connections, and with them the process.
-    if (!hasStopped) process.kill(process.pid, 'SIGTERM')
-    return 0
-  },
+export const schedule: RunCommand = async (session, options) => {
+  const { config, log } = session
+  chooseRooftops(config, [])
+  const jobs = await loadJobs(config)
+  const enabled = jobs.filter(({ disabledReason: off }) => off === null)
+  for (const { name, disabledReason: off } of jobs)
+    if (off !== null) log.info(`${name} is not scheduled: ${off}`)
+  if (enabled.length === 0)
+    throw new UsageError('Every job is switched off: take one enabled: false out of jobs:.')
+  const context = await session.context({ progress: noProgress, waitSeconds: null })
+  await using _operations = await openOptionalPort(context, options)
+  const hasStopped = await runScheduler(context, enabled)
+  session.result({ stopped: true, jobs: enabled.map(({ name }) => name) }, () => ['Stopped.'])
+  // As a second signal would: what did not stop would keep the connections, and with them the process.
+  if (!hasStopped) process.kill(process.pid, 'SIGTERM')
+  return 0
 }

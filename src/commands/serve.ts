@@ -12,49 +12,39 @@ import { Inbox } from '../webhook/inbox.ts'
 import { serveWebhooks } from '../webhook/receiver.ts'
 import { secretCheck } from '../webhook/secret.ts'
 import { wholeNumberOption } from './option-values.ts'
-import type { CommandDefinition } from './command.ts'
-import { openOperationsPort, operationsOption } from './operations-port.ts'
+import type { RunCommand } from './command.ts'
+import { openOperationsPort } from './operations-port.ts'
 import { type Address, listen, createServer } from './server.ts'
 import type { Session } from './session.ts'
 
-export const serve: CommandDefinition = {
-  usage: 'serve',
-  summary:
-    'Permalinks, GET /links/<kind>/<id>, and the receiver of webhooks, POST /webhooks, until stopped',
-  options: (command) =>
-    operationsOption(command)
-      .option('--host <host>', 'address to listen on (default: serve.host of the config)')
-      .option('--port <port>', 'port (default: serve.port of the config; 0 takes any free one)'),
-  examples: ['forecourt serve', 'forecourt serve --host 0.0.0.0 --port 8080'],
-  async run(session, options) {
-    const { config, log, io } = session
-    requireParts(session)
-    chooseRooftops(config, [])
-    const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
-    const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
-    const context = await session.context({ progress: noProgress, waitSeconds: null })
-    await using kept = await openOperationsPort(context, options)
-    const { operations } = kept
-    const { token } = config.links
-    const server = await startServer(context, { host, port, token, operations })
-    log.debug(`listening on ${server.url}`)
-    const hints = server.receivesWebhooks ? consumeHints(context) : null
-    const document = {
-      url: server.url,
-      links: config.links.token === null ? null : `${server.url}/links`,
-      webhooks: server.receivesWebhooks ? `${server.url}/webhooks` : null,
-    }
-    session.result(document, () => whatIsServed(document))
-    const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
-    try {
-      // The hints end before the signal only by an error: this process is older than the warehouse.
-      await Promise.race([stopped, hints ?? stopped])
-    } finally {
-      await server.close()
-    }
-    await hints
-    return 0
-  },
+export const serve: RunCommand = async (session, options) => {
+  const { config, log, io } = session
+  requireParts(session)
+  chooseRooftops(config, [])
+  const host = typeof options['host'] === 'string' ? options['host'] : config.serve.host
+  const port = wholeNumberOption('--port', options['port'] ?? config.serve.port, 0, 65_535)
+  const context = await session.context({ progress: noProgress, waitSeconds: null })
+  await using opened = await openOperationsPort(context, options)
+  const { operations } = opened
+  const { token } = config.links
+  const server = await startServer(context, { host, port, token, operations })
+  log.debug(`listening on ${server.url}`)
+  const hints = server.receivesWebhooks ? consumeHints(context) : null
+  const document = {
+    url: server.url,
+    links: config.links.token === null ? null : `${server.url}/links`,
+    webhooks: server.receivesWebhooks ? `${server.url}/webhooks` : null,
+  }
+  session.result(document, () => whatIsServed(document))
+  const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, 'abort')
+  try {
+    // The hints end before the signal only by an error: this process is older than the warehouse.
+    await Promise.race([stopped, hints ?? stopped])
+  } finally {
+    await server.close()
+  }
+  await hints
+  return 0
 }
 
 function whatIsServed({
@@ -136,9 +126,9 @@ async function receiveWebhooks(context: Context, app: FastifyInstance): Promise<
   const { authHeaderName, authHeaderValue, previousAuthHeaderValue } = config.webhooks
   if (authHeaderValue === null) return false
   const rooftops = await registerRooftops(db, config.rooftops, log)
-  // Latencies go by the source's clock; each run that loads what arrived measures it anew.
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
-  await appraisal.measureClock({ signal: patience }).catch(() => undefined)
+  // Latencies go by the source's clock; each run that loads what arrived measures it again.
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(2_000)])
+  await appraisal.measureClock({ signal: timeout }).catch(() => undefined)
   const valid = [authHeaderValue, previousAuthHeaderValue].filter((value) => value !== null)
   const inbox = new Inbox({ context, rooftops, secret: authHeaderValue, debounceMs })
   serveWebhooks(app, { inbox, headerName: authHeaderName, isAuthorised: secretCheck(valid), log })

@@ -11,7 +11,7 @@ export interface Address {
   readonly port: number
 }
 
-/** Who sends slowly is cut off: the head of a request within 10 s, all of it within 20 s. */
+/** A slow sender is cut off: the head of a request within 10 s, all of it within 20 s. */
 const headTimeoutMs = 10_000
 const requestTimeoutMs = 20_000
 
@@ -47,7 +47,7 @@ export function createServer(log: Log): FastifyInstance {
   return app
 }
 
-/** Nothing is kept by anybody on the way, and the token in the address goes to nobody else. */
+/** Proxies and browsers store nothing, and the token in the address is sent to no other site. */
 const safeHeaders = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',

@@ -1,15 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Config, type Environment, loadConfig, secretsOf } from '../config.ts'
-import {
-  type Context,
-  type ContextOptions,
-  openContext,
-  openWarehouse,
-  type Warehouse,
-} from '../context.ts'
+import type { Context, ContextOptions } from '../context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
-import { crashPointFrom } from './crash-switch.ts'
-import { openProgress } from './progress.ts'
+import type { Warehouse } from '../warehouse.ts'
+import type { ProgressLines } from './progress.ts'
 
 /** What a command line runs in. */
 export interface CommandIo {
@@ -18,7 +12,7 @@ export interface CommandIo {
   /** Left out: the process's own. */
   readonly stdin?: Readable
   readonly stdout: Writable & { isTTY?: boolean }
-  readonly stderr: Writable & { isTTY?: boolean }
+  readonly stderr: Writable & { isTTY?: boolean; hasColors?(environment: object): boolean }
   /** Removes secrets from a message; set once the config is known. */
   hide?: (text: string) => string
   /** Set once a result is on stdout: with --json there is only one. */
@@ -39,6 +33,7 @@ export class Session implements AsyncDisposable {
   readonly globals: GlobalOptions
   #config: Config | undefined
   #log: Log | undefined
+  #progress: ProgressLines | null = null
   readonly #open: AsyncDisposable[] = []
 
   constructor(io: CommandIo, globals: GlobalOptions) {
@@ -62,8 +57,10 @@ export class Session implements AsyncDisposable {
     this.#log ??= openLog({
       level: this.globals.quiet ? 'error' : (this.globals.logLevel ?? 'info'),
       human: this.io.stderr.isTTY === true,
+      // Node knows NO_COLOR, FORCE_COLOR and the terminals without colours.
+      colour: this.io.stderr.hasColors?.(this.io.environment.variables) === true,
       secrets: secretsOf(this.config),
-      write: (line) => this.io.stderr.write(line),
+      write: (line) => (this.#progress ?? this.io.stderr).write(line),
     })
     return this.#log
   }
@@ -72,14 +69,21 @@ export class Session implements AsyncDisposable {
     return this.globals.json === true
   }
 
+  /** Shows on a terminal that the command works, before the first import that takes long. */
+  async showProgress(): Promise<void> {
+    const { openProgress } = await import('./progress.ts')
+    this.#progress ??= openProgress(this.io, this.globals)
+  }
+
   /** Opens warehouse, work engine and source; closed with the session. */
   async context(options: Partial<ContextOptions> = {}): Promise<Context> {
-    const progress = openProgress(this)
-    const crashPoint = crashPointFrom(this.io.environment)
+    if (options.progress === undefined) await this.showProgress()
+    const { noProgress, openContext } = await import('../context.ts')
+    const { crashPointFrom } = await import('./crash-switch.ts')
     const context = await openContext(this.config, this.log, {
       signal: this.io.signal,
-      progress,
-      crashPoint,
+      progress: this.#progress ?? noProgress,
+      crashPoint: crashPointFrom(this.io.environment),
       ...options,
     })
     this.#open.push(context)
@@ -87,6 +91,7 @@ export class Session implements AsyncDisposable {
   }
 
   async warehouse(mode: 'read' | 'write'): Promise<Warehouse> {
+    const { openWarehouse } = await import('../warehouse.ts')
     const warehouse = await openWarehouse(this.config, this.log, mode)
     this.#open.push(warehouse)
     return warehouse
@@ -102,13 +107,14 @@ export class Session implements AsyncDisposable {
     this.io.hasResult = true
   }
 
-  /** A result that is meant to hold what is elsewhere a secret: the demo's connection string, the sandbox's keys. */
+  /** A result that may show secrets: the demo's connection string, the sandbox's keys. */
   resultWithSecrets(document: unknown, lines: () => readonly string[]): void {
     this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
     this.io.hasResult = true
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#progress?.end()
     for (const open of this.#open.reverse()) await open[Symbol.asyncDispose]()
   }
 }

@@ -1,11 +1,10 @@
 import type { BilledCall, Spend } from '../billing/spend.ts'
 
-/** What a budget has cost today, each call of it (by whom, on which vehicle, which check it made), and what is still open of
- *  earlier days. */
+/** The calls of a budget today (user, vehicle, check), and the calls of earlier days whose outcome is unknown. */
 export function spendLines(budget: string, spend: Spend): string[] {
   const { allowed, used, unknown, calls, open } = spend
   const doubt = unknown === 0 ? '' : `, ${unknown} of them with an unknown outcome`
-  const earlier = `Of earlier days, it is not known whether these of budget.${budget} were billed:`
+  const earlier = `Calls of earlier days on budget.${budget} that may have been billed:`
   return [
     `Spent today (UTC) of budget.${budget}: ${used} of ${allowed} calls${doubt}`,
     ...calls.map((call) => callLine(call.at.slice(11, 19), call)),

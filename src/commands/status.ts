@@ -10,66 +10,69 @@ import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
 import { readWebhookStatus } from '../webhook/webhook-status.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { jobLines } from './jobs-table.ts'
 import type { Session } from './session.ts'
 import { spendLines } from './spend-lines.ts'
 import { table } from './table.ts'
 import { webhookLines } from './webhook-lines.ts'
 
-/** How long the source may take to tell its clock. */
-const clockPatienceMs = 2000
+/** How long the source may take to answer with its clock. */
+const clockTimeoutMs = 2000
 
-export const status: CommandDefinition = {
-  usage: 'status',
-  summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
-  examples: ['forecourt status', 'forecourt status --json'],
-  async run(session) {
-    const rooftops = chooseRooftops(session.config, [])
-    const planned = await loadJobs(session.config)
-    const { db } = await session.warehouse('read')
-    const known = await findRooftops(db, rooftops)
-    const standing = await readStatus(db, allStreams, known, session.config)
-    const spend = await readSpend(db, session.config.budget)
-    const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
-    const jobs = await readJobStatuses(db, planned)
-    const webhooks = await readWebhookStatus(db)
-    const isGood =
-      standing.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
-    const overall = isGood ? 'ok' : 'missed'
-    session.result({ ...standing, status: overall, jobs, links, webhooks, spend }, () => {
-      const label = labelRooftops(rooftops)
-      const rows = Object.entries(standing.rooftops).flatMap(([uid, { streams }]) =>
-        Object.entries(streams).map(([stream, own]) => standingRow(label(uid), stream, own)),
-      )
-      return [
-        overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
-        ...table(
-          ['rooftop', 'stream', 'status', 'covered to', 'last good run', 'quarantined', 'missing'],
-          rows,
-        ),
-        ...standing.running.map(
-          ({ runId, command, startedAt, host, processId }) =>
-            `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
-        ),
-        ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
-        ...Object.entries(standing.rooftops).flatMap(([uid, { streams }]) =>
-          rereadLines(label(uid), streams),
-        ),
-        linkLine(links),
-        ...webhookLines(webhooks, label),
-        ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
-      ]
-    })
-    return overall === 'ok' ? 0 : 1
-  },
+export const status: RunCommand = async (session) => {
+  const rooftops = chooseRooftops(session.config, [])
+  const planned = await loadJobs(session.config)
+  const { db } = await session.warehouse('read')
+  const known = await findRooftops(db, rooftops)
+  const health = await readStatus(db, allStreams, known, session.config)
+  const spend = await readSpend(db, session.config.budget)
+  const links = await readLinkStatus(db, session.config, await sourceNow(session, db))
+  const jobs = await readJobStatuses(db, planned)
+  const webhooks = await readWebhookStatus(db)
+  const isGood =
+    health.status === 'ok' && links.status === 'ok' && Object.values(jobs).every(isJobHealthy)
+  const overall = isGood ? 'ok' : 'missed'
+  session.result({ ...health, status: overall, jobs, links, webhooks, spend }, () => {
+    const label = labelRooftops(rooftops)
+    const rows = Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
+      Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
+    )
+    return [
+      overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
+      ...table(
+        [
+          'rooftop',
+          'stream',
+          'status',
+          'covered to (UTC)',
+          'last good run (UTC)',
+          'quarantined',
+          'missing',
+        ],
+        rows,
+      ),
+      ...health.running.map(
+        ({ runId, command, startedAt, host, processId }) =>
+          `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
+      ),
+      ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
+      ...Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
+        rereadLines(label(uid), streams),
+      ),
+      linkLine(links),
+      ...webhookLines(webhooks, label),
+      ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
+    ]
+  })
+  return overall === 'ok' ? 0 : 1
 }
 
-/** The source's time: asked for, or while it is silent by what the newest run measured. */
+/** The source's time; while it does not answer, from what the newest run measured. */
 async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
   const appraisal = openAppraisal(config, log)
   try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockPatienceMs)])
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(clockTimeoutMs)])
     await appraisal.measureClock({ signal })
     return appraisal.clock.now()
   } catch {
@@ -79,7 +82,7 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
   }
 }
 
-/** What the list alone vouches for. */
+/** Records that are known from the list alone. */
 function rereadLines(
   name: string,
   streams: Readonly<Record<string, Pick<StreamHealth, 'rereads'>>>,
@@ -101,7 +104,7 @@ function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStatus
   return `${facts}, fewer than ${objective * 100} %: run "forecourt links refresh"`
 }
 
-function standingRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
+function healthRow(name: string, stream: string, own: StreamHealth): (string | number)[] {
   const at = (instant: string | null) => instant?.slice(0, 19).replace('T', ' ') ?? '-'
   return [
     name,

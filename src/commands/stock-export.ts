@@ -4,57 +4,31 @@ import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
 import { type ExportSubject, runExport } from '../stock/export/export.ts'
 import { checkTarget } from '../stock/export/output.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import type { CommandDefinition } from './command.ts'
-import { parseDelimiter } from './delimiter.ts'
-import { singleValue } from './once.ts'
+import type { RunCommand } from './command.ts'
+import { parseDelimiter } from './option-values.ts'
 import type { Session } from './session.ts'
 
 /** `stock export`: below `stock`. */
-export const stockExport: CommandDefinition = {
-  usage: 'export',
-  summary: 'The priced stock list, an uploaded file with its prices (--original), or any mart',
-  options: (command) =>
-    command
-      .option('--rooftop <uid>', 'whose stock', singleValue)
-      .option('--out <file>', 'write into this file (default: stdout)')
-      .option('--force', 'replace the file when it is there already')
-      .option(
-        '--original <import id>',
-        'the uploaded file, prices appended to its columns',
-        singleValue,
-      )
-      .option('--all', 'units that the newest list does not name too, in grace or off stock')
-      .option('--mart <view>', 'a view of the schema mart instead of the stock list', singleValue)
-      .option('--format <format>', 'csv or parquet (parquet: of a mart, with --out)', 'csv')
-      .option('--delimiter <character>', '"," ";" "|" or tab (default: a comma; as uploaded)')
-      .option('--no-bom', 'without the mark at the beginning that tells Excel of UTF-8')
-      .option('--raw', "formulas as they are, without the ' that makes them text"),
-  examples: [
-    'forecourt stock export --rooftop 7f3a > stock.csv',
-    'forecourt stock export --rooftop 7f3a --original 12 --out priced.csv',
-    'forecourt stock export --mart fact_evaluation --out evaluations.csv',
-  ],
-  async run(session, options) {
-    const asked = readOptions(options)
-    if (session.json && asked.out === null)
-      throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
-    const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
-    const { format, delimiter, bom, raw } = asked
-    const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
-    const { pool, db } = await session.warehouse('read')
-    const [rooftop] = await findRooftops(db, rooftops)
-    const subject = subjectOf(asked, rooftop)
-    const { signal } = session.io
-    const request = { subject, format, delimiter, bom, raw, to, signal } as const
-    const { rows, bytes } = await runExport(pool, request)
-    if (rows === 0) session.log.warn({ subject: subject.is }, 'there is no row to export')
-    if (asked.out === null) session.io.hasResult = true
-    else
-      session.result({ rows, file: asked.out, bytes }, () => [
-        `${rows} row${rows === 1 ? '' : 's'} written to ${asked.out} (${bytes} bytes).`,
-      ])
-    return 0
-  },
+export const stockExport: RunCommand = async (session, options) => {
+  const asked = readOptions(options)
+  if (session.json && asked.out === null)
+    throw new UsageError('--json needs --out: without it the list itself goes to stdout.')
+  const to = asked.out === null ? session.io.stdout : await targetOf(session, asked)
+  const { format, delimiter, bom, raw } = asked
+  const rooftops = asked.rooftop === null ? [] : chooseRooftops(session.config, [asked.rooftop])
+  const { pool, db } = await session.warehouse('read')
+  const [rooftop] = await findRooftops(db, rooftops)
+  const subject = subjectOf(asked, rooftop)
+  const { signal } = session.io
+  const request = { subject, format, delimiter, bom, raw, to, signal } as const
+  const { rows, bytes } = await runExport(pool, request)
+  if (rows === 0) session.log.warn({ subject: subject.is }, 'there is no row to export')
+  if (asked.out === null) session.io.hasResult = true
+  else
+    session.result({ rows, file: asked.out, bytes }, () => [
+      `${rows} row${rows === 1 ? '' : 's'} written to ${asked.out} (${bytes} bytes).`,
+    ])
+  return 0
 }
 
 async function targetOf({ io }: Session, { out, force }: Asked): Promise<string> {

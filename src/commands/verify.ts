@@ -12,84 +12,68 @@ import {
 import { type WrongAggregate, verifyAggregates } from '../pipeline/verify-aggregates.ts'
 import { type DeepVerification, verifyDeep } from '../pipeline/verify-deep.ts'
 import { allStreams } from '../streams/all.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import { CoverageWriter, type CoverageRefused } from './coverage-writer.ts'
 import { table } from './table.ts'
 
 const windowed = allStreams.filter((stream) => stream.kind === 'windowed')
 
-export const verify: CommandDefinition = {
-  usage: 'verify',
-  summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
-  options: (command) =>
-    command
-      .option('--deep', 'list every window again, whole and in halves, and compare the ids')
-      .option(
-        '--rooftop <uid>',
-        'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
-        addToList,
-        [],
-      ),
-  examples: ['forecourt verify', 'forecourt verify --deep --json'],
-  async run(session, options) {
-    const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
-    const warehouse = await session.warehouse('read')
-    const rooftops = await findRooftops(warehouse.db, chosen)
-    const checked: Verification[] = []
-    const coverage = new CoverageWriter(warehouse.db)
-    const deep: DeepVerification[] = []
-    const appraisal = openAppraisal(session.config, session.log)
-    for (const stream of windowed) {
-      for (const rooftop of rooftops) {
-        const found = await verifyNow(warehouse, stream, rooftop, session.config.sync)
-        checked.push(found)
-        await coverage.remove(stream, rooftop, repairableSpans(found))
-        const context = { ...warehouse, appraisal, signal: session.io.signal }
-        if (options['deep'] !== true) continue
-        const relisted = await verifyDeep(context, stream, rooftop)
-        deep.push(relisted)
-        await coverage.remove(stream, rooftop, relisted.doubtful)
-      }
+export const verify: RunCommand = async (session, options) => {
+  const chosen = chooseRooftops(session.config, options['rooftop'] as string[])
+  const warehouse = await session.warehouse('read')
+  const rooftops = await findRooftops(warehouse.db, chosen)
+  const checked: Verification[] = []
+  const coverage = new CoverageWriter(warehouse.db)
+  const deep: DeepVerification[] = []
+  const appraisal = openAppraisal(session.config, session.log)
+  for (const stream of windowed) {
+    for (const rooftop of rooftops) {
+      const found = await verifyNow(warehouse, stream, rooftop, session.config.sync)
+      checked.push(found)
+      await coverage.remove(stream, rooftop, repairableSpans(found))
+      const context = { ...warehouse, appraisal, signal: session.io.signal }
+      if (options['deep'] !== true) continue
+      const relisted = await verifyDeep(context, stream, rooftop)
+      deep.push(relisted)
+      await coverage.remove(stream, rooftop, relisted.doubtful)
     }
-    await appraisal.close()
-    const duplicates = await duplicateIds(warehouse.db)
-    const aggregates = await verifyAggregates(warehouse.db, rooftops)
-    const proved =
-      checked.every(isProved) &&
-      deep.every(
-        ({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0,
-      ) &&
-      duplicates.length === 0 &&
-      aggregates.length === 0
-    const gaps = sum(checked, 'gaps')
-    const overlaps = sum(checked, 'overlaps')
-    const document = {
-      status: proved ? 'ok' : 'failed',
-      gaps,
-      overlaps,
-      rooftops: checked,
+  }
+  await appraisal.close()
+  const duplicates = await duplicateIds(warehouse.db)
+  const aggregates = await verifyAggregates(warehouse.db, rooftops)
+  const proved =
+    checked.every(isProved) &&
+    deep.every(({ missing, notConserved }) => missing.length === 0 && notConserved.length === 0) &&
+    duplicates.length === 0 &&
+    aggregates.length === 0
+  const gaps = sum(checked, 'gaps')
+  const overlaps = sum(checked, 'overlaps')
+  const document = {
+    status: proved ? 'ok' : 'failed',
+    gaps,
+    overlaps,
+    rooftops: checked,
+    duplicates,
+    aggregates,
+    deep: options['deep'] === true ? deep : null,
+    ...(coverage.refused === null ? {} : { coverageRefused: coverage.refused }),
+  }
+  const label = labelRooftops(chosen)
+  const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
+    list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
+  session.result(document, () => [
+    ...lines(
+      proved,
+      session.config.sync.start,
+      labelled(checked),
+      labelled(deep),
       duplicates,
-      aggregates,
-      deep: options['deep'] === true ? deep : null,
-      ...(coverage.refused === null ? {} : { coverageRefused: coverage.refused }),
-    }
-    const label = labelRooftops(chosen)
-    const labelled = <T extends { rooftop: string }>(list: readonly T[]) =>
-      list.map((entry) => ({ ...entry, rooftop: label(entry.rooftop) }))
-    session.result(document, () => [
-      ...lines(
-        proved,
-        session.config.sync.start,
-        labelled(checked),
-        labelled(deep),
-        duplicates,
-        coverage.refused === null ? readBySync : notUncovered,
-      ),
-      ...aggregates.map(untrue),
-      ...(coverage.refused === null ? [] : [refusedLine(coverage.refused)]),
-    ])
-    return proved ? 0 : 1
-  },
+      coverage.refused === null ? readBySync : notUncovered,
+    ),
+    ...aggregates.map(aggregateLine),
+    ...(coverage.refused === null ? [] : [refusedLine(coverage.refused)]),
+  ])
+  return proved ? 0 : 1
 }
 
 function sum(checked: readonly Verification[], name: 'gaps' | 'overlaps'): number {
@@ -135,7 +119,7 @@ function lines(
     ...deep.flatMap(deepProblems),
     ...duplicates.map(
       ({ evalId, rooftops }) =>
-        `  evaluation ${evalId} stands under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
+        `  evaluation ${evalId} is stored under rooftops ${rooftops.join(' and ')}: give them the same group: in the config`,
     ),
   ]
 }
@@ -152,30 +136,30 @@ const readBySync = 'the next "forecourt sync" reads this window again'
 const notUncovered = 'it was not taken out of coverage, see below'
 
 function problems(entry: Verification, syncStart: Date, readAgain: string): string[] {
-  const tell = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
+  const list = <S extends IsoSpan>(spans: readonly S[], what: (span: S) => string) =>
     spans.map(
       (span) => `  ${entry.rooftop} ${entry.stream}: ${span.from} to ${span.until}: ${what(span)}`,
     )
   const byBackfill = ({ from, until }: IsoSpan) =>
     `run "forecourt backfill --from ${from} --to ${until}"`
   return [
-    ...tell(entry.gaps, (span) =>
+    ...list(entry.gaps, (span) =>
       new Date(span.from) < syncStart
         ? `gap: ${byBackfill(span)}`
         : 'gap: the next "forecourt sync" lists it',
     ),
-    ...tell(entry.overlaps, () => `certificates overlap: ${readAgain}`),
-    ...tell(
+    ...list(entry.overlaps, () => `certificates overlap: ${readAgain}`),
+    ...list(
       entry.brokenSums,
       () => `the certificate's counts are not those of its ids: ${readAgain}`,
     ),
-    ...tell(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
-    ...tell(
+    ...list(entry.uncertified, () => `covered without a certificate: ${readAgain}`),
+    ...list(
       entry.unprovable,
       () =>
-        'cannot be proved: the source cuts its list within one second, and only a longer list of the source mends that',
+        'cannot be proved: the source cuts its list within one second, and only a longer list of the source can fix that',
     ),
-    ...tell(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
+    ...list(entry.notStored, ({ isCertified, missing, unexpected, ...span }) => {
       const ids = [
         ...(missing.length > 0 ? [`missing: ${someOf(missing)}`] : []),
         ...(unexpected.length > 0 ? [`not listed: ${someOf(unexpected)}`] : []),
@@ -194,9 +178,9 @@ function someOf(ids: readonly number[]): string {
   return `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}`
 }
 
-function untrue({ aggregate, of, differences, mend }: WrongAggregate): string {
+function aggregateLine({ aggregate, of, differences, mend: fix }: WrongAggregate): string {
   const what = aggregate === 'agg_repeat_vehicle' ? 'vehicles' : 'days'
-  return `  ${of}: core.${aggregate} is not what the facts say of ${differences} ${what}: run "${mend}" in the warehouse`
+  return `  ${of}: core.${aggregate} differs from the facts for ${differences} ${what}: run "${fix}" in the warehouse`
 }
 
 function deepProblems(entry: DeepVerification): string[] {

@@ -1,40 +1,28 @@
 import type { Config } from '../config.ts'
-import { embeddedFolder } from '../context.ts'
+import { embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus, ensureEmbedded, stopEmbedded } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 
 /** The embedded Postgres by hand; an addition to the contract. */
-export const warehouse: CommandDefinition = {
-  usage: 'warehouse <action>',
-  summary: 'start | stop | url | status of the embedded Postgres',
-  examples: [
-    'forecourt warehouse status',
-    'psql "$(forecourt warehouse url)"   (starts it when it is stopped)',
-    'forecourt warehouse stop',
-  ],
-  async run(session, _options, [action]) {
-    const act = actions[action as string]
-    if (!Object.hasOwn(actions, action as string) || !act)
-      throw new UsageError(
-        `"${String(action)}" is nothing that warehouse does: name one of ${Object.keys(actions).join(', ')}.`,
-      )
-    await act(session, folderOf(session.config))
-    return 0
-  },
+export const warehouse: RunCommand = async (session, _options, [action]) => {
+  await actions[action as string]!(session, folderOf(session.config))
+  return 0
 }
 
 const actions: Readonly<Record<string, (session: Session, folder: string) => Promise<void>>> = {
   async start(session, folder) {
     const { port, started } = await open(session, folder)
     session.result({ running: true, port, started }, () => [
-      started ? `Started on 127.0.0.1:${port}.` : `It runs already, on 127.0.0.1:${port}.`,
+      started ? `Started on 127.0.0.1:${port}.` : `Already running on 127.0.0.1:${port}.`,
     ])
   },
   async stop(session, folder) {
     const stopped = await stopEmbedded(folder)
-    session.result({ running: false, stopped }, () => [stopped ? 'Stopped.' : 'It does not run.'])
+    session.result({ running: false, stopped }, () => [
+      stopped ? 'Stopped.' : 'It was not running.',
+    ])
   },
   async url(session, folder) {
     const { url } = await open(session, folder)
@@ -44,9 +32,9 @@ const actions: Readonly<Record<string, (session: Session, folder: string) => Pro
     const status = await embeddedStatus(folder)
     session.result({ folder, ...status }, () => [
       !status.initialised
-        ? `Not made yet: the first command that needs it makes it in ${folder}.`
+        ? `Not created yet: the first command that needs it creates it in ${folder}.`
         : status.running
-          ? `Runs on 127.0.0.1:${status.port} (pid ${status.pid}) in ${folder}.`
+          ? `Running on 127.0.0.1:${status.port} (pid ${status.pid}) in ${folder}.`
           : `Stopped: the next command that needs it starts it in ${folder}.`,
     ])
   },
@@ -59,7 +47,7 @@ async function open(session: Session, folder: string) {
 function folderOf(config: Config): string {
   if (config.warehouse.url === null) return embeddedFolder(config)
   throw new UsageError(
-    `warehouse.url is set in ${config.file ?? 'the config'}, and this command is about the embedded Postgres alone: ` +
+    `warehouse.url is set in ${config.file ?? 'the config'}, and this command is only for the embedded Postgres: ` +
       'take warehouse.url out to use that, or connect with the url itself.',
   )
 }

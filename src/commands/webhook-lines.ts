@@ -1,7 +1,7 @@
 import type { WebhookStatus } from '../webhook/webhook-status.ts'
 import { table } from './table.ts'
 
-/** The webhooks of the last 7 days for a person; no line where nobody uses them. */
+/** The webhooks of the last 7 days for a person; no line where there are none. */
 export function webhookLines(
   { rooftops, unknownRooftop }: WebhookStatus,
   label: (uid: string) => string,

@@ -19,7 +19,7 @@ import {
   type WantedSubscription,
 } from '../webhook/subscription-plan.ts'
 
-/** What working on the subscriptions of a rooftop takes. */
+/** What is needed to read and change the subscriptions of a rooftop. */
 export interface SubscriptionContext {
   readonly client: ServiceClient<'read' | 'write'>
   readonly config: Config
@@ -34,12 +34,12 @@ export interface ChangeCounts {
   readonly deleted: number
 }
 
-/** Lost answers that are followed by another look. */
-const losesAtMost = 3
+/** After this many lost answers the change fails; before, the list is read again. */
+const maxLostAnswers = 3
 /** The service gets this long to show what it was sent before it is asked whether it took it. */
 const afterLossMs = 1_000
 
-/** The subscriptions of a rooftop, by the service. SyncError `abort` when they do not stand where the wire settings say. */
+/** The subscriptions of a rooftop, by the service. SyncError `abort` when they are not where the wire settings say. */
 export async function listSubscriptions(
   { client, config, signal }: SubscriptionContext,
   rooftop: RooftopRow,
@@ -49,7 +49,7 @@ export async function listSubscriptions(
   if (listed !== null) return { listed, at: answer.date ?? new Date() }
   throw new SyncError(
     'abort',
-    `The subscriptions of rooftop ${rooftop.uid} do not stand where wire.appraisal.webhook (items, id, url) says: set it to where the answer of "forecourt api webhooks-list" has them. Nothing was changed.`,
+    `The subscriptions of rooftop ${rooftop.uid} are not where wire.appraisal.webhook (items, id, url) says: set it to where the answer of "forecourt api webhooks-list" has them. Nothing was changed.`,
     { rooftopUid: rooftop.uid },
   )
 }
@@ -69,23 +69,23 @@ export async function readRecorded(
 
 /** What has to be done for a rooftop, from what the service lists now. */
 export async function planChanges(
-  desk: SubscriptionContext,
+  context: SubscriptionContext,
   rooftop: RooftopRow,
   wanted: readonly WantedSubscription[],
 ): Promise<{ readonly plan: SubscriptionPlan; readonly at: Date }> {
-  const { listed, at } = await listSubscriptions(desk, rooftop)
-  const recorded = await readRecorded(desk.pool, rooftop)
-  const publicUrl = desk.config.webhooks.publicUrl!
+  const { listed, at } = await listSubscriptions(context, rooftop)
+  const recorded = await readRecorded(context.pool, rooftop)
+  const publicUrl = context.config.webhooks.publicUrl!
   return { plan: planSubscriptions(wanted, listed, { publicUrl, recorded }), at }
 }
 
 /**
  * Brings the subscriptions of a rooftop to what is wanted, one write at a time, each from a list read just before it. A write
- * whose answer is lost is looked for in the next list, and never sent again blindly. Ends when the list is as wanted. SyncError
+ * whose answer is lost is searched for in the next list, and never sent again without that. Ends when the list is as wanted. SyncError
  * when the service refuses, or does not list what it took.
  */
 export async function applyChanges(
-  desk: SubscriptionContext,
+  context: SubscriptionContext,
   rooftop: RooftopRow,
   wanted: readonly WantedSubscription[],
 ): Promise<ChangeCounts> {
@@ -93,18 +93,18 @@ export async function applyChanges(
   const taken = new Set<string>()
   let losses = 0
   for (;;) {
-    desk.signal.throwIfAborted()
-    const { plan, at } = await planChanges(desk, rooftop, wanted)
+    context.signal.throwIfAborted()
+    const { plan, at } = await planChanges(context, rooftop, wanted)
     const step = nextStep(plan)
     if (step === null) return done
     const name = `${step.does} ${step.does === 'create' ? step.wanted.event : step.listed.id}`
     if (taken.has(name)) throw notShown(rooftop, name)
     try {
-      await perform(desk, rooftop, step, at)
+      await perform(context, rooftop, step, at)
       taken.add(name)
       done[`${step.does}d`]++
     } catch (error) {
-      if (!isLost(error) || ++losses > losesAtMost) throw error
+      if (!isLost(error) || ++losses > maxLostAnswers) throw error
       await sleep(afterLossMs)
     }
   }
@@ -132,20 +132,20 @@ function nextStep({ create, update, remove }: SubscriptionPlan): Step | null {
 }
 
 async function perform(
-  desk: SubscriptionContext,
+  context: SubscriptionContext,
   rooftop: RooftopRow,
   step: Step,
   at: Date,
 ): Promise<void> {
-  const { client, pool, signal } = desk
-  if (step.does === 'delete') return await deleteSubscription(desk, rooftop, step.listed.id)
+  const { client, pool, signal } = context
+  if (step.does === 'delete') return await deleteSubscription(context, rooftop, step.listed.id)
   const { wanted } = step
   const fields = {
     type: wanted.type,
     trigger_event: wanted.event,
     webhook: wanted.url,
     auth_header_name: wanted.headerName,
-    auth_header_value: desk.config.webhooks.authHeaderValue!,
+    auth_header_value: context.config.webhooks.authHeaderValue!,
   }
   if (step.does === 'update') {
     const { id } = step.listed
@@ -153,8 +153,8 @@ async function perform(
     return await record(pool, rooftop, wanted, id, at)
   }
   await client.call(createWebhook, { rooftop, fields, signal })
-  // The answer of a create is not shown [A §4]: the list tells the id.
-  const { listed } = await listSubscriptions(desk, rooftop)
+  // The answer of a create is not shown [A §4]: the list has the id.
+  const { listed } = await listSubscriptions(context, rooftop)
   const isNew = ({ event, url }: ListedSubscription) => event === wanted.event && url === wanted.url
   const made = listed.filter(isNew).sort((a, b) => a.id - b.id)[0]
   if (made === undefined) throw notShown(rooftop, `create ${wanted.event}`)
@@ -206,7 +206,7 @@ function isLost(error: unknown): boolean {
 function notShown({ uid }: RooftopRow, what: string): SyncError {
   return new SyncError(
     'abort',
-    `The service took "${what}" for rooftop ${uid}, but its list does not show it: look at "forecourt webhooks list" and at wire.appraisal.webhook before anything is sent again.`,
+    `The service took "${what}" for rooftop ${uid}, but its list does not show it: check "forecourt webhooks list" and at wire.appraisal.webhook before anything is sent again.`,
     { rooftopUid: uid },
   )
 }

@@ -12,7 +12,7 @@ export function withoutQuery({ id, event, type, url }: ListedSubscription) {
   return { id, event, type, url: parsed === null ? '?' : parsed.origin + parsed.pathname }
 }
 
-/** A plan as --json tells it. */
+/** A plan as --json shows it. */
 export function planDocument({
   create,
   update,
@@ -33,7 +33,7 @@ export function planDocument({
   }
 }
 
-/** A plan as --json tells it. */
+/** A plan as --json shows it. */
 export type PlanDocument = ReturnType<typeof planDocument>
 
 /** Whether there is anything to do. */

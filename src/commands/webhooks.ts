@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { openServices } from '../context.ts'
 import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { labelRooftops } from '../pipeline/match-rooftop.ts'
@@ -6,7 +5,7 @@ import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
 import { lockClass } from '../values/lock-classes.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
-import { addToList, type CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 import type { Session } from './session.ts'
 import { table } from './table.ts'
 import {
@@ -25,158 +24,113 @@ import {
   planDocument,
 } from './webhooks-table.ts'
 
-const rooftopOption = (command: Command) =>
-  command.option(
-    '--rooftop <uid>',
-    'only this rooftop: uid, its first 4 characters or more, or name (repeatable)',
-    addToList,
-    [],
+export const plan: RunCommand = async (session, options) => {
+  requireTarget(session)
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { plan: own } = await planChanges(context, rooftop, wantedBy(session, rooftop))
+    return planDocument(own)
+  })
+  const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
+  session.result({ drift, rooftops: results }, () => [
+    drift
+      ? 'The subscriptions differ from the config:'
+      : 'The subscriptions are as the config wants them.',
+    ...planTable(byLabel(session, results)),
+    ...errorLines(byLabel(session, results)),
+  ])
+  return exitCodeOf(results)
+}
+
+export const apply: RunCommand = async (session, options) => {
+  requireSafe(requireTarget(session).publicUrl)
+  const results = await eachRooftop(session, options, (context, rooftop) =>
+    // Two that apply at once go one after the other; the second finds nothing left to do.
+    whileLocked(context, rooftop, () => applyChanges(context, rooftop, wantedBy(session, rooftop))),
   )
-
-const plan: CommandDefinition = {
-  usage: 'plan',
-  summary: 'What "apply" would create, change and delete; changes nothing',
-  options: rooftopOption,
-  examples: ['forecourt webhooks plan', 'forecourt webhooks plan --rooftop 7f3a --json'],
-  async run(session, options) {
-    requireTarget(session)
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { plan: own } = await planChanges(desk, rooftop, wantedBy(session, rooftop))
-      return planDocument(own)
-    })
-    const drift = Object.values(results).some((one) => 'error' in one || hasChanges(one))
-    session.result({ drift, rooftops: results }, () => [
-      drift
-        ? 'The subscriptions differ from the config:'
-        : 'The subscriptions are as the config wants them.',
-      ...planTable(byLabel(session, results)),
-      ...errorLines(byLabel(session, results)),
-    ])
-    return exitCodeOf(results)
-  },
+  session.result({ rooftops: results }, () => [
+    'Subscriptions, by rooftop:',
+    ...table(
+      ['rooftop', 'created', 'updated', 'deleted'],
+      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
+        'error' in one ? [] : [[rooftop, one.created, one.updated, one.deleted]],
+      ),
+    ),
+    ...errorLines(byLabel(session, results)),
+  ])
+  return exitCodeOf(results)
 }
 
-const apply: CommandDefinition = {
-  usage: 'apply',
-  summary:
-    'Subscribes every rooftop to webhooks.events, and ends our subscriptions that are obsolete',
-  options: rooftopOption,
-  examples: ['forecourt webhooks apply', 'forecourt webhooks apply --rooftop 7f3a --json'],
-  async run(session, options) {
-    requireSafe(requireTarget(session).publicUrl)
-    const results = await eachRooftop(session, options, (desk, rooftop) =>
-      // Two that apply at once go one after the other; the second finds nothing left to do.
-      whileLocked(desk, rooftop, () => applyChanges(desk, rooftop, wantedBy(session, rooftop))),
+export const list: RunCommand = async (session, options) => {
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { listed } = await listSubscriptions(context, rooftop)
+    const recorded = await readRecorded(context.pool, rooftop)
+    const { publicUrl } = session.config.webhooks
+    return {
+      subscriptions: listed.map((one) => ({
+        ...withoutQuery(one),
+        ours: isOurs(one, publicUrl, recorded),
+      })),
+    }
+  })
+  session.result({ rooftops: results }, () => [
+    ...table(
+      ['rooftop', 'id', 'event', 'to', 'ours'],
+      Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
+        'error' in one
+          ? []
+          : one.subscriptions.map(({ id, event, url, ours }) => {
+              return [rooftop, String(id), event ?? '-', url, ours ? 'yes' : 'no']
+            }),
+      ),
+    ),
+    ...errorLines(byLabel(session, results)),
+  ])
+  return exitCodeOf(results)
+}
+
+export const remove: RunCommand = async (session, options, [text]) => {
+  const id = Number(text)
+  if (!Number.isSafeInteger(id) || id <= 0)
+    throw new UsageError(
+      `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
     )
-    session.result({ rooftops: results }, () => [
-      'Subscriptions, by rooftop:',
-      ...table(
-        ['rooftop', 'created', 'updated', 'deleted'],
-        Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
-          'error' in one ? [] : [[rooftop, one.created, one.updated, one.deleted]],
-        ),
-      ),
-      ...errorLines(byLabel(session, results)),
-    ])
-    return exitCodeOf(results)
-  },
-}
-
-const list: CommandDefinition = {
-  usage: 'list',
-  summary: 'The subscriptions of each rooftop at the service, ours and others',
-  options: rooftopOption,
-  examples: ['forecourt webhooks list', 'forecourt webhooks list --json'],
-  async run(session, options) {
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listSubscriptions(desk, rooftop)
-      const recorded = await readRecorded(desk.pool, rooftop)
-      const { publicUrl } = session.config.webhooks
-      return {
-        subscriptions: listed.map((one) => ({
-          ...withoutQuery(one),
-          ours: isOurs(one, publicUrl, recorded),
-        })),
-      }
-    })
-    session.result({ rooftops: results }, () => [
-      ...table(
-        ['rooftop', 'id', 'event', 'to', 'ours'],
-        Object.entries(byLabel(session, results)).flatMap(([rooftop, one]) =>
-          'error' in one
-            ? []
-            : one.subscriptions.map(({ id, event, url, ours }) => {
-                return [rooftop, String(id), event ?? '-', url, ours ? 'yes' : 'no']
-              }),
-        ),
-      ),
-      ...errorLines(byLabel(session, results)),
-    ])
-    return exitCodeOf(results)
-  },
-}
-
-const remove: CommandDefinition = {
-  usage: 'delete <id>',
-  summary: 'Ends one subscription at the service',
-  options: (command) =>
-    rooftopOption(command).option('--foreign', 'although it leads to another receiver than ours'),
-  examples: ['forecourt webhooks delete 12 --rooftop 7f3a'],
-  async run(session, options, [text]) {
-    const id = Number(text)
-    if (!Number.isSafeInteger(id) || id <= 0)
+  const results = await eachRooftop(session, options, async (context, rooftop) => {
+    const { listed } = await listSubscriptions(context, rooftop)
+    const found = listed.find((one) => one.id === id)
+    if (found === undefined) return { deleted: false }
+    const recorded = await readRecorded(context.pool, rooftop)
+    if (!isOurs(found, session.config.webhooks.publicUrl, recorded) && options['foreign'] !== true)
       throw new UsageError(
-        `${String(text)} is no id of a subscription: see "forecourt webhooks list".`,
+        `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
       )
-    const results = await eachRooftop(session, options, async (desk, rooftop) => {
-      const { listed } = await listSubscriptions(desk, rooftop)
-      const found = listed.find((one) => one.id === id)
-      if (found === undefined) return { deleted: false }
-      const recorded = await readRecorded(desk.pool, rooftop)
-      if (
-        !isOurs(found, session.config.webhooks.publicUrl, recorded) &&
-        options['foreign'] !== true
-      )
-        throw new UsageError(
-          `Subscription ${id} leads to ${withoutQuery(found).url}, which is none of ours: nothing was deleted. Add --foreign to do it.`,
-        )
-      await deleteSubscription(desk, rooftop, id)
-      return { deleted: true }
-    })
-    const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
-    if (!isDone && exitCodeOf(results) === 0)
-      throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
-    session.result({ id, deleted: isDone, rooftops: results }, () => [
-      ...(isDone ? [`Subscription ${id} is deleted.`] : []),
-      ...errorLines(byLabel(session, results)),
-    ])
-    return isDone ? 0 : 1
-  },
+    await deleteSubscription(context, rooftop, id)
+    return { deleted: true }
+  })
+  const isDone = Object.values(results).some((one) => !('error' in one) && one.deleted)
+  if (!isDone && exitCodeOf(results) === 0)
+    throw new UsageError(`No rooftop has a subscription ${id}: see "forecourt webhooks list".`)
+  session.result({ id, deleted: isDone, rooftops: results }, () => [
+    ...(isDone ? [`Subscription ${id} is deleted.`] : []),
+    ...errorLines(byLabel(session, results)),
+  ])
+  return isDone ? 0 : 1
 }
 
-export const webhooks: CommandDefinition = {
-  usage: 'webhooks',
-  summary: 'plan | apply | list | delete <id>: the subscriptions at the service against the config',
-  examples: ['forecourt webhooks plan', 'forecourt webhooks apply'],
-  subcommands: [plan, apply, list, remove],
-  run: () => Promise.resolve(undefined),
-}
-
-/** One rooftop after the other; what fails at one holds up none of the others. */
+/** One rooftop after the other; an error at one does not stop the others. */
 async function eachRooftop<T>(
   session: Session,
   options: Readonly<Record<string, unknown>>,
-  act: (desk: SubscriptionContext, rooftop: RooftopRow) => Promise<T>,
+  act: (context: SubscriptionContext, rooftop: RooftopRow) => Promise<T>,
 ): Promise<Record<string, T | RooftopError>> {
   const { config, log, io } = session
   const chosen = chooseRooftops(config, options['rooftop'] as string[])
   await using services = openServices(config, log, ['read', 'write'])
   const { pool, db } = await session.warehouse('write')
-  const desk = { client: services.client, config, pool, signal: io.signal }
+  const context = { client: services.client, config, pool, signal: io.signal }
   const results: Record<string, T | RooftopError> = {}
   for (const rooftop of await registerRooftops(db, chosen, log)) {
     try {
-      results[rooftop.uid] = await act(desk, rooftop)
+      results[rooftop.uid] = await act(context, rooftop)
     } catch (error) {
       if (!(error instanceof SyncError)) throw error
       results[rooftop.uid] = { error: messageOf(error) }
@@ -216,7 +170,7 @@ function requireTarget({ config }: Session): { readonly publicUrl: string } {
     )
   if (authHeaderValue === null)
     throw new UsageError(
-      `webhooks.authHeaderValue is not set, and without it anybody could forge deliveries: put "\${FORECOURT_WEBHOOK_TOKEN}" there and the token into the environment, e.g. FORECOURT_WEBHOOK_TOKEN=$(openssl rand -hex 24).`,
+      `webhooks.authHeaderValue is not set, and without it anyone could forge deliveries: put "\${FORECOURT_WEBHOOK_TOKEN}" there and the token into the environment, e.g. FORECOURT_WEBHOOK_TOKEN=$(openssl rand -hex 24).`,
     )
   return { publicUrl }
 }

@@ -5,38 +5,33 @@ import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { allStreams } from '../streams/all.ts'
 import { evaluations } from '../streams/evaluations/evaluations.ts'
-import type { CommandDefinition } from './command.ts'
+import type { RunCommand } from './command.ts'
 
-export const why: CommandDefinition = {
-  usage: 'why <EvalID>',
-  summary: 'Where a row comes from, when it was last read and why, and when it is read again',
-  examples: ['forecourt why 12345', 'forecourt why 12345 --json'],
-  async run(session, _options, [text]) {
-    const evalId = Number(text)
-    if (!Number.isSafeInteger(evalId) || evalId <= 0) {
-      throw new UsageError(
-        `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
-      )
-    }
-    const { db } = await session.warehouse('read')
-    const { config } = session
-    const now = await readSourceNow(db)
-    const found = await readProvenance(db, evalId, {
-      config,
-      streams: allStreams,
-      stream: evaluations,
-      rooftops: await findRooftops(db, config.rooftops),
-      now,
-    })
-    session.result({ evalId, found }, () =>
-      found.length === 0
-        ? [
-            `Evaluation ${evalId} is in no table: it was never listed as completed. "forecourt verify" shows what is covered.`,
-          ]
-        : found.flatMap((entry) => lines(evalId, entry, now)),
+export const why: RunCommand = async (session, _options, [text]) => {
+  const evalId = Number(text)
+  if (!Number.isSafeInteger(evalId) || evalId <= 0) {
+    throw new UsageError(
+      `"${String(text)}" is not an EvalID: write the whole number, e.g. "forecourt why 12345".`,
     )
-    return found.length === 0 ? 1 : 0
-  },
+  }
+  const { db } = await session.warehouse('read')
+  const { config } = session
+  const now = await readSourceNow(db)
+  const found = await readProvenance(db, evalId, {
+    config,
+    streams: allStreams,
+    stream: evaluations,
+    rooftops: await findRooftops(db, config.rooftops),
+    now,
+  })
+  session.result({ evalId, found }, () =>
+    found.length === 0
+      ? [
+          `Evaluation ${evalId} is in no table: it was never listed as completed. "forecourt verify" shows what is covered.`,
+        ]
+      : found.flatMap((entry) => lines(evalId, entry, now)),
+  )
+  return found.length === 0 ? 1 : 0
 }
 
 function lines(evalId: number, entry: Provenance, now: Date): string[] {

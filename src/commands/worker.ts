@@ -5,8 +5,8 @@ import { slicesAtOnce } from '../pipeline/work-loop.ts'
 import { allStreams } from '../streams/all.ts'
 import { consumeHints } from '../webhook/consume.ts'
 import { wholeNumberOption } from './option-values.ts'
-import type { CommandDefinition } from './command.ts'
-import { openOptionalPort, operationsOption } from './operations-port.ts'
+import type { RunCommand } from './command.ts'
+import { openOptionalPort } from './operations-port.ts'
 
 const mostSlices = 32
 
@@ -28,35 +28,23 @@ async function workBoth(context: Context, concurrency: number): Promise<boolean>
   }
 }
 
-export const worker: CommandDefinition = {
-  usage: 'worker',
-  summary: 'Takes work from the shared queue, whichever host queued it, until stopped',
-  options: (command) =>
-    operationsOption(command).option(
-      '--concurrency <slices>',
-      `pieces of work at once, up to ${mostSlices} (default: ${slicesAtOnce})`,
-    ),
-  examples: ['forecourt worker', 'forecourt worker --concurrency 8'],
-  async run(session, options) {
-    const { config, log } = session
-    chooseRooftops(config, [])
-    const given = options['concurrency'] ?? slicesAtOnce
-    const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
-    const context = await session.context({
-      progress: noProgress,
-      waitSeconds: null,
-      connections: 8 + 2 * concurrency,
-    })
-    if (context.embedded)
-      log.info(
-        'the warehouse is embedded: workers of other hosts need one that warehouse.url names',
-      )
-    await using _operations = await openOptionalPort(context, options)
-    log.info({ concurrency }, 'at work')
-    const hasStopped = await workBoth(context, concurrency)
-    session.result({ stopped: true }, () => ['Stopped.'])
-    // As a second signal would: what did not stop would keep the connections, and with them the process.
-    if (!hasStopped) process.kill(process.pid, 'SIGTERM')
-    return 0
-  },
+export const worker: RunCommand = async (session, options) => {
+  const { config, log } = session
+  chooseRooftops(config, [])
+  const given = options['concurrency'] ?? slicesAtOnce
+  const concurrency = wholeNumberOption('--concurrency', given, 1, mostSlices)
+  const context = await session.context({
+    progress: noProgress,
+    waitSeconds: null,
+    connections: 8 + 2 * concurrency,
+  })
+  if (context.embedded)
+    log.info('the warehouse is embedded: workers of other hosts need one that warehouse.url names')
+  await using _operations = await openOptionalPort(context, options)
+  log.info({ concurrency }, 'at work')
+  const hasStopped = await workBoth(context, concurrency)
+  session.result({ stopped: true }, () => ['Stopped.'])
+  // As a second signal would: what did not stop would keep the connections, and with them the process.
+  if (!hasStopped) process.kill(process.pid, 'SIGTERM')
+  return 0
 }

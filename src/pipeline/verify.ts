@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
-import type { Warehouse } from '../context.ts'
+import type { Warehouse } from '../warehouse.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'

@@ -153,6 +153,6 @@ test('status shows the calls of today by user and vehicle, and the open calls of
     },
   })
   expect(text).toContain('budget.historyCheck: 1 of 1 calls, 1 of them with an unknown outcome')
-  expect(text).toContain('it is not known whether these of budget.historyCheck were billed')
+  expect(text).toContain('Calls of earlier days on budget.historyCheck that may have been billed')
   expect(text).toContain(`check ${made!.id}`)
 })

@@ -143,7 +143,7 @@ test.each([
   [['--status', '--detach'], '--detach goes with'],
   [['--pause', '--detach'], '--detach goes with'],
   [['--pause', '--run', 'x'], 'must be a whole number'],
-  [['--pause', '--run', '77'], 'is no backfill that runs'],
+  [['--pause', '--run', '77'], 'is not a running backfill'],
 ])('backfill %j is refused with what to do', async (args, said) => {
   await using fixture = await openScheduleFixture({})
 

@@ -86,22 +86,22 @@ const cases: Record<string, Case> = {
   'an unknown stream': {
     args: 'sync evaluation',
     config: access,
-    says: '"evaluation" is no stream; known are: users, evaluations, pricing, vehicle-checks, stock-prices.',
+    says: `Unknown stream 'evaluation' (did you mean evaluations?); known are users, evaluations, pricing, vehicle-checks, stock-prices: see "forecourt sync --help".`,
   },
   'a backfill of prices': {
     args: 'backfill pricing --from 2024-01-01',
     config: access,
-    says: '"pricing" has no history of its own to load: "forecourt sync" asks what is there now. This takes: evaluations, vehicle-checks.',
+    says: `Unknown stream 'pricing'; known are evaluations, vehicle-checks: see "forecourt backfill --help".`,
   },
   'a replay of prices': {
     args: 'replay pricing',
     config: access,
-    says: '"replay pricing" is not possible: its observations are never overwritten, and the kept payloads do not hold when the source made them.',
+    says: `Unknown stream 'pricing'; known are users, evaluations: see "forecourt replay --help".`,
   },
   'a replay of the prices of the stock': {
     args: 'replay stock-prices',
     config: access,
-    says: '"replay stock-prices" is not possible: its observations are never overwritten, and the kept payloads do not hold when the source made them.',
+    says: `Unknown stream 'stock-prices'; known are users, evaluations: see "forecourt replay --help".`,
   },
   'a pricing of the stock without a key': {
     args: 'reprice',
@@ -142,7 +142,7 @@ const cases: Record<string, Case> = {
   },
   'an action that warehouse does not have': {
     args: 'warehouse erase',
-    says: '"erase" is nothing that warehouse does: name one of start, stop, url, status.',
+    says: `Unknown action 'erase'; known are start, stop, url, status: see "forecourt warehouse --help".`,
   },
 }
 

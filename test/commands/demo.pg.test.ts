@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stopEmbedded } from '#src/db/embedded.ts'
@@ -10,6 +11,9 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
   try {
     const first = await forecourt(['demo', '--json', '--evals', '300'], place)
     const second = await forecourt(['demo', '--evals', '300'], place)
+    const status = await forecourt(['status'], place)
+    const why = await forecourt(['why', '1000001', '--json'], place)
+    const verify = await forecourt(['verify', '--json'], place)
     const third = await forecourt(['demo', '--json', '--evals', '300'], place)
 
     expect([first.code, first.stderr.includes(' at ')]).toEqual([0, false])
@@ -23,6 +27,10 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
     )
     expect(report.questions).toHaveLength(3)
     expect(second.stdout).toContain('A nightly run over 6 rooftops')
+    expect(second.stdout).toContain('npm run -s forecourt -- status')
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('(UTC)') })
+    expect(JSON.parse(why.stdout).found).toHaveLength(1)
+    expect(JSON.parse(verify.stdout)).toMatchObject({ status: 'ok', gaps: 0 })
     const { users, evaluations } = JSON.parse(third.stdout).streams
     expect(users).toMatchObject({ inserted: 0, updated: 0, quarantined: 0 })
     // The sandbox's clock goes on: one or two may have been completed or edited since.
@@ -32,3 +40,18 @@ test('demo loads a sandbox into a Postgres of its own, and a second demo rewrite
     await stopEmbedded(join(folder.path, '.forecourt', 'postgres'))
   }
 }, 120_000)
+
+test('demo does not add its vehicles to the warehouse of a real service', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(
+    join(folder.path, 'forecourt.yaml'),
+    'appraisal: { baseUrl: https://appraisals.example.com/v1 }\n',
+  )
+
+  const { code, stderr } = await forecourt(['demo'], { cwd: folder.path })
+
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /reads appraisals.example.com into .* run the demo in an empty folder\.\n$/,
+  )
+})

@@ -109,8 +109,8 @@ test('wrong usage is told, and nothing is erased', async () => {
   expect(ended.map(({ code }) => code)).toEqual(lines.map(() => 2))
   expect(ended.map(({ stderr }) => stderr.trim().split('\n').at(-1))).toMatchInlineSnapshot(`
     [
-      "Say whom to erase: one of --email, --phone and --eval.",
-      "Say whom to erase: one of --email, --phone and --eval.",
+      "Name the customer to erase with one of --email, --phone and --eval.",
+      "Name the customer to erase with one of --email, --phone and --eval.",
       "This is not an e-mail address: write it as the customer gave it, e.g. --email jane@example.org.",
       "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
@@ -131,12 +131,10 @@ test('a contact that nobody has is said first, and is on the suppression list al
   const told = await warehouse.json(['erase', '--email', 'nobody@example.org', '--yes'])
 
   expect(dry.code).toBe(0)
-  expect(dry.stdout.split('\n')[0]).toMatch(
-    /^NOBODY HAS IT: .*it would be put on the suppression list/,
-  )
+  expect(dry.stdout.split('\n')[0]).toMatch(/^NOT FOUND: .*it would be put on the suppression list/)
   expect(done.code).toBe(0)
   expect(done.stdout.split('\n')[0]).toMatch(
-    /^NOBODY HAS IT: no evaluation and no text of the warehouse carries the email n\*\*\*@e\*\*\*; it is on the suppression list now\./,
+    /^NOT FOUND: no evaluation and no text of the warehouse has the email n\*\*\*@e\*\*\*; it is on the suppression list now\./,
   )
   expect(told).toMatchObject({
     code: 0,

@@ -1,7 +1,9 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { makeProgram } from '#src/cli.ts'
+import { loadNamed, makeProgram } from '#src/cli.ts'
 import { allCommands } from '#src/commands/all.ts'
+import { historyStreamNames, replayStreamNames, streamNames } from '#src/commands/names.ts'
+import { allStreams } from '#src/streams/all.ts'
 import { runInProcess } from '../support/cli.ts'
 
 test('every command has a summary, and examples that name it', () => {
@@ -14,11 +16,12 @@ test('every command has a summary, and examples that name it', () => {
   expect(faults).toEqual([])
 })
 
-test('every option and argument of every example is known to its command', () => {
+test('every option and argument of every example is known to its command', async () => {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const environment = { variables: {}, cwd: '/' }
   const { signal } = new AbortController()
-  const program = makeProgram({ environment, signal, stdout: silent, stderr: silent }, () => {})
+  const io = { environment, signal, stdout: silent, stderr: silent }
+  const program = makeProgram(await loadNamed(['api']), io, () => {})
 
   const unknown = allCommands.flatMap(({ usage, examples = [] }) => {
     const command = program.commands.find((one) => one.name() === usage.split(' ')[0])
@@ -33,6 +36,36 @@ test('every option and argument of every example is known to its command', () =>
   expect(unknown).toEqual([])
 })
 
+test('the streams of the help are those that the commands take', () => {
+  const named = (kinds: readonly string[]) =>
+    allStreams.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name)
+
+  expect(streamNames).toEqual(allStreams.map(({ name }) => name))
+  expect(replayStreamNames.toSorted()).toEqual(named(['windowed', 'snapshot']).toSorted())
+  expect(historyStreamNames).toEqual(
+    allStreams
+      .filter((stream) => stream.kind === 'windowed' || 'historyBudget' in stream)
+      .map(({ name }) => name),
+  )
+})
+
+test('the help of every command shows the global options and the exit codes', async () => {
+  const names = allCommands.map(({ usage }) => usage.split(' ')[0]!)
+  const helps = await Promise.all(names.map((name) => runInProcess([name, '--help'], { cwd: '/' })))
+
+  for (const { stdout } of helps) {
+    expect(stdout).toMatch(/--config <file>.*--json.*--log-level.*--quiet/s)
+    expect(stdout).toMatch(/\nExit codes:\n {2}0 .*\n {2}130, 143 /s)
+  }
+})
+
+test('backfill shows that it needs a stream, and which streams it takes', async () => {
+  const { stdout } = await runInProcess(['backfill', '--help'], { cwd: '/' })
+
+  expect(stdout).toMatch(/^Usage: forecourt backfill \[options\] <stream\.\.\.>\n/)
+  expect(stdout).toContain('(choices: "evaluations",')
+})
+
 test('forecourt --help shows every command in the order of the day', async () => {
   const { code, stdout, stderr } = await runInProcess(['--help'], { cwd: '/' })
 
@@ -43,72 +76,79 @@ test('forecourt --help shows every command in the order of the day', async () =>
     Vehicle appraisals, complete and trusted, in Postgres every morning.
 
     Options:
-      -V, --version                   output the version number
-      --config <file>                 config file (default: forecourt.yaml here,
-                                      then built-in defaults)
-      --json                          exactly one JSON document on stdout, nothing
-                                      else
-      --log-level <level>             least level that is logged to stderr (choices:
-                                      "debug", "info", "warn", "error", "silent")
-      --quiet                         only errors on stderr
-      --no-progress                   no progress bars
-      -h, --help                      display help for command
+      -V, --version                 output the version number
+      --config <file>               config file (default: forecourt.yaml here, then
+                                    built-in defaults)
+      --json                        exactly one JSON document on stdout, nothing
+                                    else
+      --log-level <level>           least level that is logged to stderr (choices:
+                                    "debug", "info", "warn", "error", "silent")
+      --quiet                       only errors on stderr
+      --no-progress                 no progress lines
+      -h, --help                    display help for command
 
     Commands:
-      demo [options]                  Embedded Postgres, sandbox and one nightly
-                                      run; prints what landed and how to query it
-      init [options]                  Writes a commented forecourt.yaml
-      check                           Validates config, warehouse, clock skew and
-                                      each rooftop's key; bills nothing
-      migrate [options]               Brings the warehouse schema up to date
-      grant [options]                 Makes the roles and logins of access: in the
-                                      config, and gives them their rights
-      sync [options] [stream...]      Incremental run of the named streams (default:
-                                      all) for all rooftops
-      backfill [options] [stream...]  Loads history [from, to) once; resumable,
-                                      never moves the incremental checkpoint
-                                      backwards
-      run [job]                       One job of jobs/ now, exactly as the scheduler
-                                      would; without a name lists them
-      schedule [options]              Runs the jobs of jobs/ when they are due,
-                                      until stopped; on any number of hosts
-      worker [options]                Takes work from the shared queue, whichever
-                                      host queued it, until stopped
-      serve [options]                 Permalinks, GET /links/<kind>/<id>, and the
-                                      receiver of webhooks, POST /webhooks, until
-                                      stopped
-      status                          Freshness, coverage, gaps, quarantine, jobs,
-                                      links; exit 1 when an objective is missed
-      runs                            list | show <id>: what ran when, how it ended,
-                                      what it did at each rooftop
-      verify [options]                Proves coverage and every stored record; the
-                                      next sync repairs what it finds
-      why <EvalID>                    Where a row comes from, when it was last read
-                                      and why, and when it is read again
-      replay [options] [stream...]    Rebuilds the normalised tables from the kept
-                                      payloads, with no API call
-      quarantine <action> [ids...]    list | show <id> | retry [id...]: records that
-                                      did not fit
-      stock                           import <file> | export: dealer stock lists in,
-                                      and priced out again
-      reprice [options]               Prices the stock on hand anew, in batches,
-                                      however lately it was priced
-      links                           refresh | show <kind> <id> | archive: signed
-                                      links to PDFs and photos
-      webhooks                        plan | apply | list | delete <id>: the
-                                      subscriptions at the service against the
-                                      config
-      erase [options]                 Erases a customer everywhere and prints the
-                                      receipt; exit 1 when anything is left
-      api                             Any documented operation of both services:
-                                      "forecourt api <operation> --help"
-      warehouse <action>              start | stop | url | status of the embedded
-                                      Postgres
-      sandbox [options]               Both documented services on loopback, over a
-                                      seeded world, until stopped
-      bench [options]                 Each figure beside a reference measured in the
-                                      same run (in the source tree)
-      help [command]                  display help for command
+      demo                          Embedded Postgres, sandbox and one nightly run;
+                                    prints the result and how to query it
+      init                          Writes a commented forecourt.yaml
+      check                         Validates config, warehouse, clock skew and each
+                                    rooftop's key; bills nothing
+      migrate                       Brings the warehouse schema up to date
+      grant                         Creates the roles and logins of access: in the
+                                    config, and grants their rights
+      sync [stream...]              Incremental run of the named streams (default:
+                                    all) for all rooftops
+      backfill <stream...>          Loads history [from, to) once; resumable, and
+                                    the next sync starts where it would have
+      run [job]                     One job of jobs/ now, exactly as the scheduler
+                                    would; without a name lists them
+      schedule                      Runs the jobs of jobs/ when they are due, until
+                                    stopped; on any number of hosts
+      worker                        Takes work from the shared queue, whichever host
+                                    queued it, until stopped
+      serve                         Permalinks, GET /links/<kind>/<id>, and the
+                                    receiver of webhooks, POST /webhooks, until
+                                    stopped
+      status                        Freshness, coverage, gaps, quarantine, jobs,
+                                    links; exit 1 when an objective is missed
+      runs                          list | show <id>: what ran when, how it ended,
+                                    what it did at each rooftop
+      verify                        Proves coverage and every stored record; the
+                                    next sync repairs what it finds
+      why <EvalID>                  Where a row comes from, when it was last read
+                                    and why, and when it is read again
+      replay [stream...]            Rebuilds the normalised tables from the stored
+                                    payloads, with no API call
+      quarantine <action> [ids...]  list | show <id> | retry [id...]: records that
+                                    did not fit
+      stock                         import <file> | export: dealer stock lists in,
+                                    and priced out again
+      reprice                       Prices the stock on hand again, in batches, even
+                                    when it was priced lately
+      links                         refresh | show <kind> <id> | archive: signed
+                                    links to PDFs and photos
+      webhooks                      plan | apply | list | delete <id>: the
+                                    subscriptions at the service against the config
+      erase                         Erases a customer everywhere and prints the
+                                    receipt; exit 1 when anything is left
+      api                           Any documented operation of both services:
+                                    "forecourt api <operation> --help"
+      warehouse <action>            start | stop | url | status of the embedded
+                                    Postgres
+      completion <shell>            Prints the script that completes commands,
+                                    options, streams and jobs in a shell
+      sandbox                       Both documented services on loopback, with
+                                    generated data, until stopped
+      bench                         Each figure beside a reference measured in the
+                                    same run (in the source tree)
+      help                          display help for command
+
+    Exit codes:
+      0         all that was asked is in the warehouse
+      1         finished, but something failed, was quarantined or misses an objective
+      2         wrong usage or config; nothing was started
+      3         another run holds the same work; nothing was started
+      130, 143  stopped by a signal, with a clean checkpoint
     "
   `)
 })
@@ -121,13 +161,33 @@ test('the help of a command ends with its examples', async () => {
 
     start | stop | url | status of the embedded Postgres
 
+    Arguments:
+      action               what to do (choices: "start", "stop", "url", "status")
+
     Options:
-      -h, --help  display help for command
+      -h, --help           display help for command
+
+    Global Options:
+      -V, --version        output the version number
+      --config <file>      config file (default: forecourt.yaml here, then built-in
+                           defaults)
+      --json               exactly one JSON document on stdout, nothing else
+      --log-level <level>  least level that is logged to stderr (choices: "debug",
+                           "info", "warn", "error", "silent")
+      --quiet              only errors on stderr
+      --no-progress        no progress lines
 
     Examples:
       forecourt warehouse status
       psql "$(forecourt warehouse url)"   (starts it when it is stopped)
       forecourt warehouse stop
+
+    Exit codes:
+      0         all that was asked is in the warehouse
+      1         finished, but something failed, was quarantined or misses an objective
+      2         wrong usage or config; nothing was started
+      3         another run holds the same work; nothing was started
+      130, 143  stopped by a signal, with a clean checkpoint
     "
   `)
 })

@@ -66,7 +66,7 @@ test('init --sandbox writes the keys and rooftops that the sandbox serves', asyn
   expect(Date.now() - sync.start.getTime()).toBeGreaterThan(90 * 86_400_000)
 })
 
-test('init leaves a file that is there as it is, unless --force is given', async () => {
+test('init does not change an existing file unless --force is given', async () => {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'forecourt.yaml')
   await writeFile(file, '# mine\n')
@@ -76,7 +76,7 @@ test('init leaves a file that is there as it is, unless --force is given', async
   expect(refused).toEqual({
     code: 2,
     stdout: '',
-    stderr: `${file} exists and is left as it is: edit it, or overwrite it with forecourt init --force.\n`,
+    stderr: `${file} exists and was not changed: edit it, or overwrite it with forecourt init --force.\n`,
   })
   expect(await readFile(file, 'utf8')).toBe('# mine\n')
   expect(existsSync(join(folder.path, '.forecourt'))).toBe(false)

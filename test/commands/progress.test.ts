@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { type SliceProgress, paceOf, progressLine } from '#src/commands/progress.ts'
+import { paceOf, progressLine, type StreamProgress } from '#src/commands/progress.ts'
 
-const early: SliceProgress = {
-  stream: 'evaluations',
-  rooftop: 'Northside Motors of the Far Country',
+const early: StreamProgress = {
+  stream: 'vehicle-checks',
   done: 7,
   total: 805,
   records: 31,
@@ -17,16 +16,16 @@ test.for([
   { ...late, secondsLeft: 0.2 },
   { ...late, secondsLeft: 75 },
   { ...late, secondsLeft: 45_296 },
-])('a line fits into 80 columns with the name, the rate and the time left', (advance) => {
-  const line = progressLine(advance, 80)
+])('a line fits into 80 columns with the name, the rate and the time left', (progress) => {
+  const line = progressLine(progress, 80)
 
   expect(line.length).toBeLessThan(80)
   expect(line).toMatch(
-    /^eval Northside .*… [█░]{5,} +\d+\/\d+ windows +\d+ records +(812|-)\/s +(1s|1m15s|12h34m|-) left$/,
+    /^vehicle-checks [█░]{5,} +\d+\/\d+ done +\d+ records +(812|-)\/s +(1s|1m15s|12h34m|-) left$/,
   )
 })
 
-test('before anything is known there is a dash, and no word of NULL or nought', () => {
+test('before anything is known there is a dash, and no NULL or 0', () => {
   const first = { atMs: 0, done: 4, records: 30 }
 
   expect(paceOf(first, first, 10)).toEqual({ rate: null, secondsLeft: null })
@@ -34,7 +33,7 @@ test('before anything is known there is a dash, and no word of NULL or nought', 
   expect(progressLine(early, 80)).toMatch(/ -\/s +- left$/)
 })
 
-test('rate and time left go by what was done between two moments', () => {
+test('rate and time left are those between two moments', () => {
   const first = { atMs: 1000, done: 4, records: 30 }
 
   expect(paceOf(first, { atMs: 3000, done: 8, records: 130 }, 18)).toEqual({
@@ -43,8 +42,8 @@ test('rate and time left go by what was done between two moments', () => {
   })
 })
 
-test('a narrow terminal keeps the facts, a wide one does not stretch the bar', () => {
-  expect(progressLine(early, 50)).toMatch(/^7\/805 windows/)
+test('a narrow terminal shows the name and the facts, a wide one does not stretch the bar', () => {
+  expect(progressLine(early, 50)).toMatch(/^vehicle-checks 7\/805 done/)
   expect(progressLine(early, 50).length).toBeLessThan(50)
   expect(progressLine(early, 200)).toMatch(/ [█░]{20} /)
 })

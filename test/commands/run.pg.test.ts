@@ -87,7 +87,7 @@ test('an unknown job is refused with the known ones, exit 2, and nothing is star
 
   expect(code).toBe(2)
   expect(stderr).toMatch(
-    /^"nigtly" is no job \(did you mean nightly\?\); known are: hourly, nightly, .*watch-checks\.\n$/,
+    /^Unknown job 'nigtly' \(did you mean nightly\?\); known are hourly, nightly, .*watch-checks: see/,
   )
 })
 

@@ -79,7 +79,7 @@ test('verify finds every hole that is made behind its back', async () => {
   expect(await warehouse.json(['verify'])).toMatchObject({ code: 0, document: { status: 'ok' } })
 })
 
-test('verify names the sums that are not what the facts say, and what mends them', async () => {
+test('verify names the sums that differ from the facts, and the command that corrects them', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database
@@ -106,8 +106,8 @@ test('verify names the sums that are not what the facts say, and what mends them
       { aggregate: 'agg_repeat_vehicle', differences: 1, mend: 'select core.repeat_rebuild(1)' },
     ],
   })
-  expect(stdout).toContain('of 6 days: run "select core.agg_rebuild(1)"')
-  expect(stdout).toContain('of 1 vehicles: run "select core.repeat_rebuild(1)"')
+  expect(stdout).toContain('for 6 days: run "select core.agg_rebuild(1)"')
+  expect(stdout).toContain('for 1 vehicles: run "select core.repeat_rebuild(1)"')
   expect(mended).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
 })
 

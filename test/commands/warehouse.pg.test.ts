@@ -50,7 +50,7 @@ test.for(['start', 'stop', 'url', 'status'])(
     expect(result).toEqual({
       code: 2,
       stdout: '',
-      stderr: `warehouse.url is set in ${file}, and this command is about the embedded Postgres alone: take warehouse.url out to use that, or connect with the url itself.\n`,
+      stderr: `warehouse.url is set in ${file}, and this command is only for the embedded Postgres: take warehouse.url out to use that, or connect with the url itself.\n`,
     })
   },
 )

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { prepareWarehouse } from '#src/context.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { allStreams } from '#src/streams/all.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { prepareWarehouse } from '#src/context.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 import { emptyTestDatabase } from '../support/postgres.ts'
 

@@ -1,12 +1,13 @@
 import { Writable } from 'node:stream'
 import { makeProgram } from '#src/cli.ts'
+import { allCommands } from '#src/commands/all.ts'
 
 /** Errors of a command line, without running it: unknown command, option or argument. Empty: it would start. */
 export function faultsOfCommand(args: readonly string[]): string[] {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const { signal } = new AbortController()
   const io = { environment: { variables: {}, cwd: '/' }, signal, stdout: silent, stderr: silent }
-  const program = makeProgram(io, () => {})
+  const program = makeProgram(allCommands, io, () => {})
   let command = program
   const faults: string[] = []
   for (let at = 0; at < args.length; at++) {

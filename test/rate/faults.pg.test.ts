@@ -90,7 +90,9 @@ test('a withdrawn key is not tried with every rooftop, and works again after a r
   }
   expect(report.status).toBe('failed')
   expect(report.rooftops['rooftop-23']).toMatchObject({ status: 'failed' })
-  expect(report.rooftops['rooftop-23']!.error).toMatch(/not used for \d+ min\. Check the value of key/)
+  expect(report.rooftops['rooftop-23']!.error).toMatch(
+    /not used for \d+ min\. Check the value of key/,
+  )
 
   fault.remove()
   await using restarted = await openContext(one.config, silent)

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { prepareWarehouse } from '#src/context.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 import { readMarts } from '#src/db/mart-files.ts'
 import { readCatalogue } from './marts-catalogue.ts'

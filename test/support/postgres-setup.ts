@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { TestProject } from 'vitest/node'
-import { prepareWarehouse } from '#src/context.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 
 import type { TestServer } from './postgres.ts'

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RooftopConfig } from '../../config.ts'
-import type { Warehouse } from '../../context.ts'
+import type { Warehouse } from '../../warehouse.ts'
 
 /** The options of one import: one list of one rooftop. */
 export interface ImportRequest {

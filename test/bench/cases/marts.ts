@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { prepareWarehouse } from '#src/context.ts'
+import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
 import { startServer } from '../../support/postgres-server.ts'
 import { databaseUrl } from '../../support/postgres-url.ts'

@@ -1,0 +1,166 @@
+import { type CommandDefinition, lazy, operationsOption, rooftopsOption } from './command.ts'
+import { historyStreamNames, jobNames, replayStreamNames, streamNames } from './names.ts'
+
+// Commands that load, check, explain and erase data.
+
+const dryRun = ['--dry-run', 'print the plan (windows, expected calls) and call nothing'] as const
+
+export const sync: CommandDefinition = {
+  usage: 'sync [stream...]',
+  summary: 'Incremental run of the named streams (default: all) for all rooftops',
+  values: { description: 'the streams to run (default: all)', choices: streamNames },
+  options: (command) => rooftopsOption(command).option(...dryRun),
+  examples: [
+    'forecourt sync',
+    'forecourt sync evaluations --rooftop 7f3a --json',
+    'forecourt sync --dry-run',
+  ],
+  run: lazy(async () => (await import('./sync.ts')).sync),
+}
+
+export const backfill: CommandDefinition = {
+  usage: 'backfill <stream...>',
+  summary: 'Loads history [from, to) once; resumable, and the next sync starts where it would have',
+  values: { description: 'the streams to load', choices: historyStreamNames },
+  options: (command) => {
+    // --status, --pause and --resume take no stream; the command itself demands one for the rest.
+    command.usage('[options] <stream...>').registeredArguments[0]!.required = false
+    rooftopsOption(command)
+      .option('--from <date>', 'load from here; a bare date is midnight UTC (needed: evaluations)')
+      .option('--to <date>', 'load up to here, not including it (default: now)')
+      .option('--oldest-first', 'start with the oldest window (default: with the newest)')
+      .option('--detach', 'leave the work to "forecourt worker" processes and return at once')
+      .option(...dryRun)
+      .option('--status', 'show the backfills, with the time left')
+      .option('--pause', 'pause the running backfills')
+      .option('--resume', 'continue a backfill that was paused, stopped or killed')
+      .option('--run <id>', 'with --pause or --resume: only this run')
+  },
+  examples: [
+    'forecourt backfill evaluations --from 2019-01-01 --to 2024-01-01',
+    'forecourt backfill vehicle-checks   (of evaluations too old for the nightly run)',
+    'forecourt backfill --status',
+    'forecourt backfill --pause',
+    'forecourt backfill --resume --detach',
+  ],
+  run: lazy(async () => (await import('./backfill.ts')).backfill),
+}
+
+export const run: CommandDefinition = {
+  usage: 'run [job]',
+  summary: 'One job of jobs/ now, exactly as the scheduler would; without a name lists them',
+  values: { description: 'the job to run (default: list the jobs)', choices: jobNames() },
+  examples: ['forecourt run', 'forecourt run nightly', 'forecourt run hourly --json'],
+  run: lazy(async () => (await import('./run.ts')).run),
+}
+
+export const schedule: CommandDefinition = {
+  usage: 'schedule',
+  summary: 'Runs the jobs of jobs/ when they are due, until stopped; on any number of hosts',
+  options: operationsOption,
+  examples: ['forecourt schedule', 'forecourt schedule --operations-port 9400'],
+  run: lazy(async () => (await import('./schedule.ts')).schedule),
+}
+
+export const worker: CommandDefinition = {
+  usage: 'worker',
+  summary: 'Takes work from the shared queue, whichever host queued it, until stopped',
+  options: (command) =>
+    operationsOption(command).option(
+      '--concurrency <slices>',
+      'slices worked on at once, up to 32 (default: 4)',
+    ),
+  examples: ['forecourt worker', 'forecourt worker --concurrency 8'],
+  run: lazy(async () => (await import('./worker.ts')).worker),
+}
+
+export const serve: CommandDefinition = {
+  usage: 'serve',
+  summary:
+    'Permalinks, GET /links/<kind>/<id>, and the receiver of webhooks, POST /webhooks, until stopped',
+  options: (command) =>
+    operationsOption(command)
+      .option('--host <host>', 'address to listen on (default: serve.host of the config)')
+      .option('--port <port>', 'port (default: serve.port of the config; 0 takes any free one)'),
+  examples: ['forecourt serve', 'forecourt serve --host 0.0.0.0 --port 8080'],
+  run: lazy(async () => (await import('./serve.ts')).serve),
+}
+
+export const status: CommandDefinition = {
+  usage: 'status',
+  summary: 'Freshness, coverage, gaps, quarantine, jobs, links; exit 1 when an objective is missed',
+  examples: ['forecourt status', 'forecourt status --json'],
+  run: lazy(async () => (await import('./status.ts')).status),
+}
+
+export const verify: CommandDefinition = {
+  usage: 'verify',
+  summary: 'Proves coverage and every stored record; the next sync repairs what it finds',
+  options: (command) =>
+    rooftopsOption(command).option(
+      '--deep',
+      'list every window again, whole and in halves, and compare the ids',
+    ),
+  examples: ['forecourt verify', 'forecourt verify --deep --json'],
+  run: lazy(async () => (await import('./verify.ts')).verify),
+}
+
+export const why: CommandDefinition = {
+  usage: 'why <EvalID>',
+  summary: 'Where a row comes from, when it was last read and why, and when it is read again',
+  examples: ['forecourt why 12345', 'forecourt why 12345 --json'],
+  run: lazy(async () => (await import('./why.ts')).why),
+}
+
+export const replay: CommandDefinition = {
+  usage: 'replay [stream...]',
+  summary: 'Rebuilds the normalised tables from the stored payloads, with no API call',
+  values: {
+    description: 'the streams to rebuild (default: all that can be; observations cannot)',
+    choices: replayStreamNames,
+  },
+  options: rooftopsOption,
+  examples: ['forecourt replay', 'forecourt replay evaluations'],
+  run: lazy(async () => (await import('./replay.ts')).replay),
+}
+
+export const quarantine: CommandDefinition = {
+  usage: 'quarantine <action> [ids...]',
+  summary: 'list | show <id> | retry [id...]: records that did not fit',
+  values: { description: 'what to do', choices: ['list', 'show', 'retry'] },
+  examples: [
+    'forecourt quarantine list',
+    'forecourt quarantine show 3',
+    'forecourt quarantine retry',
+  ],
+  run: lazy(async () => (await import('./quarantine.ts')).quarantine),
+}
+
+export const reprice: CommandDefinition = {
+  usage: 'reprice',
+  summary: 'Prices the stock on hand again, in batches, even when it was priced lately',
+  options: rooftopsOption,
+  examples: ['forecourt reprice', 'forecourt reprice --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./reprice.ts')).reprice),
+}
+
+export const erase: CommandDefinition = {
+  usage: 'erase',
+  summary: 'Erases a customer everywhere and prints the receipt; exit 1 when anything is left',
+  options: (command) =>
+    command
+      .option('--email <e>', 'the customer with this e-mail')
+      .option('--phone <p>', 'the customer with this phone number, however it is written')
+      .option('--eval <id>', 'the customer of this evaluation')
+      .option('--rooftop <uid>', 'with --eval, where two dealer groups know the same id')
+      .option('--all-people', 'everyone with the e-mail or phone, where several people share it')
+      .option('--reason <text>', 'stored with the receipt')
+      .option('--dry-run', 'show what it would erase, and change nothing')
+      .option('--yes', 'do it without asking'),
+  examples: [
+    'forecourt erase --email jane@example.org --dry-run',
+    'forecourt erase --phone "+61 412 345 678" --yes --json',
+    'forecourt erase --eval 12345 --reason "request of 3 March"',
+  ],
+  run: lazy(async () => (await import('./erase.ts')).erase),
+}

@@ -1,0 +1,207 @@
+import { Option } from 'commander'
+import { linkKinds } from '../links/link.ts'
+import { type CommandDefinition, lazy, repeatable, rooftopsOption, singleValue } from './command.ts'
+import { runStatusNames } from './names.ts'
+
+// Commands that have commands below them.
+
+const stockImport: CommandDefinition = {
+  usage: 'import <file>',
+  summary: 'Loads a stock list, - for standard input; exit 1 when rows were rejected',
+  options: (command) =>
+    command
+      .requiredOption('--rooftop <uid>', 'whose stock it is', singleValue)
+      .addOption(
+        new Option('--mode <mode>', 'snapshot: the whole stock; delta: only what is new or changed')
+          .choices(['snapshot', 'delta'])
+          .default('snapshot'),
+      )
+      .option('--dry-run', 'print what would happen, write nothing')
+      .addOption(
+        repeatable(
+          '--map <field>=<header>',
+          'the field of a column; <field>= for none',
+          'as found',
+        ),
+      )
+      .option('--delimiter <character>', '"," ";" "|" or tab (default: as found)', singleValue)
+      .option('--encoding <name>', 'such as utf-8 or windows-1252 (default: as found)', singleValue)
+      .option('--rejects <file>', 'write the rejected rows there, to be corrected and imported')
+      .option('--allow-mass-removal', 'even when most of the stock would be removed')
+      .option(
+        '--allow-mass-change',
+        'even when most of the stock would change its make or price, or lose it',
+      ),
+  examples: [
+    'forecourt stock import stock.csv --rooftop 7f3a --dry-run',
+    'forecourt stock import stock.csv --rooftop 7f3a --rejects rejects.csv',
+    'unzip -p feed.zip | forecourt stock import - --rooftop 7f3a',
+    'forecourt stock import rejects.csv --rooftop 7f3a --mode delta',
+    "forecourt stock import stock.csv --rooftop 7f3a --map 'stock_number=Stock #'",
+  ],
+  run: lazy(async () => (await import('./stock-import.ts')).stockImport),
+}
+
+const stockExport: CommandDefinition = {
+  usage: 'export',
+  summary: 'The priced stock list, an uploaded file with its prices (--original), or any mart',
+  options: (command) =>
+    command
+      .option('--rooftop <uid>', 'whose stock', singleValue)
+      .option('--out <file>', 'write into this file (default: stdout)')
+      .option('--force', 'replace an existing file')
+      .option(
+        '--original <import id>',
+        'the uploaded file, prices appended to its columns',
+        singleValue,
+      )
+      .option('--all', 'units that the newest list does not name too, in grace or off stock')
+      .option('--mart <view>', 'a view of the schema mart instead of the stock list', singleValue)
+      .option('--format <format>', 'csv or parquet (parquet: of a mart, with --out)', 'csv')
+      .option('--delimiter <character>', '"," ";" "|" or tab (default: a comma; as uploaded)')
+      .option('--no-bom', 'without the byte order mark that makes Excel read UTF-8')
+      .option('--raw', "formulas as they are, without the ' that makes them text"),
+  examples: [
+    'forecourt stock export --rooftop 7f3a > stock.csv',
+    'forecourt stock export --rooftop 7f3a --original 12 --out priced.csv',
+    'forecourt stock export --mart fact_evaluation --out evaluations.csv',
+  ],
+  run: lazy(async () => (await import('./stock-export.ts')).stockExport),
+}
+
+export const stock: CommandDefinition = {
+  usage: 'stock',
+  summary: 'import <file> | export: dealer stock lists in, and priced out again',
+  examples: [
+    'forecourt stock import stock.csv --rooftop 7f3a',
+    'forecourt stock export --rooftop 7f3a --out priced.csv',
+  ],
+  subcommands: [stockImport, stockExport],
+}
+
+const listRuns: CommandDefinition = {
+  usage: 'list',
+  summary: 'The newest runs: when, how they ended, what they did',
+  options: (command) =>
+    command
+      .option('--limit <n>', 'this many runs', '20')
+      .option('--since <date>', 'runs since a date (midnight UTC), an instant, or 12h or 7d ago')
+      .addOption(repeatable('--status <status>', `one of ${runStatusNames.join(', ')}`, 'all'))
+      .addOption(repeatable('--command <name>', 'runs of this command, e.g. sync', 'all'))
+      .addOption(repeatable('--stream <name>', 'runs and counts of this stream', 'all'))
+      .addOption(repeatable('--rooftop <uid>', 'runs and counts of this rooftop', 'all')),
+  examples: [
+    'forecourt runs list',
+    'forecourt runs list --since 7d --status failed --status partial',
+    'forecourt runs list --rooftop Northside --json',
+  ],
+  run: lazy(async () => (await import('./runs.ts')).list),
+}
+
+const showRun: CommandDefinition = {
+  usage: 'show <id>',
+  summary: 'One run: counts, errors and duration of every rooftop and stream',
+  options: (command) =>
+    command.addOption(repeatable('--rooftop <uid>', 'only this rooftop', 'all')),
+  examples: ['forecourt runs show 12', 'forecourt runs show 12 --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./runs.ts')).show),
+}
+
+export const runs: CommandDefinition = {
+  usage: 'runs',
+  summary: 'list | show <id>: what ran when, how it ended, what it did at each rooftop',
+  examples: ['forecourt runs list --since 7d', 'forecourt runs show 12'],
+  subcommands: [listRuns, showRun],
+}
+
+const refresh: CommandDefinition = {
+  usage: 'refresh',
+  summary: 'Signs the links again that are about to expire, the soonest first; no other request',
+  options: rooftopsOption,
+  examples: ['forecourt links refresh', 'forecourt links refresh --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./links.ts')).refresh),
+}
+
+const show: CommandDefinition = {
+  usage: 'show <kind> <id>',
+  summary: 'Prints a live URL; exit 1 when there is none any more',
+  values: { description: 'the kind of link', choices: linkKinds },
+  options: (command) =>
+    command.option('--rooftop <uid>', 'whose, where two rooftops know the same id'),
+  examples: [
+    'forecourt links show ppsr_pdf 70001',
+    'forecourt links show photo 88123 --rooftop 7f3a --json',
+  ],
+  run: lazy(async () => (await import('./links.ts')).show),
+}
+
+const archive: CommandDefinition = {
+  usage: 'archive',
+  summary: 'Stores the PDF of every live link in links.archive.folder; exit 1 when one failed',
+  options: rooftopsOption,
+  examples: ['forecourt links archive', 'forecourt links archive --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./links-archive.ts')).linksArchive),
+}
+
+export const links: CommandDefinition = {
+  usage: 'links',
+  summary: 'refresh | show <kind> <id> | archive: signed links to PDFs and photos',
+  examples: [
+    'forecourt links refresh',
+    'forecourt links show ppsr_pdf 70001',
+    'forecourt links archive',
+  ],
+  subcommands: [refresh, show, archive],
+}
+
+const plan: CommandDefinition = {
+  usage: 'plan',
+  summary: 'What "apply" would create, change and delete; changes nothing',
+  options: rooftopsOption,
+  examples: ['forecourt webhooks plan', 'forecourt webhooks plan --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./webhooks.ts')).plan),
+}
+
+const apply: CommandDefinition = {
+  usage: 'apply',
+  summary: 'Subscribes every rooftop to webhooks.events, and ends our obsolete subscriptions',
+  options: rooftopsOption,
+  examples: ['forecourt webhooks apply', 'forecourt webhooks apply --rooftop 7f3a --json'],
+  run: lazy(async () => (await import('./webhooks.ts')).apply),
+}
+
+const list: CommandDefinition = {
+  usage: 'list',
+  summary: 'The subscriptions of each rooftop at the service, ours and others',
+  options: rooftopsOption,
+  examples: ['forecourt webhooks list', 'forecourt webhooks list --json'],
+  run: lazy(async () => (await import('./webhooks.ts')).list),
+}
+
+const remove: CommandDefinition = {
+  usage: 'delete <id>',
+  summary: 'Ends one subscription at the service',
+  options: (command) =>
+    rooftopsOption(command).option('--foreign', 'also when it leads to another receiver than ours'),
+  examples: ['forecourt webhooks delete 12 --rooftop 7f3a'],
+  run: lazy(async () => (await import('./webhooks.ts')).remove),
+}
+
+export const webhooks: CommandDefinition = {
+  usage: 'webhooks',
+  summary: 'plan | apply | list | delete <id>: the subscriptions at the service against the config',
+  examples: ['forecourt webhooks plan', 'forecourt webhooks apply'],
+  subcommands: [plan, apply, list, remove],
+}
+
+/** Its subcommands are the operations of both services: read from their declarations when one is named. */
+export const api: CommandDefinition = {
+  usage: 'api',
+  summary: 'Any documented operation of both services: "forecourt api <operation> --help"',
+  examples: [
+    'forecourt api geteval --evalid 1001 --rooftop 7f3a',
+    'forecourt api dcupdateeval --evalid 1001 --km 48000 --price 23500 --yes',
+    'forecourt api price-batch --vehicles @stock.json --market AU --wait',
+  ],
+  whole: async () => (await import('./api.ts')).api,
+}

@@ -1,0 +1,25 @@
+import { readdirSync } from 'node:fs'
+import { join, parse } from 'node:path'
+
+// Names for the help and the completion: to import what they name would take as long as to run it. A test compares the two.
+
+/** Every stream, in the order in which `sync` runs them. */
+export const streamNames = ['users', 'evaluations', 'pricing', 'vehicle-checks', 'stock-prices']
+
+/** The streams whose history can be loaded. */
+export const historyStreamNames = ['evaluations', 'vehicle-checks']
+
+/** The streams whose tables hold nothing but what the stored payloads say. */
+export const replayStreamNames = ['users', 'evaluations']
+
+/** How a run can be. */
+export const runStatusNames = [
+  ...['running', 'ok', 'partial', 'failed', 'stopped', 'abandoned', 'paused'],
+]
+
+/** The jobs of `jobs/`, which is beside src/ in a checkout and in dist/ alike. */
+export function jobNames(): string[] {
+  const files = readdirSync(join(import.meta.dirname, '..', '..', 'jobs'))
+  const jobs = files.filter((file) => /^[a-z0-9-]+\.[jt]s$/.test(file))
+  return jobs.map((file) => parse(file).name).sort()
+}

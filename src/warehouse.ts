@@ -1,0 +1,94 @@
+import path from 'node:path'
+import type pg from 'pg'
+import { assertMayMigrate, restoreAccess } from './access/restore.ts'
+import type { Config } from './config.ts'
+import { openPool, type PoolOptions } from './db/connect.ts'
+import { ensureEmbedded } from './db/embedded.ts'
+import { readMarts } from './db/mart-files.ts'
+import { buildMarts, martsAreCurrent } from './db/marts.ts'
+import {
+  applyPending,
+  assertSchemaCurrent,
+  migrationStatus,
+  withMigrationLock,
+} from './db/migrate.ts'
+import { type Db, openDb } from './db/transaction.ts'
+import type { Log } from './log.ts'
+
+/** The open warehouse. */
+export interface Warehouse extends AsyncDisposable {
+  readonly config: Config
+  readonly log: Log
+  readonly pool: pg.Pool
+  readonly db: Db
+  /** The connection string, password included: for the demo's last lines, never for a log. */
+  readonly url: string
+  readonly embedded: boolean
+}
+
+export const embeddedFolder = (config: Config) =>
+  path.join(config.homeDir, '.forecourt', 'postgres')
+
+/** Connects to the warehouse (the embedded one is started when it is not running), without a check of its schema. */
+export async function connectWarehouse(
+  config: Config,
+  log: Log,
+  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
+): Promise<Warehouse> {
+  const given = config.warehouse.url
+  const url =
+    given ?? (await ensureEmbedded(embeddedFolder(config), { log: (line) => log.info(line) })).url
+  const pool = await openPool(url, { applicationName: 'forecourt', max: 16, ...sessions })
+  const db = openDb(pool)
+  const close = async () => {
+    await pool.end()
+  }
+  return { config, log, pool, db, url, embedded: given === null, [Symbol.asyncDispose]: close }
+}
+
+/** Updates schema, work queue and marts. `migrate` does this, and every command that writes does it first. */
+export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string[] }> {
+  const marts = await readMarts()
+  const { pending, version } = await migrationStatus(pool)
+  if (pending.length === 0 && version > 0) {
+    await assertSchemaCurrent(pool)
+    if ((await hasQueue(pool)) && (await martsAreCurrent(pool, marts))) return { applied: [] }
+  }
+  const lacking = pending.length > 0 ? `migration ${pending[0]}` : `marts ${marts.version}`
+  await assertMayMigrate(pool, lacking)
+  // pg-boss fails when two processes install it at once.
+  return await withMigrationLock(pool, async (client) => {
+    const { applied } = await applyPending(client)
+    const { installQueue } = await import('./queue/pg-boss-queue.ts')
+    await installQueue(pool)
+    const areBuilt = await martsAreCurrent(pool, marts)
+    // A migration may have created tables that the writer role must be granted.
+    if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
+    return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
+  })
+}
+
+async function hasQueue(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query("select to_regclass('pgboss.queue') is not null as present")
+  return rows[0].present
+}
+
+/** Opens a warehouse with a current schema. Commands that only read refuse an older schema instead of changing it. */
+export async function openWarehouse(
+  config: Config,
+  log: Log,
+  mode: 'read' | 'write',
+  sessions: Pick<PoolOptions, 'max' | 'idleInTransactionTimeoutMs'> = {},
+): Promise<Warehouse> {
+  const warehouse = await connectWarehouse(config, log, sessions)
+  try {
+    if (mode === 'write' || warehouse.embedded) {
+      const { applied } = await prepareWarehouse(warehouse.pool)
+      if (applied.length > 0) log.info({ applied }, 'warehouse schema brought up to date')
+    } else await assertSchemaCurrent(warehouse.pool)
+    return warehouse
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]()
+    throw error
+  }
+}
