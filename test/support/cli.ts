@@ -26,8 +26,8 @@ export function runCli(
   args: readonly string[],
   { cwd, env = {}, input }: CliOptions,
 ): Promise<CliResult> {
-  const { PATH = '', HOME = '', TZ } = process.env
-  const environment = { PATH, HOME, ...(TZ === undefined ? {} : { TZ }), ...env }
+  const { PATH, HOME, TZ, NODE_COMPILE_CACHE } = process.env
+  const environment = { PATH, HOME, TZ, NODE_COMPILE_CACHE, ...env }
   return new Promise((done, fail) => {
     const child = execFile(
       process.execPath,

@@ -45,7 +45,8 @@ export function emptyTestDatabase(): Promise<TestDatabase> {
 async function create(template: string): Promise<TestDatabase> {
   const server = inject('testServer')
   const name = `forecourt_test_${server.run}_${randomBytes(5).toString('hex')}`
-  await administer(`create database ${name} template ${template}`)
+  // Copying the files costs Postgres a third of what writing them through its log does.
+  await administer(`create database ${name} template ${template} strategy file_copy`)
   const url = databaseUrl(server.url, name)
   const pool = await openPool(url, { applicationName: 'test' })
   return {
