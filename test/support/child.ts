@@ -6,6 +6,11 @@ import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
+const watch = `const hasParent = () => process.ppid === ${process.pid}
+  setInterval(() => hasParent() || process.kill(process.pid, 'SIGKILL'), 1_000).unref()`
+/** Arguments of node for a child of this process that ends when this process has ended, even by SIGKILL. */
+export const endsWithParent = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`]
+
 /** How a child process ended. */
 export interface ChildResult {
   readonly code: number | null
@@ -37,6 +42,7 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
   const line = [
     ...(options.launcher ?? []),
     process.execPath,
+    ...endsWithParent,
     ...(options.node ?? []),
     main,
     ...args,
