@@ -2,10 +2,6 @@ import { fileURLToPath } from 'node:url'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-// The commands that tests start as processes compile the program once, not once each.
-process.env['NODE_COMPILE_CACHE'] ??= `${root}/node_modules/.cache/compile`
-
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_000 }
 // Runs of their own: `npm run test:memory` takes two minutes, `npm run test:bi` needs the packages of Debian,
 // `npm run test:faults` wants the machine for itself.
@@ -15,7 +11,7 @@ const exclude = [
 ]
 
 export default defineConfig({
-  root,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     maxWorkers: availableParallelism(),
     // Files share the modules of their worker: to evaluate them again for each took a quarter of the time.

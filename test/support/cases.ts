@@ -1,8 +1,8 @@
 /** Whether every case runs (`npm run test:all`, as CI does), or those that fit into a few minutes (`npm test`). */
 export const runsEveryCase = process.env['FORECOURT_TEST_ALL'] === '1'
 
-/** The number of cases of a random test: `all` of them in CI, `few` in `npm test`. */
-export function caseCount(all: number, few: number): number {
+/** The number of cases of a random test: `all` of them in CI, `few` in `npm test`, by default a tenth. */
+export function caseCount(all: number, few = Math.ceil(all / 10)): number {
   return runsEveryCase ? all : few
 }
 
