@@ -46,7 +46,7 @@ async function buildTemplate(server: TestServer): Promise<void> {
     } finally {
       await pool.end()
     }
-    // A stray connection to the template would make every clone fail.
+    // An open connection to the template would make every clone fail.
     await admin.query(`alter database ${server.template} with allow_connections false`)
   } finally {
     await admin.end()

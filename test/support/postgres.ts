@@ -4,7 +4,7 @@ import { inject } from 'vitest'
 import { openPool } from '#src/db/connect.ts'
 import { databaseUrl } from './postgres-url.ts'
 
-/** What the global set-up tells the tests. */
+/** What the global set-up hands to the tests. */
 export interface TestServer {
   /** A database from which others can be created. */
   readonly url: string
@@ -31,7 +31,7 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(inject('testServer').template)
 }
 
-/** A copy of a database as it stands; nobody may be connected to the original, whose pool is ended. */
+/** A copy of a database as it is now; ends the pool of the original, which must have no other connection. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   if (!original.pool.ended) await original.pool.end()
   return await create(new URL(original.url).pathname.slice(1))
