@@ -45,24 +45,24 @@ export interface SimulationReport {
   >
 }
 
-/** Repeats of a night until all of it went well: no fault outlasts so many. */
+/** Repeats of a night until all of it went well: no fault outlasts that many. */
 const repeatsAtMost = 8
-/** Webhooks come in once in so many days, those of all days together. */
+/** Webhooks come in once in this number of days, those of all days together. */
 const postEvery = 3
 
-/** Runs the nights of an estate and compares every morning, until one is not as promised. */
+/** Runs the nights of a simulation and compares every morning, until one is not as promised. */
 export async function runSimulation(plan: SimulationPlan): Promise<SimulationReport> {
   const settings = allSettings[plan.settingsIndex % allSettings.length]!
   const entries = plan.worlds.map((index) => servedWorld(plan, settings, index))
   const source = new Source(settings.listCarriesUpdatedAt, entries)
   const config = configOf(plan.url, await source.listen(), settings, entries)
   const pool = await openPool(plan.url, { applicationName: 'simulation', max: 2 })
-  const mortal = new CrashableProcess(config, pool)
-  const estate = new Estate(plan, settings, entries, source, mortal, pool)
+  const crashable = new CrashableProcess(config, pool)
+  const simulation = new Simulation(plan, settings, entries, source, crashable, pool)
   try {
-    return await estate.run()
+    return await simulation.run()
   } finally {
-    await mortal.close()
+    await crashable.close()
     await source.close()
     await pool.end()
   }
@@ -110,12 +110,12 @@ function configOf(
   )
 }
 
-class Estate {
+class Simulation {
   readonly #plan: SimulationPlan
   readonly #settings: Settings
   readonly #entries: readonly ServedWorld[]
   readonly #source: Source
-  readonly #mortal: CrashableProcess
+  readonly #process: CrashableProcess
   readonly #pool: pg.Pool
   /** When a webhook made an evaluation be read, the last time. */
   readonly #hinted = new Map<number, number>()
@@ -129,14 +129,14 @@ class Estate {
     settings: Settings,
     entries: readonly ServedWorld[],
     source: Source,
-    mortal: CrashableProcess,
+    crashable: CrashableProcess,
     pool: pg.Pool,
   ) {
     this.#plan = plan
     this.#settings = settings
     this.#entries = entries
     this.#source = source
-    this.#mortal = mortal
+    this.#process = crashable
     this.#pool = pool
   }
 
@@ -151,7 +151,7 @@ class Estate {
       await this.#post(night)
       findings = await this.#verified(night, 'after the webhooks')
     }
-    const { deaths, fenced } = this.#mortal
+    const { deaths, fenced } = this.#process
     const counts = { nights: night, repeats: this.#repeats, deaths, fenced, letters: this.#letters }
     return { findings, counts: { ...counts, evaluations: this.#evaluations } }
   }
@@ -159,10 +159,10 @@ class Estate {
   /** The nightly, begun again where its process died, and repeated for the rooftops that had a bad night. */
   async #night(night: number): Promise<Finding[]> {
     this.#source.begin(night, nightAt(night))
-    let bad = await this.#mortal.night(this.#source, crashOf(this.#plan, night))
+    let bad = await this.#process.night(this.#source, crashOf(this.#plan, night))
     for (let repeat = 0; bad.size > 0 && repeat < repeatsAtMost; repeat++) {
       this.#repeats++
-      bad = await this.#mortal.repeat([...bad.keys()])
+      bad = await this.#process.repeat([...bad.keys()])
     }
     return [...bad].map(([uid, why]) => {
       const world = Number(/\d+/.exec(uid)![0])
@@ -170,28 +170,28 @@ class Estate {
     })
   }
 
-  /** The webhooks of some days, by day. What they tell of is read at once; what is lost is the nightly's. */
+  /** The webhooks of some days, by day. Their evaluations are read at once; a lost one is left to the nightly. */
   async #post(night: number): Promise<void> {
     const noon = nightAt(night) + dayMs / 2
     const letters = webhooksBetween(this.#entries, this.#postedAt, noon)
     this.#postedAt = noon
     // No faults: those of a night are counted from its first request.
     this.#source.begin(-1, noon)
-    await this.#mortal.post(letters)
+    await this.#process.post(letters)
     this.#letters += letters.length
     for (const { evaluation } of letters) this.#hinted.set(evaluation.evalId, noon)
   }
 
-  /** What verify has to say of rows and certificates, which nobody has touched but the product. */
+  /** What verify reports of rows and certificates that only the product has written. */
   async #verified(night: number, when: string): Promise<Finding[]> {
     const db = openDb(this.#pool)
     const findings: Finding[] = []
-    for (const rooftop of await findRooftops(db, this.#mortal.config.rooftops)) {
+    for (const rooftop of await findRooftops(db, this.#process.config.rooftops)) {
       const found = await verifyStream(
         db,
         evaluations,
         rooftop,
-        this.#mortal.config.sync,
+        this.#process.config.sync,
         new Date(),
       )
       const { overlaps, brokenSums, uncertified, notStored, orphans } = found
@@ -229,8 +229,8 @@ class Estate {
       const what = this.#wrong(entry, evaluation, row, { night, now })
       if (what !== null) return `${evaluation.evalId} ${what}`
     }
-    const [stranger] = held.keys()
-    return stranger === undefined ? null : `${stranger} ought not to be there`
+    const [surplus] = held.keys()
+    return surplus === undefined ? null : `${surplus} should not be there`
   }
 
   #wrong(
@@ -246,7 +246,7 @@ class Estate {
       hintedAt: this.#hinted.get(evaluation.evalId) ?? null,
     })
     if (!row) return absent ? null : 'is missing'
-    if (moments.length === 0) return 'ought not to be there'
+    if (moments.length === 0) return 'should not be there'
     const isFiltered = world.filtered || world.rooftops === 1
     const fits = moments.some(
       (moment) =>
@@ -262,11 +262,11 @@ class Estate {
 
 /** Where the process dies in a night; null: it lives. */
 function crashOf(
-  { seed, settingsIndex: estate, worlds, ...plan }: SimulationPlan,
+  { seed, settingsIndex, worlds, ...plan }: SimulationPlan,
   night: number,
 ): Crash | null {
   if (plan.crash) return plan.crash
-  const { dies, point, nth } = sample(crash, seed, 'crash', estate, night)
+  const { dies, point, nth } = sample(crash, seed, 'crash', settingsIndex, night)
   // However the dice fall, one night dies: at the first of its points, which every night passes.
   if (night === Math.ceil(plan.nights / 2)) return { point, nth: 1 }
   // A world that is alone passes each point about once.
