@@ -34,7 +34,7 @@ export async function runCli(
     const child = execFile(
       process.execPath,
       [main, ...args],
-      { cwd, env: environment, timeout: 55_000, maxBuffer: 64 * 1024 * 1024 },
+      { cwd, env: environment, timeout: 170_000, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
         try {
