@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { messageOf } from '#src/errors.ts'
-import { cleanUpAfter, removeLeftOvers } from './clean-up.ts'
+import { cleanUpAfter, fastFolder, removeLeftOvers } from './clean-up.ts'
 import { folderPrefix } from './temporary-folder.ts'
 
 /** A Postgres in which tests may create databases. */
@@ -35,7 +35,8 @@ const durable: Settings = { ...connections, shared_buffers: '512MB', max_wal_siz
  * at home, for what is measured.
  */
 export async function startServer(options: { durable?: boolean } = {}): Promise<StartedServer> {
-  const settings = options.durable === true ? durable : hasty
+  const isDurable = options.durable === true
+  const settings = isDurable ? durable : hasty
   const given = process.env.TEST_DATABASE_URL
   if (given !== undefined && given !== '')
     return {
@@ -50,7 +51,7 @@ export async function startServer(options: { durable?: boolean } = {}): Promise<
       console.log(`No container for the tests (${messageOf(error)}), taking embedded Postgres`)
     }
   }
-  return startEmbedded(settings)
+  return startEmbedded(settings, isDurable ? tmpdir() : await fastFolder())
 }
 
 async function hasDocker(): Promise<boolean> {
@@ -85,9 +86,9 @@ async function startContainer(settings: Settings): Promise<StartedServer> {
   }
 }
 
-async function startEmbedded(settings: Settings): Promise<StartedServer> {
+async function startEmbedded(settings: Settings, parent: string): Promise<StartedServer> {
   await removeLeftOvers()
-  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  const folder = await mkdtemp(join(parent, `${folderPrefix}${process.pid}-`))
   const stop = cleanUpAfter(folder)
   const { url } = await ensureEmbedded(folder)
   const pool = await openPool(url, { applicationName: 'tests', max: 1 })
