@@ -18,7 +18,7 @@ const passes =
         { worlds, nights: 15 },
         { worlds: Math.ceil(worlds / 20), nights: 60 },
       ]
-    : [{ worlds, nights: Number(given ?? 15) }]
+    : [{ worlds, nights: Number(given ?? caseCount(15, 6)) }]
 const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_000_000_000 : 1))
 /** Replays one world by itself, and leaves out of it what its failure does not need. */
 const only = process.env['FORECOURT_SIM_WORLD']
