@@ -53,7 +53,7 @@ test('what starts while Postgres is away says so, waits, and begins once it answ
 
 type Child = ReturnType<ChildWarehouse['start']>
 
-/** The error of a command that waits this long, and the lines of its log. */
+/** What a command is told that waits so long, and the lines of its log. */
 async function refusal(url: string, waitSeconds: number | null) {
   const lines: string[] = []
   const log = openLog({
@@ -81,22 +81,22 @@ test('a one-off command gives up after its time, with exit 2', async () => {
   expect(lines[0]).toContain('Trying again for up to 0.3 s.')
 })
 
-test('a wrong password and an unknown database are reported at once; only a daemon waits for the database', async () => {
+test('a wrong password and an unknown database are told at once; only a daemon waits for the database', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()
   const { url } = warehouse.database
-  const missing = databaseUrl(url, 'not_there')
-  const unknown = new URL(url)
-  unknown.username = 'unknown_user'
+  const elsewhere = databaseUrl(url, 'not_there')
+  const stranger = new URL(url)
+  stranger.username = 'nobody_at_all'
 
-  const oneOff = await refusal(missing, 60)
-  const daemon = await refusal(missing, null)
-  const refused = await refusal(unknown.href, 60)
+  const oneOff = await refusal(elsewhere, 60)
+  const daemon = await refusal(elsewhere, null)
+  const refused = await refusal(stranger.href, 60)
 
   expect(String(oneOff.error)).toContain('has no database not_there')
   expect(oneOff.lines).toEqual([])
   expect(daemon.lines[0]).toContain('Trying again until it answers.')
-  expect(String(refused.error)).toMatch(/refused user unknown_user|unknown_user/)
+  expect(String(refused.error)).toMatch(/refused user nobody_at_all|nobody_at_all/)
   expect(refused.lines).toEqual([])
 })
 

@@ -25,7 +25,7 @@ export interface Cluster extends AsyncDisposable {
   standby(): Promise<Standby>
 }
 
-/** A copy of a cluster, which can replace it. */
+/** The twin of a cluster, which can take its place. */
 export interface Standby extends AsyncDisposable {
   readonly port: number
   /** Makes it the primary, and waits until it is. */
@@ -123,7 +123,7 @@ async function onServer(url: string, act: (admin: pg.Pool) => Promise<void>): Pr
 async function crash(path: string): Promise<void> {
   const text = await readFile(join(path, 'cluster', 'data', 'postmaster.pid'), 'utf8')
   const pid = Number(text.split('\n')[0])
-  // An immediate shutdown: no checkpoint, it waits for no one.
+  // An immediate shutdown: no checkpoint, nobody is waited for.
   process.kill(pid, 'SIGQUIT')
   await until(() => !isAlive(pid))
 }

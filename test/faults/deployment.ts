@@ -20,7 +20,7 @@ const now = new Date('2026-03-18T02:15:00Z')
 const days = 2
 const bounds = { from: '2026-03-15', to: '2026-03-19' }
 
-/** How large a deployment is, and where its parts are reached. */
+/** How large a fleet is, and where its parts are reached. */
 export interface DeploymentPlan {
   /** Of its warehouse, which is up to date. */
   readonly url: string
@@ -31,7 +31,7 @@ export interface DeploymentPlan {
   readonly windowHours?: number
 }
 
-/** How a process of a deployment reaches the others; what is left out is as in the plan. */
+/** How a process of a fleet reaches the others; what is left out is as in the plan. */
 export interface ProcessOptions {
   readonly warehouseUrl?: string
   readonly sourceHost?: string
@@ -68,7 +68,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
   const host = plan.sourceHost ?? '127.0.0.1'
   const clock = new VirtualClock({ start: now, frozen: true })
   const sandbox = await startSandbox({ clock, now, rooftops, evaluations, days, host })
-  const [pool, folder] = [await openPoolOf(url), await temporaryFolder()]
+  const [pool, folder] = [await openFleetPool(url), await temporaryFolder()]
   const children: Child[] = []
   let files = 0
   const start = async (args: readonly string[], place: ProcessOptions = {}) => {
@@ -89,7 +89,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
       const ends = await run(['backfill', 'evaluations', ...range, '--detach'])
       expect(ends, ends.stderr).toMatchObject({ code: 0 })
     },
-    progress: async () => await progressOf(pool),
+    progress: async () => await standingOf(pool),
     activeWork: async () => await underWay(pool),
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL')
@@ -102,7 +102,7 @@ export async function openDeployment(plan: DeploymentPlan): Promise<Deployment> 
 
 const range = ['--from', bounds.from, '--to', bounds.to]
 
-async function openPoolOf(url: string): Promise<pg.Pool> {
+async function openFleetPool(url: string): Promise<pg.Pool> {
   return await openPool(url, { applicationName: 'tests', max: 4 })
 }
 
@@ -129,7 +129,7 @@ async function worker(child: Child): Promise<Child> {
   return child
 }
 
-async function progressOf(pool: pg.Pool): Promise<Progress> {
+async function standingOf(pool: pg.Pool): Promise<Progress> {
   const { rows } = await pool.query<Progress>(`
     select run.status, count(*) filter (where line.status not in ('waiting', 'running'))::int as done,
       count(*) filter (where line.status in ('waiting', 'running'))::int as open
@@ -170,13 +170,13 @@ export async function waitAtMost(
  * was under way.
  */
 export async function secondsToRecover(
-  deployment: Deployment,
+  fleet: Deployment,
   held: ReadonlySet<string>,
   before: Progress,
 ): Promise<number> {
   return await waitAtMost(15, 'the others take over what was under way, and go on', async () => {
-    const now = await deployment.activeWork()
-    const { done, open } = await deployment.progress()
+    const now = await fleet.activeWork()
+    const { done, open } = await fleet.progress()
     return held.isDisjointFrom(now) && (done > before.done || open === 0)
   })
 }
@@ -189,9 +189,9 @@ export async function expectTruth({ sandbox, pool }: Deployment): Promise<number
 }
 
 /** The same after a single run, whose ledger counts every record once. */
-export async function expectTruthOnce(deployment: Deployment): Promise<void> {
-  const count = await expectTruth(deployment)
-  const { rows } = await deployment.pool.query(ledgerSql)
+export async function expectTruthOnce(fleet: Deployment): Promise<void> {
+  const count = await expectTruth(fleet)
+  const { rows } = await fleet.pool.query(ledgerSql)
   expect(rows[0]).toEqual({
     ...{ evaluations: count, versions: count, payloads: count, inserted: count, listed: count },
     ...{ certified: count, windows: rows[0].certificates, certificates: rows[0].certificates },
@@ -200,7 +200,7 @@ export async function expectTruthOnce(deployment: Deployment): Promise<void> {
 
 /** What a slice that is committed twice would count twice. */
 const ledgerSql = `
-  with ledger as (
+  with told as (
     select sum(inserted)::int as inserted, sum(listed - vanished)::int as listed, sum(windows)::int as windows
     from ops.run_stream
   ), certified as (
@@ -209,4 +209,4 @@ const ledgerSql = `
   select (select count(*)::int from core.evaluation) as evaluations,
     (select count(*)::int from core.evaluation_version) as versions,
     (select count(*)::int from raw.payload where endpoint = 'geteval') as payloads, *
-  from ledger, certified`
+  from told, certified`

@@ -13,9 +13,9 @@ async function openWorld(more: readonly number[] = []): Promise<Fixture> {
   return await openFixture({ sandbox: { world: worldOf({ evaluations }), now } })
 }
 
-async function faults({ sandbox, database }: Fixture, quarantined: readonly number[] = []) {
+async function faults({ sandbox, database }: Fixture, aside: readonly number[] = []) {
   const truth = sourceTruth(sandbox.world, sandbox.clock.now(), 'rooftop')
-  const expected = truth.filter(({ evalId }) => !quarantined.includes(evalId))
+  const expected = truth.filter(({ evalId }) => !aside.includes(evalId))
   return differences(expected, await warehouseTruth(database.pool, 'rooftop'))
 }
 

@@ -10,7 +10,7 @@ export interface Host extends AsyncDisposable {
   readonly gateway: string
   /** Starts a program there. */
   readonly launcher: readonly string[]
-  /** Pulls the cable: no packet passes, and no error comes back. */
+  /** Pulls the cable: nobody is told, nothing is answered. */
   cut(): Promise<void>
   /** Puts it back. */
   heal(): Promise<void>
@@ -22,7 +22,7 @@ let made = 0
 export async function openHost(): Promise<Host> {
   const number = ++made
   const [name, cable] = [`forecourt-${process.pid}-${number}`, `fc${process.pid}x${number}`]
-  // Of the addresses that are reserved for tests of networks (RFC 2544).
+  // Of the addresses that are kept free for tests of networks (RFC 2544).
   const [gateway, own] = [1, 2].map((last) => `198.18.${(process.pid + number) % 250}.${last}`)
   await ip('netns', 'add', name)
   await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)

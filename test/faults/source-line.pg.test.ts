@@ -40,7 +40,7 @@ async function faults({ sandbox, database }: Fixture) {
   return { missing, others: differences(truth, held).filter((line) => !missing.includes(line)) }
 }
 
-/** Once `count` requests have been answered, and long before the last. */
+/** Once so many requests have been answered, and long before the last. */
 async function answered({ sandbox }: Fixture, count: number): Promise<void> {
   const { requests } = sandbox
   sandbox.faults.add({ match: { path: '/geteval' }, fault: { kind: 'slow', ms: 60 } })

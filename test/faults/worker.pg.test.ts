@@ -15,47 +15,47 @@ async function openSmallFleet({ url }: TestDatabase): Promise<Deployment> {
 
 /** A worker in the middle of some slices of a source that takes its time. */
 async function inTheMiddle(
-  deployment: Deployment,
+  fleet: Deployment,
   ms: number,
 ): Promise<{ child: Child; hurry(): void }> {
-  await deployment.startBackfill()
+  await fleet.startBackfill()
   const match = { path: '/getevallist' }
-  const slow = deployment.sandbox.faults.add({ match, fault: { kind: 'slow', ms } })
-  const child = await deployment.worker()
-  await waitAtMost(50, 'slices are under way', async () => (await deployment.activeWork()).size > 1)
+  const slow = fleet.sandbox.faults.add({ match, fault: { kind: 'slow', ms } })
+  const child = await fleet.worker()
+  await waitAtMost(50, 'slices are under way', async () => (await fleet.activeWork()).size > 1)
   return { child, hurry: () => slow.remove() }
 }
 
 /** Another worker does what is left, and the warehouse is the truth. */
-async function expectTheRest(deployment: Deployment): Promise<void> {
-  const other = await deployment.worker()
+async function expectTheRest(fleet: Deployment): Promise<void> {
+  const other = await fleet.worker()
   await waitAtMost(
     50,
     'the rest is done',
-    async () => (await deployment.progress()).status !== 'running',
+    async () => (await fleet.progress()).status !== 'running',
   )
   other.kill('SIGTERM')
   expect((await other.ended).code).toBe(143)
-  expect(await deployment.progress()).toEqual({ status: 'ok', done: rooftops, open: 0 })
-  await expectTruthOnce(deployment)
+  expect(await fleet.progress()).toEqual({ status: 'ok', done: rooftops, open: 0 })
+  await expectTruthOnce(fleet)
 }
 
 test.runIf(runsEveryCase)(
   'a worker that is told to stop gives its work back, and another one does it',
   async () => {
     await using database = await createTestDatabase()
-    await using deployment = await openSmallFleet(database)
+    await using fleet = await openSmallFleet(database)
     // Longer than a worker may take to stop: what it waits for is not waited for.
-    const { child, hurry } = await inTheMiddle(deployment, 50_000)
+    const { child, hurry } = await inTheMiddle(fleet, 50_000)
 
     child.kill('SIGTERM')
     const { code, signal, stderr } = await child.ended
-    const left = await deployment.activeWork()
+    const left = await fleet.activeWork()
     hurry()
 
     expect({ code, signal, left: left.size }).toEqual({ code: 143, signal: null, left: 0 })
     expect(stderr).not.toMatch(/"level":(50|60)|\n\s+at /)
-    await expectTheRest(deployment)
+    await expectTheRest(fleet)
   },
 )
 
@@ -63,24 +63,24 @@ test.runIf(runsEveryCase)(
   'a worker of the previous schema commits nothing to a newer warehouse, hands its work back and ends',
   async () => {
     await using database = await createTestDatabase()
-    await using deployment = await openSmallFleet(database)
-    const { child, hurry } = await inTheMiddle(deployment, 400)
+    await using fleet = await openSmallFleet(database)
+    const { child, hurry } = await inTheMiddle(fleet, 400)
 
-    await deployment.pool.query(
+    await fleet.pool.query(
       "insert into ops.schema_migration (version, name, checksum) values (9999, 'of_tomorrow', 'x')",
     )
-    const { done } = await deployment.progress()
+    const { done } = await fleet.progress()
     const { code, stderr } = await child.ended
     hurry()
-    const after = await deployment.progress()
-    const left = await deployment.activeWork()
-    await deployment.pool.query('delete from ops.schema_migration where version = 9999')
+    const after = await fleet.progress()
+    const left = await fleet.activeWork()
+    await fleet.pool.query('delete from ops.schema_migration where version = 9999')
 
     expect({ code, left: left.size }).toEqual({ code: 1, left: 0 })
     expect(stderr).toMatch(
       /The warehouse is at migration 9999, this process knows \d+: nothing was/,
     )
     expect(after).toMatchObject({ status: 'running', done })
-    await expectTheRest(deployment)
+    await expectTheRest(fleet)
   },
 )

@@ -66,15 +66,14 @@ export async function openCallers(
   }
 }
 
-/** Gives a process precedence on a busy machine, where that is allowed, until it is disposed: a process that waits for the CPU
- *  sends in bursts, whatever it planned. */
-export function favour(pid: number): Disposable {
+/** Before the other programs of a busy machine, where that is allowed: a process that has to wait for its turn of the CPU sends
+ *  in heaps, whatever it meant to. */
+export function favour(pid: number): void {
   try {
     setPriority(pid, -15)
   } catch {
     // Only root may.
   }
-  return { [Symbol.dispose]: () => setPriority(pid, 0) }
 }
 
 async function callerOf(child: ChildProcess): Promise<Caller> {

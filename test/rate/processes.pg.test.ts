@@ -24,7 +24,7 @@ test.runIf(runsEveryCase)(
     retry: 3,
   },
   async () => {
-    using _ = favour(process.pid)
+    favour(process.pid)
     await using source = await startLimitedSource({ perSecond: Infinity })
     const http = { requestsPerSecond: 50, concurrency: 16 }
     await using callers = await openCallers(source.baseUrl, keys, http)

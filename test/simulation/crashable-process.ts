@@ -15,19 +15,19 @@ import type { Source } from './source.ts'
 /** Rooftops that had a bad night, and why. */
 export type FailedRooftops = ReadonlyMap<string, string>
 
-/** Sessions of the forecourt that crashes: their locks and transactions end with them. */
+/** Sessions of the forecourt that is to die: all that it holds dies with them. */
 const endSessions = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'simulation'`
 
-/** What others see of a process that froze: its last heartbeat is long ago. */
+/** As a process that froze looks to the others: it has not been heard of for long. */
 const silence = `
   update pgboss.job set heartbeat_on = now() - interval '1 hour'
   where singleton_key = $1 and state = 'active'`
 
 /**
- * A forecourt that can crash: it opens a context like a process of its own; at a crash point all its sessions end, and it
- * never writes again. The test is about what is left behind; test/crash kills real processes.
+ * A forecourt that can die: it opens a context like a process of its own, and at a crash point all its sessions end and it
+ * never writes again. What is tested is what is left behind; test/crash kills real processes.
  */
 export class CrashableProcess {
   readonly config: Config
@@ -63,11 +63,11 @@ export class CrashableProcess {
     return await this.#run(rooftops, null, null)
   }
 
-  /** Takes in webhooks and loads the evaluations that they name. */
+  /** Takes in webhooks and loads what they tell of. */
   async post(letters: readonly WebhookDelivery[]): Promise<void> {
     this.#context ??= await openContext(this.config, this.#log())
     let report = await deliverWebhooks(this.#context, letters)
-    // A rooftop may hand a webhook to the rooftop that owns its evaluation.
+    // A rooftop may hand what it was told to the one that holds it.
     while (report !== null) {
       if (badOf(report).size > 0)
         throw new Error(`The webhooks of ${[...badOf(report)].join(', ')} could not be loaded.`)
@@ -111,7 +111,7 @@ export class CrashableProcess {
     }
   }
 
-  /** The process dies at this point: its pool gives out no session any more, and its sessions end. */
+  /** The process dies where it stands: its pool gives no session any more, and those that it has end. */
   #dyingAt(crash: Crash | null, context: Context, stop: AbortController) {
     let passed = 0
     return (name: string): void => {

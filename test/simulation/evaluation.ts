@@ -32,7 +32,7 @@ export interface Evaluation {
   readonly completedAt: number
   /** In order of time, the first at completion. */
   readonly moments: readonly Moment[]
-  /** Instants at which a webhook about it arrives, and the one that it reports. */
+  /** Instants at which a webhook about it arrives, and the one that it tells of. */
   readonly hints: readonly { readonly of: number; readonly at: number }[]
 }
 

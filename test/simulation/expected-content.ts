@@ -1,7 +1,7 @@
 import type { Evaluation, Moment } from './evaluation.ts'
 import { dayMs, nightAt, type Settings } from './settings.ts'
 
-/** What may be stored of an evaluation on a morning by the promise of the README alone: nothing here uses the code. */
+/** What may rightly be stored of an evaluation on a morning, by design.md section 2 alone: nothing here looks at the code. */
 export interface AllowedContent {
   /** Not stored, or marked as gone. */
   readonly absent: boolean
@@ -31,31 +31,28 @@ export function lastCertainListing(
   const second = Math.floor(createdAt / 1000) * 1000
   const inTurn = night - (sync.deepRelistNights - 1)
   const margin = Math.max(sync.recheckDays, sync.settleDays) * dayMs
-  for (let listing = night; listing >= 0; listing--) {
-    const at = nightAt(listing)
+  for (let look = night; look >= 0; look--) {
+    const at = nightAt(look)
     // Before its creation every night has seen all that there was of it.
-    if (second > at) return listing
-    const firstSight = listing === 0 || second >= nightAt(listing - 1)
-    if (!capped && (firstSight || second >= at - margin)) return listing
-    if (listing <= inTurn) return listing
+    if (second > at) return look
+    const firstSight = look === 0 || second >= nightAt(look - 1)
+    if (!capped && (firstSight || second >= at - margin)) return look
+    if (look <= inTurn) return look
   }
   return -1
 }
 
-/** The promise: what was so at the last certain listing is stored; what has happened since may be. */
+/** The promise: what was so at the last sure look is stored; what has happened since may be. */
 export function allowedContent(
   evaluation: Evaluation,
   circumstances: Circumstances,
 ): AllowedContent {
   const { night, now, settings, capped, hintedAt } = circumstances
-  const listing = lastCertainListing(evaluation.createdAt, night, settings, capped)
+  const look = lastCertainListing(evaluation.createdAt, night, settings, capped)
   const hinted = hintedAt ?? Number.NEGATIVE_INFINITY
-  const seen = Math.max(timeOf(listing, circumstances), hinted)
-  const read = Math.max(
-    timeOf(listing - daysUnread(evaluation, circumstances), circumstances),
-    hinted,
-  )
-  const handedOver = handOver(evaluation, listing, circumstances)
+  const seen = Math.max(timeOf(look, circumstances), hinted)
+  const read = Math.max(timeOf(look - daysUnread(evaluation, circumstances), circumstances), hinted)
+  const handedOver = handOver(evaluation, look, circumstances)
   const presence = momentsBetween(evaluation, seen, now)
   const absent = handedOver !== null || presence.some((moment) => !moment?.visible)
   const isThere = handedOver !== null || presence.some((moment) => moment?.visible)
@@ -65,25 +62,25 @@ export function allowedContent(
 }
 
 /** A world whose clock moved on while its night ran has seen what there was at its end. */
-function timeOf(listing: number, { night, now }: Circumstances): number {
-  if (listing < 0) return Number.NEGATIVE_INFINITY
-  return listing === night ? now : nightAt(listing)
+function timeOf(look: number, { night, now }: Circumstances): number {
+  if (look < 0) return Number.NEGATIVE_INFINITY
+  return look === night ? now : nightAt(look)
 }
 
-/** Without an update time in the list a known record is read again at every listing while it is young, else in 7 or 28 nights. */
+/** Without an update time in the list a known record is read again at every look while it is young, else in 7 or 28 nights. */
 function daysUnread({ completedAt }: Evaluation, { now, settings }: Circumstances): number {
   const age = (now - completedAt) / dayMs
   if (settings.listCarriesUpdatedAt || age < 13.9) return 0
   return age < 59.9 ? 7 : 28
 }
 
-/** Its old rooftop has to give it up, and the new one to list it after that: one listing each. Returns since when that may have gone on. */
+/** Its old rooftop has to give it up, and the new one to list it after that: a look each. Since when that may have gone on. */
 function handOver(
   evaluation: Evaluation,
-  listing: number,
+  look: number,
   { settings, capped, now }: Circumstances,
 ): number | null {
-  const before = lastCertainListing(evaluation.createdAt, listing - 1, settings, capped)
+  const before = lastCertainListing(evaluation.createdAt, look - 1, settings, capped)
   const since = before < 0 ? Number.NEGATIVE_INFINITY : nightAt(before)
   const between = momentsBetween(evaluation, since, now).filter((moment) => moment !== null)
   return new Set(between.map(({ rooftop }) => rooftop)).size > 1 ? since : null

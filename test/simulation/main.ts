@@ -1,6 +1,6 @@
 import { type SimulationPlan, runSimulation } from './simulation.ts'
 
-// One simulation in a process of its own: the plan comes as JSON in the only argument, the report goes to stdout as JSON.
+// One estate in a process of its own: the plan comes as JSON in the only argument, the report goes to stdout as JSON.
 // Exit 1: a morning was not as promised.
 const plan = JSON.parse(process.argv[2]!) as SimulationPlan
 const report = await runSimulation(plan)

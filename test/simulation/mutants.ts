@@ -1,4 +1,4 @@
-/** A fault in our own code, as a text that occurs once in a file of src and its replacement. */
+/** A fault in our own code, as a text that stands once in a file of src and what takes its place. */
 export interface Mutant {
   readonly file: string
   readonly text: string

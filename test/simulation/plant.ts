@@ -13,7 +13,7 @@ registerHooks({
     const source = Buffer.from(loaded.source as Uint8Array).toString('utf8')
     const parts = source.split(mutant.text)
     if (parts.length !== 2)
-      throw new Error(`"${mutant.text}" occurs ${parts.length - 1} times in ${mutant.file}`)
+      throw new Error(`"${mutant.text}" stands ${parts.length - 1} times in ${mutant.file}`)
     planted++
     return { ...loaded, source: parts.join(mutant.instead) }
   },

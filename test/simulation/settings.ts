@@ -12,7 +12,7 @@ export function nightAt(night: number): number {
 /** How a warehouse is set up: what design.md promises for a morning depends on it. */
 export interface Settings {
   readonly name: string
-  /** Without it the source reports an edit by webhook alone, and known records are read again on a schedule. */
+  /** Without it the source tells of an edit by webhook alone, and known records are read again on a schedule. */
   readonly listCarriesUpdatedAt: boolean
   readonly maxRetries: 0 | 1
   readonly sync: {
@@ -23,7 +23,7 @@ export interface Settings {
   }
 }
 
-/** Four ways to set up a warehouse; simulations use them in turn. */
+/** Four ways to set up a warehouse; estates take them in turn. */
 export const allSettings: readonly Settings[] = [
   {
     name: 'long lookback: what completes within two months is there the next morning',
@@ -32,7 +32,7 @@ export const allSettings: readonly Settings[] = [
     sync: { windowHours: 744, settleDays: 3, recheckDays: 60, deepRelistNights: 28 },
   },
   {
-    name: 'short lookback: older windows come in turn, and the list does not show edits',
+    name: 'short lookback: older windows come in turn, and the list tells nothing of edits',
     listCarriesUpdatedAt: false,
     maxRetries: 1,
     sync: { windowHours: 240, settleDays: 1, recheckDays: 6, deepRelistNights: 5 },

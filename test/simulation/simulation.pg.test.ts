@@ -49,7 +49,7 @@ test.runIf(only === undefined).each(passes)(
   async ({ worlds, nights }) => {
     console.log(`the simulation has FORECOURT_SEED=${seed}`)
     const atOnce = pLimit(isLong ? 4 : 2)
-    const plans = allSettings.keys().map((settingsIndex) => ({
+    const estates = allSettings.keys().map((settingsIndex) => ({
       ...{ seed, settingsIndex, nights },
       worlds: Array.from({ length: worlds }, (_, world) => world).filter(
         (world) => settingsOf(world) === settingsIndex,
@@ -57,7 +57,7 @@ test.runIf(only === undefined).each(passes)(
     }))
 
     const outcomes = await Promise.all(
-      [...plans].map((plan) => atOnce(async () => await play(plan))),
+      [...estates].map((plan) => atOnce(async () => await play(plan))),
     )
 
     expect(outcomes.flatMap((outcome) => complaints(outcome, nights))).toEqual([])

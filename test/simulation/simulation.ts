@@ -45,24 +45,24 @@ export interface SimulationReport {
   >
 }
 
-/** Repeats of a night until all of it went well: no fault outlasts that many. */
+/** Repeats of a night until all of it went well: no fault outlasts so many. */
 const repeatsAtMost = 8
-/** Webhooks come in once in this number of days, those of all days together. */
+/** Webhooks come in once in so many days, those of all days together. */
 const postEvery = 3
 
-/** Runs the nights of a simulation and compares every morning, until one is not as promised. */
+/** Runs the nights of an estate and compares every morning, until one is not as promised. */
 export async function runSimulation(plan: SimulationPlan): Promise<SimulationReport> {
   const settings = allSettings[plan.settingsIndex % allSettings.length]!
   const entries = plan.worlds.map((index) => servedWorld(plan, settings, index))
   const source = new Source(settings.listCarriesUpdatedAt, entries)
   const config = configOf(plan.url, await source.listen(), settings, entries)
   const pool = await openPool(plan.url, { applicationName: 'simulation', max: 2 })
-  const crashable = new CrashableProcess(config, pool)
-  const simulation = new Simulation(plan, settings, entries, source, crashable, pool)
+  const mortal = new CrashableProcess(config, pool)
+  const estate = new Estate(plan, settings, entries, source, mortal, pool)
   try {
-    return await simulation.run()
+    return await estate.run()
   } finally {
-    await crashable.close()
+    await mortal.close()
     await source.close()
     await pool.end()
   }
@@ -110,12 +110,12 @@ function configOf(
   )
 }
 
-class Simulation {
+class Estate {
   readonly #plan: SimulationPlan
   readonly #settings: Settings
   readonly #entries: readonly ServedWorld[]
   readonly #source: Source
-  readonly #process: CrashableProcess
+  readonly #mortal: CrashableProcess
   readonly #pool: pg.Pool
   /** When a webhook made an evaluation be read, the last time. */
   readonly #hinted = new Map<number, number>()
@@ -129,14 +129,14 @@ class Simulation {
     settings: Settings,
     entries: readonly ServedWorld[],
     source: Source,
-    crashable: CrashableProcess,
+    mortal: CrashableProcess,
     pool: pg.Pool,
   ) {
     this.#plan = plan
     this.#settings = settings
     this.#entries = entries
     this.#source = source
-    this.#process = crashable
+    this.#mortal = mortal
     this.#pool = pool
   }
 
@@ -151,7 +151,7 @@ class Simulation {
       await this.#post(night)
       findings = await this.#verified(night, 'after the webhooks')
     }
-    const { deaths, fenced } = this.#process
+    const { deaths, fenced } = this.#mortal
     const counts = { nights: night, repeats: this.#repeats, deaths, fenced, letters: this.#letters }
     return { findings, counts: { ...counts, evaluations: this.#evaluations } }
   }
@@ -159,10 +159,10 @@ class Simulation {
   /** The nightly, begun again where its process died, and repeated for the rooftops that had a bad night. */
   async #night(night: number): Promise<Finding[]> {
     this.#source.begin(night, nightAt(night))
-    let bad = await this.#process.night(this.#source, crashOf(this.#plan, night))
+    let bad = await this.#mortal.night(this.#source, crashOf(this.#plan, night))
     for (let repeat = 0; bad.size > 0 && repeat < repeatsAtMost; repeat++) {
       this.#repeats++
-      bad = await this.#process.repeat([...bad.keys()])
+      bad = await this.#mortal.repeat([...bad.keys()])
     }
     return [...bad].map(([uid, why]) => {
       const world = Number(/\d+/.exec(uid)![0])
@@ -170,28 +170,28 @@ class Simulation {
     })
   }
 
-  /** The webhooks of some days, by day. Their evaluations are read at once; a lost one is left to the nightly. */
+  /** The webhooks of some days, by day. What they tell of is read at once; what is lost is the nightly's. */
   async #post(night: number): Promise<void> {
     const noon = nightAt(night) + dayMs / 2
     const letters = webhooksBetween(this.#entries, this.#postedAt, noon)
     this.#postedAt = noon
     // No faults: those of a night are counted from its first request.
     this.#source.begin(-1, noon)
-    await this.#process.post(letters)
+    await this.#mortal.post(letters)
     this.#letters += letters.length
     for (const { evaluation } of letters) this.#hinted.set(evaluation.evalId, noon)
   }
 
-  /** What verify reports of rows and certificates that only the product has written. */
+  /** What verify has to say of rows and certificates, which nobody has touched but the product. */
   async #verified(night: number, when: string): Promise<Finding[]> {
     const db = openDb(this.#pool)
     const findings: Finding[] = []
-    for (const rooftop of await findRooftops(db, this.#process.config.rooftops)) {
+    for (const rooftop of await findRooftops(db, this.#mortal.config.rooftops)) {
       const found = await verifyStream(
         db,
         evaluations,
         rooftop,
-        this.#process.config.sync,
+        this.#mortal.config.sync,
         new Date(),
       )
       const { overlaps, brokenSums, uncertified, notStored, orphans } = found
@@ -229,8 +229,8 @@ class Simulation {
       const what = this.#wrong(entry, evaluation, row, { night, now })
       if (what !== null) return `${evaluation.evalId} ${what}`
     }
-    const [surplus] = held.keys()
-    return surplus === undefined ? null : `${surplus} should not be there`
+    const [stranger] = held.keys()
+    return stranger === undefined ? null : `${stranger} ought not to be there`
   }
 
   #wrong(
@@ -246,7 +246,7 @@ class Simulation {
       hintedAt: this.#hinted.get(evaluation.evalId) ?? null,
     })
     if (!row) return absent ? null : 'is missing'
-    if (moments.length === 0) return 'should not be there'
+    if (moments.length === 0) return 'ought not to be there'
     const isFiltered = world.filtered || world.rooftops === 1
     const fits = moments.some(
       (moment) =>
@@ -262,11 +262,11 @@ class Simulation {
 
 /** Where the process dies in a night; null: it lives. */
 function crashOf(
-  { seed, settingsIndex, worlds, ...plan }: SimulationPlan,
+  { seed, settingsIndex: estate, worlds, ...plan }: SimulationPlan,
   night: number,
 ): Crash | null {
   if (plan.crash) return plan.crash
-  const { dies, point, nth } = sample(crash, seed, 'crash', settingsIndex, night)
+  const { dies, point, nth } = sample(crash, seed, 'crash', estate, night)
   // However the dice fall, one night dies: at the first of its points, which every night passes.
   if (night === Math.ceil(plan.nights / 2)) return { point, nth: 1 }
   // A world that is alone passes each point about once.

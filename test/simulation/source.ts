@@ -30,7 +30,7 @@ interface Asked {
 
 /**
  * The two endpoints that a nightly needs [A §4], as light as they can be: the thousands of nights of a simulation are mostly
- * requests. The Date header gives the time, and every world may have its own.
+ * requests. Time is told by the Date header, and every world may have its own.
  */
 export class Source {
   readonly #server: Server

@@ -5,14 +5,14 @@ import type { SimulationPlan, SimulationReport } from './simulation.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
-/** How the process of a simulation ended; the report is null when it failed before it had one. */
+/** How an estate's process ended; the report is null when it failed before it had one. */
 export interface Outcome {
   readonly code: number | null
   readonly report: SimulationReport | null
   readonly stderr: string
 }
 
-/** Runs a simulation in a process of its own; `node` are arguments of node itself. */
+/** Runs an estate in a process of its own; `node` are arguments of node itself. */
 export async function runInProcess(
   plan: SimulationPlan,
   {

@@ -10,7 +10,7 @@ const text = (value: unknown): string =>
   value === null || value === undefined || value === '' ? none : String(value)
 const money = (value: number | null): string => (value === null ? none : value.toFixed(3))
 
-/** What the warehouse should hold of an evaluation that is as at this moment. */
+/** What the warehouse ought to hold of an evaluation that is as at this moment. */
 export function lineOf(evaluation: Evaluation, moment: Moment, world: number): Line {
   const { content } = moment
   const { salesperson } = content
@@ -54,7 +54,7 @@ export async function storedLines(pool: pg.Pool): Promise<StoredLine[]> {
   return rows
 }
 
-// Each child table once, grouped: a query for each evaluation takes longer than the night.
+// Each child table once, grouped: a look at every evaluation by itself takes longer than the night.
 const linesSql = `
   with recon as (
     select rooftop_id, eval_id, string_agg(concat_ws('/', recon_type, coalesce(source, '-'), cost,

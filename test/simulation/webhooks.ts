@@ -11,7 +11,7 @@ import { dealerIdOf, type ServedWorld, uidOf } from './source.ts'
 import { bodyOf } from './wire.ts'
 import { seedOf } from './world.ts'
 
-/** A webhook on its way: its evaluation, and as of when. */
+/** A webhook on its way: what it tells of, and as of when. */
 export interface WebhookDelivery {
   readonly served: ServedWorld
   readonly evaluation: Evaluation

@@ -10,7 +10,7 @@ export interface World {
   readonly cap: { readonly cap: number; readonly order: 'newest' | 'oldest' | 'arbitrary' } | null
   readonly lives: readonly EvaluationPlan[]
   readonly faults: readonly Fault[]
-  /** The night in which a worker freezes before it commits, counts as dead, and thaws. */
+  /** The night in which a worker freezes before it commits, is taken for dead, and thaws. */
   readonly zombieNight: number | null
 }
 
@@ -22,7 +22,7 @@ export interface EvaluationPlan {
   /** Moved to the next edge of the windows' grid, or to the second of the next night, give or take seconds. */
   readonly edge: { readonly of: 'grid' | 'night'; readonly seconds: number } | null
   readonly ms: number
-  /** The number that is begun in the same second. */
+  /** So many are begun in the same second. */
   readonly burst: number
   /** Days until completion; null: never. */
   readonly completes: number | null
@@ -32,7 +32,7 @@ export interface EvaluationPlan {
   readonly moves: number | null
 }
 
-/** An edit, this number of days after completion: what it touches, and how large that is from then on. */
+/** An edit, so many days after completion: what it touches, and how large that is from then on. */
 export interface Edit {
   readonly after: number
   readonly patch: number
@@ -143,7 +143,7 @@ function worldOfNights(nights: number): fc.Arbitrary<World> {
     cap: sometimes(
       15,
       fc.record({
-        // Few enough for windows to be cut; a world with a fuller second has a larger one (simulation.ts).
+        // Few enough for windows to be cut; a world with a fuller second has a larger one (estate.ts).
         cap: fc.integer({ min: 9, max: 12 }),
         order: fc.constantFrom('newest' as const, 'oldest' as const, 'arbitrary' as const),
       }),

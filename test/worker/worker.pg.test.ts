@@ -61,7 +61,7 @@ async function ended(warehouse: ChildWarehouse): Promise<void> {
   await until(async () => !(await statuses(warehouse)).includes('running'))
 }
 
-test('a worker that is asked to stop hands its work back, and another one ends it', async () => {
+test('a worker that is told to stop hands its work back, and another one ends it', async () => {
   await using warehouse = await fixture.warehouse()
   const { worker, hurry } = await workerAtWork(warehouse)
 
@@ -80,7 +80,7 @@ test('a worker that is asked to stop hands its work back, and another one ends i
   await expectTruth(warehouse)
 })
 
-test('the work of a worker that is killed, or frozen, is done by another, and what it writes late is fenced', async () => {
+test('the work of a worker that is killed, or stands still, is done by another, and what it writes late is fenced', async () => {
   await using warehouse = await fixture.warehouse()
   const { worker: frozen, hurry } = await workerAtWork(warehouse)
   await freeze(frozen)

@@ -186,7 +186,7 @@ test.skipIf(!isHere)('uae_auction_lots: make and model are swapped and Lot# repe
 
   expect(mapping.status).toBe('sure')
   expect(fieldsOf(mapping)).toEqual({
-    ...{ 'S#': 'row_index', 'Deployment#': 'stock_number', 'Reg#': 'plate', 'Chassis#': 'vin' },
+    ...{ 'S#': 'row_index', 'Fleet#': 'stock_number', 'Reg#': 'plate', 'Chassis#': 'vin' },
     ...{ 'Current Location': 'location', 'Type / Model': 'make', Make: 'model' },
     ...{ Color: 'colour_exterior', Year: 'model_year', KM: 'odometer' },
   })

@@ -149,14 +149,14 @@ test('trap 13: row numbers and a lot that repeats on every row are no stock numb
   const mapping = mapColumns([
     ['Lot#', twelve('LOT-2025-005')],
     ['S#', counted],
-    ['Deployment#', stockNumbers],
+    ['Fleet#', stockNumbers],
     makes,
   ])
   const indexOnly = ['ID', 'No', 'Unnamed: 0', 'Column1', ''].map((header) =>
     mapColumns([[header, counted], makes, models]),
   )
 
-  expect(fieldsOf(mapping)).toMatchObject({ 'S#': 'row_index', 'Deployment#': 'stock_number' })
+  expect(fieldsOf(mapping)).toMatchObject({ 'S#': 'row_index', 'Fleet#': 'stock_number' })
   expect(fieldsOf(mapping)['Lot#']).toBeUndefined()
   expect(indexOnly.map(({ key, status }) => [key, status])).toEqual(Array(5).fill([null, 'unsure']))
 })

@@ -10,7 +10,7 @@ const files = [
   ['us_carscom_stockhash', ',', 'CRLF', 3081, 31, 'Year,Make,Model,Price'],
   ['us_pipe_preamble_noheader', '|', 'LF', 4, 8, null],
   ['uae_used_cars', ',', 'CRLF', 2999, 12, 'Make,Model,Year,Price,Mileage'],
-  ['uae_auction_lots_from_xlsx', ',', 'CRLF', 5, 11, 'Lot#,S#,Deployment#,Reg#,Current Location'],
+  ['uae_auction_lots_from_xlsx', ',', 'CRLF', 5, 11, 'Lot#,S#,Fleet#,Reg#,Current Location'],
   ['us_dealer_NULLs', ',', 'CRLF', 287, 25, 'year,make,model,stock_number,is_new,vin'],
   ['us_homenet_dealer_longtext', ',', 'CRLF', 138, 18, 'Year,Make,Model,NewUsed'],
   ['us_quirk_badvins', ',', 'LF', 100, 12, 'StockType,StockNumber,VIN'],

@@ -51,7 +51,7 @@ function anyFault(random: SeededRandom): FaultRule {
   }
 }
 
-interface Setting {
+interface Estate {
   readonly sandbox: Sandbox
   readonly start: (args: readonly string[]) => Child
   /** In a process of its own, to its end. */
@@ -62,8 +62,8 @@ interface Setting {
 }
 
 /** Four workers and a scheduler that orders a sync every few seconds, killed and started again while the source is at its worst. */
-async function misbehave(setting: Setting, random: SeededRandom, round: () => Promise<void>) {
-  const { sandbox, start } = setting
+async function misbehave(estate: Estate, random: SeededRandom, round: () => Promise<void>) {
+  const { sandbox, start } = estate
   let struck = 0
   const commands = [['schedule'], ['worker'], ['worker'], ['worker'], ['worker']]
   const children = commands.map((args) => start(args))

@@ -10,17 +10,17 @@ test.skipIf(!(await mayMount()))(
     await using disk = await openDisk(400)
     await using cluster = await openCluster(join(disk.path, 'postgres'))
     const url = await cluster.warehouse('crowded')
-    await using deployment = await openDeployment({ url, rooftops: 40, evaluations: 3000 })
+    await using fleet = await openDeployment({ url, rooftops: 40, evaluations: 3000 })
     const free = await fill(disk.path, 4)
 
-    const { code, signal, stderr } = await deployment.run(['sync', 'evaluations'])
+    const { code, signal, stderr } = await fleet.run(['sync', 'evaluations'])
 
     expect({ code, signal }).toEqual({ code: 1, signal: null })
     expect(stderr).toMatch(/No space left on device|connection to Postgres was lost/)
     expect(stderr).not.toMatch(/Unhandled|uncaught/)
     await free()
     await cluster.start()
-    expect(await deployment.run(['sync', 'evaluations'])).toMatchObject({ code: 0 })
-    await expectTruth(deployment)
+    expect(await fleet.run(['sync', 'evaluations'])).toMatchObject({ code: 0 })
+    await expectTruth(fleet)
   },
 )

@@ -55,7 +55,7 @@ test('a list of 5,000 evaluations is read by a process with little memory', asyn
   await using source = await FakeSource.start((response, received) => {
     const sent = answer(received)
     longest = Math.max(longest, (sent as unknown[]).length)
-    // The log of all requests would be memory too.
+    // The log of so many requests would be memory too.
     source.received.length = 0
     json(response, sent)
   })

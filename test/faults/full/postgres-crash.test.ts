@@ -5,11 +5,11 @@ import { expectTruthOnce, openDeployment, waitAtMost } from '../deployment.ts'
 test('a sync goes on by itself when its Postgres has crashed and come back, and commits nothing twice', async () => {
   await using cluster = await openCluster()
   const url = await cluster.warehouse('crashed')
-  await using deployment = await openDeployment({ url, rooftops: 12, evaluations: 60 })
+  await using fleet = await openDeployment({ url, rooftops: 12, evaluations: 60 })
   const match = { path: '/getevallist' }
-  deployment.sandbox.faults.add({ match, fault: { kind: 'slow', ms: 400 } })
-  const sync = await deployment.start(['sync', 'evaluations', '--json'])
-  await waitAtMost(100, 'some of it is done', async () => (await deployment.progress()).done > 2)
+  fleet.sandbox.faults.add({ match, fault: { kind: 'slow', ms: 400 } })
+  const sync = await fleet.start(['sync', 'evaluations', '--json'])
+  await waitAtMost(100, 'some of it is done', async () => (await fleet.progress()).done > 2)
 
   await cluster.crash()
   await cluster.start()
@@ -19,5 +19,5 @@ test('a sync goes on by itself when its Postgres has crashed and come back, and 
   expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' })
   expect(stderr).toMatch(/the connection to Postgres was lost/)
   expect(stderr).not.toMatch(/\n\s+at |Unhandled|uncaught/)
-  await expectTruthOnce(deployment)
+  await expectTruthOnce(fleet)
 })

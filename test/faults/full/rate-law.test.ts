@@ -8,15 +8,15 @@ import {
 } from '../../rate/limited-source.ts'
 
 const names = ['a', 'b', 'c', 'd']
-// Enough calls wait to be sent, also while others wait for their retry.
+// So many calls want to be sent that those which wait for their retry leave enough of the others.
 const callsAtOnce = 32
 
-interface Processes extends AsyncDisposable {
+interface Estate extends AsyncDisposable {
   readonly source: LimitedSource
 }
 
 /** Four processes that read as fast as their key allows. */
-async function fourProcesses(limits: SourceLimits): Promise<Processes> {
+async function fourProcesses(limits: SourceLimits): Promise<Estate> {
   favour(process.pid)
   const source = await startLimitedSource(limits)
   const callers: Callers = await openCallers(source.baseUrl, ['north'], { concurrency: 8 })
@@ -49,12 +49,12 @@ test.each([
 ])(
   'a share of %d of stray 429s leaves at least %d of the throughput',
   async (strayShare, least) => {
-    await using processes = await fourProcesses({
+    await using estate = await fourProcesses({
       perSecond: Infinity,
       retryAfterSeconds: 1,
       latencyMs: 25,
     })
-    const { source } = processes
+    const { source } = estate
     await sleep(2000)
 
     const before = await measure(source, 5)
@@ -64,20 +64,20 @@ test.each([
     source.limits.strayShare = 0
     const after = await measure(source, 5)
 
-    const rates = JSON.stringify({ before, during, after })
-    expect(during.answered, rates).toBeGreaterThanOrEqual(
+    const told = JSON.stringify({ before, during, after })
+    expect(during.answered, told).toBeGreaterThanOrEqual(
       least * Math.min(before.answered, after.answered),
     )
   },
 )
 
 test('a hard limit is found, used and kept, and left behind once it is lifted', async () => {
-  await using processes = await fourProcesses({
+  await using estate = await fourProcesses({
     perSecond: Infinity,
     retryAfterSeconds: 1,
     latencyMs: 25,
   })
-  const { source } = processes
+  const { source } = estate
   await sleep(2000)
   const free = await measure(source, 5)
   source.limits.perSecond = 50
@@ -87,8 +87,8 @@ test('a hard limit is found, used and kept, and left behind once it is lifted', 
   await sleep(25_000)
   const lifted = await measure(source, 5)
 
-  const rates = JSON.stringify({ free, limited, lifted })
-  expect(limited.answered, rates).toBeGreaterThanOrEqual(45)
-  expect(limited.sent, rates).toBeLessThanOrEqual(52.5)
-  expect(lifted.answered, rates).toBeGreaterThanOrEqual(0.9 * free.answered)
+  const told = JSON.stringify({ free, limited, lifted })
+  expect(limited.answered, told).toBeGreaterThanOrEqual(45)
+  expect(limited.sent, told).toBeLessThanOrEqual(52.5)
+  expect(lifted.answered, told).toBeGreaterThanOrEqual(0.9 * free.answered)
 })
