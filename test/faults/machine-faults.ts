@@ -85,7 +85,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       [scheduler, 'a scheduler continues after all its connections were cut'],
       [
         'test/db/connect.pg.test.ts',
-        'a backend that is killed while idle or while lent out does not kill the process',
+        'a backend killed while idle or while in use does not kill the process',
       ],
     ],
   },
@@ -143,7 +143,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
     tests: [
       [
         'test/scheduler/three-schedulers.pg.test.ts',
-        'three schedulers, one killed and one 90 s ahead: each of 20 slots is run once',
+        'three schedulers, one killed and one 90 s ahead: each of … slots is run once',
       ],
       [
         scheduler,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
+import { someOf } from '../support/cases.ts'
 import { type FaultProxy, type ProxyMode, openFaultProxy } from '../support/fault-proxy.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
@@ -54,7 +55,7 @@ const modes: readonly (readonly [string, ProxyMode])[] = [
   ['goes dead', 'blackhole'],
 ]
 
-for (const [what, mode] of modes)
+for (const [what, mode] of someOf(modes, 2))
   test(`a source whose line ${what} fails the night, and no partial record is stored; the next night loads them all`, async () => {
     await using fixture = await openWorld(0)
     await using line = await openFaultProxy(fixture.sandbox.port)

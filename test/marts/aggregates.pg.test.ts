@@ -21,11 +21,12 @@ import {
   writeFacts,
 } from '../support/aggregates-fixture.ts'
 import { applyChange } from '../support/aggregates-apply.ts'
+import { caseCount } from '../support/cases.ts'
 import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase, emptyTestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? 100)
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(100))
 const seed = process.env['FORECOURT_SEED']
 
 test('all sums follow any change of the facts, also by two processes at once', async () => {

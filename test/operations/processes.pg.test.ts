@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { openScheduleFixture } from '../scheduler/schedule-fixture.ts'
+import { someOf } from '../support/cases.ts'
 import { type Child, until } from '../support/child.ts'
 import { seriesOf } from './exposition.ts'
 
@@ -21,7 +22,7 @@ async function waitForLog(child: Child, pattern: RegExp): Promise<string> {
 const operationsUrl = /operations on (http:\/\/[\d.:]+): /
 const status = async (url: string) => (await fetch(url)).status
 
-for (const command of ['schedule', 'worker'])
+for (const command of someOf(['schedule', 'worker'], 1))
   test(`${command} answers for its health and its metrics on the port that it is given, until it is stopped`, async () => {
     await using fixture = await openSmallFixture()
     await fixture.run(['migrate'])

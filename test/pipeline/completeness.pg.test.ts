@@ -6,6 +6,7 @@ import { verifyStream } from '#src/pipeline/verify.ts'
 import type { FaultRule } from '#src/sandbox/faults.ts'
 import type { AppraisalClient } from '#src/sources/appraisal/client.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
+import { caseCount } from '../support/cases.ts'
 import { coverageFaults } from '../support/coverage-faults.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import {
@@ -18,7 +19,7 @@ import {
 import { lastEvent, worldFor } from '../support/random-world.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
-const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? 10)
+const numRuns = Number(process.env['FORECOURT_WORLDS'] ?? caseCount(10, 2))
 const seed = process.env['FORECOURT_SEED']
 
 test(

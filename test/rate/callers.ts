@@ -4,6 +4,7 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ConfigInput } from '#src/config.ts'
+import { endsWithParent } from '../support/child.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -46,7 +47,13 @@ export async function openCallers(
   return {
     database,
     async start(name, atOnce = 8) {
-      const child = spawn(process.execPath, [program, file, name, String(atOnce)])
+      const child = spawn(process.execPath, [
+        ...endsWithParent,
+        program,
+        file,
+        name,
+        String(atOnce),
+      ])
       children.push(child)
       favour(child.pid!)
       return await callerOf(child)
@@ -60,13 +67,14 @@ export async function openCallers(
 }
 
 /** Raises the priority of a process, where that is allowed. A process that waits for the CPU sends its requests in bursts, even
- *  if it spaced them evenly. */
-export function favour(pid: number): void {
+ *  if it spaced them evenly. The priority is normal again once the result is disposed. */
+export function favour(pid: number): Disposable {
   try {
     setPriority(pid, -15)
   } catch {
     // Only root may.
   }
+  return { [Symbol.dispose]: () => setPriority(pid, 0) }
 }
 
 async function callerOf(child: ChildProcess): Promise<Caller> {

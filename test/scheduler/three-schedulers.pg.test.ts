@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
+import { caseCount } from '../support/cases.ts'
 import { type Child, until } from '../support/child.ts'
 import { type JobRun, openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 const slotMs = 2000
-const slotsWanted = 20
-const killAfter = 6
+const slotsWanted = caseCount(20, 5)
+const killAfter = caseCount(6, 2)
 
 const isEarly = ({ claimed_at, slot_at }: JobRun) => claimed_at < slot_at!
 const isRunning = ({ status }: JobRun) => status === 'running'
@@ -28,7 +29,7 @@ async function runIds({ database }: ScheduleFixture): Promise<string[]> {
   return rows.map(({ id }) => id as string)
 }
 
-test('three schedulers, one killed and one 90 s ahead: each of 20 slots is run once', async () => {
+test(`three schedulers, one killed and one 90 s ahead: each of ${slotsWanted} slots is run once`, async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '*/2 * * * * *' } })
   fixture.sandbox.faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 200 } })
   const ahead = fixture.start(['schedule'], { aheadSeconds: 90 })

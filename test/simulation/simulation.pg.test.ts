@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import { expect, test } from 'vitest'
+import { caseCount } from '../support/cases.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import type { SimulationPlan } from './simulation.ts'
 import { allSettings } from './settings.ts'
@@ -7,7 +8,7 @@ import { type Outcome, runInProcess } from './spawn.ts'
 import { worldOf } from './world.ts'
 
 /** `npm run test:faults` sets the count; `npm test` uses a few worlds. */
-const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? 12)
+const worlds = Number(process.env['FORECOURT_SIM_WORLDS'] ?? caseCount(12, 4))
 const isLong = worlds >= 100
 const given = process.env['FORECOURT_SIM_NIGHTS']
 /** Many worlds for two weeks, and a twentieth of them for two months: seven minutes on two cores. */
@@ -17,7 +18,7 @@ const passes =
         { worlds, nights: 15 },
         { worlds: Math.ceil(worlds / 20), nights: 60 },
       ]
-    : [{ worlds, nights: Number(given ?? 15) }]
+    : [{ worlds, nights: Number(given ?? caseCount(15, 6)) }]
 const seed = Number(process.env['FORECOURT_SEED'] ?? (isLong ? Date.now() % 1_000_000_000 : 1))
 /** Replays one world alone, reduced to what its failure needs. */
 const only = process.env['FORECOURT_SIM_WORLD']

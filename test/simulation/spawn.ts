@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { endsWithParent } from '../support/child.ts'
 import type { SimulationPlan, SimulationReport } from './simulation.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -19,7 +20,7 @@ export async function runInProcess(
     env = {},
   }: { node?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [...node, main, JSON.stringify(plan)], {
+  const child = spawn(process.execPath, [...endsWithParent, ...node, main, JSON.stringify(plan)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })

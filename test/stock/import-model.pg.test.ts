@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type SeededRandom, seededRandom } from '#src/sandbox/seeded-random.ts'
+import { someOf } from '../support/cases.ts'
 import { aVehicle, listOf, openImportFixture, type Vehicle, vinOf } from './import-fixture.ts'
 
 interface Unit {
@@ -83,7 +84,7 @@ function isEqual(one: Vehicle, other: Vehicle): boolean {
   return one.vin === other.vin && one.price === other.price
 }
 
-test.each([1, 2, 3])('after any lists, the stock equals the model (seed %i)', async (seed) => {
+test.each(someOf([1, 2, 3], 1))('after any lists, the stock equals the model (seed %i)', async (seed) => {
   await using fixture = await openImportFixture(365)
   const random = seededRandom(seed, 'lists')
   let stock: Stock = new Map()

@@ -13,60 +13,60 @@ const children = ['core.reconditioning_item', 'core.price_observation', 'ops.enr
 const lineKey = 'rooftop_id, eval_id, first_version, line_no'
 
 /** Does it, each table by a statement of its own, as the loader and people at a prompt do. */
-export async function applyChange(client: pg.PoolClient, deed: FactChange): Promise<void> {
-  switch (deed.does) {
+export async function applyChange(client: pg.PoolClient, change: FactChange): Promise<void> {
+  switch (change.does) {
     case 'insert':
       return await insert(
         client,
         'core.evaluation',
-        [evaluationRow(deed.evaluation)],
+        [evaluationRow(change.evaluation)],
         'on conflict do nothing',
       )
     case 'upsert':
       return await insert(
         client,
         'core.evaluation',
-        [evaluationRow(deed.evaluation)],
+        [evaluationRow(change.evaluation)],
         upsertEvaluation,
       )
     case 'reload':
-      return await reload(client, deed)
+      return await reload(client, change)
     case 'move':
-      return await move(client, deed.id, deed.to, ['core.evaluation', ...children])
+      return await move(client, change.id, change.to, ['core.evaluation', ...children])
     case 'move back to front':
-      return await move(client, deed.id, deed.to, [...children, 'core.evaluation'])
+      return await move(client, change.id, change.to, [...children, 'core.evaluation'])
     case 'regroup':
       await client.query('update core.evaluation set group_id = $1 where eval_id >= $2', [
-        deed.to,
-        deed.id,
+        change.to,
+        change.id,
       ])
       return
     case 'mark':
       await client.query(
         'update core.evaluation set gone_at = case when gone_at is null then now() end where eval_id >= $1',
-        [deed.id],
+        [change.id],
       )
       return
     case 'delete':
-      await client.query('delete from core.evaluation where eval_id = $1', [deed.id])
+      await client.query('delete from core.evaluation where eval_id = $1', [change.id])
       return
     case 'delete all':
-      await client.query('delete from core.evaluation where rooftop_id = $1', [deed.to])
-      await client.query('delete from core.reconditioning_item where rooftop_id = $1', [deed.to])
+      await client.query('delete from core.evaluation where rooftop_id = $1', [change.to])
+      await client.query('delete from core.reconditioning_item where rooftop_id = $1', [change.to])
       return
     case 'lines':
       return await insert(
         client,
         'core.reconditioning_item',
-        deed.lines.map(lineRow),
+        change.lines.map(lineRow),
         'on conflict do nothing',
       )
     case 'edit lines':
-      return await editLines(client, deed.lines)
+      return await editLines(client, change.lines)
     case 'delete lines':
-      return await deleteLines(client, deed.lines)
+      return await deleteLines(client, change.lines)
     case 'ask':
-      return await ask(client, deed.asking)
+      return await ask(client, change.asking)
   }
 }
 

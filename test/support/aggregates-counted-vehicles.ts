@@ -41,21 +41,21 @@ interface Appraised {
   readonly line: number | null
 }
 
-interface Told {
+interface KnownPrice {
   readonly key: string
   readonly isCurrent: boolean
   readonly wholesale: number
   readonly retail: number
 }
 
-/** What core.agg_appraisal should hold of money, reckoned here. */
+/** What core.agg_appraisal should hold of money, calculated here. */
 export async function countAppraisals(pool: pg.Pool): Promise<RowTexts> {
   const { rows: evaluations } = await pool.query<Appraised>(
     `select concat_ws(' ', rooftop_id, eval_id, completed_date_local, currency_code) as key, final_price::float8 as price,
        recon_total::float8 as recon, recon_line_total::float8 as line
      from core.evaluation where gone_at is null and completed_date_local is not null and final_price is not null`,
   )
-  const { rows: prices } = await pool.query<Told>(
+  const { rows: prices } = await pool.query<KnownPrice>(
     `select concat_ws(' ', e.rooftop_id, e.eval_id, completed_date_local, p.currency_code) as key, is_current as "isCurrent",
        wholesale::float8, retail::float8
      from core.price_observation as p join core.evaluation as e on e.rooftop_id = p.rooftop_id and e.eval_id = p.eval_id
@@ -63,22 +63,23 @@ export async function countAppraisals(pool: pg.Pool): Promise<RowTexts> {
   )
   return evaluations
     .map((one) => {
-      const told = prices.filter(({ key }) => key === one.key)
-      const now = told.find(({ isCurrent }) => isCurrent)
-      return [one.key, ...moneyOf(one, told[0], now)].join(' ')
+      const known = prices.filter(({ key }) => key === one.key)
+      const now = known.find(({ isCurrent }) => isCurrent)
+      return [one.key, ...moneyOf(one, known[0], now)].join(' ')
     })
     .sort()
 }
 
 function moneyOf(
   { price, recon, line }: Appraised,
-  first: Told | undefined,
-  now: Told | undefined,
+  first: KnownPrice | undefined,
+  now: KnownPrice | undefined,
 ): (string | null)[] {
   const cost = milli(recon ?? line)
   const wholesale = milli(first?.wholesale)
   const gap = less(milli(price), wholesale)
-  const room = (told: Told | undefined) => less(less(milli(told?.retail), milli(price)), cost ?? 0n)
+  const room = (known: KnownPrice | undefined) =>
+    less(less(milli(known?.retail), milli(price)), cost ?? 0n)
   return [
     ...[milli(price), cost, wholesale, milli(first?.retail)].map(moneyText),
     ...[milli(now?.wholesale), milli(now?.retail), gap].map(moneyText),

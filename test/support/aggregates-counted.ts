@@ -121,7 +121,7 @@ const columns = {
     retail_first, wholesale_now, retail_now, gap_to_wholesale_first, gap_share, gross_room_first, gross_room_now`,
 }
 
-/** What stands in them. */
+/** The rows that a table of sums holds. */
 export async function storedRows(pool: pg.Pool, table: keyof typeof columns): Promise<RowTexts> {
   const { rows } = await pool.query<Record<string, unknown>>(
     `select ${columns[table]} from core.${table}`,

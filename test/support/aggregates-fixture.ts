@@ -34,7 +34,7 @@ const tables = Object.keys(counts) as (keyof typeof counts)[]
 /** The rows of all aggregates, by table. */
 export type Aggregates = Readonly<Record<string, RowTexts>>
 
-/** What stands in all of them. */
+/** The rows that all of them hold. */
 export async function allStored(pool: pg.Pool): Promise<Aggregates> {
   const rows = tables.map(async (table) => [table, await storedRows(pool, table)] as const)
   return Object.fromEntries(await Promise.all(rows))
@@ -87,10 +87,10 @@ const refusals = new Set(['40P01', '23505'])
 export async function performAll(pool: pg.Pool, chain: readonly Transaction[]): Promise<void> {
   await inSession(pool, async (client) => {
     await client.query("set deadlock_timeout = '20ms'")
-    for (const { changes: deeds, ends } of chain) {
+    for (const { changes, ends } of chain) {
       await client.query('begin')
       try {
-        for (const deed of deeds) await applyChange(client, deed)
+        for (const change of changes) await applyChange(client, change)
         await client.query(ends)
       } catch (error) {
         await client.query('rollback')
@@ -124,7 +124,7 @@ export async function advisoryLocks(
   return rows.length
 }
 
-/** Where the rows of the sums by day stand: a row that is written anew stands elsewhere. */
+/** The position of every row of the sums by day: an update moves a row. */
 export async function rowPositions(pool: pg.Pool, where = ''): Promise<unknown[]> {
   const { rows } = await pool.query(
     `select ctid::text, xmin::text from core.agg_evaluation_day ${where}

@@ -23,7 +23,7 @@ export async function checkedFixture(
 export const aVin = 'JTMDFREV90D123456'
 export const dayMs = 86_400_000
 
-/** Runs a check at the source, so many days after the first morning. */
+/** Runs a check at the source, this number of days after the first morning. */
 export function addCheck(
   { sandbox }: Fixture,
   days: number,

@@ -7,7 +7,9 @@ import type { RunReport } from '#src/pipeline/run-report.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import type { Stream } from '#src/streams/stream.ts'
+import { runsEveryCase } from './cases.ts'
 import { type Child, type ChildResult, startForecourt } from './child.ts'
+import { runInProcess } from './cli.ts'
 import { runNight } from './fixture.ts'
 import { createTestDatabase, type TestDatabase } from './postgres.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -20,12 +22,14 @@ export interface ChildFixtureOptions {
   readonly http?: ConfigInput['http']
 }
 
-/** A warehouse with a config file of its own, for commands in child processes. */
+/** A warehouse with a config file of its own, for commands. */
 export interface ChildWarehouse extends AsyncDisposable {
   readonly database: TestDatabase
   /** A sync in this process: quicker than a child where the run itself is not what is tested. Default: as `runNight`. */
   night(streams?: readonly Stream[]): Promise<RunReport>
+  /** Starts a command in a process of its own. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): Child
+  /** Runs a command to its end: in a process of its own if it is given an environment, and in CI always. */
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<ChildResult>
   /** Runs with `--json` and parses stdout, which must be one document and nothing else. */
   json(args: readonly string[]): Promise<{ code: number | null; document: Json; stderr: string }>
@@ -76,6 +80,10 @@ export function configText(sandbox: Sandbox, url: string, options: ChildFixtureO
 function warehouseOf(database: TestDatabase, file: string, cwd: string): ChildWarehouse {
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     startForecourt(['--config', file, ...args], { cwd, env })
+  const run = async (args: readonly string[], env?: Readonly<Record<string, string>>) => {
+    if (runsEveryCase || env !== undefined) return await start(args, env).ended
+    return { signal: null, ...(await runInProcess(['--config', file, ...args], { cwd })) }
+  }
   const night = async (streams?: readonly Stream[]) => {
     const config = loadConfig(file, { variables: {}, cwd })
     await using context = await openContext(config, silent)
@@ -85,9 +93,9 @@ function warehouseOf(database: TestDatabase, file: string, cwd: string): ChildWa
     database,
     night,
     start,
-    run: async (args, env) => await start(args, env).ended,
+    run,
     json: async (args) => {
-      const { code, stdout, stderr } = await start([...args, '--json']).ended
+      const { code, stdout, stderr } = await run([...args, '--json'])
       return { code, document: JSON.parse(stdout) as Json, stderr }
     },
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),

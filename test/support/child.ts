@@ -6,6 +6,11 @@ import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
+const watch = `const hasParent = () => process.ppid === ${process.pid}
+  setInterval(() => hasParent() || process.kill(process.pid, 'SIGKILL'), 1_000).unref()`
+/** Arguments of node for a child of this process that ends when this process has ended, even by SIGKILL. */
+export const endsWithParent = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`]
+
 /** How a child process ended. */
 export interface ChildResult {
   readonly code: number | null
@@ -19,7 +24,7 @@ export interface Child {
   readonly pid: number
   readonly ended: Promise<ChildResult>
   kill(signal: NodeJS.Signals): void
-  /** What stands on stderr so far. */
+  /** What it has written to stderr so far. */
   stderr(): string
 }
 
@@ -37,6 +42,7 @@ export function startForecourt(args: readonly string[], options: ChildOptions): 
   const line = [
     ...(options.launcher ?? []),
     process.execPath,
+    ...endsWithParent,
     ...(options.node ?? []),
     main,
     ...args,
@@ -77,13 +83,13 @@ function endOf(child: ChildProcess): Promise<Pick<ChildResult, 'code' | 'signal'
   })
 }
 
-/** Stops a process with SIGSTOP and waits until the kernel says that it stands still. */
+/** Stops a process with SIGSTOP and waits until the kernel says that it is stopped. */
 export async function freeze(child: Child): Promise<void> {
   child.kill('SIGSTOP')
   await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, 'utf8')))
 }
 
-/** Waits for a condition of another process; the test's own time-out ends a wait in vain. */
+/** Waits for a condition of another process; the time-out of the test limits the wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(10)
 }

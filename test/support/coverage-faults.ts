@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** What is wrong with certificates and coverage, in words; written without a look at `verify`. Listed up to `until`, settled up to `settled`. */
+/** What is wrong with certificates and coverage, in words; it shares no code with `verify`. Listed up to `until`, settled up to `settled`. */
 export async function coverageFaults(
   pool: pg.Pool,
   { from, until, settled }: { from: Date; until: Date; settled: Date },

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * What a proxy does to its connections: `blackhole` holds every byte and every end back, as a cut line does, and lets them go on
- * when it is healed; `reset` and `refuse` end the open ones too; `slow` lets so many bytes pass a second; `truncate` hangs up
- * after so many bytes of an answer.
+ * when it is healed; `reset` and `refuse` end the open ones too; `slow` lets that number of bytes pass a second; `truncate` hangs up
+ * after that number of bytes of an answer.
  */
 export type ProxyMode =
   | 'pass'

@@ -8,16 +8,16 @@ import type { Nights } from './marts-world.ts'
 
 const dayMs = 86_400_000
 
-/** A search so many days before the last night, whose watch changes so many days later; null: it never does. */
+/** A search `days` before the last night, whose watch changes `changesAfter` days later; null: it never does. */
 type Plan = readonly [days: number, changesAfter: number | null]
 const lately: Plan = [3, null]
 const changing: Plan = [10, 4]
 const longAgo: Plan = [30, null]
 
-/** Searches that somebody made elsewhere on vehicles of each Australian yard; each group has one on the vehicle that all know. */
+/** Searches that others made on vehicles in stock at each Australian rooftop; each group has one on the shared vehicle. */
 export function plantedChecks(world: World, nights: Nights): CheckDraft[] {
   return australian(world).flatMap((rooftop) => {
-    const known = inYard(world, rooftop, nights)
+    const known = inStock(world, rooftop, nights)
     const [clear, charged] = [
       known.filter(({ vin }) => countsFor(vin!).securityInterests === 0),
       known.filter(({ vin }) => countsFor(vin!).securityInterests > 0),
@@ -49,11 +49,11 @@ function draftOf(
   return { kind: 'ppsr', groupId, rooftopUid, evalId, vin: vin!, searchedAt, watch }
 }
 
-/** Evaluations to pay for a search on: of each Australian yard some vehicles with a security interest, and one without. */
+/** Evaluations to pay for a search on: of each Australian rooftop some vehicles with a security interest, and one without. */
 export function evaluationsToSearch(world: World, nights: Nights): Evaluation[] {
   return australian(world).flatMap((rooftop) => {
     const [charged, clear] = [true, false].map((isCharged) =>
-      inYard(world, rooftop, nights)
+      inStock(world, rooftop, nights)
         .filter(({ vin }) => countsFor(vin!).securityInterests > 0 === isCharged)
         .reverse(),
     )
@@ -65,8 +65,8 @@ function australian(world: World): Rooftop[] {
   return world.rooftops.filter(({ region }) => region === 'AU')
 }
 
-/** What was appraised at the rooftop before the first night and still stands in its yard. */
-function inYard(world: World, rooftop: Rooftop, nights: Nights): Evaluation[] {
+/** What was appraised at the rooftop before the first night and is still in its stock. */
+function inStock(world: World, rooftop: Rooftop, nights: Nights): Evaluation[] {
   const vins = new Set(stockList(world, rooftop, 2, nights).map(({ vin }) => vin))
   return [...world.evaluations()].filter(
     ({ rooftopUid, completedAt, vanishedAt, vin }) =>

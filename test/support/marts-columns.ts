@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { type MartView, readCatalogue } from './marts-catalogue.ts'
 
-/** What BI tools rely on: the columns of the marts, and the version that stands for them. */
+/** What BI tools rely on: the columns of the marts, and their version. */
 export interface Snapshot {
   readonly version: string
   /** `view column type`, sorted. */
@@ -32,13 +32,13 @@ export function parseSnapshot(text: string): Snapshot {
 
 /**
  * What is wrong about going from the committed columns to those of today. Removals, renames and other types need another
- * major version and the old schema beside the new one; additions need another minor version. `standing` has the columns of
+ * major version and the old schema beside the new one; additions need another minor version. `existing` has the columns of
  * the schema `mart_v<major>`, null where there is none.
  */
 export function columnProblems(
   committed: Snapshot,
   today: Snapshot,
-  standing: (major: number) => readonly string[] | null,
+  existing: (major: number) => readonly string[] | null,
 ): string[] {
   const [before, now] = [partsOf(committed.version), partsOf(today.version)]
   const lost = committed.lines.filter((line) => !today.lines.includes(line))
@@ -46,8 +46,8 @@ export function columnProblems(
   const isMajor = now.major > before.major
   if (lost.length > 0 && !isMajor) return [breaks(lost, before.major)]
   if (isMajor) {
-    const kept = standing(before.major) ?? []
-    const missing = committed.lines.filter((line) => !kept.includes(line))
+    const present = existing(before.major) ?? []
+    const missing = committed.lines.filter((line) => !present.includes(line))
     return missing.length === 0 ? [] : [leavesNothing(missing, before.major)]
   }
   if (now.major < before.major || now.minor < before.minor)
@@ -66,20 +66,20 @@ export async function existingColumns(
   const { rows } = await pool.query<{ name: string }>(
     "select nspname as name from pg_namespace where nspname ~ '^mart_v[0-9]+$'",
   )
-  const standing = new Map<string, readonly string[]>()
+  const existing = new Map<string, readonly string[]>()
   for (const { name } of rows)
-    standing.set(name, snapshotOf('', await readCatalogue(pool, [name])).lines)
-  return (major) => standing.get(`mart_v${major}`) ?? null
+    existing.set(name, snapshotOf('', await readCatalogue(pool, [name])).lines)
+  return (major) => existing.get(`mart_v${major}`) ?? null
 }
 
 /** Earlier versions that were promised to stay, by their committed columns, and do not. */
 export function missingVersions(
   promised: ReadonlyMap<number, Snapshot>,
-  standing: (major: number) => readonly string[] | null,
+  existing: (major: number) => readonly string[] | null,
 ): string[] {
   return [...promised].flatMap(([major, { lines }]) => {
-    const kept = standing(major) ?? []
-    const missing = lines.filter((line) => !kept.includes(line))
+    const present = existing(major) ?? []
+    const missing = lines.filter((line) => !present.includes(line))
     return missing.length === 0 ? [] : [leavesNothing(missing, major)]
   })
 }

@@ -117,7 +117,7 @@ export function rowDifferences(
     if (held === undefined) return [`${name} is missing`]
     return [...more.map(() => `${name} is there again`), ...cellDifferences(name, row, held)]
   })
-  return [...lines, ...found.keys().map((name) => `${name} ought not to be there`)]
+  return [...lines, ...found.keys().map((name) => `${name} should not be there`)]
 }
 
 /** A column that only one of them has differs too. */

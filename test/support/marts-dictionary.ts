@@ -29,7 +29,7 @@ function opening(version: string): string {
       '- Money is in the `currency_code` of its row and is never summed over currencies; shares run from 0 to 1 unless the column says otherwise.',
       '- Dates are those of the rooftop; instants are UTC. `month_start` is the first day of the month.',
       '- Evaluations that the service no longer shows are in the facts with `is_gone` and in no report.',
-      '- Views have no primary or foreign keys: `key` and `joins` below say what stands for them.',
+      '- Views have no primary or foreign keys: `key` and `joins` below replace them.',
       '- `[A §n]` and `[V §n]` are sections of the documents of the appraisal service and of the vehicle-data APIs.',
     ].join('\n'),
   ].join('\n\n')
@@ -59,8 +59,8 @@ function diagram(views: readonly MartView[]): string {
 
 /** From the one side to the other: whether a row may lead nowhere, and how many may lead to the same. */
 function lineOf(view: MartView, column: string): string {
-  const { comment: said } = view.columns.find(({ name }) => name === column)!
-  const one = /\bnull\b/.test(said.text) ? '|o' : '||'
+  const { comment } = view.columns.find(({ name }) => name === column)!
+  const one = /\bnull\b/.test(comment.text) ? '|o' : '||'
   return `${one}--${keyOf(view).join() === column ? 'o|' : 'o{'}`
 }
 

@@ -90,7 +90,7 @@ function configFor(sandbox: Sandbox, url: string, nights: Nights): ConfigInput {
   const start = new Date(nights[2].getTime() - 100 * dayMs).toISOString()
   return {
     ...client,
-    // One key may cover several groups: which rooftops share a list is said by the operator.
+    // One key may cover several groups: which rooftops share a list is for the operator to say.
     rooftops: client.rooftops.map((rooftop) => ({
       ...rooftop,
       group: sandbox.world.rooftop(rooftop.uid)!.groupId,
@@ -175,7 +175,7 @@ class Loading {
     if (accepted !== list.length) throw new Error(`${file}: ${JSON.stringify(issues)}`)
   }
 
-  /** Pays for searches on vehicles that stand in the yard. */
+  /** Pays for searches on vehicles in stock. */
   async #search(): Promise<void> {
     const before = new Set([...this.#fixture.sandbox.checks.all()].map(({ id }) => id))
     for (const { evalId, rooftopUid: uid } of evaluationsToSearch(

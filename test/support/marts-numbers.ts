@@ -12,7 +12,7 @@ export function moneyText(amount: bigint | null): string | null {
   return amount === null ? null : quotient(amount, 1000n, 3)
 }
 
-/** numerator / denominator with so many decimals, halves away from zero. */
+/** numerator / denominator with `decimals` decimals, halves away from zero. */
 export function quotient(numerator: bigint, denominator: bigint, decimals: number): string {
   const isNegative = numerator < 0n !== denominator < 0n
   const [above, below] = [absolute(numerator), absolute(denominator)]
@@ -79,7 +79,7 @@ export function exactPercentileMinutes(
   return quotient(BigInt(below * 100 + (place % 100) * (above - below)), BigInt(100 * minuteMs), 2)
 }
 
-/** The percentile of durations (ms) as the time buckets tell it, linear inside the bucket, in minutes; null of none. */
+/** The percentile of durations (ms) as the time buckets give it, linear inside the bucket, in minutes; null of none. */
 export function percentileMinutes(durations: readonly number[], percent: number): string | null {
   const counts = buckets.map(() => 0)
   for (const duration of durations) {

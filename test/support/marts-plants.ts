@@ -4,7 +4,7 @@ import type { Planting } from './marts-world.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** Adds to each rooftop what the reports have to tell apart. */
+/** Adds to each rooftop every case that the reports distinguish. */
 export function plantAll(planting: Planting): void {
   planting.world.rooftops.forEach((rooftop, index) => {
     plantSalespeople(planting, rooftop)
@@ -23,7 +23,7 @@ function edit(at: Date, patch: Edit['patch']): Edit {
   return { at, patch }
 }
 
-/** Handed over, and then nobody's; and captured through a link, without a mileage. */
+/** Handed over, and then without a salesperson; and captured through a link, without a mileage. */
 function plantSalespeople(planting: Planting, { uid, groupId }: Rooftop): void {
   const members = planting.world.users.filter((user) => user.groupId === groupId)
   const [first, second] = members.filter((user) => !user.generated)
@@ -74,7 +74,7 @@ function nearEndOfMonth({ nights }: Planting, { region }: Rooftop): Date {
   return new Date(end + (region === 'US' ? 2 : -2) * hourMs)
 }
 
-/** Work that costs far more than was thought, some that nobody thought of, and lines without type and cost. */
+/** Work that costs far more than was thought, some that no one thought of, and lines without type and cost. */
 function plantWork(planting: Planting, { uid }: Rooftop): void {
   const glass: ReconLine = { type: 'glass', source: 'dealer', cost: 410, value: '1' }
   const roof = (cost: number): ReconLine => ({ type: 'roof', source: 'dealer', cost, value: null })
@@ -136,7 +136,7 @@ function plantEnds(planting: Planting, { uid }: Rooftop): void {
   })
 }
 
-/** Of each group a vehicle that evaluations of its rooftops name in other letters, one of which has vanished; one whose
+/** Of each group a vehicle that evaluations of its rooftops name in other letters, and one of these has vanished; one whose
  *  number is no VIN; and one that every group has seen. */
 function plantRepeats(planting: Planting): void {
   const groups = Map.groupBy(planting.world.rooftops, (one) => one.groupId)

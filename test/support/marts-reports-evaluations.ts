@@ -125,7 +125,7 @@ export function photoCompleteness(truth: MartTruth): ReportRow[] {
   )
 }
 
-/** What was asked and what failed follows from how the source was told to answer. */
+/** What was asked and what failed follows from how the test made the source answer. */
 export function pricingCoverage(truth: MartTruth): ReportRow[] {
   const { unpriced } = truth.fixture
   return grouped(

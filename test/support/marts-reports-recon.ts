@@ -54,23 +54,23 @@ export function batteryHealth(truth: MartTruth): ReportRow[] {
   return truth.present.flatMap((one) => {
     const lines = one.truth.reconditioning.filter(isInfo)
     if (lines.length === 0) return []
-    const told = lines.find((line) => percentOf(line) !== null) ?? lines[0]!
+    const reading = lines.find((line) => percentOf(line) !== null) ?? lines[0]!
     const { vin, odometer } = one.truth
     const inMiles = one.rooftop.region === 'US'
     const km = odometer !== null && inMiles ? Math.round(odometer * 1.609344) : odometer
     return {
       ...evaluationOf(truth, one),
       ...{ vin: textOf(vin), odometer_km: km },
-      battery_soh_pct: percentOf(told),
-      reading_source: textOf(told.source),
-      is_reading_missing: percentOf(told) === null,
+      battery_soh_pct: percentOf(reading),
+      reading_source: textOf(reading.source),
+      is_reading_missing: percentOf(reading) === null,
     }
   })
 }
 
 function percentOf({ value }: ReconLine): string | null {
-  const told = /^(\d{1,3}(?:\.\d+)?)%$/.exec(String(value))?.[1]
-  return told === undefined ? null : Number(told).toFixed(2)
+  const percent = /^(\d{1,3}(?:\.\d+)?)%$/.exec(String(value))?.[1]
+  return percent === undefined ? null : Number(percent).toFixed(2)
 }
 
 /** In thousandths; a line without a cost has none. */

@@ -67,16 +67,16 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
     .filter(({ listed }) => listed.vin?.length === 17)
     .map((unit) => {
       const { rooftop, acquiredOn, listed } = unit
-      const told = toldChecks(truth, rooftop.groupId, listed.vin!)
-      const newest = told[0]?.check.searchedAt ?? null
-      const statuses = told.map(({ status }) => status)
-      const counted = told.find(({ check }) => truth.fixture.paid.has(String(check.id)))
+      const known = knownChecks(truth, rooftop.groupId, listed.vin!)
+      const newest = known[0]?.check.searchedAt ?? null
+      const statuses = known.map(({ status }) => status)
+      const counted = known.find(({ check }) => truth.fixture.paid.has(String(check.id)))
       const interests = counted?.check.counts.securityInterests ?? null
       const days = newest && localDaysBetween(newest, truth.now, rooftop.timezone)
       return {
         ...unitOf(truth, unit),
         acquired_on: acquiredOn,
-        searches: told.length,
+        searches: known.length,
         last_searched_at: newest?.toISOString() ?? null,
         days_since_search: days,
         watch_status: watchStatuses.find((status) => statuses.includes(status)) ?? null,
@@ -93,8 +93,8 @@ function exposureOf(isChanged: boolean, interests: number | null, days: number |
   return days > 14 ? 'stale search' : 'clear'
 }
 
-/** Searches on the vehicle, newest first, with the status that the last night told that could ask about it. */
-function toldChecks({ fixture }: MartTruth, groupId: string, vin: string) {
+/** Searches on the vehicle, newest first, with the status that the last night that could ask about it got. */
+function knownChecks({ fixture }: MartTruth, groupId: string, vin: string) {
   const { sandbox, nights, readings, unfit } = fixture
   const asked = nights.filter((_, night) =>
     readings[night]!.some(
@@ -108,20 +108,20 @@ function toldChecks({ fixture }: MartTruth, groupId: string, vin: string) {
     .map((check: VehicleCheck) => ({ check, status: watchStatusAt(check, last) }))
 }
 
-/** The first advertised price against what the pricing AI said at the appraisal. */
+/** The first advertised price against the price of the pricing AI at the appraisal. */
 export function aiAccuracy(truth: MartTruth): ReportRow[] {
   return truth.units.flatMap((unit) => {
     const { outcome, acquiredOn } = unit
-    const [asked, told] = [milli(unit.askingFirst), milli(outcome?.prices?.first.retail)]
-    if (outcome === null || asked === null || told === null) return []
+    const [asked, predicted] = [milli(unit.askingFirst), milli(outcome?.prices?.first.retail)]
+    if (outcome === null || asked === null || predicted === null) return []
     if (outcome.rooftop.currency !== unit.rooftop.currency) return []
-    const error = asked - told
+    const error = asked - predicted
     return {
       ...unitOf(truth, unit),
       evaluation_key: evaluationKey(truth, outcome),
       ...{ acquired_on: acquiredOn, month_start: monthOf(acquiredOn) },
       currency_code: unit.rooftop.currency,
-      ai_retail_at_appraisal: moneyText(told),
+      ai_retail_at_appraisal: moneyText(predicted),
       asking_price_first: moneyText(asked),
       error: moneyText(error),
       error_share: ratio(error, asked),
@@ -201,7 +201,7 @@ export interface Bookkeeping {
   readonly aheadMs: number
 }
 
-/** How far each rooftop can be trusted. When our runs ended is told by their bookkeeping alone; all else by the world. */
+/** How far each rooftop can be trusted. When our runs ended comes from their bookkeeping alone; all else from the world. */
 export function dataFreshness(
   truth: MartTruth,
   bookkeeping: ReadonlyMap<number, Bookkeeping>,

@@ -1,6 +1,6 @@
 import type { ReportRow } from './marts-rows.ts'
 
-/** What a report has to tell apart: a comparison over rows that never differ in it would prove little. */
+/** A case that a report must show in some row: a comparison without it would prove little. */
 export interface RequiredCase {
   readonly view: string
   readonly what: string
@@ -30,13 +30,13 @@ export const requiredCases: readonly RequiredCase[] = [
   }),
   ...among('rpt_02_look_to_book', {
     'evaluations that were bought': isAbove('bought'),
-    'evaluations of which none was bought': is('bought', 0),
+    'evaluations without a purchase': is('bought', 0),
     'evaluations without a salesperson': isNull('user_id'),
   }),
   ...among('rpt_03_recon_drift', {
     'a drift upwards': isAbove('drift'),
     'a drift downwards': isBelow('drift'),
-    'work that nobody estimated at first': is('first_cost', '0.000'),
+    'work that was not estimated at first': is('first_cost', '0.000'),
     'lines without a type': is('recon_type', 'unknown'),
   }),
   ...among('rpt_04_time_to_complete', { 'completions after days': isAbove('over_a_day') }),

@@ -19,7 +19,7 @@ export interface MartTruth {
   readonly ids: Ids
 }
 
-/** Our numbers for what the source goes by: the one thing that is taken from the warehouse. */
+/** Our numbers for the ids of the source: the one thing that is read from the warehouse. */
 export interface Ids {
   rooftop(uid: string): number
   user(groupId: string, email: string): number
@@ -84,16 +84,16 @@ export function evaluationKey({ ids }: MartTruth, one: SeenEvaluation): string {
   return `${ids.rooftop(one.rooftop.uid)}-${one.evalId}`
 }
 
-/** One row for each distinct key: the key, and what is told of the members. */
-export function grouped<Item, Key extends ReportRow, Told extends ReportRow>(
+/** One row for each distinct key: the key, and what `describe` returns for the members. */
+export function grouped<Item, Key extends ReportRow, Rest extends ReportRow>(
   items: readonly Item[],
   keyOf: (item: Item) => Key,
-  tell: (members: readonly [Item, ...Item[]], key: Key) => Told,
-): (Key & Told)[] {
+  describe: (members: readonly [Item, ...Item[]], key: Key) => Rest,
+): (Key & Rest)[] {
   const groups = Map.groupBy(items, (item) => JSON.stringify(keyOf(item)))
   return [...groups.values()].map((members) => {
     const key = keyOf(members[0]!)
-    return { ...key, ...tell(members as [Item, ...Item[]], key) }
+    return { ...key, ...describe(members as [Item, ...Item[]], key) }
   })
 }
 

@@ -13,7 +13,7 @@ const dayMs = 86_400_000
 export interface ListedUnit {
   readonly stockNo: string
   readonly vin: string | null
-  /** What stands in the column of VINs and is none. */
+  /** A text in the column of VINs that is none. */
   readonly chassis?: string
   readonly adcode: string | null
   readonly make: string | null
@@ -31,18 +31,18 @@ const codes: Readonly<Record<Rooftop['region'], string>> = {
 }
 
 /** What the rooftop's list says in the night (0 to 2): the vehicles that were appraised there and bought, some of a sister
- *  rooftop, some that nobody appraised; sold ones go, one comes back, prices move, a stock number is used again. */
+ *  rooftop, some that no one appraised; sold ones go, one comes back, prices move, a stock number is used again. */
 export function stockList(world: World, rooftop: Rooftop, night: number, nights: Nights) {
   const own = boughtAt(world, rooftop, nights[night]!)
   const sister = world.rooftops.find(
     ({ groupId, uid }) => groupId === rooftop.groupId && uid !== rooftop.uid,
   )
-  // Every fifth vehicle is at the other rooftop's yard.
+  // Every fifth vehicle is in the other rooftop's stock.
   const traded = sister ? boughtAt(world, sister, nights[night]!).filter(isTraded) : []
   const units = [...own.filter((one) => !sister || !isTraded(one)), ...traded].map((one) =>
     unitOf(one, rooftop, night),
   )
-  const listed = [...units, ...strangers(rooftop, night, nights)]
+  const listed = [...units, ...notAppraised(rooftop, night, nights)]
   return listed.filter((unit) => isListed(unit, night))
 }
 
@@ -81,7 +81,7 @@ function unitOf(one: Evaluation, rooftop: Rooftop, night: number): ListedUnit {
   }
 }
 
-/** Some days after the appraisal, some days before it, or not said. */
+/** Some days after the appraisal, some days before it, or unknown. */
 function acquiredOn({ evalId, completedAt, createdAt }: Evaluation, rooftop: Rooftop) {
   const days = [null, 0, -6][draw('acquired', evalId, 3)]
   if (days === null || days === undefined) return null
@@ -89,8 +89,8 @@ function acquiredOn({ evalId, completedAt, createdAt }: Evaluation, rooftop: Roo
   return localDay(new Date(from.getTime() + days * dayMs), rooftop.timezone)
 }
 
-/** Nobody appraised them: with a code, without any key to a price, and one stock number that is used again. */
-function strangers({ dealerId, region }: Rooftop, night: number, nights: Nights): ListedUnit[] {
+/** Vehicles that no one appraised: with a code, without any key to a price, and one stock number that is used again. */
+function notAppraised({ dealerId, region }: Rooftop, night: number, nights: Nights): ListedUnit[] {
   const { make, model } = vehicleByCode(codes[region])!
   const unit = { make, model, year: 2019, km: 61_000, acquired: null, adcode: null }
   const vin = (letter: string) => `JTDBR32E0${letter}${String(dealerId).padStart(7, '0')}`
@@ -107,7 +107,7 @@ function strangers({ dealerId, region }: Rooftop, night: number, nights: Nights)
       price: 15_000 - night * 500,
     },
     { ...unit, stockNo: `X${dealerId}-3`, price: 18_500 + night, ...(night < 2 ? b : c) },
-    // The same vehicle stands in the yard of each rooftop, whichever appraised it.
+    // The same vehicle is in the stock of each rooftop, whichever appraised it.
     { ...unit, stockNo: `X${dealerId}-5`, vin: sharedVin, price: 20_250, km: 30_000 },
     { ...unit, stockNo: `X${dealerId}-4`, vin: vin('D'), price: night === 0 ? null : 12_750 },
   ]

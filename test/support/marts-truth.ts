@@ -6,13 +6,13 @@ import { localDay } from '#src/values/instant.ts'
 import type { MartFixture } from './marts-fixture.ts'
 import { monthOf } from './marts-numbers.ts'
 
-/** What an evaluation said when it was read, and since when; the first one is what was loaded first. */
+/** The content of an evaluation when it was read, and since when; the first one is what was loaded first. */
 export interface SeenVersion {
   readonly truth: TruthEvaluation
   readonly since: Date
 }
 
-/** An evaluation that the warehouse ought to know of, from the world alone. Days are those of the rooftop. */
+/** An evaluation that the warehouse should know of, from the world alone. Days are those of the rooftop. */
 export interface SeenEvaluation {
   readonly evalId: number
   readonly rooftop: Rooftop
@@ -47,8 +47,8 @@ export function seenEvaluations(fixture: MartFixture): {
   const seen = [...world.evaluations()]
     .filter(({ evalId }) => !unfit.has(evalId))
     .map(({ evalId }) => readings.map((reading) => reading.get(evalId)))
-    .filter((told) => told.some((truth) => truth !== undefined))
-    .map((told) => ({ one: seenAs(fixture, told), isGone: told.at(-1) === undefined }))
+    .filter((readings) => readings.some((truth) => truth !== undefined))
+    .map((readings) => ({ one: seenAs(fixture, readings), isGone: readings.at(-1) === undefined }))
   return {
     present: seen.filter(({ isGone }) => !isGone).map(({ one }) => one),
     gone: seen.filter(({ isGone }) => isGone).map(({ one }) => one),
@@ -57,9 +57,9 @@ export function seenEvaluations(fixture: MartFixture): {
 
 function seenAs(
   fixture: MartFixture,
-  told: readonly (TruthEvaluation | undefined)[],
+  readings: readonly (TruthEvaluation | undefined)[],
 ): SeenEvaluation {
-  const versions = versionsOf(told)
+  const versions = versionsOf(readings)
   const { truth } = versions.at(-1)!
   const { evalId, rooftopUid, groupId, vin, createdAt, completedAt } = truth
   const rooftop = fixture.world.rooftop(rooftopUid)!
@@ -71,14 +71,14 @@ function seenAs(
     heroSource: fixture.withoutHero.has(evalId) ? null : truth.heroSource,
     month: monthOf(completedOn),
     tookMs: fixture.withoutCreatedAt.has(evalId) || tookMs < 0 ? null : tookMs,
-    prices: pricesOf(fixture, evalId, told),
+    prices: pricesOf(fixture, evalId, readings),
   }
 }
 
 /** A new one where anything but UpdatedAt is another than in the night before. */
-function versionsOf(told: readonly (TruthEvaluation | undefined)[]): SeenVersion[] {
+function versionsOf(readings: readonly (TruthEvaluation | undefined)[]): SeenVersion[] {
   const versions: SeenVersion[] = []
-  for (const truth of told) {
+  for (const truth of readings) {
     if (truth === undefined) continue
     const last = versions.at(-1)
     if (last && contentOf(last.truth) === contentOf(truth)) continue
@@ -95,12 +95,12 @@ function contentOf({ updatedAt: _, ...content }: TruthEvaluation): string {
 function pricesOf(
   { world, nights, unpriced }: MartFixture,
   evalId: number,
-  told: readonly (TruthEvaluation | undefined)[],
+  readings: readonly (TruthEvaluation | undefined)[],
 ): SeenEvaluation['prices'] {
   const why = unpriced.get(evalId)
   if (why !== undefined && why !== 'lapsed') return null
   const answered = why === 'lapsed' ? nights.slice(0, -1) : nights
-  const asked = answered.filter((_, night) => (told[night]?.odometer ?? null) !== null)
+  const asked = answered.filter((_, night) => (readings[night]?.odometer ?? null) !== null)
   const evaluation = world.evaluation(evalId)!
   const [first, now] = [asked[0], asked.at(-1)].map((at) =>
     at === undefined ? undefined : priceEvaluation({ world }, evaluation, at).prices,

@@ -29,7 +29,7 @@ export interface StockUnit {
   readonly askingFirst: number | null
   readonly askingNow: number | null
   readonly priceChanges: number
-  /** About this vehicle, in order: a stock number that is used again begins anew. */
+  /** About this vehicle, in order: a stock number that is used again starts again. */
   readonly market: readonly MarketAnswer[]
   /** The evaluation that it was bought on. */
   readonly outcome: SeenEvaluation | null
@@ -44,7 +44,7 @@ interface Unit {
   market: MarketAnswer[]
 }
 
-/** The yards of all rooftops, from what the test wrote into the lists. */
+/** The stock of all rooftops, from what the test wrote into the lists. */
 export function stockUnits(fixture: MartFixture, present: readonly SeenEvaluation[]): StockUnit[] {
   return Map.groupBy(fixture.stock, ({ rooftop }) => rooftop)
     .entries()

@@ -18,7 +18,7 @@ export type Unpriced = 'skipped' | 'rejected' | 'failed' | 'lapsed'
 
 /** How the source answers about some evaluations, beyond what the world says. */
 export interface Oddities {
-  /** `CreatedAt` is left out, so that EntryDate stands for it. */
+  /** `CreatedAt` is left out, so that EntryDate replaces it. */
   readonly withoutCreatedAt: ReadonlySet<number>
   /** None of the photos is the hero. */
   readonly withoutHero: ReadonlySet<number>
@@ -37,7 +37,7 @@ export interface MartWorld extends Oddities {
 /** The generated part is the same on every day, and moved to end with the last night. */
 const bornOn = new Date('2026-03-10T02:00:00Z')
 
-/** Six rooftops of four groups in AU, US and GCC with 90 days of evaluations, and on each what the reports have to tell apart. */
+/** Six rooftops of four groups in AU, US and GCC with 90 days of evaluations, and at each every case that the reports distinguish. */
 export function martWorld(seed: number, nights: Nights): MartWorld {
   const { generatedUser } = defaultWire.appraisal
   const span = { evaluations: 240, days: 90, now: bornOn }
@@ -92,7 +92,7 @@ export class Planting {
     return planted
   }
 
-  /** So many days after the first night, or the second. */
+  /** This number of days after the first night, or the second. */
   after(night: 0 | 1, days: number): Date {
     return new Date(this.nights[night].getTime() + days * dayMs)
   }

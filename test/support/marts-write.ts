@@ -45,17 +45,17 @@ async function write(pool: pg.Pool): Promise<void> {
   const today = snapshotOf(version, views)
   const file = pathOf('../marts/columns.txt')
   const committed = await readFile(file, 'utf8').catch(() => null)
-  const standing = await existingColumns(pool)
+  const existing = await existingColumns(pool)
   const problems =
-    committed === null ? [] : columnProblems(parseSnapshot(committed), today, standing)
+    committed === null ? [] : columnProblems(parseSnapshot(committed), today, existing)
   if (problems.length > 0) {
     console.error(`test/marts/columns.txt stays as it is: ${problems.join('\n')}`)
     process.exitCode = 1
     return
   }
   if (committed !== null && majorOf(parseSnapshot(committed)) < majorOf(today)) {
-    const kept = `../marts/columns_v${majorOf(parseSnapshot(committed))}.txt`
-    await writeFile(pathOf(kept), committed)
+    const oldColumns = `../marts/columns_v${majorOf(parseSnapshot(committed))}.txt`
+    await writeFile(pathOf(oldColumns), committed)
   }
   await writeFile(file, snapshotText(today))
   console.log('Wrote test/marts/columns.txt')

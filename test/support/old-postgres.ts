@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** Something that speaks enough of the Postgres protocol to tell its version. */
+/** Something that speaks enough of the Postgres protocol to report its version. */
 export interface OldPostgres extends AsyncDisposable {
   readonly url: string
 }
 
-/** A server that lets everybody in and says that it is Postgres 14. */
+/** A server that accepts every login and says that it is Postgres 14. */
 export async function oldPostgres(): Promise<OldPostgres> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { messageOf } from '#src/errors.ts'
+import { cleanUpAfter, fastFolder, removeLeftOvers } from './clean-up.ts'
 import { folderPrefix } from './temporary-folder.ts'
 
 /** A Postgres in which tests may create databases. */
@@ -34,7 +35,8 @@ const durable: Settings = { ...connections, shared_buffers: '512MB', max_wal_siz
  * at home, for what is measured.
  */
 export async function startServer(options: { durable?: boolean } = {}): Promise<StartedServer> {
-  const settings = options.durable === true ? durable : hasty
+  const isDurable = options.durable === true
+  const settings = isDurable ? durable : hasty
   const given = process.env.TEST_DATABASE_URL
   if (given !== undefined && given !== '')
     return {
@@ -49,7 +51,7 @@ export async function startServer(options: { durable?: boolean } = {}): Promise<
       console.log(`No container for the tests (${messageOf(error)}), taking embedded Postgres`)
     }
   }
-  return startEmbedded(settings)
+  return startEmbedded(settings, isDurable ? tmpdir() : await fastFolder())
 }
 
 async function hasDocker(): Promise<boolean> {
@@ -84,9 +86,10 @@ async function startContainer(settings: Settings): Promise<StartedServer> {
   }
 }
 
-async function startEmbedded(settings: Settings): Promise<StartedServer> {
+async function startEmbedded(settings: Settings, parent: string): Promise<StartedServer> {
   await removeLeftOvers()
-  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  const folder = await mkdtemp(join(parent, `${folderPrefix}${process.pid}-`))
+  const stop = cleanUpAfter(folder)
   const { url } = await ensureEmbedded(folder)
   const pool = await openPool(url, { applicationName: 'tests', max: 1 })
   for (const [name, value] of Object.entries(settings))
@@ -97,33 +100,6 @@ async function startEmbedded(settings: Settings): Promise<StartedServer> {
   return {
     url: restarted.url,
     description: `embedded Postgres 18 in ${folder}`,
-    stop: () => removeFolder(folder),
-  }
-}
-
-// A run that was killed leaves its folders behind, some with a running server.
-async function removeLeftOvers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = new RegExp(`^${folderPrefix}(\\d+)-`).exec(name)?.[1]
-    if (pid === undefined || isAlive(Number(pid))) continue
-    await removeFolder(join(tmpdir(), name)).catch((error: unknown) => {
-      console.log(`Left ${name} in place (${messageOf(error)})`)
-    })
-  }
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder, { recursive: true }))
-    if (name.endsWith(join('cluster', 'data', 'postmaster.pid')))
-      await stopEmbedded(join(folder, name, '../../..'))
-  await rm(folder, { recursive: true, force: true })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    stop,
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-
+import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { prepareWarehouse } from '#src/warehouse.ts'
 import { openPool } from '#src/db/connect.ts'
@@ -7,6 +7,11 @@ import { openPool } from '#src/db/connect.ts'
 import type { TestServer } from './postgres.ts'
 import { startServer } from './postgres-server.ts'
 import { databaseUrl } from './postgres-url.ts'
+
+// The commands that tests start as processes compile the program once, not once each.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
+  new URL('../../node_modules/.cache/compile', import.meta.url),
+)
 
 /** Starts a Postgres for the run, builds the migrated template, and undoes both at the end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -41,7 +46,7 @@ async function buildTemplate(server: TestServer): Promise<void> {
     } finally {
       await pool.end()
     }
-    // A stray connection to the template would make every clone fail.
+    // An open connection to the template would make every clone fail.
     await admin.query(`alter database ${server.template} with allow_connections false`)
   } finally {
     await admin.end()

@@ -4,7 +4,7 @@ import { inject } from 'vitest'
 import { openPool } from '#src/db/connect.ts'
 import { databaseUrl } from './postgres-url.ts'
 
-/** What the global set-up tells the tests. */
+/** What the global set-up hands to the tests. */
 export interface TestServer {
   /** A database from which others can be created. */
   readonly url: string
@@ -31,7 +31,7 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(inject('testServer').template)
 }
 
-/** A copy of a database as it stands; nobody may be connected to the original, whose pool is ended. */
+/** A copy of a database as it is now; ends the pool of the original, which must have no other connection. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   if (!original.pool.ended) await original.pool.end()
   return await create(new URL(original.url).pathname.slice(1))
@@ -45,7 +45,8 @@ export function emptyTestDatabase(): Promise<TestDatabase> {
 async function create(template: string): Promise<TestDatabase> {
   const server = inject('testServer')
   const name = `forecourt_test_${server.run}_${randomBytes(5).toString('hex')}`
-  await administer(`create database ${name} template ${template}`)
+  // Copying the files costs Postgres a third of what writing them through its log does.
+  await administer(`create database ${name} template ${template} strategy file_copy`)
   const url = databaseUrl(server.url, name)
   const pool = await openPool(url, { applicationName: 'test' })
   return {

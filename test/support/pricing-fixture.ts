@@ -55,7 +55,7 @@ export function withoutWaits({ context, sandbox }: Fixture): Partial<Context> {
     await appraisal.measureClock()
     return await queue.offer(on, data, options)
   }
-  const patient = {
+  const withoutDelay = {
     offer,
     offerAll: queue.offerAll.bind(queue),
     replace: queue.replace.bind(queue),
@@ -67,5 +67,5 @@ export function withoutWaits({ context, sandbox }: Fixture): Partial<Context> {
     complete: queue.complete.bind(queue),
     stop: queue.stop.bind(queue),
   }
-  return { queue: patient }
+  return { queue: withoutDelay }
 }

@@ -30,7 +30,7 @@ export interface EvaluationPlan {
   /** On an edge of the windows' grid, or near one, in seconds; null: where it falls. */
   readonly edge: number | null
   readonly ms: number
-  /** So many are begun in the same second. */
+  /** The number that is begun in the same second. */
   readonly burst: number
   /** Days until completion; null: never. */
   readonly completes: number | null
@@ -115,7 +115,7 @@ const drafts: fc.Arbitrary<Scenario> = fc.record({
   listCarriesUpdatedAt: fc.boolean(),
   cap: fc.option(
     fc.record({
-      // No second holds so many: what does not fit into a second cannot be proved (prove.test.ts).
+      // No second holds this many: what does not fit into a second cannot be proved (prove.test.ts).
       cap: fc.integer({ min: 8, max: 11 }),
       order: fc.constantFrom('newest' as const, 'oldest' as const, 'arbitrary' as const),
     }),

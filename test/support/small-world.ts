@@ -5,15 +5,15 @@ type Row = Readonly<Record<string, unknown>>
 
 /**
  * A warehouse with a few rows written by hand: rooftops 1 (north) and 2 (south) of one dealer group, 3 of another, all in
- * Sydney; 4 in Kuwait, of the first group. Everything happens in one transaction, so that now() stands still.
+ * Sydney; 4 in Kuwait, of the first group. Everything happens in one transaction, so that now() stays the same.
  */
 export interface SmallWorld extends AsyncDisposable {
   /** Adds rows; columns left out have the defaults below. */
   add(table: keyof typeof defaults, ...rows: Row[]): Promise<void>
   rows(query: string): Promise<Record<string, unknown>[]>
-  /** A day so many days before today in Sydney. */
+  /** The day `daysAgo` days before today in Sydney. */
   day(daysAgo: number): string
-  /** An instant so many hours before now(). */
+  /** The instant `hours` hours before now(). */
   ago(hours: number): Date
 }
 

@@ -3,7 +3,7 @@ import type pg from 'pg'
 /** Rows of every table, in one spelling and order, without what two runs may rightly differ in. */
 export type Content = Readonly<Record<string, readonly string[]>>
 
-/** Surrogate keys, run ids and instants of our own clock: they tell when and by whom, not what. */
+/** Surrogate keys, run ids and instants of our own clock: they say when a row was written, not what it says. */
 const stamps = [
   'run_id',
   'user_id',
@@ -17,7 +17,7 @@ const stamps = [
   'listed_at',
   'reread_at',
 ]
-// The links in a body are signed anew at every read; content_hash is that of the body without the signatures.
+// The links in a body are signed again at every read; content_hash is that of the body without the signatures.
 // How a window was proved depends on the largest list seen before, and so on the order of the slices.
 const others: Readonly<Record<string, readonly string[]>> = {
   'raw.payload': ['body'],
@@ -47,13 +47,13 @@ async function read(pool: pg.Pool, left: readonly string[]): Promise<Content> {
   const content: Record<string, string[]> = {}
   for (const { name, columns } of tables) {
     const omitted = new Set([...left, ...(others[name] ?? [])])
-    const kept = columns.filter((column) => !omitted.has(column)).map((column) => `"${column}"`)
+    const selected = columns.filter((column) => !omitted.has(column)).map((column) => `"${column}"`)
     // A user's number may differ; whose it is may not.
     if (columns.includes('user_id'))
-      kept.push(`(select lower(m.email) from pii.app_user_email as m
+      selected.push(`(select lower(m.email) from pii.app_user_email as m
         where m.user_id = t.user_id) as whose`)
     const { rows } = await pool.query<{ line: string }>(
-      `select to_jsonb(kept)::text as line from (select ${kept.join(', ')} from ${name} as t) as kept
+      `select to_jsonb(selected)::text as line from (select ${selected.join(', ')} from ${name} as t) as selected
        order by 1`,
     )
     content[name] = rows.map(({ line }) => line)

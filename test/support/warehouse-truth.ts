@@ -8,7 +8,7 @@ export type Fact = Readonly<Record<string, unknown>> & { readonly evalId: number
 /** Whose evaluation it is: without dealerIds only the dealer group is known. */
 export type Attribution = 'rooftop' | 'group'
 
-/** What the warehouse ought to hold at an instant. */
+/** What the warehouse should hold at an instant. */
 export function sourceTruth(world: World, now: Date, attribution: Attribution): Fact[] {
   return world.truthAt(now).map((truth) => ({
     evalId: truth.evalId,
@@ -125,7 +125,7 @@ const factsSql = `
   where e.gone_at is null
   order by e.eval_id, r.rooftop_uid`
 
-/** One line for every difference: what is missing, what ought not to be there, which field of which evaluation differs. */
+/** One line for every difference: what is missing, what should not be there, which field of an evaluation differs. */
 export function differences(expected: readonly Fact[], actual: readonly Fact[]): string[] {
   const found = Map.groupBy(actual, ({ evalId }) => evalId)
   const lines = expected.flatMap((fact) => {
@@ -135,7 +135,7 @@ export function differences(expected: readonly Fact[], actual: readonly Fact[]):
     const twice = more.map(({ owner }) => `${fact.evalId} is stored again under ${String(owner)}`)
     return [...twice, ...fieldDifferences(fact, held)]
   })
-  const surplus = found.keys().map((id) => `${id} ought not to be there`)
+  const surplus = found.keys().map((id) => `${id} should not be there`)
   return [...lines, ...surplus]
 }
 

@@ -6,6 +6,7 @@ import { QuotedRecords } from '#src/csv/read/quoted-records.ts'
 import type { RawRecord } from '#src/csv/read/raw-record.ts'
 import { readRecord } from '#src/csv/read/read-record.ts'
 import { splitRecords } from '#src/csv/read/split-records.ts'
+import { caseCount } from '../../support/cases.ts'
 
 const ends = { LF: '\n', CRLF: '\r\n', CR: '\r' } as const
 const options = { isWhole: true, maxRecordBytes: 4_000_000, hasStrayQuote: () => false }
@@ -65,6 +66,6 @@ test('lines split without a parser are the records that csv-parse reads', async 
         expect(parted).toEqual(await recordsOf(byParserAlone(Buffer.from(text), dialect), dialect))
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: caseCount(1000) },
   )
 })

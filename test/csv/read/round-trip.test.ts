@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encode } from './encode.ts'
 import { readAll } from './read-all.ts'
+import { caseCount } from '../../support/cases.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Year', 'Price', 'Date In', 'Notes', 'Colour']
 const makes = ['Toyota', 'Kia', 'Mercedes-Benz', 'Land Rover', "O'Neill"]
@@ -118,6 +119,6 @@ test('a table in any dialect, encoding and quirk is read exactly: 10,000 cases',
         lineNumbers(lines, style.end).slice(-table.length),
       )
     }),
-    { numRuns: 10_000, seed: 20_250_601 },
+    { numRuns: caseCount(10_000), seed: 20_250_601 },
   )
 }, 300_000)

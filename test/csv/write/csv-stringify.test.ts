@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { recordWriter, defaultStyle } from '#src/csv/write/csv-text.ts'
+import { caseCount } from '../../support/cases.ts'
 
 const cell = fc.oneof(
   fc.string({ maxLength: 8 }),
@@ -28,6 +29,6 @@ test("the writer's output equals that of csv-stringify", () => {
       expect(read(ours)).toEqual(rows)
       expect(read(ours)).toEqual(read(theirs))
     }),
-    { numRuns: 2000 },
+    { numRuns: caseCount(2000) },
   )
 })

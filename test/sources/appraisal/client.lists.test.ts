@@ -151,7 +151,7 @@ test('a list is dated by the source', async () => {
   const undated = await client.listEvaluations(north, newest)
 
   expect(dated.listedAt).toEqual(theirs)
-  expect(Math.abs(undated.listedAt.getTime() - Date.now())).toBeLessThan(5000)
+  expect(Math.abs(undated.listedAt.getTime() - Date.now())).toBeLessThan(30_000)
 })
 
 test('a list that stays cut off is tried again later', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { aRooftop, type EvaluationDraft } from '#src/sandbox/build-world.ts'
 import type { VehicleCheck } from '#src/sandbox/check-types.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
+import { runsEveryCase } from '../../support/cases.ts'
 import {
   checkRequests,
   addCheck,
@@ -171,8 +172,8 @@ async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number
   return { asked: ppsr + history + watch, least: least.total }
 }
 
-test(
-  'sixty nights with a nightly check: every morning all checks are there, with their status',
+test.runIf(runsEveryCase)(
+  'sixty nights with a look every night: each morning holds every check, with the status that it has',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
 
@@ -181,8 +182,8 @@ test(
   timeoutMs,
 )
 
-test(
-  'sixty nights with the default config: no link expires, no ended watch is polled, no call is wasted',
+test.runIf(runsEveryCase)(
+  'sixty nights as the config has it: no link dies, no watch that ended is polled, no call is wasted',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 7, lookForNewDays: 90 })
 

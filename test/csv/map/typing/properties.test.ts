@@ -7,6 +7,7 @@ import { rowTyper } from '#src/csv/map/typing/row.ts'
 import type { StockRow } from '#src/csv/map/typing/stock-row.ts'
 import { startStyles, type TypingOptions } from '#src/csv/map/typing/column-styles.ts'
 import { dallas, dubai, kuwait, sydney } from '../table.ts'
+import { caseCount } from '../../../support/cases.ts'
 
 /** Types one column, with only a header to map it. */
 function typeCells(header: string, cells: readonly string[], options: TypingOptions) {
@@ -73,7 +74,7 @@ test('an amount written in any style of a column is read exactly', () => {
 
       expect(typed).toEqual(units.map((unit) => exact(unit, decimals)))
     }),
-    { numRuns: 1500 },
+    { numRuns: caseCount(1500) },
   )
 })
 
@@ -89,7 +90,7 @@ test('three decimals are read if one amount of the column proves them', () => {
 
       expect(typed).toEqual(units.map((unit) => exact(unit, 3)))
     }),
-    { numRuns: 1000 },
+    { numRuns: caseCount(1000) },
   )
 })
 
@@ -105,7 +106,7 @@ test('an odometer written in any style and unit is read exactly', () => {
 
       expect(typed).toEqual(km)
     }),
-    { numRuns: 1000 },
+    { numRuns: caseCount(1000) },
   )
 })
 
@@ -146,7 +147,7 @@ test('dates written in one order are read exactly if a single one proves the ord
         expect(typed).toEqual(days.map((at) => at.toISOString().slice(0, 10)))
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: caseCount(1000) },
   )
 })
 
@@ -188,7 +189,7 @@ test('no text breaks typing, and every row is accepted, rejected or skipped', ()
         if (unit) expect(JSON.stringify(unit)).not.toContain('\\u0000')
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: caseCount(1000) },
   )
 })
 
@@ -203,6 +204,6 @@ test('no header and no cell breaks mapping', () => {
       expect(mapping.columns).toHaveLength(width)
       expect(mapping.status === 'sure').toBe(mapping.questions.length === 0)
     }),
-    { numRuns: 1500 },
+    { numRuns: caseCount(1500) },
   )
 })
