@@ -1,4 +1,4 @@
-import { MultiBar, Presets } from 'cli-progress'
+import { createLogUpdate } from 'log-update'
 import {
   type Effect,
   type FieldValues,
@@ -9,6 +9,7 @@ import { findOperation } from '../contract/operations.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
 import { sleep } from '../values/sleep.ts'
+import { drawsProgress } from './progress.ts'
 import type { Session } from './session.ts'
 
 type Call = ServiceCall<Record<string, unknown>>
@@ -100,28 +101,19 @@ interface Meter {
   end(): void
 }
 
-/** A progress bar on a terminal, else log lines. */
+/** One line on a terminal, else log lines. */
 function openMeter({ io, globals, log }: Session, name: string, fields: FieldValues): Meter {
   const startedAt = Date.now()
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
-  if (io.stderr.isTTY !== true || globals.progress === false || globals.quiet || globals.json)
+  if (!drawsProgress(io, globals))
     return {
       show: (percent) =>
         log.info({ ...fields, percent, seconds: seconds() }, `waiting for ${name}`),
       end: () => {},
     }
-  const bars = new MultiBar(
-    {
-      stream: io.stderr as NodeJS.WriteStream,
-      hideCursor: true,
-      clearOnComplete: true,
-      format: `${name} {bar} {percentage}% {seconds} s`,
-    },
-    Presets.shades_classic,
-  )
-  const bar = bars.create(100, 0, { seconds: 0 })
+  const update = createLogUpdate(io.stderr as NodeJS.WriteStream, { showCursor: true })
   return {
-    show: (percent) => bar.update(percent ?? 0, { seconds: seconds() }),
-    end: () => bars.stop(),
+    show: (percent) => update(`${name}  ${percent ?? 0} %  ${seconds()} s`),
+    end: () => update.clear(),
   }
 }

@@ -38,26 +38,29 @@ const drawEveryMs = 200
 /** A stream with nothing left to do is no longer shown after this. */
 const finishedAfterMs = 2_000
 
-/** One line for each running stream on a terminal; null where there is no terminal. */
-export function openProgress(
-  { stderr }: Screen,
-  { progress, quiet, json }: Asked,
-): ProgressLines | null {
-  if (stderr.isTTY !== true || progress === false || quiet || json) return null
+/** Whether progress is drawn: on a terminal, unless the command line asks for none. */
+export function drawsProgress({ stderr }: Screen, { progress, quiet, json }: Asked): boolean {
+  return stderr.isTTY === true && progress !== false && !quiet && !json
+}
+
+/** One line for each running stream; null where none is drawn. */
+export function openProgress(screen: Screen, asked: Asked): ProgressLines | null {
+  if (!drawsProgress(screen, asked)) return null
+  const { stderr } = screen
   // It never hides the cursor: a process that is killed could not show it again.
   const update = createLogUpdate(stderr as NodeJS.WriteStream, { showCursor: true })
-  const screen = stderr as { columns?: number; rows?: number }
+  const size = stderr as { columns?: number; rows?: number }
   const openedMs = performance.now()
   const streams = new Map<string, StreamState>()
   const draw = () => {
     const now = performance.now()
     const running = [...streams].filter(([, state]) => !state.isFinished(now))
     const lines = running.map(([stream, state]) =>
-      progressLine(state.progress(stream), screen.columns ?? 80),
+      progressLine(state.progress(stream), size.columns ?? 80),
     )
     const seconds = Math.floor((now - openedMs) / 1000)
     if (lines.length === 0) lines.push(`Working … ${durationText(seconds)}`)
-    update(lines.slice(0, Math.max(1, (screen.rows ?? 24) - 2)).join('\n'))
+    update(lines.slice(0, Math.max(1, (size.rows ?? 24) - 2)).join('\n'))
   }
   let hasEnded = false
   draw()

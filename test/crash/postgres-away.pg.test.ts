@@ -100,43 +100,40 @@ test('a wrong password and an unknown database are reported at once; only a daem
   expect(refused.lines).toEqual([])
 })
 
-test.runIf(runsEveryCase)(
-  'a running worker survives a dropped and restored database',
-  async () => {
-    await using fixture = await openChildFixture(smallFixture())
-    await using warehouse = await fixture.warehouse()
-    await warehouse.night()
-    const name = new URL(warehouse.database.url).pathname.slice(1)
-    await warehouse.database.pool.end()
-    const admin = await openPool(databaseUrl(warehouse.database.url, 'postgres'), {
-      ...{ applicationName: 'test', max: 1 },
-    })
-    await admin.query(`create database ${name}_backup template ${name}`)
-    const worker = warehouse.start(['worker'])
-    await until(() => worker.stderr().includes('at work'))
+test.runIf(runsEveryCase)('a running worker survives a dropped and restored database', async () => {
+  await using fixture = await openChildFixture(smallFixture())
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night()
+  const name = new URL(warehouse.database.url).pathname.slice(1)
+  await warehouse.database.pool.end()
+  const admin = await openPool(databaseUrl(warehouse.database.url, 'postgres'), {
+    ...{ applicationName: 'test', max: 1 },
+  })
+  await admin.query(`create database ${name}_backup template ${name}`)
+  const worker = warehouse.start(['worker'])
+  await until(() => worker.stderr().includes('at work'))
 
-    await admin.query(`drop database ${name} with (force)`)
-    await until(() => worker.stderr().includes('the connection to Postgres was lost'))
-    // As at the start of a restore: the database exists, but is empty.
-    await admin.query(`create database ${name}`)
-    await until(async () => (await connectionsTo(admin, name)) > 0)
-    await admin.query(`drop database ${name} with (force)`)
-    await admin.query(`create database ${name} template ${name}_backup`)
-    await admin.query(`drop database ${name}_backup`)
-    await until(() => worker.stderr().includes('Postgres answers again'))
-    const from = ['--from', '2026-03-01', '--detach']
-    expect(await warehouse.run(['backfill', 'evaluations', ...from])).toMatchObject({ code: 0 })
+  await admin.query(`drop database ${name} with (force)`)
+  await until(() => worker.stderr().includes('the connection to Postgres was lost'))
+  // As at the start of a restore: the database exists, but is empty.
+  await admin.query(`create database ${name}`)
+  await until(async () => (await connectionsTo(admin, name)) > 0)
+  await admin.query(`drop database ${name} with (force)`)
+  await admin.query(`create database ${name} template ${name}_backup`)
+  await admin.query(`drop database ${name}_backup`)
+  await until(() => worker.stderr().includes('Postgres answers again'))
+  const from = ['--from', '2026-03-01', '--detach']
+  expect(await warehouse.run(['backfill', 'evaluations', ...from])).toMatchObject({ code: 0 })
 
-    const pool = await openPool(warehouse.database.url, { applicationName: 'test', max: 1 })
-    await until(async () => {
-      const { rows } = await pool.query('select status from ops.run order by run_id desc limit 1')
-      return rows[0].status === 'ok'
-    })
-    await Promise.all([pool.end(), admin.end()])
-    worker.kill('SIGTERM')
-    expect(await worker.ended).toMatchObject({ code: 143 })
-  },
-)
+  const pool = await openPool(warehouse.database.url, { applicationName: 'test', max: 1 })
+  await until(async () => {
+    const { rows } = await pool.query('select status from ops.run order by run_id desc limit 1')
+    return rows[0].status === 'ok'
+  })
+  await Promise.all([pool.end(), admin.end()])
+  worker.kill('SIGTERM')
+  expect(await worker.ended).toMatchObject({ code: 143 })
+})
 
 async function connectionsTo(admin: Awaited<ReturnType<typeof openPool>>, name: string) {
   const { rows } = await admin.query<{ count: number }>(

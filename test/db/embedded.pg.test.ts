@@ -186,15 +186,20 @@ test.runIf(runsEveryCase)('a copy of the folder is a separate cluster', async ()
   expect(copied.port).not.toBe(original.port)
 })
 
-test.runIf(runsEveryCase)('the error names a folder that was moved while its server ran', async () => {
-  await using folder = await clusterFolder()
-  await ensureEmbedded(folder.path)
+test.runIf(runsEveryCase)(
+  'the error names a folder that was moved while its server ran',
+  async () => {
+    await using folder = await clusterFolder()
+    await ensureEmbedded(folder.path)
 
-  await rename(folder.path, `${folder.path}-moved`)
+    await rename(folder.path, `${folder.path}-moved`)
 
-  await expect(ensureEmbedded(`${folder.path}-moved`)).rejects.toThrow(/was moved from .* running/)
-  await rename(`${folder.path}-moved`, folder.path)
-})
+    await expect(ensureEmbedded(`${folder.path}-moved`)).rejects.toThrow(
+      /was moved from .* running/,
+    )
+    await rename(`${folder.path}-moved`, folder.path)
+  },
+)
 
 test('a folder with other files is not touched', async () => {
   await using folder = await clusterFolder()

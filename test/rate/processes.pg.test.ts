@@ -45,7 +45,9 @@ test.runIf(runsEveryCase)(
       const settled = between(source.arrivals, key, from, end)
       const perSecond = settled.length / ((end - from) / 1000)
       const measured = { key, busiest: busiestSecond(settled), perSecond, heapMs }
-      expect(measured.busiest, JSON.stringify(measured)).toBeLessThanOrEqual(52.5 + (50 * heapMs) / 1000)
+      expect(measured.busiest, JSON.stringify(measured)).toBeLessThanOrEqual(
+        52.5 + (50 * heapMs) / 1000,
+      )
       expect(measured.perSecond, JSON.stringify(measured)).toBeGreaterThanOrEqual(45)
       expect(new Set(settled.map((arrival) => arrival.process)).size).toBe(4)
     }
