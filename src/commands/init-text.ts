@@ -157,7 +157,7 @@ alerts:                      # one message by POST for each cause of trouble tha
   afterMinutes: 5            # how long a problem must last before it is reported`
 
 const serveSection = `
-serve:                       # permalinks over HTTP; let a TLS proxy stand before it where it leaves the machine
+serve:                       # permalinks over HTTP; put a TLS proxy before it if other machines use it
   host: 127.0.0.1
   port: 4020`
 

@@ -44,7 +44,7 @@ const appraisal = group({
     gccPricing: path(['gccPriceGuide', 'GccPriceGuide']),
   }).describe('Pricing on the answer of /dcupdateeval [A §4]'),
   evalList: group({
-    items: path('').describe('Where the items stand in the answer of /getevallist [A §4]'),
+    items: path('').describe('The path of the items in the answer of /getevallist [A §4]'),
     id: path('EvalID').describe('The evaluation id of a list item [A §4]'),
     updatedAt: path('UpdatedAt').describe(
       'The update time of a list item, where it has one [A §4]',
@@ -114,7 +114,7 @@ const appraisal = group({
   }).describe('Webhook record [A §2]'),
   webhookBody: group({
     evaluation: path('').describe(
-      'Where the evaluation stands in the body of an eval webhook [A §6]',
+      'The path of the evaluation in the body of an eval webhook [A §6]',
     ),
     driveId: path(['DriveID', 'id']).describe('The id in the body of a drive webhook [A §6]'),
     driveEvalId: path('EvalID').describe('The evaluation in the body of a drive webhook [A §6]'),

@@ -11,7 +11,7 @@ import { CapturedOutput } from '../support/cli.ts'
 import { type BillingFixture, openBillingFixture } from './api-bill-fixture.ts'
 
 /** Pays for a search whose answer never comes, until our time-out. */
-async function payInVain({ cwd }: BillingFixture, signal: AbortSignal): Promise<unknown> {
+async function payUntilTimeout({ cwd }: BillingFixture, signal: AbortSignal): Promise<unknown> {
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()]
   const io = { environment: { variables: {}, cwd }, signal, stdout, stderr }
   await using session = new Session(io, {})
@@ -34,7 +34,7 @@ test('a search that outlasts our time-out is not reported as unbilled soon after
   const interruption = new AbortController()
   const reads = () => fixture.sandbox.requests.count('/getpastppsrsearch')
 
-  const ended = payInVain(fixture, interruption.signal).catch((error: Error) => error)
+  const ended = payUntilTimeout(fixture, interruption.signal).catch((error: Error) => error)
   await expect.poll(reads, { timeout: 20_000 }).toBe(2)
   // Enough for a call that was cut off.
   await fixture.pass(5 * 60_000)

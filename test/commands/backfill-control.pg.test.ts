@@ -11,7 +11,7 @@ async function json({ run }: ScheduleFixture, args: readonly string[]) {
   return { code, document: stdout === '' ? stderr : JSON.parse(stdout) }
 }
 
-async function standings(fixture: ScheduleFixture) {
+async function backfills(fixture: ScheduleFixture) {
   return (await json(fixture, ['backfill', '--status'])).document.runs
 }
 
@@ -27,7 +27,7 @@ test('a backfill that is paused in the middle ends cleanly, and --resume goes on
   const { requests, faults } = fixture.sandbox
   const slow = faults.add({ match: { path: '/getevallist' }, fault: { kind: 'slow', ms: 50 } })
   const began = json(fixture, history)
-  await until(async () => (await standings(fixture))[0]?.windows.done > 0)
+  await until(async () => (await backfills(fixture))[0]?.windows.done > 0)
 
   const paused = await json(fixture, ['backfill', '--pause'])
 
@@ -35,10 +35,10 @@ test('a backfill that is paused in the middle ends cleanly, and --resume goes on
   slow.remove()
   expect(paused).toEqual({ code: 0, document: { paused: [1] } })
   expect([end.code, end.document.paused]).toEqual([0, true])
-  const [standing] = await standings(fixture)
-  const { done, left } = standing.windows
-  expect(standing).toMatchObject({ state: 'paused', secondsLeft: null, resumedBy: null })
-  expect(standing.rooftops).toEqual({ done: 0, all: 1 })
+  const [backfill] = await backfills(fixture)
+  const { done, left } = backfill.windows
+  expect(backfill).toMatchObject({ state: 'paused', secondsLeft: null, resumedBy: null })
+  expect(backfill.rooftops).toEqual({ done: 0, all: 1 })
   expect([done > 0, left > 0, done + left]).toEqual([true, true, 283])
 
   const listed = requests.count('/getevallist')
@@ -47,7 +47,7 @@ test('a backfill that is paused in the middle ends cleanly, and --resume goes on
   expect([resumed.code, resumed.document.status]).toEqual([0, 'ok'])
   // The newest four windows were listed before, and are not settled yet.
   expect(requests.count('/getevallist') - listed).toBe(left + 4)
-  const [second, first] = await standings(fixture)
+  const [second, first] = await backfills(fixture)
   expect(second).toMatchObject({ state: 'ok', resumes: 1, windows: { done: left + 4, left: 0 } })
   expect(first).toMatchObject({ state: 'paused', resumedBy: 2 })
   expect(await json(fixture, ['backfill', '--resume'])).toMatchObject({ code: 2 })
@@ -66,7 +66,7 @@ test('what is resumed is the run with the most left, not the one that others hav
   const resumed = await json(fixture, ['backfill', '--resume'])
 
   expect(resumed.document).toMatchObject({ runId: 4, status: 'ok' })
-  expect((await standings(fixture))[0]).toMatchObject({ runId: 4, resumes: 3 })
+  expect((await backfills(fixture))[0]).toMatchObject({ runId: 4, resumes: 3 })
 })
 
 test('a detached backfill is paused before anybody took it, and nothing of it begins', async () => {
@@ -82,7 +82,7 @@ test('a detached backfill is paused before anybody took it, and nothing of it be
   expect(refused.code).toBe(3)
   expect(night.code).toBe(0)
   expect(fixture.sandbox.requests.count('/getevallist')).toBe(before)
-  expect(await standings(fixture)).toMatchObject([
+  expect(await backfills(fixture)).toMatchObject([
     { runId: 1, state: 'paused', windows: { done: 0, left: 283 }, loaded: 0 },
   ])
 })
@@ -97,15 +97,15 @@ test('--status says how fast a running backfill goes and how long it will take',
      union all select 1, date_trunc('minute', now()) - interval '30 minutes', 9999, 9999`,
   )
 
-  const [standing] = await standings(fixture)
+  const [backfill] = await backfills(fixture)
   const { stdout } = await fixture.run(['backfill', '--status'])
 
   // Five whole minutes and a part of the one that runs: 155 windows in 300 to 360 seconds.
-  expect(standing).toMatchObject({ state: 'running', isDetached: true })
-  expect(standing.perMinute.windows).toBeGreaterThanOrEqual(26)
-  expect(standing.perMinute.windows).toBeLessThanOrEqual(31)
-  expect(standing.secondsLeft).toBeGreaterThanOrEqual(540)
-  expect(standing.secondsLeft).toBeLessThanOrEqual(660)
+  expect(backfill).toMatchObject({ state: 'running', isDetached: true })
+  expect(backfill.perMinute.windows).toBeGreaterThanOrEqual(26)
+  expect(backfill.perMinute.windows).toBeLessThanOrEqual(31)
+  expect(backfill.secondsLeft).toBeGreaterThanOrEqual(540)
+  expect(backfill.secondsLeft).toBeLessThanOrEqual(660)
   expect(stdout).toMatch(/running, detached +2025-06-01 +2026-03-10 +0 of 1 .+ 1?\d min/)
 })
 
@@ -144,10 +144,10 @@ test.each([
   [['--pause', '--detach'], '--detach goes with'],
   [['--pause', '--run', 'x'], 'must be a whole number'],
   [['--pause', '--run', '77'], 'is not a running backfill'],
-])('backfill %j is refused with what to do', async (args, said) => {
+])('backfill %j is refused with what to do', async (args, message) => {
   await using fixture = await openScheduleFixture({})
 
   const { code, stderr } = await fixture.run(['backfill', ...args])
 
-  expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
 })

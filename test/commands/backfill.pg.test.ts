@@ -71,7 +71,7 @@ test('a second backfill of the same range lists nothing, a wider one only what i
   expect(wider.document['streams']!['evaluations']).toMatchObject({ windows: 2, inserted: 1 })
 })
 
-test('a backfill never moves the incremental coverage backwards, and the next sync lists none of it anew', async () => {
+test('a backfill never moves the incremental coverage backwards, and the next sync lists none of it again', async () => {
   await using fixture = await openChildFixture({ ...late, sync: { ...late.sync, recheckDays: 0 } })
   await using warehouse = await fixture.warehouse()
   const { pool } = warehouse.database

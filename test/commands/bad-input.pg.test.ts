@@ -33,7 +33,7 @@ test.for(['sync', 'backfill evaluations --from 2024-01-01'])(
   },
 )
 
-test('a wrong password is told without the password, and nothing starts', async () => {
+test('a wrong password is reported without the password, and nothing starts', async () => {
   await using database = await createTestDatabase()
   await using folder = await temporaryFolder()
   const wrong = new URL(database.url)

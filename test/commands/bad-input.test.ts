@@ -164,7 +164,7 @@ test.for(Object.entries(cases))(
   },
 )
 
-test('a Postgres that is too old is told with its version, and no password is', async () => {
+test('a Postgres that is too old is reported with its version and without the password', async () => {
   await using server = await oldPostgres()
 
   const result = await runIn(`warehouse: { url: "${server.url}" }\n${access}`, ['sync'])
@@ -177,7 +177,7 @@ test('a Postgres that is too old is told with its version, and no password is', 
   })
 })
 
-test('several faults of a config are all told, a line each, in the order of the file', async () => {
+test('all faults of a config are reported, one line for each, in the order of the file', async () => {
   const config = 'sycn: {}\nhttp:\n  concurrency: many\n  timeoutSeconds: 0\npricing: [1]\n'
 
   const { code, stderr } = await runIn(config, ['sync'])

@@ -15,7 +15,7 @@ interface Checked {
   readonly checks: readonly { name: string; status: string; detail: string }[]
 }
 
-test('check says one line for each thing that it looked at, and writes nothing', async () => {
+test('check prints one line for each thing that it checked, and writes nothing', async () => {
   await using sandbox = await startSandbox({ evaluations: 1, rooftops: 2 })
   await using database = await createTestDatabase()
   await using folder = await temporaryFolder()
@@ -53,7 +53,7 @@ test('check says one line for each thing that it looked at, and writes nothing',
   expect(rows).toEqual([{ runs: 0 }])
 })
 
-test('one dead key fails alone, and what to do is said', async () => {
+test('one dead key fails alone, and the output says what to do', async () => {
   await using sandbox = await startSandbox({ evaluations: 1 })
   const { keys, ...rest } = sandbox.clientConfig()
   const dead = Object.fromEntries(

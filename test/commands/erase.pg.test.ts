@@ -71,11 +71,11 @@ test('erase prints its receipt, and a second one finds nothing to do', async () 
   expect(second.stdout).toContain('It was erased before: erasure ')
   expect(second.stdout).toContain('No row had to change.')
   expect(second.stdout).toContain('none is left')
-  const told = JSON.stringify([first, second, dry, refused])
-  expect(told).not.toMatch(/jane@example|Citizen|345 678|Station/i)
+  const output = JSON.stringify([first, second, dry, refused])
+  expect(output).not.toMatch(/jane@example|Citizen|345 678|Station/i)
 })
 
-test('what is left is told with exit 1', async () => {
+test('data that is left is reported with exit 1', async () => {
   await using warehouse = await openWarehouse()
   await warehouse.pool.query(
     `with made as (
@@ -90,16 +90,16 @@ test('what is left is told with exit 1', async () => {
   expect(stdout).toContain('STILL NAMED in pii.app_user_email (1)')
 })
 
-test('wrong usage is told, and nothing is erased', async () => {
+test('wrong usage is reported, and nothing is erased', async () => {
   await using warehouse = await openWarehouse()
   const lines = [
     ['--yes'],
     ['--email', 'a@b.c', '--phone', '0412345678', '--yes'],
-    ['--email', 'nobody', '--yes'],
+    ['--email', 'jane', '--yes'],
     ['--phone', '123', '--yes'],
     ['--eval', 'x', '--yes'],
     ['--eval', '99', '--yes'],
-    ['--eval', '1', '--rooftop', 'elsewhere', '--yes'],
+    ['--eval', '1', '--rooftop', 'north', '--yes'],
     ['--email', 'a@b.c', '--rooftop', 'rooftop-1', '--yes'],
   ]
 
@@ -115,7 +115,7 @@ test('wrong usage is told, and nothing is erased', async () => {
       "This is not a phone number: write at least seven digits, e.g. --phone "0412 345 678".",
       ""x" is not an EvalID: write the whole number, e.g. "forecourt erase --eval 12345".",
       "Evaluation 99 is in no table: nothing was erased. "forecourt why 99" shows what the warehouse has of an evaluation.",
-      "--rooftop elsewhere is not in the config; known are: Rooftop One (rooftop-1).",
+      "--rooftop north is not in the config; known are: Rooftop One (rooftop-1).",
       "--rooftop goes with --eval: --email erases at every rooftop.",
     ]
   `)
@@ -123,12 +123,12 @@ test('wrong usage is told, and nothing is erased', async () => {
   expect(rows).toEqual([])
 })
 
-test('a contact that nobody has is said first, and is on the suppression list all the same', async () => {
+test('a contact that is not found is reported first, and is on the suppression list all the same', async () => {
   await using warehouse = await openWarehouse()
 
   const dry = await warehouse.run(['erase', '--email', 'nobody@example.org', '--dry-run'])
   const done = await warehouse.run(['erase', '--email', 'nobody@example.org', '--yes'])
-  const told = await warehouse.json(['erase', '--email', 'nobody@example.org', '--yes'])
+  const again = await warehouse.json(['erase', '--email', 'nobody@example.org', '--yes'])
 
   expect(dry.code).toBe(0)
   expect(dry.stdout.split('\n')[0]).toMatch(/^NOT FOUND: .*it would be put on the suppression list/)
@@ -136,7 +136,7 @@ test('a contact that nobody has is said first, and is on the suppression list al
   expect(done.stdout.split('\n')[0]).toMatch(
     /^NOT FOUND: no evaluation and no text of the warehouse has the email n\*\*\*@e\*\*\*; it is on the suppression list now\./,
   )
-  expect(told).toMatchObject({
+  expect(again).toMatchObject({
     code: 0,
     document: { matched: 0, people: [], erasedBefore: expect.any(Number) },
   })

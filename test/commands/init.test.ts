@@ -95,7 +95,7 @@ test('init --schema prints the schema and writes nothing, whatever config is the
   expect(existsSync(join(folder.path, '.forecourt'))).toBe(false)
 })
 
-test('init --config writes where it is told, and says so when it cannot', async () => {
+test('init --config writes the file that it names, and reports when it cannot', async () => {
   await using folder = await temporaryFolder()
 
   const made = await runInProcess(['init', '--config', 'a/other.yaml', '--json'], {

@@ -29,7 +29,7 @@ async function filesOf({ archive }: ArchiveFixture): Promise<string[]> {
   return all.filter((one) => one.isFile()).map(({ name }) => name)
 }
 
-const told = ({ stdout, stderr }: Ran) => `${stdout}\n${stderr}`
+const outputOf = ({ stdout, stderr }: Ran) => `${stdout}\n${stderr}`
 
 /** Answers `/<ref>` with a PDF of its own, unless the path says otherwise. */
 const servesByRef: RequestListener = ({ url }, response) => {
@@ -74,13 +74,13 @@ test('links archive keeps the PDF of every live link once, and a second run fetc
     { link_kind: 'car_history_pdf', link_ref: 'c', byte_count: pdfs[1]!.length },
     { link_kind: 'ppsr_pdf', link_ref: 'p', byte_count: pdfs[0]!.length },
   ])
-  const kept = await Promise.all(
+  const stored = await Promise.all(
     rows.map(({ sha256: name }) =>
       readFile(join(fixture.archive, name.slice(0, 2), `${name}.pdf`)),
     ),
   )
-  expect(kept).toEqual([pdfs[1], pdfs[0]])
-  expect(told(first) + told(second)).not.toContain('signature=')
+  expect(stored).toEqual([pdfs[1], pdfs[0]])
+  expect(outputOf(first) + outputOf(second)).not.toContain('signature=')
 })
 
 test('checks with the same bytes share one file', async () => {
@@ -111,7 +111,7 @@ test('a check that moves to another rooftop of its dealer group is not fetched a
   expect(server.requests).toHaveLength(2)
 })
 
-test('a PDF that fails is told by check and reason, and stops no other', async () => {
+test('a PDF that fails is reported with check and reason, and stops no other', async () => {
   await using server = await startPdfServer(servesByRef)
   await using fixture = await archiveFixture({ hosts: [server.origin] })
   await fixture.addLink({ ref: 'a', url: server.link('/a') })
@@ -138,10 +138,10 @@ test('a PDF that fails is told by check and reason, and stops no other', async (
   expect(again.document).toEqual({ archived: 0, alreadyThere: 2, expired: 0, failed, bytes: 0 })
   expect((await rowsOf(fixture)).map((row) => row.link_ref)).toEqual(['a', 'e'])
   expect(await filesOf(fixture)).toHaveLength(2)
-  expect(told(ran) + told(again)).not.toMatch(/canary|\/page|\/dead|127\.0\.0\.1/)
+  expect(outputOf(ran) + outputOf(again)).not.toMatch(/canary|\/page|\/dead|127\.0\.0\.1/)
 })
 
-test('a crash between file and row, and a file that is lost, are mended by the next run', async () => {
+test('a crash between file and row, and a file that is lost, are repaired by the next run', async () => {
   await using server = await startPdfServer(servesByRef)
   await using fixture = await archiveFixture({ hosts: [server.origin] })
   for (const ref of ['a', 'b', 'c']) await fixture.addLink({ ref, url: server.link(`/${ref}`) })
@@ -161,15 +161,15 @@ test('a crash between file and row, and a file that is lost, are mended by the n
   expect(await filesOf(fixture)).toHaveLength(3)
 })
 
-test('a link that died is asked again once when it was signed anew meanwhile', async () => {
-  let signAnew = async (): Promise<void> => {}
+test('a link that died is fetched once more when it was signed again meanwhile', async () => {
+  let signAgain = async (): Promise<void> => {}
   await using server = await startPdfServer((request, response) => {
-    if (request.url!.startsWith('/old')) void signAnew().then(() => response.writeHead(403).end())
+    if (request.url!.startsWith('/old')) void signAgain().then(() => response.writeHead(403).end())
     else servesByRef(request, response)
   })
   await using fixture = await archiveFixture({ hosts: [server.origin] })
   await fixture.addLink({ ref: 'a', url: server.link('/old') })
-  signAnew = async () => {
+  signAgain = async () => {
     const { pool } = fixture.database
     await pool.query('update pii.signed_link set url = $1', [server.link('/new')])
   }
@@ -213,7 +213,7 @@ test('without a folder there is no archive, and without hosts the message names 
   expect(errors[0]).toContain('There is no archive: set links.archive.folder in ')
   expect(errors[1]).toContain('run "forecourt sync vehicle-checks"')
   expect(errors[2]).toContain('lead to: files.example.com, http://127.0.0.1:4010.')
-  expect(runs.map(told).join()).not.toMatch(/canary|word@/)
+  expect(runs.map(outputOf).join()).not.toMatch(/canary|word@/)
 })
 
 test('a folder that cannot be made is wrong usage', async () => {

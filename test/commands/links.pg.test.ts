@@ -35,7 +35,7 @@ function twoGroups() {
 }
 
 /** A sandbox with a frozen clock, a warehouse, and a folder whose config is about both. */
-async function openOffice() {
+async function openFixture() {
   const clock = new VirtualClock({ start: morning, frozen: true })
   const sandbox = await startSandbox({ world: twoGroups(), clock })
   const database = await createTestDatabase()
@@ -66,14 +66,14 @@ async function openOffice() {
   }
 }
 
-test('links show prints a live URL, as text and as JSON, signed anew where the stored one is dead', async () => {
-  await using office = await openOffice()
-  const id = office.addPpsr()
-  await office.run('sync')
-  office.sandbox.clock.advance(9 * dayMs)
+test('links show prints a live URL, as text and as JSON, signed again where the stored one is dead', async () => {
+  await using fixture = await openFixture()
+  const id = fixture.addPpsr()
+  await fixture.run('sync')
+  fixture.sandbox.clock.advance(9 * dayMs)
 
-  const text = await office.run('links', 'show', 'ppsr_pdf', id)
-  const { code, document } = await office.json('links', 'show', 'photo', '501')
+  const text = await fixture.run('links', 'show', 'ppsr_pdf', id)
+  const { code, document } = await fixture.json('links', 'show', 'photo', '501')
 
   expect(text).toMatchObject({ code: 0, stdout: expect.stringMatching(/^http\S+signature=\S+\n$/) })
   expect((await fetch(text.stdout.trim())).headers.get('content-type')).toBe('application/pdf')
@@ -85,14 +85,14 @@ test('links show prints a live URL, as text and as JSON, signed anew where the s
 })
 
 test('links show says what is wrong: vanished is 1, unknown and ambiguous are 2', async () => {
-  await using office = await openOffice()
-  const id = office.addPpsr()
+  await using fixture = await openFixture()
+  const id = fixture.addPpsr()
   const there = { groupId: 'group-2', rooftopUid: 'other', evalId: 2001, ref: 'b' }
-  office.addPpsr({ id: Number(id), ...there })
-  const gone = office.addPpsr({ evalId: 1003, vin: goneVin })
-  await office.run('sync')
-  office.sandbox.clock.advance(9 * dayMs)
-  const show = (...args: string[]) => office.run('--quiet', 'links', 'show', ...args)
+  fixture.addPpsr({ id: Number(id), ...there })
+  const gone = fixture.addPpsr({ evalId: 1003, vin: goneVin })
+  await fixture.run('sync')
+  fixture.sandbox.clock.advance(9 * dayMs)
+  const show = (...args: string[]) => fixture.run('--quiet', 'links', 'show', ...args)
   const says = (text: string) => expect.stringContaining(text)
 
   const vanished = await show('ppsr_pdf', gone)
@@ -111,33 +111,33 @@ test('links show says what is wrong: vanished is 1, unknown and ambiguous are 2'
   expect(chosen).toMatchObject({ code: 0, stdout: says('/pdf/ppsr/b.pdf?') })
 })
 
-test('status misses the objective when links are about to die, and links refresh alone mends it with one call each', async () => {
-  await using office = await openOffice()
-  office.addPpsr()
-  office.addPpsr({ searchedAt: new Date('2026-03-08T23:00:00Z') })
-  await office.run('sync')
-  const good = await office.json('status')
+test('status misses the objective when links are about to die, and links refresh alone repairs it with one call for each', async () => {
+  await using fixture = await openFixture()
+  fixture.addPpsr()
+  fixture.addPpsr({ searchedAt: new Date('2026-03-08T23:00:00Z') })
+  await fixture.run('sync')
+  const good = await fixture.json('status')
   // The clock that status goes by is that of the newest run, here one that reads no link.
-  office.sandbox.clock.advance(6 * dayMs)
-  await office.run('sync', 'users')
-  office.sandbox.requests.reset()
+  fixture.sandbox.clock.advance(6 * dayMs)
+  await fixture.run('sync', 'users')
+  fixture.sandbox.requests.reset()
 
-  const missed = await office.json('status')
-  const told = await office.run('status')
-  const refreshed = await office.json('links', 'refresh')
-  const calls = office.sandbox.requests.counts()
-  const mended = await office.json('status')
+  const missed = await fixture.json('status')
+  const output = await fixture.run('status')
+  const refreshed = await fixture.json('links', 'refresh')
+  const calls = fixture.sandbox.requests.counts()
+  const repaired = await fixture.json('status')
 
   const links = { inScope: 2, objective: 0.99, hoursToLive: 48, soonestExpiry: expect.any(String) }
   expect(good.document['links']).toEqual({ ...links, status: 'ok', alive: 2, share: 1 })
   expect(good.document['status']).toBe('ok')
   expect(missed).toMatchObject({ code: 1, document: { status: 'missed' } })
   expect(missed.document['links']).toEqual({ ...links, status: 'missed', alive: 0, share: 0 })
-  expect(told.stdout).toContain(
+  expect(output.stdout).toContain(
     'Links to PDFs: 0 of 2 have 48 h to live, fewer than 99 %: run "forecourt links refresh"',
   )
   expect(refreshed).toMatchObject({ code: 0, document: { status: 'ok' } })
   const called = Object.entries(calls).filter(([path]) => /past|watch|eval|user|pric/i.test(path))
   expect(called).toEqual([[paths.ppsr, 1]])
-  expect(mended.document['links']).toEqual({ ...links, status: 'ok', alive: 2, share: 1 })
+  expect(repaired.document['links']).toEqual({ ...links, status: 'ok', alive: 2, share: 1 })
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { until } from '../support/child.ts'
 import { openScheduleFixture } from '../scheduler/schedule-fixture.ts'
 
-/** The lock of a process that carries the fire out. */
+/** Takes the lock of the process that executes the job run. */
 async function holdFirstAttempt(client: pg.PoolClient, fireId: number): Promise<void> {
   await client.query('select pg_advisory_lock(7309, $1::int)', [fireId * 8 + 1])
 }

@@ -14,7 +14,7 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],
 ] as const)
-  test(`${signal} ends the scheduler with ${code}: no new fire, and the job at a clean checkpoint`, async () => {
+  test(`${signal} ends the scheduler with ${code}: no new job run, and the job at a clean checkpoint`, async () => {
     await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
     const fault = { kind: 'slow', ms: 600_000 } as const
     fixture.sandbox.faults.add({ match: { path: '/geteval' }, fault })
@@ -26,13 +26,13 @@ for (const [signal, code] of [
 
     const ended = await child.ended
     expect([ended.code, ended.signal]).toEqual([code, null])
-    const fires = (await fixture.jobRuns()).filter((fire) => fire.status !== 'skipped')
-    expect(fires.map((fire) => fire.status)).toEqual(['stopped'])
+    const jobRuns = (await fixture.jobRuns()).filter((jobRun) => jobRun.status !== 'skipped')
+    expect(jobRuns.map((jobRun) => jobRun.status)).toEqual(['stopped'])
     const runs = await fixture.database.pool.query('select status from ops.run')
     expect(runs.rows).toEqual([{ status: 'stopped' }])
   })
 
-test('status tells the last run, the next slot and what is late; without a scheduler nothing is', async () => {
+test('status shows the last run, the next slot and what is late; without a scheduler nothing is late', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '0 * * * *' } })
   const { pool } = fixture.database
   await fixture.run(['sync'])

@@ -16,7 +16,7 @@ const token = 'canary-of-the-links-4711'
 const env = { FORECOURT_LINKS_TOKEN: token }
 const createdAt = '2026-03-09T22:00:00Z'
 
-/** A fixture whose source signs links, and keys and a token that are told from any other text. */
+/** A fixture whose source signs links, and keys and a token that occur in no other text. */
 async function openFixture() {
   const clock = new VirtualClock({ start: morning, frozen: true })
   const evaluations = [
@@ -83,11 +83,11 @@ test('no command shows a signed link, a key or the token, in a result, a log or 
   await run('status', '--json')
   await run('why', '1001', '--json')
   const listed = JSON.parse((await run('quarantine', 'list', '--json')).stdout)
-  const aside = await runInProcess(
+  const quarantined = await runInProcess(
     ['quarantine', 'show', String(listed[0]?.id ?? listed.quarantine[0].id), '--json'],
     { cwd: folder, env },
   )
-  outputs.push(aside.stdout, aside.stderr)
+  outputs.push(quarantined.stdout, quarantined.stderr)
   await run('quarantine', 'retry')
   await run('verify', '--json')
   await run('links', 'refresh', '--json')
@@ -101,7 +101,7 @@ test('no command shows a signed link, a key or the token, in a result, a log or 
   expect(JSON.parse(archived.stdout)).toMatchObject({ archived: 1 })
   expect(paid.code).not.toBe(2)
   expect(shown.stdout).toMatch(/[?&]signature=\w/)
-  expect(aside.stdout).toContain('[hidden]')
+  expect(quarantined.stdout).toContain('[hidden]')
   const all = outputs.join('\n')
   expect(all.length).toBeGreaterThan(5_000)
   expect(all).not.toMatch(/signature=\w/)
@@ -132,7 +132,7 @@ test('a click shows neither the token nor the link that it leads to in the log',
   for (const secret of ['signature=', ...secrets]) expect(stdout + stderr).not.toContain(secret)
 })
 
-test('the suite looks at every command line that it runs', async () => {
+test('the suite checks every command line that it runs for secrets', async () => {
   const helpers = ['cli.ts', 'child.ts'].map((name) =>
     join(import.meta.dirname, '../support', name),
   )

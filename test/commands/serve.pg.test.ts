@@ -17,7 +17,7 @@ import { morning } from '../support/pricing-fixture.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A sandbox with one check, a warehouse, and a folder with a config that takes the token from the environment. */
-async function openOffice() {
+async function openFixture() {
   const clock = new VirtualClock({ start: morning, frozen: true })
   const createdAt = '2026-03-09T22:00:00Z'
   const world = worldOf({ evaluations: [anEvaluation({ createdAt })] })
@@ -57,9 +57,9 @@ async function startServe({ path }: TemporaryFolder): Promise<{ child: Child; ur
   return { child, url: listening()! }
 }
 
-test('two serve processes sign an expired link with one call between them, stop by a signal, and tell no secret', async () => {
-  await using office = await openOffice()
-  const { sandbox, folder, id } = office
+test('two serve processes sign an expired link with one call together, stop on a signal, and show no secret', async () => {
+  await using fixture = await openFixture()
+  const { sandbox, folder, id } = fixture
   const night = await runInProcess(['sync'], { cwd: folder.path })
   const servers = [await startServe(folder), await startServe(folder)]
   const asked = sandbox.requests.count(paths.ppsr)
@@ -88,8 +88,8 @@ test('two serve processes sign an expired link with one call between them, stop 
 })
 
 test('serve without a token, or on a port that is taken, is exit 2 and says what to do', async () => {
-  await using office = await openOffice()
-  const { folder } = office
+  await using fixture = await openFixture()
+  const { folder } = fixture
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo

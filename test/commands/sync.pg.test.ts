@@ -110,7 +110,7 @@ test('a rooftop that the source refuses makes a sync of it alone fail with its r
   })
 })
 
-test('--log-level debug tells every request in a line, without keys and bodies', async () => {
+test('--log-level debug logs one line for each request, without keys and bodies', async () => {
   await using fixture = await openChildFixture(smallFixture(worldOf({ keys: [aKey()] })))
   await using warehouse = await fixture.warehouse()
 
@@ -118,8 +118,8 @@ test('--log-level debug tells every request in a line, without keys and bodies',
 
   const lines = stderr.split('\n').filter((line) => line.includes('"method"'))
   expect(lines).toHaveLength(fixture.sandbox.requests.count())
-  const { level: _, time: __, ...said } = JSON.parse(lines.at(-1)!)
-  expect(said).toEqual({
+  const { level: _, time: __, ...logged } = JSON.parse(lines.at(-1)!)
+  expect(logged).toEqual({
     method: 'POST',
     path: '/getuserlist',
     status: 200,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { forecourt } from '../support/child.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-// Once the program listens to signals, a promise is rejected that nothing looks at: as an error of Postgres about a customer's row.
+// Rejects a promise that nothing awaits once the program handles signals: an error of Postgres about a customer's row.
 const preload = `
 const timer = setInterval(() => {
   if (process.listenerCount('SIGTERM') === 0) return

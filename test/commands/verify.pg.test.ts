@@ -93,7 +93,7 @@ test('verify names the sums that differ from the facts, and the command that cor
   const { stdout } = await warehouse.run(['verify'])
   const untrue = document['aggregates'] as unknown as readonly WrongAggregate[]
   for (const { mend } of untrue) await pool.query(mend)
-  const mended = await warehouse.json(['verify'])
+  const repaired = await warehouse.json(['verify'])
 
   expect(code).toBe(1)
   expect(document).toMatchObject({
@@ -108,7 +108,7 @@ test('verify names the sums that differ from the facts, and the command that cor
   })
   expect(stdout).toContain('for 6 days: run "select core.agg_rebuild(1)"')
   expect(stdout).toContain('for 1 vehicles: run "select core.repeat_rebuild(1)"')
-  expect(mended).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
+  expect(repaired).toMatchObject({ code: 0, document: { status: 'ok', aggregates: [] } })
 })
 
 test('verify with a read-only login reports what it found, and says that coverage was left as it is', async () => {

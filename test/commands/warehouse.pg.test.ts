@@ -7,7 +7,7 @@ import { openPool } from '#src/db/connect.ts'
 import { runInProcess } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('the embedded Postgres is looked at, started by url, checked and stopped', async () => {
+test('the embedded Postgres is shown, started by url, checked and stopped', async () => {
   await using folder = await temporaryFolder()
   const place = { cwd: folder.path }
   const ask = async (...args: string[]) => {

@@ -19,7 +19,7 @@ sync:
 http: { concurrency: 8, timeoutSeconds: 30, maxRetries: 6 }   # per key; adapts downwards and upwards by itself
 pricing: { reasoning: false }
 checks: { lookForNewDays: 90, lookEveryDays: 7 }   # evaluations of the last 90 days are asked for new past checks at least every 7 days
-links: { refreshBeforeHours: 48, keepAliveDays: null }   # null: every link is kept alive; else only those of evaluations younger than this
+links: { refreshBeforeHours: 48, keepAliveDays: null }   # null: every link stays alive; else only those of evaluations younger than this
 prices: { batchSize: 500, market: null }
 retention: { rawDays: 90 }     # superseded payloads; the newest of each record stays
 budget: { ppsrSearch: 0, carHistory: 0, historyCheck: 0, prediction: 0 }   # billable calls allowed a day; 0 = never

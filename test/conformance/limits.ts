@@ -10,7 +10,7 @@ const update = (fields: object) => post('/dcupdateeval', { evalid: evals.done, k
 const realVin = '1HGCM82633A004352'
 const adcode = (code: string) => post('/manualcarentry', { code, codeType: 'ADData' }, gcc)
 
-/** The table of limits, line by line; the watch period, the links and the reasoning stand with their endpoints. */
+/** The table of limits, line by line; the watch period, the links and the reasoning are with their endpoints. */
 export const limitRows = table('A §8 limits', [
   {
     says: 'one file per request when `order` is used',

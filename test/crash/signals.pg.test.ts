@@ -82,7 +82,7 @@ test('a frozen run whose work was taken over writes nothing and logs this', asyn
   const { child, hurry } = await startSlowSync(fixture, warehouse)
   await freeze(child)
   hurry()
-  // To others this looks like its death: the session with the run's lock is gone.
+  // To other processes this appears as its death: the session with the run's lock is gone.
   await pool.query(`select pg_terminate_backend(pid) from pg_locks
     where locktype = 'advisory' and classid = 7300 and database = (select oid from pg_database where datname = current_database())`)
   const second = await warehouse.json(['sync'])

@@ -213,7 +213,7 @@ export const machineFaults: Readonly<Record<number, Row>> = {
       [signals, '… ends a sync with … after a clean checkpoint, and the next one continues'],
       [
         'test/commands/schedule.pg.test.ts',
-        '… ends the scheduler with …: no new fire, and the job at a clean checkpoint',
+        '… ends the scheduler with …: no new job run, and the job at a clean checkpoint',
       ],
     ],
   },

@@ -208,7 +208,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
       ],
       [
         'test/commands/links-archive.pg.test.ts',
-        'a link that died is asked again once when it was signed anew meanwhile',
+        'a link that died is fetched once more when it was signed again meanwhile',
       ],
       [
         'test/links/pdf-links.pg.test.ts',

@@ -170,7 +170,7 @@ test('a body that is no form is a 400', async () => {
 
 test.each<[string, AskAs]>([
   ['a wrong key', { key: 'wrong' }],
-  ['a rooftop of another key', { rooftop: 'elsewhere' }],
+  ['a rooftop of another key', { rooftop: 'unknown' }],
 ])('an upload with %s is a 403', async (_name, as) => {
   await using sandbox = await start()
 

@@ -20,7 +20,7 @@ const endSessions = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'simulation'`
 
-/** Makes a process look frozen: its last heartbeat is an hour ago. */
+/** Makes a process appear frozen: its last heartbeat is an hour ago. */
 const silence = `
   update pgboss.job set heartbeat_on = now() - interval '1 hour'
   where singleton_key = $1 and state = 'active'`

@@ -40,7 +40,7 @@ export async function allStored(pool: pg.Pool): Promise<Aggregates> {
   return Object.fromEntries(await Promise.all(rows))
 }
 
-/** What should stand in all of them, counted from the facts outside of the database. */
+/** The expected rows of all of them, counted from the facts outside the database. */
 export async function allCounted(pool: pg.Pool): Promise<Aggregates> {
   const rows = tables.map(async (table) => [table, await counts[table](pool)] as const)
   return Object.fromEntries(await Promise.all(rows))

@@ -30,7 +30,7 @@ const catalogueQuery = `
   where n.nspname = any($1::text[]) and c.relkind = 'v'
   order by n.nspname collate "C", c.relname collate "C", a.attnum`
 
-/** The views of some schemas as they stand in a database, by schema and name. */
+/** The views of some schemas as they are in a database, by schema and name. */
 export async function readCatalogue(
   pool: pg.Pool | pg.ClientBase,
   schemas: readonly string[],

@@ -59,7 +59,7 @@ export function columnProblems(
   return []
 }
 
-/** The columns of the schemas `mart_v<major>` that stand in a database, by major version; null where there is none. */
+/** The columns of the schemas `mart_v<major>` that exist in a database, by major version; null where there is none. */
 export async function existingColumns(
   pool: pg.Pool,
 ): Promise<(major: number) => readonly string[] | null> {

@@ -14,7 +14,7 @@ const anyCore = Number.MAX_SAFE_INTEGER
 export const storePeer: BenchCase = {
   name: 'store-peer',
   unit: 'evaluations/s',
-  what: 'evaluations whose rows stand ready (31 in 8 tables, one the raw body), stored in batches of 1,000',
+  what: 'evaluations whose rows are ready (31 in 8 tables, one the raw body), stored in batches of 1,000',
   referenceWhat:
     '@supabase/stripe-sync-engine 0.48.5: its upsert of the same objects, one row each, lists left as jsonb; no rows of children, no raw body, no checkpoint, no history',
   target: { of: 'ratio', least: 1 },

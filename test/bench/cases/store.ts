@@ -4,7 +4,7 @@ import { startProcess } from '../processes/bench-process.ts'
 import type { StoreOrder, StoreWay } from '../processes/store-process.ts'
 
 const what =
-  'evaluations whose rows stand ready (31 in 8 tables, one the raw body), stored in batches of 1,000'
+  'evaluations whose rows are ready (31 in 8 tables, one the raw body), stored in batches of 1,000'
 
 /** The load stage compared with the physical limit and with other methods. */
 export const storeCopy = storeCase({

@@ -220,7 +220,7 @@ test('a VIN that was not known is looked up again after a month, and its code is
   await fixture.nightAfter(29, impatient(fixture))
   const early = calls(fixture, '/vindatabasic')
   await fixture.nightAfter(2, impatient(fixture))
-  const inVain = calls(fixture, '/vindatabasic')
+  const undecoded = calls(fixture, '/vindatabasic')
   fixture.sandbox.faults.add({
     match: { path: '/vindatabasic' },
     fault: { kind: 'status', status: 200, body: { adcode } },
@@ -228,7 +228,7 @@ test('a VIN that was not known is looked up again after a month, and its code is
   await fixture.nightAfter(31, impatient(fixture))
   await fixture.nightAfter(31, impatient(fixture))
 
-  expect([early, inVain, calls(fixture, '/vindatabasic')]).toEqual([1, 2, 3])
+  expect([early, undecoded, calls(fixture, '/vindatabasic')]).toEqual([1, 2, 3])
   expect(await rowsOf(fixture, 'select outcome, adcode from core.vehicle_decode')).toEqual([
     { outcome: 'decoded', adcode },
   ])

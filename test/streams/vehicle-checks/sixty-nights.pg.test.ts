@@ -173,7 +173,7 @@ async function sixtyNights(rules: Rules): Promise<{ asked: number; least: number
 }
 
 test.runIf(runsEveryCase)(
-  'sixty nights with a look every night: each morning holds every check, with the status that it has',
+  'sixty nights with a poll every night: each morning holds every check, with the status that it has',
   async () => {
     const calls = await sixtyNights({ dailyForDays: 3, lookEveryDays: 1, lookForNewDays: 90 })
 
