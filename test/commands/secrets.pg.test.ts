@@ -132,11 +132,11 @@ test('a click shows neither the token nor the link that it leads to in the log',
   for (const secret of ['signature=', ...secrets]) expect(stdout + stderr).not.toContain(secret)
 })
 
-test('the suite checks every command line that it runs for secrets', async () => {
+test('the suite checks every command line that it runs for signed links', async () => {
   const helpers = ['cli.ts', 'child.ts'].map((name) =>
     join(import.meta.dirname, '../support', name),
   )
   const texts = await Promise.all(helpers.map((path) => readFile(path, 'utf8')))
 
-  for (const text of texts) expect(text).toContain('refuseSecrets(args, [')
+  for (const text of texts) expect(text).toContain('rejectSignedLinks(args, [')
 })
