@@ -18,7 +18,7 @@ test('every command of the README runs', async () => {
   await using folder = await temporaryFolder()
   for (const name of ['package.json', 'node_modules', 'src', 'jobs', 'sql'])
     symlinkSync(join(root, name), join(folder.path, name))
-  const port = await freePort()
+  const port = await freePorts()
   const shell = (line: string) => startShell(line, folder.path)
   const started: Shell[] = []
   try {
@@ -111,10 +111,18 @@ function usePort(file: string, port: number): void {
   writeFileSync(file, text.replaceAll(':4010', `:${port}`).replaceAll(':4011', `:${port + 1}`))
 }
 
-async function freePort(): Promise<number> {
+/** The lower of two free ports, below those that systems give to outgoing connections. */
+async function freePorts(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 4_000)
+    if ((await isFree(port)) && (await isFree(port + 1))) return port
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }

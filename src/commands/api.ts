@@ -32,7 +32,6 @@ export const api: CommandDefinition = {
   subcommands: allOperations.map(commandOf),
   // As the documents write it: /geteval, /v1/historyCheck, any case.
   subcommandName: (typed) => findOperation(typed)?.name,
-  run: () => Promise.resolve(undefined),
 }
 
 function commandOf(operation: Operation): CommandDefinition {

@@ -6,9 +6,9 @@ import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-const watch = `const hasParent = () => process.ppid === ${process.pid}
-  setInterval(() => hasParent() || process.kill(process.pid, 'SIGKILL'), 1_000).unref()`
-/** Arguments of node for a child of this process that ends when this process has ended, even by SIGKILL. */
+const watch = `const parent = process.ppid
+  setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1_000).unref()`
+/** Arguments of node for a process that ends when its parent has ended, even by SIGKILL. */
 export const endsWithParent = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`]
 
 /** How a child process ended. */
