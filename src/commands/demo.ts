@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Config, configPath, makeConfig } from '../config.ts'
+import { type Config, configPath, loadConfig, makeConfig } from '../config.ts'
 import { UsageError } from '../errors.ts'
 import type { Warehouse } from '../warehouse.ts'
 import type { RunReport } from '../pipeline/run-report.ts'
@@ -27,7 +27,7 @@ export const demo: RunCommand = async (session, options) => {
   const startedAt = Date.now()
   const file = configPath(undefined, session.io.environment)
   const hasConfig = existsSync(file)
-  if (hasConfig) requireNoRealData(session)
+  if (hasConfig) requireNoRealData(loadConfig(file, session.io.environment))
   const anchor = sandboxAnchor(session.io.environment.cwd)
   const evaluations = wholeNumberOption('--evals', options['evals'], 0, 2_000_000)
   // Photo links name one host whatever port is free today: a body must not differ by that alone.
@@ -146,7 +146,7 @@ function summary(
 }
 
 /** Generated vehicles must not get among real ones. UsageError when the config here reads a real service into the same Postgres. */
-function requireNoRealData({ config }: Session): void {
+function requireNoRealData(config: Config): void {
   const { hostname } = new URL(config.appraisal.baseUrl)
   if (config.warehouse.url !== null || /^(localhost|127\..*|\[::1\])$/.test(hostname)) return
   throw new UsageError(

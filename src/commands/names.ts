@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, parse } from 'node:path'
 
 // Names for the help and the completion: to import what they name would take as long as to run it. A test compares the two.
@@ -19,7 +19,8 @@ export const runStatusNames = [
 
 /** The jobs of `jobs/`, which is beside src/ in a checkout and in dist/ alike. */
 export function jobNames(): string[] {
-  const files = readdirSync(join(import.meta.dirname, '..', '..', 'jobs'))
+  const folder = join(import.meta.dirname, '..', '..', 'jobs')
+  const files = existsSync(folder) ? readdirSync(folder) : []
   const jobs = files.filter((file) => /^[a-z0-9-]+\.[jt]s$/.test(file))
   return jobs.map((file) => parse(file).name).sort()
 }

@@ -99,6 +99,8 @@ export class Session implements AsyncDisposable {
 
   /** The command's result: the document with --json, else the lines. */
   result(document: unknown, lines: () => readonly string[]): void {
+    // Its lines would be erased together with those of the progress.
+    this.#progress?.end()
     const hide = this.io.hide ?? ((text: string) => text)
     // Value by value, so that the document stays JSON.
     const clean = (_: string, value: unknown) => (typeof value === 'string' ? hide(value) : value)
@@ -109,6 +111,7 @@ export class Session implements AsyncDisposable {
 
   /** A result that may show secrets: the demo's connection string, the sandbox's keys. */
   resultWithSecrets(document: unknown, lines: () => readonly string[]): void {
+    this.#progress?.end()
     this.io.stdout.write(`${this.json ? JSON.stringify(document, null, 2) : lines().join('\n')}\n`)
     this.io.hasResult = true
   }

@@ -206,7 +206,7 @@ function isLost(error: unknown): boolean {
 function notShown({ uid }: RooftopRow, what: string): SyncError {
   return new SyncError(
     'abort',
-    `The service took "${what}" for rooftop ${uid}, but its list does not show it: check "forecourt webhooks list" and at wire.appraisal.webhook before anything is sent again.`,
+    `The service took "${what}" for rooftop ${uid}, but its list does not show it: check "forecourt webhooks list" and wire.appraisal.webhook before anything is sent again.`,
     { rooftopUid: uid },
   )
 }

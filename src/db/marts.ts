@@ -75,7 +75,7 @@ async function dropAll(client: pg.ClientBase): Promise<void> {
     if (codeOf(cause) !== '2BP01') throw cause
     const { detail } = cause as { detail?: string }
     throw new UsageError(
-      `The marts have changed, but other objects are built on them (${detail ?? messageOf(cause)}): drop it, run "forecourt migrate", and create it again.`,
+      `The marts have changed, but other objects are built on them (${detail ?? messageOf(cause)}): drop them, run "forecourt migrate", and create them again.`,
       { cause },
     )
   }

@@ -11,8 +11,11 @@ import { smallFixture } from './sync-fixture.ts'
 const esc = '\u001b'
 const colour = new RegExp(`${esc}\\[[\\d;]*m`)
 
-/** Runs `sync` in a terminal of 80 columns and 5 lines; gives everything that it was sent. */
-async function syncInTerminal(env: Readonly<Record<string, string>>): Promise<string> {
+/** Runs a command in a terminal of 80 columns and 5 lines; gives everything that it was sent. */
+async function inTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const options = smallFixture()
   await using sandbox = {
     ...(await startSandbox(options.sandbox)),
@@ -23,7 +26,7 @@ async function syncInTerminal(env: Readonly<Record<string, string>>): Promise<st
   const file = join(folder.path, 'forecourt.yaml')
   await writeFile(file, configText(sandbox, database.url, options))
   const inScript = `exec script -qec "stty cols 80 rows 5; $(printf '%q ' "$@")" /dev/null`
-  const { code, stdout } = await forecourt(['sync', '--config', file], {
+  const { code, stdout } = await forecourt([...args, '--config', file], {
     cwd: folder.path,
     env: { TERM: 'xterm-256color', ...env },
     launcher: ['bash', '-c', inScript, 'bash'],
@@ -60,7 +63,7 @@ function screenOf(sent: string): string[] {
 }
 
 test('a run in a terminal shows at once that it works, then a line a stream, and leaves nothing of it behind', async () => {
-  const sent = await syncInTerminal({})
+  const sent = await inTerminal(['sync'])
 
   expect(sent).toMatch(/^\S*Working … 0s/)
   const screen = screenOf(sent)
@@ -70,8 +73,16 @@ test('a run in a terminal shows at once that it works, then a line a stream, and
 })
 
 test('NO_COLOR turns the colours of the log off', async () => {
-  const sent = await syncInTerminal({ NO_COLOR: '1' })
+  const sent = await inTerminal(['sync'], { NO_COLOR: '1' })
 
   expect(sent).toContain('WARN')
   expect(sent).not.toMatch(colour)
+})
+
+test('the result of a command that runs nothing itself stays on the screen', async () => {
+  const sent = await inTerminal(['backfill', 'evaluations', '--from', '2026-03-01', '--detach'])
+
+  const screen = screenOf(sent).join('\n')
+  expect(screen).toMatch(/Run \d+/)
+  expect(screen).not.toMatch(/Working/)
 })
