@@ -2200,7 +2200,7 @@ ops.parked table
   until timestamp with time zone not null
   reason character varying(400) not null
   constraint parked_pkey PRIMARY KEY (key_name, stream)
-  -- Keys whose daily quota is used up: the stream sends nothing with the key before until (source time).
+  -- Keys whose daily quota is used up: the stream sends nothing with the key before until, the start of the source's next day (UTC). Other streams go on.
 
 ops.price_batch table
   batch_no bigint not null generated always as identity

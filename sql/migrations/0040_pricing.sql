@@ -28,7 +28,7 @@ create table ops.parked (
   reason varchar(400) not null,
   primary key (key_name, stream)
 );
-comment on table ops.parked is 'Keys whose daily quota is used up: the stream sends nothing with the key before until (source time).';
+comment on table ops.parked is 'Keys whose daily quota is used up: the stream sends nothing with the key before until, the start of the source''s next day (UTC). Other streams go on.';
 
 create table core.price_observation (
   rooftop_id int not null,

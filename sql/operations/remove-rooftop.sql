@@ -13,7 +13,11 @@ begin
   if id is null then
     raise exception 'no rooftop has the uid %', leaving;
   end if;
-  sellers := array(select user_id from core.app_user_rooftop where rooftop_id = id);
+  -- Both lists and evaluations name salespeople.
+  sellers := array(
+    select user_id from core.app_user_rooftop where rooftop_id = id
+    union select user_id from core.evaluation where rooftop_id = id
+    union select user_id from core.evaluation_version where rooftop_id = id);
   delete from core.stock_import_row where import_id in (select import_id from core.stock_import where rooftop_id = id);
   delete from ops.price_batch_unit where batch_no in (select batch_no from ops.price_batch where rooftop_id = id);
   for part in
@@ -26,7 +30,11 @@ begin
   loop
     execute format('delete from %I.%I where rooftop_id = $1', part.schema, part.name) using id;
   end loop;
-  sellers := array(select unnest(sellers) except select user_id from core.app_user_rooftop);
+  sellers := array(
+    select unnest(sellers) except (
+      select user_id from core.app_user_rooftop
+      union select user_id from core.evaluation where user_id = any(sellers)
+      union select user_id from core.evaluation_version where user_id = any(sellers)));
   delete from pii.app_user_email where user_id = any(sellers);
   delete from core.app_user where user_id = any(sellers);
   delete from core.rooftop where rooftop_id = id;

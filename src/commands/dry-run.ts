@@ -205,7 +205,7 @@ function lines(plan: readonly PlannedWork[], isNew: boolean): string[] {
     "Plan by this machine's clock (nothing was called, nothing was written):",
     ...(isNew ? ['The warehouse does not exist yet, so nothing is covered.'] : []),
     ...table(
-      ['stream', 'rooftop', 'new windows', 'recheck', 'deep', 'list calls', 'reads expected'],
+      ['stream', 'rooftop', 'not settled', 'recheck', 'deep', 'list calls', 'reads expected'],
       plan.map((row) => [
         row.stream,
         row.rooftop,

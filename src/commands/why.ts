@@ -27,7 +27,9 @@ export const why: RunCommand = async (session, _options, [text]) => {
   session.result({ evalId, found }, () =>
     found.length === 0
       ? [
-          `Evaluation ${evalId} is in no table: it was never listed as completed. "forecourt verify" shows what is covered.`,
+          `Evaluation ${evalId} is in no table: it was not loaded.`,
+          'It may not be completed yet, be at a rooftop that is not in the config, or be from before sync.start, or its window failed.',
+          '"forecourt status" shows what is covered and missing, "forecourt runs show <id>" what failed.',
         ]
       : found.flatMap((entry) => lines(evalId, entry, now)),
   )
@@ -87,7 +89,7 @@ function readingLines(entry: Provenance, now: Date): string[] {
             `between ${timeText(rereadBetween.after)} and ${timeText(rereadBetween.before)}, because its turn had come: unchanged`,
           ),
         ]),
-    ...(lastRun === null ? [] : [line('last run', lastRunText(lastRun))]),
+    ...(lastRun === null ? [] : [line('last run', lastRunText(lastRun, entry))]),
     ...(nextListing === null
       ? []
       : [
@@ -104,15 +106,29 @@ function readingLines(entry: Provenance, now: Date): string[] {
   ]
 }
 
-function lastRunText({
-  runId,
-  command,
-  status,
-  finishedAt,
-  error,
-}: Provenance['lastRun'] & object) {
+function lastRunText(
+  { runId, command, status, finishedAt, error }: Provenance['lastRun'] & object,
+  entry: Provenance,
+) {
   const end = finishedAt === null ? 'not ended' : `ended ${timeText(finishedAt)}`
-  return `${runId} (${command}) of the rooftop: ${status}, ${end}${error === null ? '' : `: ${error}`}; see "forecourt runs show ${runId}"`
+  return `${runId} (${command}) of the rooftop: ${status}, ${end}${error === null ? '' : `: ${error}`}${unreadText(runId, entry)}; see "forecourt runs show ${runId}"`
+}
+
+/** Why a run after the last read did not read the evaluation; '' where what is stored does not say it. */
+function unreadText(runId: number, { lastRead, window, nextRead, ...entry }: Provenance): string {
+  if (lastRead === null || lastRead.runId >= runId || window === null) return ''
+  const listedBy = Number(window['run_id'])
+  const isAtWork = entry.lastRun?.finishedAt === null
+  if (listedBy < runId)
+    return `; it ${isAtWork ? 'has not listed the window of this evaluation yet' : 'did not list the window of this evaluation'}`
+  const isUnchanged =
+    listedBy === runId &&
+    nextRead.reason === 'reread' &&
+    entry.rereadBetween === null &&
+    !entry.isPutOff
+  return isUnchanged
+    ? '; its list showed no change, and the turn of this evaluation had not come'
+    : ''
 }
 
 function nextReadText(entry: Provenance, now: Date): string {

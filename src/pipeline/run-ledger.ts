@@ -48,7 +48,7 @@ export interface Run extends RunPlan {
 /** abandoned: its process died and another run took its work over. paused: no new slice starts until another run resumes it. */
 export type RunState = 'running' | 'ok' | 'partial' | 'failed' | 'stopped' | 'abandoned' | 'paused'
 
-/** parked: the key's quota is used up until tomorrow. */
+/** parked: the daily quota of the key is used up; the stream sends nothing with it until the source's next day. */
 export type StreamStatus = 'waiting' | 'running' | 'ok' | 'partial' | 'failed' | 'parked'
 
 /** What a slice did; added to ops.run_stream in the slice's own transaction. */

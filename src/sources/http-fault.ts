@@ -5,7 +5,8 @@ import { type JsonPath, valueAt } from '../values/json-path.ts'
 export interface StatusAction {
   readonly errorAction: ErrorAction
   readonly advice: string
-  /** Whether a repeat within the call may help. Default: 408, 429 and the 5xx of a busy server. */
+  /** Whether a repeat within the call may help. Default: 408, 429 and the 5xx of a busy server. A 429 with a Retry-After of up to 60 s is
+   *  repeated whatever this says: it is no daily quota. */
   readonly mayRetry?: boolean
 }
 
@@ -87,14 +88,14 @@ export function defaultActionOf(status: number, setting: string): StatusAction {
 
 const later: StatusAction = {
   errorAction: 'retry',
-  advice: 'Nothing is lost: try again later. A sync does so automatically.',
+  advice: 'Nothing is lost: the next sync tries again.',
 }
 
-/** The action when no answer came, or one that is not JSON. */
-export function noAnswerAction(setting: string): StatusAction {
+/** The action when no answer came, or one that is not JSON. `origin` is the host and port of the base URL. */
+export function noAnswerAction(setting: string, origin: string): StatusAction {
   return {
     errorAction: 'retry',
-    advice: `${later.advice} If this continues, check ${setting} and the network.`,
+    advice: `${later.advice} If this continues, check ${setting} (${origin}) and the network.`,
   }
 }
 

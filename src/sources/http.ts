@@ -224,7 +224,7 @@ export class HttpSource {
 
   /** The failure of an attempt without a usable answer. */
   #failure(request: HttpRequest, cause: Fault, status: number | null, generation: number): Failure {
-    const { setting } = this.#options
+    const { setting, baseUrl } = this.#options
     const answered = status === null ? 'failed' : `answered ${status}, but`
     const failure = { status, what: `${answered}: ${cause.message}`, cause, retryAfterMs: null }
     if (cause instanceof BodyTooLarge)
@@ -232,7 +232,9 @@ export class HttpSource {
     if (cause instanceof TransportFault && cause.code === 'UND_ERR_INVALID_ARG')
       return { ...failure, mayRetry: false, action: invalidHeader }
     if (!(cause instanceof BodyFault) || cause.isSystemic) request.limiter.onFault(generation)
-    const usual = request.retryable ? noAnswerAction(setting) : unknownOutcome
+    const usual = request.retryable
+      ? noAnswerAction(setting, new URL(baseUrl).origin)
+      : unknownOutcome
     const action = { ...usual, errorAction: request.unreachableAction ?? usual.errorAction }
     return { ...failure, mayRetry: true, action }
   }

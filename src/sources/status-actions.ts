@@ -36,6 +36,6 @@ function actionFor(status: number, condition: string, refused: string): StatusAc
       mayRetry: false,
     }
   if (status !== 429) return recordAction(condition)
-  // A throttle that lasts until tomorrow is not waited for within the call.
+  // A daily quota is not waited for within the call. A 429 with a Retry-After of up to 60 s is (`#classify` in http.ts).
   return { errorAction: 'park', advice, mayRetry: false }
 }

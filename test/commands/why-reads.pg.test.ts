@@ -30,6 +30,7 @@ test('why says when and why a record was read, and when it is read again, for ev
   const fresh = await why(fixture, 1001)
   const history = await why(fixture, 1050)
   await night(fixture)
+  const unchanged = await why(fixture, 1001)
   const quarantined = await why(fixture, 1002)
   const gone = await why(fixture, 1003)
   await pool.query(
@@ -50,6 +51,8 @@ test('why says when and why a record was read, and when it is read again, for ev
   expect(fresh.text).toMatch(
     /next read +in the first sync from 2026-0\d-\d\d 00:00:00 UTC on, sooner/,
   )
+  expect(fresh.text).toMatch(/last run +2 .*; it did not list the window of this evaluation; see /)
+  expect(unchanged.text).toMatch(/last run +3 .*; its list showed no change, .*; see /)
   expect(history.found).toMatchObject({
     lastRead: { runId: 2, reason: 'backfill' },
     nextListing: { reason: 'recheck' },

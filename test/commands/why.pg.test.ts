@@ -60,6 +60,10 @@ test('why shows row, payload, request, window and run of a loaded, a quarantined
     },
   })
   expect(unknown).toMatchObject({ code: 1, document: { evalId: 9999, found: [] } })
+  const unknownText = await warehouse.run(['why', '9999'])
+  expect(unknownText.stdout).toMatch(
+    /^Evaluation 9999 is in no table: .*\n.*sync\.start.*\n"forecourt status" shows/,
+  )
   // Personal data stays out.
   expect(JSON.stringify([loaded, quarantined, vanished])).not.toMatch(/Pat Example|pat@example/)
   const text = await warehouse.run(['why', '1001'])

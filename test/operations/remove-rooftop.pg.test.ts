@@ -20,6 +20,7 @@ afterAll(async () => {
 
 test('the script deletes every row of a rooftop and of no other, and the rooftop can come back', async () => {
   const [leaving, ...others] = fixture.config.rooftops
+  await addSalespeople(leaving!.uid, others[0]!.uid)
   const before = await rowsByRooftop()
   const orphansBefore = await orphans()
 
@@ -31,6 +32,11 @@ test('the script deletes every row of a rooftop and of no other, and the rooftop
   expect([after[leaving!.uid], after['none']]).toEqual([undefined, undefined])
   for (const { uid } of others) expect(after[uid]).toEqual(before[uid])
   expect(await orphans()).toEqual(orphansBefore)
+  expect(await addedSalespeople()).toEqual([
+    'in a list here, a version there',
+    'in a list here, an evaluation there',
+    'in an evaluation here, a list there',
+  ])
   const { db, config } = fixture.context
   expect(await verifyAggregates(db, await findRooftops(db, others))).toEqual([])
 
@@ -51,6 +57,51 @@ test('the script changes nothing where no rooftop has the uid', async () => {
 
   expect(await rowsByRooftop()).toEqual(before)
 })
+
+/** Adds salespeople whose evaluations and lists do not agree; `display_name` says where each is named. */
+async function addSalespeople(here: string, there: string): Promise<void> {
+  const { pool } = fixture.database
+  const add = async (
+    name: string,
+    ...named: readonly (readonly [statement: string, uid: string])[]
+  ) => {
+    const { rows } = await pool.query<{ user_id: string }>(
+      `insert into core.app_user (group_id, display_name, is_generated_link_account, is_active, in_user_list)
+       select group_id, $1, false, true, true from core.rooftop where rooftop_uid = $2 returning user_id`,
+      [name, here],
+    )
+    const id = rows[0]!.user_id
+    await pool.query(
+      `insert into pii.app_user_email (user_id, group_id, email)
+       select user_id, group_id, user_id || '@example.com' from core.app_user where user_id = $1`,
+      [id],
+    )
+    for (const [statement, uid] of named)
+      expect((await pool.query(statement, [id, uid])).rowCount).toBe(1)
+  }
+  const list = `insert into core.app_user_rooftop (rooftop_id, user_id, is_active)
+    select rooftop_id, $1, true from core.rooftop where rooftop_uid = $2`
+  const oneOf = (
+    table: string,
+  ) => `update ${table} set user_id = $1 where (rooftop_id, eval_id, version_no) = (
+    select rooftop_id, eval_id, version_no from ${table} join core.rooftop using (rooftop_id) left join core.app_user using (user_id)
+    where rooftop_uid = $2 and coalesce(display_name, '') not like 'in %' limit 1)`
+  const evaluation = oneOf('core.evaluation')
+  const version = oneOf('core.evaluation_version')
+  await add('in a list here, an evaluation there', [list, here], [evaluation, there])
+  await add('in a list here, a version there', [list, here], [version, there])
+  await add('in an evaluation here', [evaluation, here])
+  await add('in a version here', [version, here])
+  await add('in an evaluation here, a list there', [evaluation, here], [list, there])
+}
+
+async function addedSalespeople(): Promise<string[]> {
+  const { rows } = await fixture.database.pool.query<{ name: string }>(
+    `select display_name as name from core.app_user join pii.app_user_email using (user_id)
+     where display_name like 'in %' order by display_name collate "C"`,
+  )
+  return rows.map(({ name }) => name)
+}
 
 async function remove(uid: string): Promise<void> {
   const client = await fixture.database.pool.connect()
@@ -87,7 +138,12 @@ async function orphans(): Promise<Record<string, number>> {
     `select
        (select count(*)::int from core.stock_import_row where import_id not in (select import_id from core.stock_import)) as import_rows,
        (select count(*)::int from ops.price_batch_unit where batch_no not in (select batch_no from ops.price_batch)) as batch_units,
-       (select count(*)::int from core.app_user where user_id not in (select user_id from core.app_user_rooftop)) as users`,
+       (select count(*)::int from core.evaluation where user_id not in (select user_id from core.app_user)) as evaluations,
+       (select count(*)::int from core.evaluation_version where user_id not in (select user_id from core.app_user)) as versions,
+       (select count(*)::int from pii.app_user_email where user_id not in (
+         select user_id from core.app_user_rooftop
+         union select user_id from core.evaluation where user_id is not null
+         union select user_id from core.evaluation_version where user_id is not null)) as emails`,
   )
   return rows[0]
 }

@@ -39,6 +39,17 @@ test('an unknown host name is reported as such', async () => {
   expect(syscall).toBe('getaddrinfo')
 })
 
+test('a call without an answer names the host and port that it went to, and no path', async () => {
+  const http = sourceAt('http://127.0.0.1:1/a-path', { maxRetries: 0 })
+
+  const { message } = await faultOf(http.request(post()))
+  await http.close()
+
+  expect(message).toContain('Nothing is lost: the next sync tries again.')
+  expect(message).toMatch(/check \S+ \(http:\/\/127\.0\.0\.1:1\) and the network\.$/)
+  expect(message).not.toContain('a-path')
+})
+
 test('faults of several addresses name their system call only if it is the same', () => {
   const fault = (syscall: string) =>
     Object.assign(new Error('x'), { code: 'ECONNREFUSED', syscall })

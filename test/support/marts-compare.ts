@@ -30,7 +30,7 @@ export interface Report {
 const month = ['rooftop_id', 'month_start'] as const
 const unit = ['rooftop_id', 'stock_no'] as const
 
-/** The fifteen questions of a used-car group, in their order. */
+/** The reports, in their order. */
 export const reports: readonly Report[] = [
   { view: 'rpt_01_appraisal_gap', key: ['evaluation_key'], expectedRows: appraisalGap },
   { view: 'rpt_02_look_to_book', key: [...month, 'user_id'], expectedRows: lookToBook },
