@@ -15,7 +15,7 @@ Exit codes:
   0         all that was asked is in the warehouse
   1         finished, but something failed, was quarantined or misses an objective
   2         wrong usage or config; nothing was started
-  3         another run holds the same work; nothing was started
+  3         another run does the same work; nothing was started
   130, 143  stopped by a signal, with a clean checkpoint`
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies LogLevel[]
@@ -137,7 +137,7 @@ function usageFault(
   if (error.exitCode === 0) return null
   // The help that commander has just shown on stderr says the rest.
   if (error.code === 'commander.help')
-    return new UsageError('No such command: choose one of those above.')
+    return new UsageError('Name a command: choose one of those above.')
   const unknown =
     /^error: command-argument value '([^']*)' is invalid for argument '(\w+)'\. Allowed choices are (.*)\.$/
   const [, value, argument, list] = unknown.exec(error.message) ?? []

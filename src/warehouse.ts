@@ -47,12 +47,15 @@ export async function connectWarehouse(
 }
 
 /** Updates schema, work queue and marts. `migrate` does this, and every command that writes does it first. */
-export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string[] }> {
+export async function prepareWarehouse(
+  pool: pg.Pool,
+): Promise<{ applied: string[]; isNew: boolean }> {
   const marts = await readMarts()
   const { pending, version } = await migrationStatus(pool)
   if (pending.length === 0 && version > 0) {
     await assertSchemaCurrent(pool)
-    if ((await hasQueue(pool)) && (await martsAreCurrent(pool, marts))) return { applied: [] }
+    if ((await hasQueue(pool)) && (await martsAreCurrent(pool, marts)))
+      return { applied: [], isNew: false }
   }
   const lacking = pending.length > 0 ? `migration ${pending[0]}` : `marts ${marts.version}`
   await assertMayMigrate(pool, lacking)
@@ -64,7 +67,10 @@ export async function prepareWarehouse(pool: pg.Pool): Promise<{ applied: string
     const areBuilt = await martsAreCurrent(pool, marts)
     // A migration may have created tables that the writer role must be granted.
     if (!areBuilt || applied.length > 0) await buildMarts(pool, restoreAccess, marts)
-    return { applied: areBuilt ? applied : [...applied, `marts ${marts.version}`] }
+    return {
+      applied: areBuilt ? applied : [...applied, `marts ${marts.version}`],
+      isNew: version === 0,
+    }
   })
 }
 
@@ -83,8 +89,12 @@ export async function openWarehouse(
   const warehouse = await connectWarehouse(config, log, sessions)
   try {
     if (mode === 'write' || warehouse.embedded) {
-      const { applied } = await prepareWarehouse(warehouse.pool)
-      if (applied.length > 0) log.info({ applied }, 'warehouse schema brought up to date')
+      const { applied, isNew } = await prepareWarehouse(warehouse.pool)
+      if (applied.length > 0) {
+        const migrations = applied.filter((name) => !name.startsWith('marts ')).length
+        log.info({ migrations }, `warehouse schema ${isNew ? 'created' : 'updated'}`)
+        log.debug({ applied }, 'migrations and marts applied')
+      }
     } else await assertSchemaCurrent(warehouse.pool)
     return warehouse
   } catch (error) {

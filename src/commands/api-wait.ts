@@ -35,12 +35,13 @@ export async function waitUntilDone(
   const fields = readAnswer(operation, () => follow.fields(started, call.fields, wire))
   if (fields === null) return started
   const poll = findOperation(follow.operation)!
-  session.log.info(fields, `${operation.name} has started; ${poll.name} shows its progress`)
+  const seconds = every ?? follow.everySeconds
+  session.log.info(fields, `${operation.name} has started; polling every ${seconds} s`)
   const meter = openMeter(session, operation.name, fields)
   const until = Date.now() + follow.maxWaitSeconds * 1000
   try {
     for (;;) {
-      await sleep((every ?? follow.everySeconds) * 1000, [session.io.signal])
+      await sleep(seconds * 1000, [session.io.signal])
       const { body } = await client.call(poll, { ...call, files: [], fields })
       const { done, percent } = readAnswer(poll, () => follow.progress(body, wire))
       meter.show(percent)

@@ -56,7 +56,7 @@ export function rooftopsOption(command: Command): Command {
   return command.addOption(
     repeatable(
       '--rooftop <uid>',
-      'only this one: uid, its first 4 characters or more, or name',
+      'only this one: uid, its first 4 or more characters, or the whole name',
       'all',
     ),
   )

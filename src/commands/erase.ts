@@ -29,17 +29,19 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt }, () => linesOf(byLabel(config, receipt), null))
+    session.result({ dryRun: true, ...receipt }, () =>
+      linesOf(byLabel(config, receipt), null, allPeople),
+    )
     return 0
   }
-  if (mustAsk && !(await isConfirmed(session, await run(true)))) {
+  if (mustAsk && !(await isConfirmed(session, await run(true), allPeople))) {
     session.result({ erased: false }, () => ['Nothing was erased.'])
     return 0
   }
   const receipt = await run(false)
   const files = await removeErasedFiles(db, archiveFolder(config))
   const document = { dryRun: false, ...receipt, filesPending: files.pending }
-  session.result(document, () => linesOf(byLabel(config, receipt), files))
+  session.result(document, () => linesOf(byLabel(config, receipt), files, allPeople))
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
 
@@ -70,8 +72,12 @@ function requireTerminal({ io, json }: Session): void {
   )
 }
 
-async function isConfirmed({ io, config }: Session, receipt: Receipt): Promise<boolean> {
-  io.stderr.write(`${linesOf(byLabel(config, receipt), null).join('\n')}\n`)
+async function isConfirmed(
+  { io, config }: Session,
+  receipt: Receipt,
+  allPeople: boolean,
+): Promise<boolean> {
+  io.stderr.write(`${linesOf(byLabel(config, receipt), null, allPeople).join('\n')}\n`)
   const terminal = createInterface({ input: process.stdin, output: io.stderr })
   try {
     const answer = await terminal.question('Erase? It cannot be undone. Type "erase" to do it: ', {
@@ -98,32 +104,38 @@ function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
   }
 }
 
-function linesOf(receipt: Receipt, files: FilesRemoved | null): string[] {
-  const { erasureId, subject, evaluations, mentionedIn, tables, suppressed, rescan } = receipt
-  const head =
-    erasureId === null
-      ? `Dry run: erasing ${subject.kind} ${subject.masked} would do this; nothing was changed.`
-      : `Erasure ${erasureId}: ${subject.kind} ${subject.masked}, at ${receipt.at} by ${receipt.requestedBy}.`
+function linesOf(receipt: Receipt, files: FilesRemoved | null, allPeople: boolean): string[] {
+  const { evaluations, mentionedIn, tables, suppressed, rescan } = receipt
   const before = receipt.erasedBefore
   const counts = Object.entries(tables).map(([name, rows]) => [name, String(rows)])
   return [
     ...(receipt.matched === 0 ? [notFoundLine(receipt)] : []),
-    head,
+    headLine(receipt, allPeople),
     ...(before === null ? [] : [`It was erased before: erasure ${before}.`]),
     ...peopleLines(receipt),
     evaluations.length === 0
       ? 'No evaluation has it.'
       : `Evaluations of the customer: ${namesOf(evaluations)}.`,
     ...(mentionedIn.length === 0 ? [] : [`Also named in: ${namesOf(mentionedIn)}.`]),
-    ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows'], counts)),
+    ...(counts.length === 0 ? ['No row had to change.'] : table(['table', 'rows changed'], counts)),
     ...filesLine(receipt, files),
-    `Suppression list: ${suppressed.evaluations} evaluations and ${suppressed.contacts} contacts added; no later load brings them back.`,
+    `Suppression list: ${plural(suppressed.evaluations, 'evaluation')} and ${plural(suppressed.contacts, 'contact')} added; no later load brings them back.`,
     ...othersLine(receipt),
     isClean(receipt)
-      ? `Searched ${rescan.tables} tables again: none is left.`
-      : `Searched ${rescan.tables} tables again: STILL NAMED in ${countsOf(rescan.left)}. See "Personal data" in the README.`,
-    'Backups of the database made before now still hold the customer: see "Personal data" in the README.',
+      ? `Searched ${rescan.tables} tables again: nothing of the customer is left.`
+      : `Searched ${rescan.tables} tables again: STILL NAMED in ${countsOf(rescan.left)}. See src/erasure/README.md.`,
+    'Backups of the database made before now still hold the customer: see src/erasure/README.md.',
   ]
+}
+
+function headLine(receipt: Receipt, allPeople: boolean): string {
+  const { erasureId, subject, people } = receipt
+  const contact = `${subject.kind} ${subject.masked}`
+  if (erasureId !== null)
+    return `Erasure ${erasureId}: ${contact}, at ${receipt.at} by ${receipt.requestedBy}.`
+  if (people.length > 1 && !allPeople)
+    return `${people.length} people share the ${contact}: this command would erase no one. With --all-people it would do what follows; --eval <id> erases one person. Nothing was changed.`
+  return `Dry run: erasing ${contact} would do this; nothing was changed.`
 }
 
 function notFoundLine({ subject, erasureId }: Receipt): string {
@@ -134,30 +146,35 @@ function notFoundLine({ subject, erasureId }: Receipt): string {
   return `NOT FOUND: no evaluation and no text of the warehouse has the ${subject.kind} ${subject.masked}; ${list}. Is it written as the customer gave it?`
 }
 
-function peopleLines({ people, subject, erasureId }: Receipt): string[] {
+function peopleLines({ people, subject }: Receipt): string[] {
   if (people.length < 2) return []
   const lines = people.map((names, index) => `  ${index + 1}: ${namesOf(names)}`)
   const shared = `${people.length} PEOPLE with different names have this ${subject.kind}:`
-  const advice =
-    erasureId === null ? ['Erasing all of them takes --all-people; --eval <id> erases one.'] : []
-  return [shared, ...lines, ...advice]
+  return [shared, ...lines]
 }
 
 function filesLine({ files }: Receipt, done: FilesRemoved | null): string[] {
-  if (done === null) return files === 0 ? [] : [`${files} files of the archive go with it.`]
-  const removed = done.removed === 0 ? [] : [`${done.removed} files removed from the archive.`]
+  if (done === null)
+    return files === 0 ? [] : [`Removed with it: ${plural(files, 'file')} of the archive.`]
+  const removed =
+    done.removed === 0 ? [] : [`${plural(done.removed, 'file')} removed from the archive.`]
   if (done.pending === 0) return removed
   return [
     ...removed,
-    `${done.pending} files are still in the archive (${done.reason ?? 'not removed'}): the next "forecourt erase" or retention run removes them.`,
+    `Still in the archive: ${plural(done.pending, 'file')} (${done.reason ?? 'not removed'}). The next "forecourt erase" or retention run removes them.`,
   ]
 }
 
 function othersLine({ alsoCarriedBy }: Receipt): string[] {
-  if (alsoCarriedBy.length === 0) return []
+  const count = alsoCarriedBy.length
+  if (count === 0) return []
   return [
-    `Left alone, since their contact is another: ${namesOf(alsoCarriedBy)} have the same name, phone or address. Is it the same person? "forecourt erase --eval <id>".`,
+    `Not erased: ${plural(count, 'other evaluation')} ${count === 1 ? 'shares' : 'share'} only a name, phone or address with this customer: ${namesOf(alsoCarriedBy)}. If it is the same person, run "forecourt erase --eval <id>".`,
   ]
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function namesOf(names: readonly EvaluationName[]): string {

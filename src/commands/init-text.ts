@@ -84,7 +84,7 @@ function sandboxAccess({ keys, rooftops }: SandboxValues): string {
 function syncSection(start: string): string {
   return `
 sync:
-  start: ${start}          # the first instant that sync owns: a date (midnight UTC) or an ISO instant
+  start: ${start}          # the first instant that sync loads: a date (midnight UTC) or an ISO instant
   windowHours: 24            # the largest window asked for at once
   settleDays: 3              # a window younger than this is read and stored, but not yet settled
   recheckDays: 60            # listed again for late completions and edits

@@ -36,10 +36,16 @@ export const list: RunCommand = async (session, options) => {
   }
   const { runs, hasMore } = await listRuns(db, filter, limit)
   session.result({ runs, hasMore }, () => [
-    ...(runs.length === 0 ? ['No run matches.'] : table(headings, runs.map(runRow))),
+    ...(runs.length === 0 ? [emptyText(filter)] : table(headings, runs.map(runRow))),
     ...(hasMore ? [`Older runs are left out: --limit ${limit * 5} shows more.`] : []),
   ])
   return 0
+}
+
+/** Without a filter, nothing has ever run. */
+function emptyText(filter: object): string {
+  if (Object.keys(filter).length > 0) return 'No run matches.'
+  return 'Nothing has run yet: start with "forecourt sync".'
 }
 
 const headings = [

@@ -5,7 +5,7 @@ import { readSourceNow } from '../links/source-time.ts'
 import { type LinkStatus, readLinkStatus } from '../links/link-status.ts'
 import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
-import { readStatus, type StreamHealth } from '../pipeline/status.ts'
+import { readStatus, type StreamHealth, type WarehouseStatus } from '../pipeline/status.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { isJobHealthy, readJobStatuses } from '../scheduler/job-status.ts'
 import { allStreams } from '../streams/all.ts'
@@ -39,7 +39,7 @@ export const status: RunCommand = async (session) => {
       Object.entries(streams).map(([stream, own]) => healthRow(label(uid), stream, own)),
     )
     return [
-      overall === 'ok' ? 'All objectives are met.' : 'Objectives are missed:',
+      overall === 'ok' ? 'All objectives are met.' : 'Not fresh or not complete:',
       ...table(
         [
           'rooftop',
@@ -52,14 +52,13 @@ export const status: RunCommand = async (session) => {
         ],
         rows,
       ),
+      ...(health.status === 'ok' ? [] : ['Run "forecourt sync", then "forecourt verify".']),
       ...health.running.map(
         ({ runId, command, startedAt, host, processId }) =>
           `Not ended: run ${runId} (${command}), since ${startedAt}, process ${processId} on ${host}`,
       ),
       ...(Object.values(jobs).some(({ last }) => last !== null) ? jobLines(jobs) : []),
-      ...Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
-        rereadLines(label(uid), streams),
-      ),
+      ...rereadLines(health.rooftops, label),
       linkLine(links),
       ...webhookLines(webhooks, label),
       ...Object.entries(spend).flatMap(([budget, own]) => spendLines(budget, own)),
@@ -84,17 +83,25 @@ async function sourceNow({ config, log, io }: Session, db: Db): Promise<Date> {
 
 /** Records that are known from the list alone. */
 function rereadLines(
-  name: string,
-  streams: Readonly<Record<string, Pick<StreamHealth, 'rereads'>>>,
+  rooftops: WarehouseStatus['rooftops'],
+  label: (uid: string) => string,
 ): string[] {
-  return Object.entries(streams).flatMap(([stream, { rereads }]) => {
-    if (rereads === undefined || rereads.records === 0) return []
-    const { records, withinNights, overdue } = rereads
-    const late =
-      overdue === 0 ? '' : `; ${overdue} are overdue: run every night, or raise sync.rereadBudget`
-    const may = `of ${records} ${stream} listed, any may be deleted at the source and still be listed`
-    return [`${name}: ${may}; such are found within ${withinNights} nights${late}`]
-  })
+  const all = Object.entries(rooftops).flatMap(([uid, { streams }]) =>
+    Object.entries(streams).flatMap(([stream, { rereads }]) =>
+      rereads === undefined || rereads.records === 0 ? [] : [{ uid, stream, ...rereads }],
+    ),
+  )
+  const [first] = all
+  if (first === undefined) return []
+  return [
+    `An evaluation that was deleted at the source but is still listed is found within ${first.withinNights} nights (28 + sync.deepRelistNights).`,
+    ...all
+      .filter(({ overdue }) => overdue > 0)
+      .map(
+        ({ uid, stream, overdue }) =>
+          `${label(uid)}: ${overdue} of ${stream} are overdue to be read again: run every night, or raise sync.rereadBudget`,
+      ),
+  ]
 }
 
 function linkLine({ status, inScope, alive, objective, hoursToLive }: LinkStatus): string {
@@ -113,6 +120,6 @@ function healthRow(name: string, stream: string, own: StreamHealth): (string | n
     at(own.coveredTo),
     at(own.lastGoodRunAt),
     own.quarantined,
-    own.error ?? '',
+    own.error ?? '-',
   ]
 }

@@ -51,6 +51,12 @@ export function matchRooftop<R extends NamedRooftop>(
     throw new UsageError(
       `--rooftop ${text} is too short: write at least the first ${minCharacters} characters of the uid.`,
     )
+  const partly =
+    typed === '' ? [] : rooftops.filter(({ name }) => name.toLowerCase().includes(typed))
+  if (partly.length === 1)
+    throw new UsageError(
+      `--rooftop ${text} is not ${known}: write the whole name, or the first ${minCharacters} or more characters of the uid. Did you mean ${rooftopLabel(partly[0]!)}?`,
+    )
   const nearest = nearestName(
     text,
     rooftops.flatMap(({ uid, name }) => [name, uid]),

@@ -217,12 +217,15 @@ test('a port that is taken stops the sandbox before it has begun', async () => {
   })
 })
 
-test('a command line without a command shows the help and exits 2', async () => {
-  const { code, stdout, stderr } = await runIn(access, [])
+test.each([[[]], [['stock']], [['runs']], [['links']]])(
+  'the command line %j without a command shows the help and exits 2',
+  async (args) => {
+    const { code, stdout, stderr } = await runIn(access, args)
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(/^Usage: forecourt .*No such command: choose one of those above\.\n$/s)
-})
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^Usage: forecourt .*Name a command: choose one of those above\.\n$/s)
+  },
+)
 
 async function runIn(config: string, args: readonly string[]): Promise<CliResult> {
   await using folder = await temporaryFolder()

@@ -15,8 +15,9 @@ const customer = {
 }
 
 /** A warehouse with Jane's evaluation 1 and somebody's 2, for command lines in this process. */
-async function openWarehouse() {
+async function openWarehouse(others: readonly ReturnType<typeof anEvaluation>[] = []) {
   const evaluations = [
+    ...others,
     anEvaluation({ evalId: 1, createdAt: '2026-03-02T01:00:00Z', customer }),
     anEvaluation({ evalId: 2, createdAt: '2026-03-03T01:00:00Z' }),
   ]
@@ -70,9 +71,27 @@ test('erase prints its receipt, and a second one finds nothing to do', async () 
   expect(second.stdout).toContain(': email j***@e***')
   expect(second.stdout).toContain('It was erased before: erasure ')
   expect(second.stdout).toContain('No row had to change.')
-  expect(second.stdout).toContain('none is left')
+  expect(second.stdout).toContain('nothing of the customer is left')
   const output = JSON.stringify([first, second, dry, refused])
   expect(output).not.toMatch(/jane@example|Citizen|345 678|Station/i)
+})
+
+test('a dry run of a phone that several people share begins with what the command would do', async () => {
+  const bob = { ...customer, name: 'Bob Example', email: 'bob@example.org' }
+  await using warehouse = await openWarehouse([
+    anEvaluation({ evalId: 3, createdAt: '2026-03-04T01:00:00Z', customer: bob }),
+  ])
+  const line = ['erase', '--phone', '+61 412 345 678', '--dry-run']
+
+  const one = await warehouse.run(line)
+  const all = await warehouse.run([...line, '--all-people'])
+
+  expect(one.stdout).toMatch(
+    /^2 people share the phone \*\*\*78: this command would erase no one\. With --all-people it would do what follows;/,
+  )
+  expect(all.stdout).toMatch(
+    /^Dry run: erasing phone \*\*\*78 would do this; nothing was changed\./,
+  )
 })
 
 test('data that is left is reported with exit 1', async () => {

@@ -147,7 +147,7 @@ test('forecourt --help shows every command in the order of the day', async () =>
       0         all that was asked is in the warehouse
       1         finished, but something failed, was quarantined or misses an objective
       2         wrong usage or config; nothing was started
-      3         another run holds the same work; nothing was started
+      3         another run does the same work; nothing was started
       130, 143  stopped by a signal, with a clean checkpoint
     "
   `)
@@ -186,7 +186,7 @@ test('the help of a command ends with its examples', async () => {
       0         all that was asked is in the warehouse
       1         finished, but something failed, was quarantined or misses an objective
       2         wrong usage or config; nothing was started
-      3         another run holds the same work; nothing was started
+      3         another run does the same work; nothing was started
       130, 143  stopped by a signal, with a clean checkpoint
     "
   `)

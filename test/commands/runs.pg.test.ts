@@ -143,6 +143,10 @@ test('runs list says so when nothing ran', async () => {
 
   expect(await fixture.run(['runs', 'list'])).toMatchObject({
     code: 0,
+    stdout: 'Nothing has run yet: start with "forecourt sync".\n',
+  })
+  expect(await fixture.run(['runs', 'list', '--status', 'failed'])).toMatchObject({
+    code: 0,
     stdout: 'No run matches.\n',
   })
 })

@@ -89,6 +89,7 @@ test('status names a window that is gone from the ledger', async () => {
   const { code, stdout } = await warehouse.run(['status'])
 
   expect(code).toBe(1)
-  expect(stdout).toContain('Objectives are missed:')
+  expect(stdout).toContain('Not fresh or not complete:')
+  expect(stdout).toContain('Run "forecourt sync", then "forecourt verify".')
   expect(stdout).toContain('not listed: 2026-03-04T00:00:00.000Z to 2026-03-05T00:00:00.000Z')
 })

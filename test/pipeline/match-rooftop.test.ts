@@ -36,6 +36,11 @@ test.each([
     'Nortside',
     'is not in the config (did you mean Northside (7f3a0c12-aa)?); known are: Northside',
   ],
+  [
+    'north',
+    '--rooftop north is not in the config: write the whole name, or the first 4 or more characters of the uid. Did you mean Northside (7f3a0c12-aa)?',
+  ],
+  ['side', '--rooftop side is not in the config; known are'],
   ['zzzz', '--rooftop zzzz is not in the config; known are: Northside (7f3a0c12-aa), Southside'],
   ['', 'is not in the config; known are'],
 ])('--rooftop %j is refused with the candidates', (text, message) => {

@@ -15,13 +15,14 @@ export const mutants = {
   'checkpoint before rows': {
     file: 'pipeline/windowed-slice.ts',
     text: 'await certify(tx, scope, certificates, context.config.sync.settleDays)',
-    instead: `await inTransaction(context.pool, async (early) =>
+    instead: `const { inTransaction } = await import('../db/transaction.ts')
+      await inTransaction(context.pool, async (early) =>
       await certify(early, scope, certificates, context.config.sync.settleDays))`,
   },
   'no lookback': {
     file: 'pipeline/due-windows.ts',
-    text: 'run.sourceStart - sync.recheckDays * daySeconds',
-    instead: 'run.sourceStart - 0 * daySeconds',
+    text: 'sourceStart - recheckDays * daySeconds',
+    instead: 'sourceStart - 0 * daySeconds',
   },
   'unfenced completion': {
     file: 'queue/pg-boss-queue.ts',
