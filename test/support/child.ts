@@ -6,9 +6,14 @@ import { rejectSignedLinks } from './signed-links.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-const watch = `const parent = process.ppid
-  setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1_000).unref()`
-/** Arguments of node for a process that ends when its parent has ended, even by SIGKILL. */
+const watch = `setInterval(() => {
+    try {
+      process.kill(${process.pid}, 0)
+    } catch ({ code }) {
+      if (code === 'ESRCH') process.kill(process.pid, 'SIGKILL')
+    }
+  }, 1_000).unref()`
+/** Arguments of node for a process that ends when this process has ended, even by SIGKILL. */
 export const endsWithParent = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`]
 
 /** How a child process ended. */
