@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { readSourceNow } from '../links/source-time.ts'
-import type { NextAsk } from '../pipeline/next-read.ts'
+import type { NextAsk } from '../pipeline/next-asks.ts'
 import { readProvenance, type Provenance } from '../pipeline/provenance.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import { allStreams } from '../streams/all.ts'

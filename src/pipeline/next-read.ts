@@ -2,20 +2,19 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/transaction.ts'
 import { erasedAt, suppressedAmong } from '../erasure/suppression.ts'
-import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { dayNumber, daySeconds, isWithin, nextRotationStart, type Span } from '../values/window.ts'
 import { type DueReason, type DueWindow, dueWindows, recheckSince } from './due-windows.ts'
-import { parkedUntil } from './enrichment-state.ts'
+import { type NextAsk, readAsks } from './next-asks.ts'
 import { isOwnedByOther } from './record-owner.ts'
 import { isRereadDue, rereadWithinNights } from './reread.ts'
 import type { Run } from './run-ledger.ts'
 
 // When a record was last read, why, and when it is read again. All times are those of the source's clock, which decides what is
-// due. The rules are the pipeline's own functions, called for a run that has not begun.
+// due. The rules are the pipeline's own functions, called for a run that has not started.
 
 /** Whose record is explained, and by which settings. */
 export interface ReadScope {
@@ -101,18 +100,6 @@ export interface LastRun {
   readonly status: string
   readonly finishedAt: Date | null
   readonly error: string | null
-}
-
-export interface NextAsk {
-  readonly stream: string
-  readonly ask: string
-  readonly lastAskedAt: Date | null
-  readonly outcome: string | null
-  readonly detail: string | null
-  /** null: not again, unless the record changes. */
-  readonly nextAt: Date | null
-  /** The key has used up its quota until then. */
-  readonly parkedUntil: Date | null
 }
 
 export async function readTimes(db: Db, scope: ReadScope, facts: RecordFacts): Promise<ReadTimes> {
@@ -331,69 +318,4 @@ async function readHintAt(db: Db, { rooftopId, id }: RecordFacts, now: Date): Pr
     from ops.webhook_delivery where rooftop_id = ${rooftopId} and eval_id = ${id} and state = 'waiting'
     having count(*) > 0`.execute(db)
   return rows[0]?.at ?? null
-}
-
-interface AskState {
-  readonly ask: string
-  readonly lastAskedAt: Date | null
-  readonly outcome: string
-  readonly detail: string | null
-  readonly nextDueAt: Date | null
-}
-
-/** What the enrichment streams have asked about the record, and when they ask next. */
-async function readAsks(db: Db, scope: PlanScope, id: number): Promise<NextAsk[]> {
-  const found: NextAsk[] = []
-  for (const stream of scope.streams) {
-    if (stream.kind !== 'enrichment' || !stream.serves(scope.rooftop)) continue
-    const states = await readAskStates(db, stream, scope.rooftop, id)
-    const due = await dueAsks(db, stream, scope, id)
-    const parked = await parkedUntil(db, { stream, rooftop: scope.rooftop }, scope.now)
-    for (const ask of stream.asks) {
-      const state = states.find((one) => one.ask === ask)
-      if (state === undefined && !due.has(ask)) continue
-      const { lastAskedAt = null, outcome = null, detail = null, nextDueAt = null } = state ?? {}
-      const nextAt = due.has(ask) ? scope.now : nextDueAt
-      const asked = { stream: stream.name, ask, lastAskedAt, outcome, detail, nextAt }
-      found.push({ ...asked, parkedUntil: parked?.until ?? null })
-    }
-  }
-  return found
-}
-
-async function readAskStates(
-  db: Db,
-  { name }: EnrichmentStream,
-  { id: rooftopId }: RooftopRow,
-  id: number,
-): Promise<readonly AskState[]> {
-  // A state that moved here with its record may hold -infinity: never.
-  const { rows } = await sql<AskState>`
-    select ask, case when isfinite(last_asked_at) then last_asked_at end as "lastAskedAt", outcome, detail,
-      case when isfinite(next_due_at) then next_due_at end as "nextDueAt"
-    from ops.enrichment_state where rooftop_id = ${rooftopId} and stream = ${name} and eval_id = ${id}`.execute(
-    db,
-  )
-  return rows
-}
-
-/** What the next run would ask, had it no budget. */
-async function dueAsks(
-  db: Db,
-  stream: EnrichmentStream,
-  { rooftop, rooftops, config, now }: PlanScope,
-  id: number,
-): Promise<ReadonlySet<string>> {
-  const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
-  const all = Number.MAX_SAFE_INTEGER
-  const due = await stream.due(
-    db,
-    rooftop,
-    {
-      ...{ now, runStart: now, limit: all, budget: all, only: null, scope: 'all', history: null },
-      siblings: siblings.map((one) => one.id),
-    },
-    config,
-  )
-  return new Set(due.filter(({ evalId }) => evalId === id).map(({ ask }) => ask))
 }
