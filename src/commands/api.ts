@@ -20,15 +20,8 @@ const effects: Readonly<Record<Effect, string>> = {
   bill: 'costs money: needs --yes and a budget',
 }
 
-/** Any documented operation as a command, made from its declaration. */
-export const api: CommandDefinition = {
-  usage: 'api',
-  summary: 'Any documented operation of both services: "forecourt api <operation> --help"',
-  examples: [
-    'forecourt api geteval --evalid 1001 --rooftop 7f3a',
-    'forecourt api dcupdateeval --evalid 1001 --km 48000 --price 23500 --yes',
-    'forecourt api price-batch --vehicles @stock.json --market AU --wait',
-  ],
+/** Every documented operation as a subcommand of `api`, made from its declaration. */
+export const operationCommands: Pick<CommandDefinition, 'subcommands' | 'subcommandName'> = {
   subcommands: allOperations.map(commandOf),
   // As the documents write it: /geteval, /v1/historyCheck, any case.
   subcommandName: (typed) => findOperation(typed)?.name,

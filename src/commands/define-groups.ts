@@ -194,8 +194,7 @@ export const webhooks: CommandDefinition = {
   subcommands: [plan, apply, list, remove],
 }
 
-/** Its subcommands are the operations of both services: read from their declarations when one is named. */
-export const api: CommandDefinition = {
+const apiText = {
   usage: 'api',
   summary: 'Any documented operation of both services: "forecourt api <operation> --help"',
   examples: [
@@ -203,5 +202,10 @@ export const api: CommandDefinition = {
     'forecourt api dcupdateeval --evalid 1001 --km 48000 --price 23500 --yes',
     'forecourt api price-batch --vehicles @stock.json --market AU --wait',
   ],
-  whole: async () => (await import('./api.ts')).api,
+}
+
+/** Its subcommands are the operations of both services: read from their declarations when one is named. */
+export const api: CommandDefinition = {
+  ...apiText,
+  whole: async () => ({ ...apiText, ...(await import('./api.ts')).operationCommands }),
 }
