@@ -42,7 +42,7 @@ function actionOf(
   const rooftops = options['rooftop'] as string[]
   if (names.length > 0 || rooftops.length > 0 || begins.length > 0)
     throw new UsageError(
-      `--${action} is about backfills that were begun already: leave out streams, --rooftop, --from, --to and what else begins one.`,
+      `--${action} is about backfills that were started already: leave out streams, --rooftop, --from, --to and what else starts one.`,
     )
   return action
 }

@@ -29,12 +29,12 @@ export function serveLinks(app: FastifyInstance, { links, token, log }: LinkRout
   const refusals = new RefusalLimiter()
   // An id may hold a slash, which some proxies decode.
   app.get<Click>('/links/:kind/*', async (request, reply) => {
-    const begun = performance.now()
+    const startedMs = performance.now()
     const { params, query, headers, ip } = request
     const id = params['*']
     const kind = linkKinds.find((one) => one === params.kind) ?? null
     const logClick = (outcome: string, more: object = {}) =>
-      log.info({ kind, outcome, ms: Math.round(performance.now() - begun), ...more }, 'link')
+      log.info({ kind, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'link')
     if (!isValid(tokenOf(headers.authorization, query.token))) {
       const getsAnswer = refusals.shouldAnswer(ip)
       const count = refusals.takeLogCount()

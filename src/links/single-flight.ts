@@ -6,8 +6,8 @@ export class SingleFlight<T> {
   async join(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#inProgress.get(key)
     if (before !== undefined) return await before
-    const begun = work().finally(() => this.#inProgress.delete(key))
-    this.#inProgress.set(key, begun)
-    return await begun
+    const running = work().finally(() => this.#inProgress.delete(key))
+    this.#inProgress.set(key, running)
+    return await running
   }
 }

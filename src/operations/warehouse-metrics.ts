@@ -105,7 +105,7 @@ export class WarehouseMetrics {
 
   async #read({ name, read }: Part): Promise<void> {
     const { pool, log } = this.#options
-    const begun = performance.now()
+    const startedMs = performance.now()
     let samples: readonly Sample[] | null = null
     try {
       samples = await inTransaction(
@@ -117,7 +117,7 @@ export class WarehouseMetrics {
       log.warn({ part: name }, `warehouse metrics could not be read: ${messageOf(error)}`)
     }
     const at = performance.now()
-    this.#readings.set(name, { at, seconds: (at - begun) / 1000, samples })
+    this.#readings.set(name, { at, seconds: (at - startedMs) / 1000, samples })
     this.#underWay.delete(name)
   }
 }

@@ -67,7 +67,7 @@ export const updateEvaluation = operation({
     km: z.int().min(0).optional().describe('odometer; needed the first time, which completes it'),
     notes: text.optional().describe('notes on the evaluation'),
     condition: z.int().min(0).max(10).optional().describe('0 unroadworthy to 10 showroom'),
-    vin: text.optional().describe('another VIN than it was begun with'),
+    vin: text.optional().describe('another VIN than it was started with'),
     sparekey: flag.optional().describe('1 yes, 0 no; omit if unknown'),
     service: z
       .int()

@@ -44,16 +44,16 @@ export class PlainLines {
     let from = 0
     let lines = 0
     let end = text.indexOf(this.#lineEnd)
-    for (let begun = 0; end >= 0; end = text.indexOf(this.#lineEnd, begun)) {
+    for (let lineStart = 0; end >= 0; end = text.indexOf(this.#lineEnd, lineStart)) {
       lines += 1
       // Only a quote can close an open cell.
-      const mayEnd = lines === 1 || text.slice(begun, end).includes('"')
-      begun = end + 1
-      const record = mayEnd ? this.#read(text.slice(from, begun)) : 'open'
+      const mayEnd = lines === 1 || text.slice(lineStart, end).includes('"')
+      lineStart = end + 1
+      const record = mayEnd ? this.#read(text.slice(from, lineStart)) : 'open'
       if (record === 'open') continue
       if (record === 'odd') break
       records.push(record)
-      from = begun
+      from = lineStart
       this.#line += lines
       lines = 0
     }

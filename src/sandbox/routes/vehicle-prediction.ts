@@ -28,7 +28,7 @@ export const predictionStatus = serveVehicleData(pollPrediction, ({ fields, now,
   return renderPrediction(known, service, now)
 })
 
-/** Noon of the day; now when it is today or left out. 400 for a day that has not begun in UTC. */
+/** Noon of the day; now when it is today or left out. 400 for a day that has not started in UTC. */
 function predictDateOf(date: string | undefined, now: Date): Date {
   const today = now.toISOString().slice(0, 10)
   if (date === undefined || date === today) return now

@@ -66,8 +66,8 @@ function rebaseRecon(stored: readonly Row[], rebuilt: readonly Row[], base: numb
   const earlier = stored.filter((line) => (line['first_version'] as number) <= base)
   const isOpen = (line: Row) => ((line['last_version'] ?? base + 1) as number) > base
   const open = earlier.filter(isOpen)
-  const begun = rebuilt.filter((line) => line['first_version'] === base + 1)
-  if (open.length === 0 || !sameRows(open, begun, reconFields))
+  const newLines = rebuilt.filter((line) => line['first_version'] === base + 1)
+  if (open.length === 0 || !sameRows(open, newLines, reconFields))
     return [
       ...earlier.map((line) => (isOpen(line) ? { ...line, last_version: base } : line)),
       ...rebuilt,
@@ -75,6 +75,6 @@ function rebaseRecon(stored: readonly Row[], rebuilt: readonly Row[], base: numb
   const { first_version } = open[0]!
   return [
     ...earlier.filter((line) => !isOpen(line)),
-    ...rebuilt.map((line) => (begun.includes(line) ? { ...line, first_version } : line)),
+    ...rebuilt.map((line) => (newLines.includes(line) ? { ...line, first_version } : line)),
   ]
 }

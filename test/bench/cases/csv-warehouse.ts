@@ -134,9 +134,9 @@ function hasPsql(): boolean {
 /** Rows a second, in one transaction, as the import. */
 async function copyByPsql(url: string, tables: readonly CopiedTable[]): Promise<number> {
   const commands = tables.flatMap(({ name, file }) => ['-c', `\\copy ${name} from '${file}'`])
-  const begun = performance.now()
+  const startedMs = performance.now()
   await promisify(execFile)('psql', [url, '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', ...commands])
-  return (tables[0]!.rows * 1000) / (performance.now() - begun)
+  return (tables[0]!.rows * 1000) / (performance.now() - startedMs)
 }
 
 async function inPool<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {

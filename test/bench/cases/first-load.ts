@@ -52,7 +52,7 @@ async function dump(pool: pg.Pool, table: string, file: string): Promise<void> {
 
 /** Seconds; by psql where there is one, else by the driver. */
 async function load({ url, pool }: BenchWarehouse, folder: string): Promise<number> {
-  const begun = performance.now()
+  const startedMs = performance.now()
   const silence = 'set session_replication_role = replica'
   if (spawnSync('psql', ['--version']).status === 0) {
     const copies = filledTables.flatMap((table) => [
@@ -62,7 +62,7 @@ async function load({ url, pool }: BenchWarehouse, folder: string): Promise<numb
     const flags = ['-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-c', silence]
     const { status, stderr } = spawnSync('psql', [url, ...flags, ...copies])
     if (status !== 0) throw new Error(`psql: ${String(stderr)}`)
-    return (performance.now() - begun) / 1000
+    return (performance.now() - startedMs) / 1000
   }
   const client = await pool.connect()
   await client.query(`begin; ${silence}`)
@@ -73,7 +73,7 @@ async function load({ url, pool }: BenchWarehouse, folder: string): Promise<numb
     )
   await client.query('commit; reset session_replication_role')
   client.release()
-  return (performance.now() - begun) / 1000
+  return (performance.now() - startedMs) / 1000
 }
 
 function listed(table: string): string {

@@ -30,9 +30,9 @@ export interface CopiedTable {
 const sampleSize = 500
 
 async function rowsPerSecond(order: CsvOrder): Promise<number> {
-  const begun = performance.now()
+  const startedMs = performance.now()
   const rows = await does[order.what](order as never)
-  return (rows * 1000) / (performance.now() - begun)
+  return (rows * 1000) / (performance.now() - startedMs)
 }
 
 const does = { parse: parseAlone, type: typeRows, import: importList, copy: copyTables }

@@ -24,14 +24,14 @@ async function download(order: DownloadOrder): Promise<number> {
     keyName: 'bench',
     dealerId: number,
   })
-  const begun = performance.now()
+  const startedMs = performance.now()
   await Promise.all([
     ...order.lists.map(({ rooftop, ...range }) =>
       client.listEvaluations(rooftopOf(rooftop), range),
     ),
     ...order.evalIds.map((id) => client.getEvaluation(rooftopOf(Math.floor(id / 10_000_000)), id)),
   ])
-  const seconds = (performance.now() - begun) / 1000
+  const seconds = (performance.now() - startedMs) / 1000
   await client.close()
   return seconds
 }

@@ -16,10 +16,10 @@ async function load({ url, headers, evalIds, milliseconds }: LoadOrder): Promise
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: inFlight, pipelining: 1 })
   const sent = { ...headers, 'content-type': 'application/json' }
-  const begun = performance.now()
+  const startedMs = performance.now()
   let answered = 0
   const worker = async () => {
-    while (performance.now() - begun < milliseconds) {
+    while (performance.now() - startedMs < milliseconds) {
       const evalid = evalIds[Math.floor(Math.random() * evalIds.length)]
       const body = JSON.stringify({ evalid })
       const answer = await pool.request({ path, method: 'POST', headers: sent, body })
@@ -29,7 +29,7 @@ async function load({ url, headers, evalIds, milliseconds }: LoadOrder): Promise
     }
   }
   await Promise.all(Array.from({ length: inFlight }, worker))
-  const perSecond = (answered * 1000) / (performance.now() - begun)
+  const perSecond = (answered * 1000) / (performance.now() - startedMs)
   await pool.close()
   return perSecond
 }

@@ -45,7 +45,7 @@ async function store({ warehouse, evaluations }: PeerOrder): Promise<number> {
   // Its database is dropped soon after; the engine has no error listener.
   client.pool.on('error', () => undefined)
   try {
-    const begun = performance.now()
+    const startedMs = performance.now()
     for (let from = 0; from < objects.length; from += pageSize)
       await client.upsertManyWithTimestampProtection(
         objects.slice(from, from + pageSize),
@@ -53,7 +53,7 @@ async function store({ warehouse, evaluations }: PeerOrder): Promise<number> {
         { properties },
         new Date().toISOString(),
       )
-    return (evaluations * 1000) / (performance.now() - begun)
+    return (evaluations * 1000) / (performance.now() - startedMs)
   } finally {
     await client.pool.end()
   }

@@ -47,13 +47,13 @@ async function sync(order: PipelineOrder): Promise<PipelineResult> {
   const config = configOf(order)
   await using context = await openContext(config, silent)
   statements = 0
-  const [begun, cpu] = [performance.now(), process.cpuUsage()]
+  const [startedMs, cpu] = [performance.now(), process.cpuUsage()]
   const report = await runStreams(context, {
     plan: { command: 'sync', mode: 'sync', from: toUnixSeconds(config.sync.start), until: null },
     streams: [evaluations],
     rooftops: config.rooftops,
   })
-  const seconds = (performance.now() - begun) / 1000
+  const seconds = (performance.now() - startedMs) / 1000
   const { user, system } = process.cpuUsage(cpu)
   const { listed, hydrated, inserted, updated, windows, requests } = report.streams['evaluations']!
   return {

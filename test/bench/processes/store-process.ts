@@ -55,13 +55,13 @@ async function store({ how, warehouse, evaluations: count }: StoreOrder): Promis
     await registerRooftops(openDb(pool), config.rooftops)
     const [rooftop] = await findRooftops(openDb(pool), config.rooftops)
     ready ??= { batches: batchesOf(rooftop!, count), copied: [], rows: [] }
-    const begun = performance.now()
+    const startedMs = performance.now()
     for (let at = 0; at < ready.batches.length; at += 1) {
       await ways[how](pool, rooftop!, at)
       // As the pipeline does from time to time.
       if (at < 2) await pool.query('select ops.refresh_statistics()')
     }
-    const seconds = (performance.now() - begun) / 1000
+    const seconds = (performance.now() - startedMs) / 1000
     if (how === 'load' && ready.copied.length === 0) await remember(pool, ready)
     return count / seconds
   } finally {
