@@ -11,6 +11,16 @@ import { smallFixture } from './sync-fixture.ts'
 const esc = '\u001b'
 const colour = new RegExp(`${esc}\\[[\\d;]*m`)
 
+/** Where Node shows colours: a variable like CI, which a build machine sets, turns them off. */
+const terminal = {
+  TERM: 'xterm-256color',
+  ...Object.fromEntries(
+    ['CI', 'TF_BUILD', 'TEAMCITY_VERSION', 'NO_COLOR', 'NODE_DISABLE_COLORS', 'FORCE_COLOR'].map(
+      (name) => [name, undefined],
+    ),
+  ),
+}
+
 /** Runs a command in a terminal of 80 columns and 5 lines; gives everything that it was sent. */
 async function inTerminal(
   args: readonly string[],
@@ -28,7 +38,7 @@ async function inTerminal(
   const inScript = `exec script -qec "stty cols 80 rows 5; $(printf '%q ' "$@")" /dev/null`
   const { code, stdout } = await forecourt([...args, '--config', file], {
     cwd: folder.path,
-    env: { TERM: 'xterm-256color', ...env },
+    env: { ...terminal, ...env },
     launcher: ['bash', '-c', inScript, 'bash'],
   })
   expect(code).toBe(0)

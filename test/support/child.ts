@@ -35,7 +35,8 @@ export interface Child {
 
 export interface ChildOptions {
   readonly cwd: string
-  readonly env?: Readonly<Record<string, string>>
+  /** Added to this process's own variables; one that is undefined is taken away. */
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** Arguments of node itself. */
   readonly node?: readonly string[]
   /** A command that starts node, e.g. `ip netns exec host`; it must become it, for `pid` and `kill` to mean the same. */
