@@ -20,7 +20,8 @@ if (process.env['FORECOURT_TEST_ALL'] !== '1') exclude.push('test/marts/malloy.p
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    maxWorkers: availableParallelism(),
+    // Many tests wait for a child, a poll or a delay: as many workers as cores left the machine idle for a third of the time.
+    maxWorkers: availableParallelism() + 2,
     // Files share the modules of their worker: to evaluate them again for each took a quarter of the time.
     isolate: false,
     projects: [
