@@ -6,6 +6,7 @@ import { startRun } from '#src/pipeline/start-run.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { until } from '../support/child.ts'
 import { openSecondContext, runNight } from '../support/fixture.ts'
+import { untilFreeLocksCount } from '../support/postgres.ts'
 import { history, lanesFixture, runsOf } from './lanes-fixture.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -28,13 +29,7 @@ test('a run whose process died after others had done its work is ended; a live o
     await endFinishedRuns(db)
     return await status()
   }
-  // Right after the server's start no process counts as dead.
-  await until(async () => {
-    const { rows } = await pool.query(
-      "select clock_timestamp() > pg_postmaster_start_time() + interval '6 seconds' as up",
-    )
-    return rows[0].up
-  })
+  await untilFreeLocksCount(pool)
 
   await allDone(pool, 120)
   expect(await endAndReadStatus()).toBe('running')

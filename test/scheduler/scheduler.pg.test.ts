@@ -7,6 +7,7 @@ import { registerJobs } from '#src/scheduler/due-jobs.ts'
 import { runScheduler } from '#src/scheduler/scheduler.ts'
 import { lastSlot } from '#src/scheduler/slots.ts'
 import { until } from '../support/child.ts'
+import { untilFreeLocksCount } from '../support/postgres.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** A schedule whose newest slot was two hours ago. */
@@ -28,6 +29,7 @@ async function knownForDays(
   const { pool } = fixture.database
   await registerJobs(pool, [job])
   await pool.query('update ops.job set known_since = now() - make_interval(days => $1)', [days])
+  await untilFreeLocksCount(pool)
   return lastSlot(job.slots, new Date())!
 }
 

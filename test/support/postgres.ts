@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { inject } from 'vitest'
 import { openPool } from '#src/db/connect.ts'
+import { lockGraceSeconds } from '#src/db/held-lock.ts'
 import { databaseUrl } from './postgres-url.ts'
 
 /** What the global set-up hands to the tests. */
@@ -66,4 +67,12 @@ async function administer(statement: string): Promise<void> {
   } finally {
     await admin.end()
   }
+}
+
+/** Waits until a free lock proves that its holder is dead, which it does not in the first seconds of the server. */
+export async function untilFreeLocksCount(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `select pg_sleep(greatest(0, $1 + 1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float8))`,
+    [lockGraceSeconds],
+  )
 }
