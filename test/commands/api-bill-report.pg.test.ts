@@ -89,9 +89,7 @@ test('after a 500 without the documented text, the report that was made is found
   })
 
   const ended = runInProcess(report, fixture)
-  await expect
-    .poll(() => fixture.sandbox.requests.count('/getpastcarhistory'), { timeout: 20_000 })
-    .toBe(2)
+  await expect.poll(() => fixture.sandbox.requests.count('/getpastcarhistory')).toBe(2)
   const { rooftopUid, evalId, vin } = anEvaluation()
   const { groupId } = fixture.sandbox.world.rooftop(rooftopUid)!
   const searchedAt = fixture.sandbox.clock.now()

@@ -28,7 +28,7 @@ test('a prediction answered with an id and no status is polled', async () => {
 
   const waiting = runInProcess([...predict, '--every', '0.2'], fixture)
   await expect
-    .poll(() => fixture.sandbox.requests.count('/prediction/{requestId}'), { timeout: 20_000 })
+    .poll(() => fixture.sandbox.requests.count('/prediction/{requestId}'))
     .toBeGreaterThan(1)
   fixture.sandbox.clock.advance(120_000)
   const { code, stdout } = await waiting

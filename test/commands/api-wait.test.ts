@@ -81,7 +81,7 @@ test('an interruption keeps the id and says how to poll again', async () => {
 
   const args = ['--json', ...submit, '--wait', '--every', '30']
   const child = startForecourt(args, { cwd: fixture.cwd })
-  await expect.poll(() => child.stderr(), { timeout: 20_000 }).toContain('price-batch has started')
+  await expect.poll(() => child.stderr()).toContain('price-batch has started')
   child.kill('SIGINT')
   const { code, stdout, stderr } = await child.ended
 
@@ -116,7 +116,7 @@ test('reasoning is polled at the same address until it has ended', async () => {
   const args = ['api', 'pricingAi', '--evalid', '1001', '--reasoning', '--wait', '--every', '0.1']
   const waiting = runInProcess(args, fixture)
   await expect
-    .poll(() => fixture.sandbox.requests.count('/pricingAi/payload/{evalid}'), { timeout: 20_000 })
+    .poll(() => fixture.sandbox.requests.count('/pricingAi/payload/{evalid}'))
     .toBeGreaterThan(1)
   fixture.sandbox.clock.advance(120_000)
   const { code, stdout } = await waiting

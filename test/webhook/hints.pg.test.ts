@@ -158,7 +158,7 @@ test('an event that the reads do not show yet is read again, and one without an 
   const early = { EvalID: 1001, DealerID: 101, UpdatedAt: day('10T00:30:00') }
   await receiver.post(early)
   await expect
-    .poll(() => receiver.rows('select attempts from ops.webhook_delivery'), { timeout: 20_000 })
+    .poll(() => receiver.rows('select attempts from ops.webhook_delivery'))
     .toEqual([{ attempts: 1 }])
   expect(await receiver.rows('select eval_id from core.evaluation')).toEqual([])
 
@@ -212,7 +212,7 @@ test('while the source is down deliveries wait, and they are loaded once it is b
   })
   receiver.consume()
   for (const evalId of [1002, 1006]) await receiver.post({ EvalID: evalId, DealerID: 101 })
-  await expect.poll(() => rule.hits, { timeout: 20_000 }).toBeGreaterThan(1)
+  await expect.poll(() => rule.hits).toBeGreaterThan(1)
   rule.remove()
   await receiver.settled()
 
