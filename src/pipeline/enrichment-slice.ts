@@ -41,13 +41,13 @@ export async function enrichmentSlice(job: Job, finish: FinishSlice): Promise<Sl
   const store = async (tx: Tx, stored: readonly Answer[]) => {
     await holdErasureLock(tx)
     const owned = await scrubAnswers(tx, job, await stillOwned(tx, job, stored))
-    return await writeAnswers(tx, job, owned, { began, now })
+    return { owned, counts: await writeAnswers(tx, job, owned, { began, now }) }
   }
   const result = await writeIsolated(job, answers, {
     store,
     reject: rejected,
     write: async (tx, stored) => {
-      const counts = await store(tx, stored)
+      const { owned, counts } = await store(tx, stored)
       await releaseGone(tx, job)
       if (stopReason?.errorAction === 'park') await park(tx, job, now, stopReason.reason)
       context.crashPoint('rows-written')
@@ -55,7 +55,7 @@ export async function enrichmentSlice(job: Job, finish: FinishSlice): Promise<Sl
       // An answer may make other evaluations due. An evaluation that was asked about is not due again in this run.
       const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
       const pollAt = stopReason === null && !isMore ? await nextPollAt(tx, job, began) : null
-      const next = whatNext({ answers: stored, stopReason }, isMore, pollAt, now)
+      const next = whatNext({ answers: owned, stopReason }, isMore, pollAt, now)
       const saved = next.more || stopReason !== null ? 0 : await savedCalls(tx, job)
       const outcome = { counts: { ...counts, saved }, ...next }
       await finish(tx, outcome)
@@ -127,7 +127,9 @@ function whatNext(
   now: Date,
 ): Omit<SliceResult, 'counts'> {
   const [failed] = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
-  const error = stopReason?.reason ?? failed
+  // What stopped the slice may quote an answer, so it is said in the words of the answer that is stored.
+  const error =
+    stopReason?.errorAction === 'park' ? stopReason.reason : (failed ?? stopReason?.reason)
   const why = error === undefined ? {} : { error }
   if (stopReason?.errorAction === 'skip') return { more: false }
   if (stopReason !== null) return { more: false, ...why, ...statusOf(stopReason) }

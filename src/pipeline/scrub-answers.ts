@@ -1,9 +1,10 @@
 import type { Tx } from '../db/transaction.ts'
 import { scrubAnswer } from '../erasure/scrub-answer.ts'
 import { withoutWholeTerms } from '../erasure/search-terms.ts'
-import { redactText } from '../erasure/redact.ts'
+import { redactJson, redactText } from '../erasure/redact.ts'
 import { type Suppressed, suppressedAmong } from '../erasure/suppression.ts'
 import type { EnrichmentStream } from '../streams/enrichment-stream.ts'
+import type { Issue } from '../streams/record.ts'
 import { prunedJson } from '../values/json-depth.ts'
 import { type Answer, readAnswer } from './ask-source.ts'
 import type { SliceJob } from './slice.ts'
@@ -31,6 +32,12 @@ function screened(job: Job, answer: Answer, erased: Suppressed): Answer {
   const { task, fetchedAt, at } = answer
   const wire = job.context.config.wire.appraisal
   const body = scrubAnswer(prunedJson(answer.body), task.ask, wire, erased)
+  if (answer.kind === 'rejected') {
+    // Its issues may quote the body. It stays rejected, as Postgres may have refused it.
+    const issues = redactJson(answer.issues, terms) as Issue[]
+    const text = body === answer.body || answer.text === '' ? answer.text : JSON.stringify(body)
+    return { ...answer, issues, body, text }
+  }
   if (body === answer.body) return answer
   return readAnswer(job, { task, fetchedAt, at, body, text: JSON.stringify(body) })
 }

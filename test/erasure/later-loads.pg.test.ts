@@ -13,6 +13,7 @@ import { startSandbox } from '#src/sandbox/server.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { openImportFixture } from '../stock/import-fixture.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'
+import { pricedFixture, pricingPath } from '../support/pricing-fixture.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import { byEmail, byEval, byPhone, eraseIn, jane, janesTexts, now } from './erase-fixture.ts'
 
@@ -284,6 +285,28 @@ test('a stock list brings no erased contact back, and an equal stock number stay
     { stock_no: 'S3', extras: { notes: '[erased]' } },
   ])
 })
+
+test.each([200, 500])(
+  'what an answer of %i quotes is stored without the erased customer',
+  async (status) => {
+    await using fixture = await pricedFixture([{ evalId: 1, customer: jane }, { evalId: 2 }])
+    const { pool } = fixture.database
+    await fixture.night()
+    await eraseIn(fixture, byEval(1))
+    fixture.sandbox.faults.add({
+      match: { path: pricingPath, evalId: 1 },
+      fault: { kind: 'status', status, body: { error: 'no price for Jane Citizen' } },
+    })
+
+    await fixture.nightAfter(1)
+
+    const { rows } = await pool.query(`
+      select detail as said from ops.enrichment_state where detail is not null
+      union all select issues::text from ops.quarantine`)
+    expect(rows).toEqual([{ said: expect.stringContaining('no price for [erased]') }])
+    expect(await janesLines(pool)).toEqual([])
+  },
+)
 
 test('an answer or a list item without an evaluation is stored without an erased contact', async () => {
   await using fixture = await openFixture({
