@@ -1,4 +1,4 @@
-import type { Config } from './config.ts'
+import type { Config } from './config/read.ts'
 import type { Effect } from './contract/operation.ts'
 import { isConnectionLoss } from './db/connect.ts'
 import { migrationStatus } from './db/migrate.ts'

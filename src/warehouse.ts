@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type pg from 'pg'
 import { assertMayMigrate, restoreAccess } from './access/restore.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/read.ts'
 import { openPool, type PoolOptions } from './db/connect.ts'
 import { ensureEmbedded } from './db/embedded.ts'
 import { readMarts } from './db/mart-files.ts'

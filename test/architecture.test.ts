@@ -62,11 +62,11 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   jobs: ['src/scheduler/job.ts'],
 }
 
-/** The folder of a file below src/, or its own name there; config-*.ts are config. */
+/** The folder of a file below src/, or its own name there. */
 function folderOf(path: string): string {
   const [top = '', below = ''] = path.split('/')
   if (top !== 'src') return top
-  return below.replace(/\.ts$/, '').replace(/^config-.*/, 'config')
+  return below.replace(/\.ts$/, '')
 }
 
 function violations(imports: readonly Import[]): string[] {

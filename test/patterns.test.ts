@@ -20,8 +20,8 @@ const short = {
 const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/cli.ts': { '\\.?\\s*\\n\\s*\\((.*)\\)$': 'messages of commander' },
   'src/commands/api-recover.ts': { '[.\\s]*$': short.quoted },
-  'src/config-schema.ts': { '\\/+$': short.config },
-  'src/config-values.ts': { '\\/+$': short.config },
+  'src/config/schema.ts': { '\\/+$': short.config },
+  'src/config/values.ts': { '\\/+$': short.config },
   'src/csv/map/typing/model-year.ts': {
     '^(?:\\D*\\d{1,2}\\D+){0,2}((?:19|20)\\d{2})(?:\\D.*)?$': short.cell,
   },

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type AccessRole, accessRoles } from '../config-access.ts'
+import { type AccessRole, accessRoles } from '../config/access.ts'
 
 /** The present state of a login role. */
 export interface LoginState {

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import type { Config } from '../config.ts'
-import type { AccessRole } from '../config-access.ts'
+import type { Config } from '../config/read.ts'
+import type { AccessRole } from '../config/access.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../values/nearest-name.ts'
 import type { LoginState, ServerState } from './login-state.ts'

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { type PdfFile, unfinishedFolder } from './pdf-file.ts'
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { RooftopConfig } from '../config.ts'
+import type { RooftopConfig } from '../config/read.ts'
 import { openServices } from '../context.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { allOperations, findOperation } from '../contract/operations.ts'

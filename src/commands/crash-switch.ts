@@ -1,4 +1,4 @@
-import type { Environment } from '../config.ts'
+import type { Environment } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import { type CrashPoint, crashPoints } from '../pipeline/crash-points.ts'
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Config, configPath, loadConfig, makeConfig } from '../config.ts'
+import { type Config, configPath, loadConfig, makeConfig } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import type { Warehouse } from '../warehouse.ts'
 import type { RunReport } from '../pipeline/run-report.ts'

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { configJsonSchema, configPath } from '../config.ts'
+import { configPath } from '../config/read.ts'
+import { configJsonSchema } from '../config/schema.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import { clientConfigFor, sandboxVehicleDataKey } from '../sandbox/client-config.ts'
 import { generateWorld } from '../sandbox/generate-world.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import type { LinkKind, LinkOutcome, LinkRequest } from '../links/link.ts'
 import { LinkOpener } from '../links/link-opener.ts'

@@ -1,4 +1,4 @@
-import type { RooftopConfig } from '../config.ts'
+import type { RooftopConfig } from '../config/read.ts'
 import type { Counts } from '../pipeline/run-ledger.ts'
 import type { RunReport } from '../pipeline/run-report.ts'
 import { table } from './table.ts'

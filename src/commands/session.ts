@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { type Config, type Environment, loadConfig, secretsOf } from '../config.ts'
+import { type Config, type Environment, loadConfig, secretsOf } from '../config/read.ts'
 import type { Context, ContextOptions } from '../context.ts'
 import { type Log, type LogLevel, openLog, scrubber } from '../log.ts'
 import type { Warehouse } from '../warehouse.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus, ensureEmbedded, stopEmbedded } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { RooftopAccess } from '../sources/appraisal/client.ts'
 import type { CheckKind } from '../streams/vehicle-checks/past-checks.ts'

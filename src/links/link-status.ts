@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 
 /** The share of links in scope that must be valid for `hoursToLive` more hours. */

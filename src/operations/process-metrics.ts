@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import {
   type EventLoopBlocked,
   eventLoopBlocked,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { type Db, inTransaction } from '../db/transaction.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'

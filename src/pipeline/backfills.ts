@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { daySeconds } from '../values/window.ts'
 import type { RunState } from './run-ledger.ts'

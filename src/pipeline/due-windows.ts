@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { fromUnixSeconds, toUnixSeconds } from '../values/unix-seconds.ts'
 import { cutIntoWindows, dayNumber, daySeconds, type Window } from '../values/window.ts'

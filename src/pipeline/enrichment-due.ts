@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { DueQuery, EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
 import { fromUnixSeconds } from '../values/unix-seconds.ts'
 import { untriedKeys } from './retry-slice.ts'

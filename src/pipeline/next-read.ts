@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { erasedAt, suppressedAmong } from '../erasure/suppression.ts'
 import type { Stream } from '../streams/stream.ts'

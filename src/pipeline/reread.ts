@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { daySeconds, latestRotationStart } from '../values/window.ts'
 
 /** How often a known record is read again, by its age: once in `nights` from `fromDays` on. Younger records: at every listing. */

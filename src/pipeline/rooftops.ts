@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { BusyError, UsageError } from '../errors.ts'
-import type { Config, RooftopConfig } from '../config.ts'
+import type { Config, RooftopConfig } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { lockClass } from '../values/lock-classes.ts'

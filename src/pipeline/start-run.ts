@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { RooftopConfig } from '../config.ts'
+import type { RooftopConfig } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'

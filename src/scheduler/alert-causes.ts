@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import type { Reason, WarehouseStatus } from '../pipeline/status.ts'
 import type { JobStatus } from './job-status.ts'
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { secretsOf } from '../config.ts'
+import { secretsOf } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { scrubber } from '../log.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { secretsOf } from '../config.ts'
+import { secretsOf } from '../config/read.ts'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { HeldLock } from '../db/held-lock.ts'

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/read.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../values/nearest-name.ts'
 import type { Job } from './job.ts'

@@ -1,4 +1,4 @@
-import type { RooftopConfig } from '../config.ts'
+import type { RooftopConfig } from '../config/read.ts'
 import { type Context, noProgress } from '../context.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import {

@@ -1,4 +1,4 @@
-import type { ConfigFile } from '../config-schema.ts'
+import type { ConfigFile } from '../config/schema.ts'
 import { valueAt } from '../values/json-path.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import { keyedHash } from './secret.ts'

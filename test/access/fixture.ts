@@ -1,4 +1,4 @@
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { type Logins, openLogins } from './logins.ts'
 

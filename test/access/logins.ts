@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { grantAccess, type GrantReport } from '#src/access/grant.ts'
-import { type Config, type ConfigInput, makeConfig } from '#src/config.ts'
+import { type Config, makeConfig } from '#src/config/read.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { openPool } from '#src/db/connect.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { openLogins, resultOf } from './logins.ts'
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { openLogins } from './logins.ts'
 

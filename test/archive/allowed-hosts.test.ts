@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allowedBy, parseAllowedHost } from '#src/archive/allowed-hosts.ts'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 
 const isAllowed = (link: string, entry: string) =>
   allowedBy(new URL(link), [parseAllowedHost(entry)!]) !== undefined

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import type { ConfigInput } from '#src/config.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf } from '#src/config.ts'
+import { secretsOf } from '#src/config/read.ts'
 import { configOf, problemsOf } from './config-support.ts'
 
 const login = (settings: string) => `access: { logins: [ { ${settings} } ] }`

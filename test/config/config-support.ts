@@ -1,4 +1,4 @@
-import { type Config, type Environment, parseConfig } from '#src/config.ts'
+import { type Config, type Environment, parseConfig } from '#src/config/read.ts'
 import { messageOf, UsageError } from '#src/errors.ts'
 
 /** An environment with these variables alone. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { configJsonSchema } from '#src/config.ts'
+import { configJsonSchema } from '#src/config/schema.ts'
 
 // zod can read JSON Schema, so it replaces an editor here.
 const accepts = (value: unknown) =>

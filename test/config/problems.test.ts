@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadConfig, makeConfig, secretsOf } from '#src/config.ts'
+import { loadConfig, makeConfig, secretsOf } from '#src/config/read.ts'
 import { configOf, oneRooftop, problemsOf, withVariables } from './config-support.ts'
 
 test('an empty file, a file of comments and no file give the defaults', () => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { openContext } from '#src/context.ts'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { openPool } from '#src/db/connect.ts'
 import { ensureEmbedded, stopEmbedded } from '#src/db/embedded.ts'
 import { UsageError } from '#src/errors.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { openContext } from '#src/context.ts'
 import { inTransaction } from '#src/db/transaction.ts'
 import { screenAnswer } from '#src/erasure/erased-contacts.ts'

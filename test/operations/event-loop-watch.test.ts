@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { watchEventLoop } from '#src/event-loop-watch.ts'
 import { openLog } from '#src/log.ts'
 import { openProcessMetrics } from '#src/operations/process-metrics.ts'

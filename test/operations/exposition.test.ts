@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { endpointNames } from '#src/operations/endpoints.ts'
 import { gauges, registryOf } from '#src/operations/gauges.ts'
 import { keySamples } from '#src/operations/key-samples.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { type Config, makeConfig } from '#src/config.ts'
+import { type Config, makeConfig } from '#src/config/read.ts'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { samples } from '#src/sandbox/samples.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '#src/config.ts'
+import { loadConfig } from '#src/config/read.ts'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 

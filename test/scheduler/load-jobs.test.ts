@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { findJob, loadJobs } from '#src/scheduler/load-jobs.ts'
 import { nextSlot } from '#src/scheduler/slots.ts'
 import { allStreams } from '#src/streams/all.ts'

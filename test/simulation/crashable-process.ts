@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Config } from '#src/config.ts'
+import type { Config } from '#src/config/read.ts'
 import { type Context, openContext } from '#src/context.ts'
 import { type Log, openLog } from '#src/log.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import fc from 'fast-check'
-import { type Config, makeConfig } from '#src/config.ts'
+import { type Config, makeConfig } from '#src/config/read.ts'
 import { openPool } from '#src/db/connect.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ConfigInput, loadConfig } from '#src/config.ts'
+import { loadConfig } from '#src/config/read.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'

@@ -1,5 +1,6 @@
 import { openContext, type Context } from '#src/context.ts'
-import { type Config, type ConfigInput, makeConfig } from '#src/config.ts'
+import { type Config, makeConfig } from '#src/config/read.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { openLog } from '#src/log.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Config, type ConfigInput, loadConfig } from '#src/config.ts'
+import { type Config, loadConfig } from '#src/config/read.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { type Context, openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'

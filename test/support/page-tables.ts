@@ -4,7 +4,7 @@ import { wireSettings } from '#src/values/wire.ts'
 
 /** The tables that are made from the code, by page and by the name of their markers. */
 export const pageTables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'src/config.md': { wire: wireTable },
+  'src/config/README.md': { wire: wireTable },
   'src/commands/README.md': { commands: commandTable },
 }
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect } from 'vitest'
-import { makeConfig } from '#src/config.ts'
+import { makeConfig } from '#src/config/read.ts'
 import { openDb } from '#src/db/transaction.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import { duplicateIds, isProved, verifyStream } from '#src/pipeline/verify.ts'

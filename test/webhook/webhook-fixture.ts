@@ -1,5 +1,5 @@
 import { startServer } from '#src/commands/serve.ts'
-import type { Config } from '#src/config.ts'
+import type { Config } from '#src/config/read.ts'
 import type { Context } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
 import { consumeHints } from '#src/webhook/consume.ts'

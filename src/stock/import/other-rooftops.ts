@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { RooftopConfig } from '../../config.ts'
+import type { RooftopConfig } from '../../config/read.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
 import type { Staging } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { RooftopConfig } from '../../config.ts'
+import type { RooftopConfig } from '../../config/read.ts'
 import type { Warehouse } from '../../warehouse.ts'
 
 /** The options of one import: one list of one rooftop. */

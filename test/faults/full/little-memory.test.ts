@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ConfigInput } from '#src/config.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { FakeSource, json, type Received } from '../../sources/fake-source.ts'
 import { startForecourt } from '../../support/child.ts'
 import { goldenBody } from '../../support/golden-evaluation.ts'

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ConfigInput } from '#src/config.ts'
+import type { ConfigInput } from '#src/config/schema.ts'
 import { readCsv } from '#src/csv/read/read-csv.ts'
 import { type CliResult, runInProcess } from '../../support/cli.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts'

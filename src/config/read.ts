@@ -1,17 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Checked, checkFile, dotted } from './config-check.ts'
-import {
-  type ConfigFile,
-  type ConfigInput,
-  configJsonSchema,
-  type KeyConfig,
-  type Region,
-} from './config-schema.ts'
-import { type Problem, readText } from './config-text.ts'
-import { messageOf, UsageError } from './errors.ts'
-
-export { type ConfigInput, configJsonSchema, type KeyConfig, type Region }
+import { type Checked, checkFile, dotted } from './check.ts'
+import type { ConfigFile, ConfigInput, Region } from './schema.ts'
+import { type Problem, readText } from './text.ts'
+import { messageOf, UsageError } from '../errors.ts'
 
 /** A rooftop with all defaults filled in. */
 export interface RooftopConfig {

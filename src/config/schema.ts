@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { accessSettings } from './config-access.ts'
+import { accessSettings } from './access.ts'
 import {
   amount,
   archiveHost,
@@ -16,9 +16,9 @@ import {
   warehouseUrl,
   whole,
   zone,
-} from './config-values.ts'
-import { parseCron } from './values/cron.ts'
-import { wireSettings } from './values/wire.ts'
+} from './values.ts'
+import { parseCron } from '../values/cron.ts'
+import { wireSettings } from '../values/wire.ts'
 
 const key = z.strictObject({
   value: headerValue.describe('The API key; take it from the environment'),
@@ -91,7 +91,7 @@ const job = z.strictObject({
 
 const perDay = whole(0, 1_000_000).default(0)
 
-/** The config file as it may be written; config-check.ts has the checks of several settings at once. */
+/** The config file as it may be written; check.ts has the checks of several settings at once. */
 export const fileSchema = z.strictObject({
   appraisal: group({
     baseUrl: urlOfV1.default('http://127.0.0.1:4010/v1').describe('{base_url}, ends in /v1 [A §1]'),

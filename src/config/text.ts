@@ -1,5 +1,5 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
-import { interpolate, type ReferenceFault } from './values/interpolate.ts'
+import { interpolate, type ReferenceFault } from '../values/interpolate.ts'
 
 /** A problem, its place, and what to do: `problem` follows the path. Never has a value, which may be a secret. */
 export interface Problem {

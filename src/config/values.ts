@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseInstant } from './values/instant.ts'
+import { parseInstant } from '../values/instant.ts'
 
 // Schemas for the values of settings, each with the message for an invalid value.
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type ConfigFile, fileSchema } from './config-schema.ts'
-import type { Problem } from './config-text.ts'
-import { nearestName } from './values/nearest-name.ts'
+import { type ConfigFile, fileSchema } from './schema.ts'
+import type { Problem } from './text.ts'
+import { nearestName } from '../values/nearest-name.ts'
 
 /** The config with its defaults, or all its problems. */
 export type Checked =
