@@ -24,7 +24,8 @@ export interface SliceContent extends ReadPlan {
 /** A record that was read and fits. */
 export type FreshRecord = Extract<Hydrated, { kind: 'record' }>
 
-/** The counts of a slice for its run. `unlisted`: known records that its lists no longer show. */
+/** The counts of a slice for its run, each counted from what happened to its records: together they can differ from `listed`.
+ *  `unlisted`: known records that its lists no longer show. */
 export function countSlice(
   job: SliceJob,
   content: SliceContent,
@@ -32,20 +33,21 @@ export function countSlice(
   unlisted: number,
 ): Counts {
   const items = content.parts.reduce((sum, part) => sum + part.malformed.length, 0)
-  const listed = items + countListed(job, content)
+  const listed = listedIds(job, content)
+  const outcomeOf = outcomesOf(job, content, outcomes)
+  const readIds = new Set(content.records.map(({ id }) => id))
+  const notRead = listed.filter((id) => !readIds.has(id) && outcomeOf(id)?.outcome === 'loaded')
   const of = (kind: Hydrated['kind']) =>
     content.records.filter((entry) => entry.kind === kind).length
   const loaded = (outcome: LoadResult['outcome']) =>
     outcomes.filter((entry) => entry.outcome === outcome).length
-  const [inserted, updated] = [loaded('inserted'), loaded('updated')]
-  const rejected = of('rejected') + items
   return addCounts(zeroCounts, {
-    listed,
+    listed: items + listed.length,
     hydrated: content.records.length,
-    inserted,
-    updated,
-    unchanged: Math.max(0, listed - inserted - updated - rejected - of('vanished')),
-    quarantined: rejected,
+    inserted: loaded('inserted'),
+    updated: loaded('updated'),
+    unchanged: notRead.length + of('unchanged') + loaded('unchanged') + loaded('stale'),
+    quarantined: of('rejected') + items,
     vanished: of('vanished') + unlisted,
     windows: content.parts.length,
     requests: job.traffic.requests,
@@ -53,21 +55,20 @@ export function countSlice(
   })
 }
 
-/** Counts each listed record once. Of an incomplete part, it counts the records that are read now; the last slice of the part
- *  counts the rest. What this run wrote at this rooftop before a crash is counted already. */
-function countListed(
+/** The listed records, each counted once. Of an incomplete part, those that are read now; the last slice of the part counts the
+ *  rest. What this run wrote at this rooftop before a crash is counted already. */
+function listedIds(
   { run, rooftop }: SliceJob,
   { parts, incomplete = [], readBefore, records, known }: SliceContent,
-): number {
+): number[] {
   const ids = (some: readonly ProvenPart[]) =>
     some.flatMap(({ items }) => items.map(({ evalId }) => evalId))
   const isWritten = (entry: StoredRecord | undefined) =>
     entry?.runId === run.runId && entry.rooftopId === rooftop.id
   const isCounted = (id: number) => readBefore?.has(id) || isWritten(known.get(id))
-  const rest = ids(parts).filter((id) => !isCounted(id))
-  if (incomplete.length === 0) return rest.length
   const inIncomplete = new Set(ids(incomplete))
-  return rest.length + records.filter(({ id }) => inIncomplete.has(id)).length
+  const readNow = records.flatMap(({ id }) => (inIncomplete.has(id) ? [id] : []))
+  return [...new Set([...ids(parts).filter((id) => !isCounted(id)), ...readNow])]
 }
 
 /** The certificates of the parts whose records are all read. */

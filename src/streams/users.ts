@@ -55,20 +55,17 @@ export const users = defineSnapshotStream({
       rooftop,
       new Map([...listed].map(([key, user]) => [stored.get(key)!.userId, user.isActive])),
     )
+    const ids = [...listed.keys()].map((key) => stored.get(key)!.userId)
     const inserted = new Set(fresh.map(([key]) => stored.get(key)!.userId))
-    const updated = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
+    // Users that left the list are updated too.
+    const changed = new Set([...renamed.map(([key]) => stored.get(key)!.userId), ...moved])
     const counts = {
       listed: listed.size,
       inserted: inserted.size,
-      updated: updated.difference(inserted).size,
+      updated: changed.difference(inserted).size,
+      unchanged: ids.filter((id) => !inserted.has(id) && !changed.has(id)).length,
     }
-    return {
-      counts: {
-        ...counts,
-        unchanged: listed.size - inserted.size - updated.difference(inserted).size,
-      },
-      rejected,
-    }
+    return { counts, rejected }
   },
 })
 
