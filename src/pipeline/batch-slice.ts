@@ -26,18 +26,13 @@ import {
   sendBatch,
   writeNotTaken,
 } from './batch-submit.ts'
-import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
 import type { SliceJob } from './slice.ts'
-import type { FinishSlice, SliceResult } from './windowed-slice.ts'
-import { writeIsolated } from './write-isolated.ts'
+import { commitSlice, type SliceResult, type SliceWritten } from './commit-slice.ts'
 
 type Job = SliceJob<BatchStream>
 
 /** Writes what a slice did in its transaction; the result says what is left to do. */
-type Writes = (
-  tx: Tx,
-  items: readonly PollItem[],
-) => Promise<Omit<SliceResult, 'counts'> & { counts?: Partial<Counts> }>
+type Writes = (tx: Tx, items: readonly PollItem[]) => Promise<SliceWritten>
 
 /** A step that writes single results; each of them may fail to be stored. */
 interface Step {
@@ -58,19 +53,19 @@ const refusalPauseSeconds = 15
  * One slice of a batch stream: it looks up VINs, or sends a batch, or polls the open batches. A batch is recorded and committed
  * before it is sent. Between two polls the run holds no worker slot. Batches that an earlier run left open are polled too.
  */
-export async function batchSlice(job: Job, finish: FinishSlice): Promise<SliceResult> {
+export async function batchSlice(job: Job): Promise<SliceResult> {
   const { context, run, stream, rooftop } = job
   if (run.mode === 'replay')
     throw new SyncError('abort', `${stream.name} cannot be rebuilt from payloads.`)
   // A retry of quarantined records has nothing to do here.
   if (run.mode !== 'sync' && run.mode !== 'reprice')
-    return await commit(job, finish, async () => ({ more: false }))
+    return await commit(job, async () => ({ more: false }))
   const open = await openBatches(context.db, job)
   if (open.length === 0 && (await stream.countOnHand(context.db, rooftop)) === 0)
-    return await commit(job, finish, (tx) => nothingToAsk(tx, job, null))
+    return await commit(job, (tx) => nothingToAsk(tx, job, null))
   const refusal = stream.skipReason(rooftop, context.config)
-  if (refusal !== null) return await commit(job, finish, (tx) => nothingToAsk(tx, job, refusal))
-  return await commit(job, finish, await nextStep(job, open))
+  if (refusal !== null) return await commit(job, (tx) => nothingToAsk(tx, job, refusal))
+  return await commit(job, await nextStep(job, open))
 }
 
 /** Chooses the step: end lost batches, look up VINs, send a batch, conclude, or poll. */
@@ -171,23 +166,13 @@ async function nothingToAsk(tx: Tx, job: Job, refusal: string | null) {
   return { more: false }
 }
 
-/** Runs a step in one transaction with its counts and the end of the slice. */
-async function commit(job: Job, finish: FinishSlice, step: Writes | Step): Promise<SliceResult> {
-  const { context, traffic } = job
+/** Commits a step. */
+async function commit(job: Job, step: Writes | Step): Promise<SliceResult> {
   const { items, write } = typeof step === 'function' ? { items: [], write: step } : step
-  context.crashPoint('before-commit')
-  const result = await writeIsolated(job, items, {
+  return await commitSlice<PollItem>(job, {
+    items,
     store: write,
     reject: (item, issues) => ({ ...item, issues }),
-    write: async (tx, stored) => {
-      const { counts = {}, ...next } = await write(tx, stored)
-      context.crashPoint('rows-written')
-      const outcome = { ...next, counts: addCounts(addCounts(zeroCounts, traffic), counts) }
-      await finish(tx, outcome)
-      context.crashPoint('ledger-written')
-      return outcome
-    },
+    write,
   })
-  context.crashPoint('committed')
-  return result
 }

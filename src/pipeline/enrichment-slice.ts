@@ -13,13 +13,12 @@ import { type Answer, type AskResult, askAll, type StopReason } from './ask-sour
 import { recordWarnings } from './data-quality.ts'
 import { budgetLeft, dueTasks, isHistory } from './enrichment-due.ts'
 import { type AskSpan, nextPollAt, recordAnswers, park, parkedUntil } from './enrichment-state.ts'
-import { addCounts, type Counts, zeroCounts } from './run-ledger.ts'
+import type { Counts } from './run-ledger.ts'
 import { savePayloads, newestHashes } from './load-records.ts'
 import { countAttempts, quarantineRecords, release } from './quarantine.ts'
 import { scrubAnswers } from './scrub-answers.ts'
 import type { SliceJob } from './slice.ts'
-import type { FinishSlice, SliceResult } from './windowed-slice.ts'
-import { writeIsolated } from './write-isolated.ts'
+import { commitSlice, type SliceResult } from './commit-slice.ts'
 
 type Job = SliceJob<EnrichmentStream>
 type Answered = Extract<Answer, { kind: 'answered' }>
@@ -28,7 +27,7 @@ type Answered = Extract<Answer, { kind: 'answered' }>
  * One slice of an enrichment: due evaluations → concurrent requests → one transaction with observations, payloads, states and
  * the fenced completion of the work. Evaluations that were not asked about, or whose answers a crash lost, stay due.
  */
-export async function enrichmentSlice(job: Job, finish: FinishSlice): Promise<SliceResult> {
+export async function enrichmentSlice(job: Job): Promise<SliceResult> {
   const { context } = job
   if (job.run.mode === 'replay')
     throw new SyncError('abort', `${job.stream.name} cannot be rebuilt from payloads yet.`)
@@ -37,30 +36,26 @@ export async function enrichmentSlice(job: Job, finish: FinishSlice): Promise<Sl
   const tasks = await dueTasks(job, budget, began)
   const { answers, stopReason } = await askUnlessParked(job, tasks)
   const now = context.appraisal.clock.now()
-  context.crashPoint('before-commit')
   const store = async (tx: Tx, stored: readonly Answer[]) => {
     await holdErasureLock(tx)
     const owned = await scrubAnswers(tx, job, await stillOwned(tx, job, stored))
     return { owned, counts: await writeAnswers(tx, job, owned, { began, now }) }
   }
-  const result = await writeIsolated(job, answers, {
+  const result = await commitSlice(job, {
+    items: answers,
     store,
     reject: rejected,
     write: async (tx, stored) => {
       const { owned, counts } = await store(tx, stored)
       await releaseGone(tx, job)
       if (stopReason?.errorAction === 'park') await park(tx, job, now, stopReason.reason)
-      context.crashPoint('rows-written')
       const asked = tasks.filter(({ again }) => !again).length
       // An answer may make other evaluations due. An evaluation that was asked about is not due again in this run.
       const isMore = tasks.length > 0 && (asked === 0 || budget > asked)
       const pollAt = stopReason === null && !isMore ? await nextPollAt(tx, job, began) : null
       const next = whatNext({ answers: owned, stopReason }, isMore, pollAt, now)
       const saved = next.more || stopReason !== null ? 0 : await savedCalls(tx, job)
-      const outcome = { counts: { ...counts, saved }, ...next }
-      await finish(tx, outcome)
-      context.crashPoint('ledger-written')
-      return outcome
+      return { counts: { ...counts, saved }, ...next }
     },
   })
   if (isHistory(job.run) && tasks.length > 0 && tasks.length === budget)
@@ -68,7 +63,6 @@ export async function enrichmentSlice(job: Job, finish: FinishSlice): Promise<Sl
       { rooftop: job.rooftop.uid, stream: job.stream.name },
       'backfill budget used up; run the backfill again for the rest',
     )
-  context.crashPoint('committed')
   return result
 }
 
@@ -149,7 +143,7 @@ async function writeAnswers(
   job: Job,
   answers: readonly Answer[],
   span: AskSpan,
-): Promise<Counts> {
+): Promise<Partial<Counts>> {
   const { stream, rooftop, run } = job
   const answered = answers.filter((answer) => answer.kind === 'answered')
   const rejected = answers.filter((answer) => answer.kind === 'rejected')
@@ -191,7 +185,7 @@ async function writeAnswers(
     failed.map(({ task }) => naturalKeyOf(stream, task)),
   )
   await recordAnswers(tx, job, answers, span)
-  return countAnswers(job, answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
+  return countAnswers(answers, new Map(answered.map((one, index) => [one, loaded[index]!])))
 }
 
 /** Stores payloads whose relevant content differs from the newest stored one. */
@@ -215,15 +209,14 @@ async function saveChangedPayloads(tx: Tx, job: Job, answered: readonly Answered
 /** Counts an evaluation once, when it is first asked about. A repeated poll counts as a request only, unless it brought
  *  something new. */
 function countAnswers(
-  { traffic }: Job,
   answers: readonly Answer[],
   loaded: ReadonlyMap<Answer, Loaded>,
-): Counts {
+): Partial<Counts> {
   const first = answers.filter(({ task }) => !task.again)
   const of = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind).length
   const count = (among: readonly Answer[], outcome: LoadOutcome) =>
     among.filter((answer) => loaded.get(answer)?.outcome === outcome).length
-  return addCounts(zeroCounts, {
+  return {
     listed: first.length,
     hydrated: first.length,
     inserted: count(answers, 'inserted'),
@@ -231,7 +224,5 @@ function countAnswers(
     unchanged: count(first, 'unchanged'),
     quarantined: of('rejected'),
     vanished: of('skipped'),
-    requests: traffic.requests,
-    retries: traffic.retries,
-  })
+  }
 }

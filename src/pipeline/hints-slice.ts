@@ -3,19 +3,12 @@ import type { StoredRecord, WindowedStream } from '../streams/windowed-stream.ts
 import { partition } from '../values/partition.ts'
 import { isOwnedByOther } from './record-owner.ts'
 import type { Hydrated } from './hydrate.ts'
-import type { ProvenPart } from './prove.ts'
 import { postponeDeliveries } from './postpone-deliveries.ts'
 import { readQuarantinedRecords } from './quarantine.ts'
 import type { SliceJob } from './slice.ts'
-import {
-  type FinishSlice,
-  readRecords,
-  recordWrites,
-  reportDrift,
-  type SliceResult,
-} from './windowed-slice.ts'
-import { writeIsolated } from './write-isolated.ts'
-import { writeSlice } from './write-slice.ts'
+import { commitRecords, withoutWindows } from './commit-records.ts'
+import type { SliceResult } from './commit-slice.ts'
+import { readRecords } from './windowed-slice.ts'
 
 const deliveriesPerSlice = 500
 /** Reads for one event, over about two minutes: the service may send an event before its reads show it. */
@@ -33,10 +26,7 @@ interface Waiting {
  * One slice of evaluations that webhooks reported. They are read again and loaded by the same code as in a nightly slice, and
  * their deliveries are marked in the same transaction. It certifies no window: a webhook proves nothing about other evaluations.
  */
-export async function hintsSlice(
-  job: SliceJob<WindowedStream>,
-  finish: FinishSlice,
-): Promise<SliceResult> {
+export async function hintsSlice(job: SliceJob<WindowedStream>): Promise<SliceResult> {
   const { context, stream, rooftop } = job
   const due = await waitingDeliveries(job)
   const ids = [...new Set(due.map(({ evalId }) => evalId))]
@@ -50,46 +40,27 @@ export async function hintsSlice(
   const quarantined = new Set(entries.map(({ id }) => id))
   // The payload decides the rooftop: the evaluation may have moved since the delivery.
   const anyRooftop = { ...job, rooftop: { ...rooftop, dealerId: null } }
-  const read = await readRecords(anyRooftop, { ids, known, quarantined, changed: new Set() })
+  const chosen = { ...withoutWindows, ids, known, quarantined }
+  const read = await readRecords(anyRooftop, chosen)
   const isRead = new Set(read.map(({ id }) => id))
   const waiting = due.filter(({ evalId }) => isRead.has(evalId))
   const records = read
     .filter((entry) => !isUnanswered(entry, job, known))
     .map(withOwner(job, known))
   const owners = ownersOf(read, job, known)
-  const nothing = new Map<ProvenPart, never>()
-  const content = {
-    ...{ ids, known, quarantined, changed: new Set<number>(), loadedByOther: [], parts: [] },
-    ...{ rereadAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
-  }
-  context.crashPoint('before-commit')
-  const { outcome, drift } = await writeIsolated(job, records, {
-    ...recordWrites(job, content),
-    write: async (tx, final) => {
-      const { counts, outcomes, drift } = await writeSlice(tx, job, { ...content, records: final })
-      const finalKinds = new Map(final.map(({ id, kind }) => [id, kind]))
-      const answered = read.filter((entry) => !isUnread(entry))
-      const results = new Map<number, string>(
-        answered.map(({ id, kind }) => [id, outcomeOf[finalKinds.get(id) ?? kind]]),
-      )
-      for (const { id, outcome } of outcomes)
-        results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
-      const ours = await moveToOwners(tx, waiting, owners)
-      await markDeliveries(tx, job, ours, {
-        results,
-        written: new Set(records.map(({ id }) => id)),
-      })
-      context.crashPoint('rows-written')
-      const more = due.length >= deliveriesPerSlice || waiting.length < due.length
-      const outcome = { counts, more, ...missing(read) }
-      await finish(tx, outcome)
-      context.crashPoint('ledger-written')
-      return { outcome, drift }
-    },
+  const more = due.length >= deliveriesPerSlice || waiting.length < due.length
+  return await commitRecords(job, { ...chosen, records }, async (tx, { outcomes }, final) => {
+    const finalKinds = new Map(final.map(({ id, kind }) => [id, kind]))
+    const answered = read.filter((entry) => !isUnread(entry))
+    const results = new Map<number, string>(
+      answered.map(({ id, kind }) => [id, outcomeOf[finalKinds.get(id) ?? kind]]),
+    )
+    for (const { id, outcome } of outcomes)
+      results.set(id, outcome === 'stale' ? 'unchanged' : outcome)
+    const ours = await moveToOwners(tx, waiting, owners)
+    await markDeliveries(tx, job, ours, { results, written: new Set(final.map(({ id }) => id)) })
+    return { more, ...missing(read) }
   })
-  context.crashPoint('committed')
-  await reportDrift(job, drift)
-  return outcome
 }
 
 const outcomeOf = {

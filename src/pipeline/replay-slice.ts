@@ -1,17 +1,16 @@
 import { sql } from 'kysely'
 import { copyTables } from '../db/copy.ts'
-import { type Db, inTransaction, type Tx } from '../db/transaction.ts'
+import type { Db, Tx } from '../db/transaction.ts'
 import { holdErasureLock, erasedAt, suppressedAmong } from '../erasure/suppression.ts'
 import type { Row, RowSet } from '../streams/record.ts'
 import type { SnapshotStream } from '../streams/snapshot-stream.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { eventLoopYielder } from '../values/event-loop-yielder.ts'
 import { readRecord } from './hydrate.ts'
-import { addCounts, zeroCounts } from './run-ledger.ts'
 import { deleteRows, storedRows } from './load-records.ts'
 import { quarantineRecords } from './quarantine.ts'
 import type { SliceJob } from './slice.ts'
-import type { FinishSlice, SliceResult } from './windowed-slice.ts'
+import { commitSlice, type SliceResult } from './commit-slice.ts'
 
 const recordsPerSlice = 500
 
@@ -28,13 +27,10 @@ interface StoredPayload {
  * One slice of a replay: the next records by key, rebuilt from all their stored payloads without a call. Its position is in
  * ops.stream_state and is committed with the rows, so that a killed replay continues from there.
  */
-export async function replayWindowed(
-  job: SliceJob<WindowedStream>,
-  finish: FinishSlice,
-): Promise<SliceResult> {
+export async function replayWindowed(job: SliceJob<WindowedStream>): Promise<SliceResult> {
   const { context, stream, rooftop, run } = job
   const after = await replayedUpTo(context.db, job)
-  const rebuilt = await inTransaction(context.pool, async (tx) => {
+  const write = async (tx: Tx) => {
     await holdErasureLock(tx)
     const payloads = await nextPayloads(tx.db, job, after)
     const ids = [...new Set(payloads.map((payload) => Number(payload.natural_key)))]
@@ -52,15 +48,10 @@ export async function replayWindowed(
       rejected,
     )
     await markReplayed(tx, job, ids.at(-1) ?? after)
-    context.crashPoint('rows-written')
     const counts = { listed: ids.length, updated: sets.size, quarantined: rejected.length }
-    const result = { counts: addCounts(zeroCounts, counts), more: ids.length >= recordsPerSlice }
-    await finish(tx, result)
-    context.crashPoint('ledger-written')
-    return result
-  })
-  context.crashPoint('committed')
-  return rebuilt
+    return { counts, more: ids.length >= recordsPerSlice }
+  }
+  return await commitSlice(job, { write })
 }
 
 /** Merges each record's payloads, oldest first, with the same function as a nightly load. */
@@ -175,12 +166,9 @@ async function markReplayed(
 }
 
 /** Rebuilds a snapshot from the newest payload of each of its parts. */
-export async function replaySnapshot(
-  job: SliceJob<SnapshotStream>,
-  finish: FinishSlice,
-): Promise<SliceResult> {
+export async function replaySnapshot(job: SliceJob<SnapshotStream>): Promise<SliceResult> {
   const { context, stream, rooftop } = job
-  return await inTransaction(context.pool, async (tx) => {
+  const write = async (tx: Tx) => {
     const { rows } = await tx.client.query(
       `select distinct on (natural_key) natural_key, fetched_at, body::text as text from raw.payload
        where rooftop_id = $1 and endpoint = $2 order by natural_key, fetched_at desc`,
@@ -191,12 +179,9 @@ export async function replaySnapshot(
       text: row['text'] as string,
       fetchedAt: row['fetched_at'] as Date,
     }))
-    const loaded =
-      payloads.length > 0
-        ? await stream.load(tx.db, rooftop, payloads, context.config.wire.appraisal)
-        : null
-    const result = { counts: addCounts(zeroCounts, loaded?.counts ?? {}), more: false }
-    await finish(tx, result)
-    return result
-  })
+    if (payloads.length === 0) return { more: false }
+    const loaded = await stream.load(tx.db, rooftop, payloads, context.config.wire.appraisal)
+    return { counts: loaded.counts, more: false }
+  }
+  return await commitSlice(job, { write })
 }

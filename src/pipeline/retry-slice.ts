@@ -1,16 +1,9 @@
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { isOwnedByOther } from './record-owner.ts'
-import type { ProvenPart } from './prove.ts'
+import { commitRecords, withoutWindows } from './commit-records.ts'
+import type { SliceResult } from './commit-slice.ts'
 import type { SliceJob } from './slice.ts'
-import {
-  type FinishSlice,
-  readRecords,
-  recordWrites,
-  reportDrift,
-  type SliceResult,
-} from './windowed-slice.ts'
-import { writeIsolated } from './write-isolated.ts'
-import { writeSlice } from './write-slice.ts'
+import { readRecords } from './windowed-slice.ts'
 
 const recordsPerSlice = 500
 
@@ -18,10 +11,7 @@ const recordsPerSlice = 500
  * One slice of a retry: quarantined records that this run has not tried yet are read again, and loaded by the same code as in a
  * nightly slice. A record that still does not fit counts another attempt.
  */
-export async function retrySlice(
-  job: SliceJob<WindowedStream>,
-  finish: FinishSlice,
-): Promise<SliceResult> {
+export async function retrySlice(job: SliceJob<WindowedStream>): Promise<SliceResult> {
   const { context, stream } = job
   const open = await untried(job)
   const known = new Map(
@@ -29,35 +19,10 @@ export async function retrySlice(
   )
   const loadedByOther = open.filter((id) => isOwnedByOther(known.get(id), job.rooftop))
   const ids = open.filter((id) => !loadedByOther.includes(id))
-  const chosen = {
-    ids,
-    known,
-    loadedByOther,
-    quarantined: new Set(ids),
-    changed: new Set<number>(),
-  }
+  const chosen = { ...withoutWindows, ids, known, loadedByOther, quarantined: new Set(ids) }
   const records = await readRecords(job, chosen)
-  const nothing = new Map<ProvenPart, never>()
-  const content = {
-    ...chosen,
-    ...{ parts: [], rereadAt: nothing, unlisted: nothing, moved: new Map<number, Date>() },
-  }
-  context.crashPoint('before-commit')
-  const { outcome, drift } = await writeIsolated(job, records, {
-    ...recordWrites(job, content),
-    write: async (tx, final) => {
-      const { counts, drift } = await writeSlice(tx, job, { ...content, records: final })
-      context.crashPoint('rows-written')
-      const more = open.length >= recordsPerSlice || records.length < ids.length
-      const outcome = { counts, more }
-      await finish(tx, outcome)
-      context.crashPoint('ledger-written')
-      return { outcome, drift }
-    },
-  })
-  context.crashPoint('committed')
-  await reportDrift(job, drift)
-  return outcome
+  const more = open.length >= recordsPerSlice || records.length < ids.length
+  return await commitRecords(job, { ...chosen, records }, async () => ({ more }))
 }
 
 async function untried(job: SliceJob): Promise<number[]> {

@@ -1,30 +1,21 @@
-import { sql } from 'kysely'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
-import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
 import { batchSlice } from './batch-slice.ts'
 import { enrichmentSlice } from './enrichment-slice.ts'
-import {
-  addCounts,
-  advanceFence,
-  type Counts,
-  recordSlice,
-  type StreamStatus,
-  zeroCounts,
-} from './run-ledger.ts'
+import { recordEnd, type SliceResult } from './commit-slice.ts'
+import { addCounts, type Counts, type StreamStatus, zeroCounts } from './run-ledger.ts'
 import { hintsSlice } from './hints-slice.ts'
 import { enqueueNext, postpone } from './work-queue.ts'
-import { recordPace } from './run-pace.ts'
 import { replaySnapshot, replayWindowed } from './replay-slice.ts'
 import { retrySlice } from './retry-slice.ts'
 import type { SliceJob } from './slice.ts'
 import { snapshotSlice } from './snapshot-slice.ts'
 import { refreshStatistics } from './refresh-statistics.ts'
-import { type FinishSlice, type SliceResult, windowedSlice } from './windowed-slice.ts'
+import { windowedSlice } from './windowed-slice.ts'
 
 /** Which run a process works for, and what it does after a slice. */
 export interface SliceOwner {
@@ -33,24 +24,13 @@ export interface SliceOwner {
   readonly onSlice: (job: SliceJob, result: SliceResult) => Promise<void>
 }
 
-/** Runs one claimed slice: its rows, its counts and the next work of its key in one transaction. A fault ends the stream of the
- *  rooftop for this run, not the process. Throws when Postgres is lost, and OutdatedError after returning the work to the queue. */
+/** Runs one claimed slice. A fault ends the stream of the rooftop for this run, not the process. Throws when Postgres is lost, and
+ *  OutdatedError after returning the work to the queue. */
 export async function runSlice(job: SliceJob, scope: SliceOwner): Promise<void> {
-  const { context, item, run } = job
+  const { context } = job
   context.crashPoint('slice-claimed')
-  const finish: FinishSlice = async (tx, result) => {
-    await assertSchemaKnown(tx.client, context.schemaVersion)
-    await advanceFence(tx, run.runId)
-    const status = result.more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
-    await recordSlice(tx, keyOf(job), result.counts, status, result.error)
-    if (run.lane === 'background') await recordPace(tx, run.runId, result.counts)
-    if (result.more && result.delaySeconds) await postponeSlice(tx, job, result.delaySeconds)
-    // Complete first, then enqueue: active work occupies the queue's key too.
-    await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, workKeyOf(job))
-  }
   try {
-    const result = await runWithRetries(job, finish)
+    const result = await runWithRetries(job)
     reportSlice(job.stream.name, 'done', result.counts)
     await scope.onSlice(job, result)
     await refreshStatistics(context, result.counts)
@@ -68,22 +48,14 @@ function reportSlice(
   sliceEnded.publish({ stream, outcome, rows: { ...zeroCounts, ...counts } })
 }
 
-function workKeyOf({ rooftop, stream }: SliceJob) {
-  return { rooftop, stream: stream.name }
-}
-
-async function postponeSlice(tx: Tx, job: SliceJob, seconds: number): Promise<void> {
-  await postpone(tx, job.run.runId, workKeyOf(job), seconds)
-}
-
 /** A unique violation, or a deadlock of two rooftops that take over each other's records: the failed slice starts again. */
 const retriedCodes = ['23505', '40P01']
 
 /** Two rooftops of a group may load the same new record at once, so a collision is retried. */
-async function runWithRetries(job: SliceJob, finish: FinishSlice): Promise<SliceResult> {
+async function runWithRetries(job: SliceJob): Promise<SliceResult> {
   for (let triesLeft = 2; ; triesLeft--) {
     try {
-      return await runSliceOnce(triesLeft === 0 ? { ...job, isLastTry: true } : job, finish)
+      return await runSliceOnce(triesLeft === 0 ? { ...job, isLastTry: true } : job)
     } catch (error) {
       const { code = '' } = error as { code?: string }
       if (triesLeft === 0 || !retriedCodes.includes(code)) throw error
@@ -92,14 +64,14 @@ async function runWithRetries(job: SliceJob, finish: FinishSlice): Promise<Slice
 }
 
 /** Chooses the slice function by the kind of stream and the mode of the run. */
-async function runSliceOnce(job: SliceJob, finish: FinishSlice): Promise<SliceResult> {
+async function runSliceOnce(job: SliceJob): Promise<SliceResult> {
   const { stream, run } = job
   if (stream.kind === 'snapshot') {
     const slice = run.mode === 'replay' ? replaySnapshot : snapshotSlice
-    return await slice({ ...job, stream }, finish)
+    return await slice({ ...job, stream })
   }
-  if (stream.kind === 'enrichment') return await enrichmentSlice({ ...job, stream }, finish)
-  if (stream.kind === 'batch') return await batchSlice({ ...job, stream }, finish)
+  if (stream.kind === 'enrichment') return await enrichmentSlice({ ...job, stream })
+  if (stream.kind === 'batch') return await batchSlice({ ...job, stream })
   const slice = {
     sync: windowedSlice,
     backfill: windowedSlice,
@@ -110,7 +82,7 @@ async function runSliceOnce(job: SliceJob, finish: FinishSlice): Promise<SliceRe
     replay: replayWindowed,
     hints: hintsSlice,
   }[run.mode]
-  return await slice({ ...job, stream }, finish)
+  return await slice({ ...job, stream })
 }
 
 /** Records the failure and ends the stream of the rooftop for this run; everything else continues. */
@@ -142,9 +114,7 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
   context.log.error(about, message)
   await unlessFenced(context, () =>
     inTransaction(context.pool, async (tx) => {
-      await recordSlice(tx, keyOf(job), addCounts(zeroCounts, job.traffic), status, message)
-      await context.queue.complete(tx.client, item)
-      await enqueueNext(tx, context, workKeyOf(job))
+      await recordEnd(tx, job, addCounts(zeroCounts, job.traffic), status, message)
     }),
   )
 }
@@ -195,33 +165,4 @@ async function workKeyOfItem({ client }: Tx, { data: { stream, rooftopUid } }: W
     [rooftopUid],
   )
   return { rooftop: { id: rows[0]?.id ?? 0, uid: rooftopUid }, stream }
-}
-
-/** The status of a stream that has nothing left to do: ok, partial or failed. */
-async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Promise<StreamStatus> {
-  const key = keyOf(job)
-  const unprovable = db
-    .selectFrom('ops.window_certificate')
-    .select('window_from')
-    .where('rooftop_id', '=', key.rooftopId)
-    .where('stream', '=', key.stream)
-    .where(sql<boolean>`(proof = 'unprovable' or listed <> loaded + quarantined + vanished)`)
-  const before = await db
-    .selectFrom('ops.run_stream')
-    .select(['quarantined', 'error', 'inserted', 'updated', 'unchanged', 'vanished'])
-    .select(({ exists }) => exists(unprovable).as('isUnprovable'))
-    .where('run_id', '=', key.runId)
-    .where('rooftop_id', '=', key.rooftopId)
-    .where('stream', '=', key.stream)
-    .executeTakeFirst()
-  if (result.error !== undefined || (before?.error ?? null) !== null) {
-    const sum = addCounts(result.counts, before ?? {})
-    return sum.inserted + sum.updated + sum.unchanged + sum.vanished > 0 ? 'partial' : 'failed'
-  }
-  const isQuarantined = (before?.quarantined ?? 0) + result.counts.quarantined > 0
-  return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
-}
-
-function keyOf({ run, rooftop, stream }: SliceJob) {
-  return { runId: run.runId, rooftopId: rooftop.id, stream: stream.name }
 }

@@ -50,8 +50,6 @@ export function countSlice(
     quarantined: of('rejected') + items,
     vanished: of('vanished') + unlisted,
     windows: content.parts.length,
-    requests: job.traffic.requests,
-    retries: job.traffic.retries,
   })
 }
 

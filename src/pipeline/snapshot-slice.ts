@@ -2,12 +2,10 @@ import type { Tx } from '../db/transaction.ts'
 import type { Issue } from '../streams/record.ts'
 import type { SnapshotStream } from '../streams/snapshot-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
-import { addCounts, zeroCounts } from './run-ledger.ts'
 import { savePayloads, storableList, newestHashes } from './load-records.ts'
 import { quarantineRecords, releaseAllBut } from './quarantine.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
-import type { FinishSlice, SliceResult } from './windowed-slice.ts'
-import { writeIsolated } from './write-isolated.ts'
+import { commitSlice, type SliceResult } from './commit-slice.ts'
 
 /** A list item by its key; an item with issues is left out. */
 interface Item {
@@ -16,10 +14,7 @@ interface Item {
 }
 
 /** The single slice of a snapshot stream: loads the whole list in one transaction. An unchanged list writes nothing. */
-export async function snapshotSlice(
-  job: SliceJob<SnapshotStream>,
-  finish: FinishSlice,
-): Promise<SliceResult> {
+export async function snapshotSlice(job: SliceJob<SnapshotStream>): Promise<SliceResult> {
   const { context, stream, rooftop, run, traffic } = job
   const options = { signal: context.signal, onAttempt: traffic.onAttempt }
   const read = await stream.read(sourcesOf(context), rooftop, options)
@@ -35,9 +30,9 @@ export async function snapshotSlice(
   const keys = stream.keysOf(payloads)
   const load = async ({ db }: Tx, refused: ReadonlyMap<string, readonly Issue[]>) =>
     await stream.load(db, rooftop, payloads, context.config.wire.appraisal, refused)
-  context.crashPoint('before-commit')
   const items = keys.map((key): Item => ({ key, issues: null }))
-  const result = await writeIsolated(job, items, {
+  return await commitSlice(job, {
+    items,
     store: async (tx, included) => {
       const includedKeys = new Set(included.map(({ key }) => key))
       const others = keys.filter((key) => !includedKeys.has(key))
@@ -56,18 +51,9 @@ export async function snapshotSlice(
       )
       const rejectedKeys = loaded.rejected.map(({ naturalKey }) => naturalKey)
       await releaseAllBut(tx, quarantine, rejectedKeys)
-      context.crashPoint('rows-written')
-      const counts = {
-        ...loaded.counts,
-        quarantined: loaded.rejected.length,
-        hydrated: payloads.length,
-      }
-      const outcome = { counts: addCounts(addCounts(zeroCounts, traffic), counts), more: false }
-      await finish(tx, outcome)
-      context.crashPoint('ledger-written')
-      return outcome
+      const quarantined = rejectedKeys.length
+      const counts = { ...loaded.counts, quarantined, hydrated: payloads.length }
+      return { counts, more: false }
     },
   })
-  context.crashPoint('committed')
-  return result
 }
