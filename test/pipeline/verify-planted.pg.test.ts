@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Context } from '#src/context.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
@@ -54,13 +53,6 @@ function plantedWorld(): World {
 
 const quarantinedOf = (uid: string) => 1000 * (allUids.indexOf(uid) + 1) + 5
 
-/** The part of the migration that adds ids to existing certificates. */
-function upgrade(): string {
-  const file = new URL('../../sql/migrations/0210_certified_ids.sql', import.meta.url)
-  const text = readFileSync(file, 'utf8')
-  return text.slice(text.indexOf('-- Earlier certificates'))
-}
-
 const children =
   'core.evaluation_version core.reconditioning_item core.photo core.custom_field_value core.user_price pii.evaluation_customer'.split(
     ' ',
@@ -84,6 +76,16 @@ const addRow: Plant = async ({ run, ids }) => {
     select ${columns.map((name) => (name === 'eval_id' ? `eval_id + ${offset}` : name))} from core.evaluation where eval_id = ${ids[1]}`)
 }
 
+/** Edits the certificate of the week with the records. */
+function edited(set: string) {
+  return {
+    plant: ({ run, uid }: Parameters<Plant>[0]) =>
+      run(`update ops.window_certificate set ${set}
+        where listed > 1 and rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = '${uid}')`),
+    says: ({ brokenSums }: Verification) => brokenSums.length === 1,
+  }
+}
+
 /** A fault planted in the warehouse, and what verify must report for the rooftop. */
 const faults: Readonly<
   Record<string, { readonly plant: Plant; readonly says: (found: Verification) => boolean }>
@@ -103,11 +105,25 @@ const faults: Readonly<
     },
     says: ({ notStored: [only] }) => only?.missing.length === 1 && only.unexpected.length === 1,
   },
-  'a certificate edited: listed and loaded plus one': {
-    plant: ({ run, uid }) =>
-      run(`update ops.window_certificate set listed = listed + 1, loaded = loaded + 1
-        where listed > 1 and rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = '${uid}')`),
-    says: ({ brokenSums }) => brokenSums.length === 1,
+  'a certificate edited: listed plus one': edited('listed = listed + 1'),
+  'a certificate edited: one that was loaded counts as vanished': edited(
+    'loaded = loaded - 1, vanished = vanished + 1',
+  ),
+  'a certificate edited: listed and loaded plus one': edited(
+    'listed = listed + 1, loaded = loaded + 1',
+  ),
+  'a certificate edited: listed and quarantined plus one': edited(
+    'listed = listed + 1, quarantined = quarantined + 1',
+  ),
+  'a certificate edited: listed and vanished plus one': edited(
+    'listed = listed + 1, vanished = vanished + 1',
+  ),
+  'a listed id of a certificate replaced by another': {
+    plant: ({ run, uid, ids }) =>
+      run(`update ops.certified_ids set ids = array_replace(ids, ${ids[0]}, ${ids[0]! + 500})
+        where ${ids[0]} = any(ids) and rooftop_id = (select rooftop_id from core.rooftop where rooftop_uid = '${uid}')`),
+    says: ({ brokenSums, notStored: [only] }) =>
+      brokenSums.length === 1 && only?.missing.length === 1,
   },
   'a row moved by 30 days': {
     plant: ({ run, ids }) =>
@@ -171,6 +187,14 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
 
   expect((await runNight(context, [evaluations])).status).toBe('partial')
   expect(await complaints(), 'in quarantine').toEqual([])
+  // One record of the same window deleted: what is in quarantine must not hide it.
+  await pool.query(`delete from core.evaluation where eval_id in (
+    select max(eval_id) from core.evaluation group by group_id)`)
+  const beside = [...(await verified()).values()].flatMap(({ notStored }) => notStored)
+  const found = new Set(beside.flatMap(({ missing }) => missing))
+  expect(found.size, 'deleted beside a quarantined one').toBe(Object.keys(groups).length)
+  expect((await runNight(context, [evaluations])).status).toBe('partial')
+  expect(await complaints(), 'in quarantine, after a row was deleted').toEqual([])
   for (const uid of allUids) world.removePoison(quarantinedOf(uid))
   await runStreams(context, {
     plan: { command: 'quarantine retry', mode: 'retry', from: 0, until: 0 },
@@ -178,12 +202,11 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
     rooftops,
   })
   expect(await complaints(), 'retried').toEqual([])
-  // As after an upgrade from certificates without ids.
-  await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
-  expect(await complaints(), 'upgraded').toHaveLength(allUids.length)
+  await pool.query('delete from ops.certified_ids')
+  expect(await complaints(), 'certificates without ids').toHaveLength(allUids.length)
   const reads = fixture.sandbox.requests.count('/geteval')
   await runNight(context, [evaluations])
-  expect(await complaints(), 'upgraded and listed again').toEqual([])
+  expect(await complaints(), 'listed again').toEqual([])
   expect(fixture.sandbox.requests.count('/geteval')).toBe(reads)
   await runStreams(context, {
     plan: { command: 'replay', mode: 'replay', from: 0, until: null },
@@ -220,7 +243,7 @@ test('verify finds every planted fault at every kind of rooftop, and the next sy
   const [from, until] = ['2025-01-01', '2025-02-01'].map((day) => Date.parse(day) / 1000)
   const plan = { ...old, from: from!, until: until! }
   await runStreams(context, { plan, streams: [evaluations], rooftops })
-  await pool.query(`delete from ops.certified_ids; ${upgrade()}`)
+  await pool.query('delete from ops.certified_ids')
   await pool.query("delete from ops.window_certificate where window_from < '2025-01-10'")
   expect(await complaints(), 'a certificate of a backfill deleted').toHaveLength(allUids.length)
   await runNight(context, [evaluations])
