@@ -1,7 +1,6 @@
 import { ConfiguredFields } from './configured-fields.ts'
-import { entrySecond, fieldsAt, isListed, isReadable } from './lifecycle.ts'
+import { entrySecond, fieldsAt, isListed } from './lifecycle.ts'
 import { avalanche } from '../values/hash32.ts'
-import { type TruthEvaluation, truthOf } from './truth.ts'
 import type {
   ApiKey,
   DealerGroup,
@@ -124,16 +123,6 @@ export class World {
     return this.#poisons.get(evalId)
   }
 
-  /** Every evaluation that can be read at that instant, by id, with its values as of then. */
-  truthAt(now: Date): TruthEvaluation[] {
-    return this.#evaluations
-      .values()
-      .filter((evaluation) => isReadable(evaluation, now))
-      .map((evaluation) => this.#truthOf(evaluation, now))
-      .toArray()
-      .sort((a, b) => a.evalId - b.evalId)
-  }
-
   add(evaluation: Evaluation): void {
     const { evalId, rooftopUid, customFields } = evaluation
     const rooftop = this.#rooftops.get(rooftopUid)
@@ -171,15 +160,6 @@ export class World {
 
   removePoison(evalId: number): void {
     this.#poisons.delete(evalId)
-  }
-
-  #truthOf(evaluation: Evaluation, now: Date): TruthEvaluation {
-    const context = {
-      rooftop: this.#rooftops.get(evaluation.rooftopUid)!,
-      user: this.user(fieldsAt(evaluation, now).userId),
-      poisoned: this.#poisons.has(evaluation.evalId),
-    }
-    return truthOf(evaluation, context, now)
   }
 
   #mustHave(evalId: number): Evaluation {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { anEvaluation } from '../support/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
 import {
   type BillingFixture,

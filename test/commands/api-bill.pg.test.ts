@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { anEvaluation } from '../support/build-world.ts'
 import { runCli, runInProcess } from '../support/cli.ts'
 import { openBillingFixture, search, syncFirst } from './api-bill-fixture.ts'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { runInProcess } from '../support/cli.ts'
 import { openFixture } from '../support/fixture.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

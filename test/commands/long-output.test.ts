@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

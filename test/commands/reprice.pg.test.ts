@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aRooftop, worldOf } from '../support/build-world.ts'
 import { type ChildFixture, openChildFixture } from '../support/child-fixture.ts'
 import { stock, unitsOf } from '../streams/stock-prices/stocked.ts'
 

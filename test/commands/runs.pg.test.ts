@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { openScheduleFixture, type ScheduleFixture } from '../scheduler/schedule-fixture.ts'
 
 vi.setConfig({ testTimeout: 180_000 })

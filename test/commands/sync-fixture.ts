@@ -1,4 +1,4 @@
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { ChildFixtureOptions } from '../support/child-fixture.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aKey, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, worldOf } from '../support/build-world.ts'
 import { openChildFixture } from '../support/child-fixture.ts'
 import { counts, smallFixture } from './sync-fixture.ts'
 

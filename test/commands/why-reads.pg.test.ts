@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { anEvaluation } from '../support/build-world.ts'
 import { openScheduleFixture, type ScheduleFixture } from '../scheduler/schedule-fixture.ts'
 import { smallWorld } from './sync-fixture.ts'
 

@@ -5,7 +5,7 @@ import {
   aUser,
   type EvaluationDraft,
   worldOf,
-} from '#src/sandbox/build-world.ts'
+} from '../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { Who } from './row.ts'

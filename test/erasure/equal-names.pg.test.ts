@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { eraseIn, now } from './erase-fixture.ts'
 

@@ -1,7 +1,7 @@
 import { erase } from '#src/erasure/erase.ts'
 import type { Receipt } from '#src/erasure/receipt.ts'
 import type { Subject } from '#src/erasure/subject.ts'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
 import { allStreams } from '#src/streams/all.ts'
 import type { Stream } from '#src/streams/stream.ts'

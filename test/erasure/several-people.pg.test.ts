@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation } from '#src/sandbox/build-world.ts'
+import { anEvaluation } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { dumpOf, linesWith } from './dump.ts'
 import { byPhone, eraseIn, jane, janesTexts, openJanesFixture } from './erase-fixture.ts'

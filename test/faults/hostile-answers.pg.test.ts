@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { byPhone, eraseIn, jane } from '../erasure/erase-fixture.ts'
 import { openExportFixture } from '../stock/export/export-fixture.ts'
 import { someOf } from '../support/cases.ts'

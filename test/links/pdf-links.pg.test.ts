@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aRooftop } from '#src/sandbox/build-world.ts'
+import { aRooftop } from '../support/build-world.ts'
 import { dayMs } from '../support/fixture.ts'
 import { rowsOf } from '../support/pricing-fixture.ts'
 import { addCheck, checkedFixture, follow, paths, permalink, serveFixture } from './served.ts'

@@ -1,6 +1,6 @@
 import { startServer, type Server } from '#src/commands/serve.ts'
 import { openLog } from '#src/log.ts'
-import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
+import type { EvaluationDraft } from '../support/build-world.ts'
 import type { CheckDraft } from '#src/sandbox/check-types.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users.ts'

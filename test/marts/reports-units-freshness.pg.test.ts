@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readStatus } from '#src/pipeline/status.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { openFixture } from '../support/fixture.ts'
 import { openSmallWorld, type SmallWorld } from '../support/small-world.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')

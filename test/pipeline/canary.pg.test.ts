@@ -7,7 +7,7 @@ import { openLog } from '#src/log.ts'
 import { readRecord } from '#src/pipeline/hydrate.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { makeConfig } from '#src/config/read.ts'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { openFixture } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { isProved, verifyStream } from '#src/pipeline/verify.ts'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations as stream } from '#src/streams/evaluations/evaluations.ts'
 import { coverageFaults } from '../support/coverage-faults.ts'

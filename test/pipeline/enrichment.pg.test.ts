@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aRooftop } from '#src/sandbox/build-world.ts'
+import { aRooftop } from '../support/build-world.ts'
 import { dayMs, type Fixture, runNight } from '../support/fixture.ts'
 import { searchPpsr } from '#src/contract/appraisal/checks.ts'
 import { enterVin } from '#src/contract/appraisal/creation.ts'

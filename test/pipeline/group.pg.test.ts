@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '#src/config/read.ts'
 import { openContext } from '#src/context.ts'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'

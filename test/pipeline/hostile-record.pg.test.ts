@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Fault } from '#src/sandbox/faults.ts'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { Drift } from '#src/pipeline/drift.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { type Fixture, openFixture, runNight } from '../support/fixture.ts'

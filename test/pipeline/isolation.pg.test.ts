@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { readSourceNow } from '#src/links/source-time.ts'
 import { type Provenance, readProvenance } from '#src/pipeline/provenance.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 

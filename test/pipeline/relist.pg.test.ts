@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
-import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
+import type { EvaluationDraft } from '../support/build-world.ts'
 import { dayMs, type Fixture, openFixture } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Counts } from '#src/pipeline/run-ledger.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import { anEvaluation, aKey, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aKey, aRooftop, worldOf } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users.ts'
 import { openFixture } from '../support/fixture.ts'

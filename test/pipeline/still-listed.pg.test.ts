@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { rereadWithinNights } from '#src/pipeline/reread.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'
 import { readStatus, type Rereads } from '#src/pipeline/status.ts'

@@ -9,7 +9,7 @@ import {
   type Verification,
   verifyNow,
 } from '#src/pipeline/verify.ts'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { writtenColumns } from '../bench/filled-tables.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openContext } from '#src/context.ts'
 import { openLog } from '#src/log.ts'
-import { aRooftop, anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { aRooftop, anEvaluation, worldOf } from '../support/build-world.ts'
 import { type Fixture, openFixture } from '../support/fixture.ts'
 
 const now = new Date('2026-03-10T02:00:00Z')

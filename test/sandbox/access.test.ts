@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { ask, listIds } from './ask.ts'

@@ -1,4 +1,4 @@
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import type { CheckDraft } from '#src/sandbox/check-types.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { samples } from '#src/sandbox/samples.ts'

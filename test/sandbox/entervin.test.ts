@@ -7,7 +7,7 @@ import {
   aUser,
   type WorldDraft,
   worldOf,
-} from '#src/sandbox/build-world.ts'
+} from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { decodeVin } from '#src/sandbox/decode-vin.ts'
 import { samples } from '#src/sandbox/samples.ts'

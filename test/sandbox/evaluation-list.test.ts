@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import type { World } from '#src/sandbox/world.ts'
 import { evaluation } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { truthAt } from '../support/truth.ts'
 import { ask, readOne } from './ask.ts'
 
 const now = new Date('2026-03-10T00:00:00Z')
@@ -204,7 +205,7 @@ test('a poisoned record is served wrong until the poison is removed, and the tru
   const poisoned = await readOne(sandbox, 1001)
   expect(evaluation.safeParse(poisoned).success).toBe(false)
   expect(poisoned).not.toHaveProperty('VIN')
-  expect(sandbox.world.truthAt(now)).toMatchObject([{ poisoned: true, finalPrice: 23_500 }])
+  expect(truthAt(sandbox.world, now)).toMatchObject([{ poisoned: true, finalPrice: 23_500 }])
   sandbox.world.removePoison(1001)
   expect((await readOne(sandbox, 1001)).FinalPrice).toBe(23_500)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { FaultPlan, type FaultRule } from '#src/sandbox/faults.ts'
 import { startSandbox } from '#src/sandbox/server.ts'

@@ -3,6 +3,7 @@ import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
 import { evaluation as evaluationShape, user as userShape } from '#src/contract/appraisal/shapes.ts'
 import { defaultWire } from '#src/values/wire.ts'
+import { truthAt } from '../support/truth.ts'
 import { type AskAs, ask } from './ask.ts'
 
 const now = new Date('2026-06-30T10:20:30Z')
@@ -34,7 +35,7 @@ async function readAll(sandbox: Sandbox): Promise<Map<number, Record<string, unk
 
 test('what is listed and read is the truth, and fits the contract', async () => {
   await using sandbox = await start()
-  const truth = sandbox.world.truthAt(now)
+  const truth = truthAt(sandbox.world, now)
 
   const read = await readAll(sandbox)
   expect([...read.keys()].sort((a, b) => a - b)).toEqual(truth.map(({ evalId }) => evalId))
@@ -78,7 +79,7 @@ test('the same seed gives the same bytes, another seed does not', async () => {
 test('the world holds every awkward case', async () => {
   await using sandbox = await start()
   const all = [...sandbox.world.evaluations()]
-  const truth = sandbox.world.truthAt(now)
+  const truth = truthAt(sandbox.world, now)
   const some = (wanted: (one: (typeof all)[0]) => unknown) => all.filter(wanted).length
   const second = (one: (typeof all)[0]) => Math.floor(one.createdAt.getTime() / 1000)
 
@@ -162,8 +163,8 @@ test('generated accounts follow the wire settings and are never listed', async (
 test('future evaluations appear as the clock advances', async () => {
   await using sandbox = await start()
   const { world } = sandbox
-  const before = new Set(world.truthAt(now).map(({ evalId }) => evalId))
-  const late = world.truthAt(new Date('2026-12-31T00:00:00Z'))
+  const before = new Set(truthAt(world, now).map(({ evalId }) => evalId))
+  const late = truthAt(world, new Date('2026-12-31T00:00:00Z'))
 
   expect(late.filter(({ evalId }) => !before.has(evalId)).length).toBeGreaterThan(10)
 })

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { uploadImage } from '#src/contract/appraisal/photos.ts'
-import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { evaluation, styleChoice } from '#src/contract/appraisal/shapes.ts'
 import { manualCarEntry } from '#src/contract/appraisal/creation.ts'
-import { aKey, anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'

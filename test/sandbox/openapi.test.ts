@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { allOperations, findOperation } from '#src/contract/operations.ts'
-import { worldOf } from '#src/sandbox/build-world.ts'
+import { worldOf } from '../support/build-world.ts'
 import { openApiDocument } from '#src/sandbox/openapi.ts'
 import { operationGroups } from '#src/sandbox/operation-groups.ts'
 import { startSandbox } from '#src/sandbox/server.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { listPastCarHistory, listPastPpsr } from '#src/contract/appraisal/checks.ts'
-import { aKey, worldOf } from '#src/sandbox/build-world.ts'
+import { aKey, worldOf } from '../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { defaultWire } from '#src/values/wire.ts'
 import { ask } from './ask.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pollPriceBatch } from '#src/contract/vehicle-data/prices.ts'
-import { worldOf } from '#src/sandbox/build-world.ts'
+import { worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { defaultWire, wireSettings } from '#src/values/wire.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type PricingPayload, pricingPayload } from '#src/contract/appraisal/shapes.ts'
-import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, type EvaluationDraft, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import type { SandboxLimits } from '#src/sandbox/limits.ts'
 import { statusOf } from '#src/sandbox/reasoning.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { worldOf } from '#src/sandbox/build-world.ts'
+import { worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { ask } from './ask.ts'

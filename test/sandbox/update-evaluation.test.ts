@@ -7,7 +7,7 @@ import {
   aUser,
   type EvaluationDraft,
   worldOf,
-} from '#src/sandbox/build-world.ts'
+} from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aRooftop, aUser, worldOf } from '#src/sandbox/build-world.ts'
+import { aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { ask } from './ask.ts'
 

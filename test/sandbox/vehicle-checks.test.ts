@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkHistory, searchNewPpsr } from '#src/contract/vehicle-data/checks.ts'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { pdfLinkLifeMs } from '#src/sandbox/signed-link.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, aUser, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#src/sandbox/server.ts'
 import { Webhooks } from '#src/sandbox/webhooks.ts'

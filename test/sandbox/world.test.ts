@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, aUser, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, aUser, worldOf } from '../support/build-world.ts'
 import { RequestLog } from '#src/sandbox/request-log.ts'
+import { truthAt } from '../support/truth.ts'
 
 const at = (second: number) => new Date(second * 1000)
 const bound = fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined })
@@ -56,8 +57,8 @@ test('the truth holds every plain value as of the instant', () => {
     ],
   })
 
-  expect(world.truthAt(at(199))).toEqual([])
-  expect(world.truthAt(at(200))).toMatchObject([
+  expect(truthAt(world, at(199))).toEqual([])
+  expect(truthAt(world, at(200))).toMatchObject([
     {
       evalId: 1001,
       rooftopUid: 'rooftop-1',
@@ -82,15 +83,15 @@ test('the truth holds every plain value as of the instant', () => {
       poisoned: false,
     },
   ])
-  expect(world.truthAt(at(300))).toMatchObject([
+  expect(truthAt(world, at(300))).toMatchObject([
     { updatedAt: at(300), finalPrice: 0, customer: { name: 'Kim', phone: '0491 570 006' } },
   ])
-  expect(world.truthAt(at(400))).toEqual([])
+  expect(truthAt(world, at(400))).toEqual([])
 })
 
 test('a live world takes new evaluations, completions and disappearances', () => {
   const world = worldOf()
-  const ids = (second: number) => world.truthAt(at(second)).map(({ evalId }) => evalId)
+  const ids = (second: number) => truthAt(world, at(second)).map(({ evalId }) => evalId)
 
   world.add(anEvaluation({ evalId: 2, createdAt: at(10), completedAt: null }))
   world.add(anEvaluation({ evalId: 1, createdAt: at(5), completedAt: at(6) }))

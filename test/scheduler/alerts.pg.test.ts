@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aRooftop, worldOf } from '../support/build-world.ts'
 import type { AlertMessage } from '#src/scheduler/alert-post.ts'
 import { Alerts } from '#src/scheduler/alerts.ts'
 import { loadJobs } from '#src/scheduler/load-jobs.ts'

@@ -1,5 +1,5 @@
-import { aRooftop } from '#src/sandbox/build-world.ts'
-import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
+import { aRooftop } from './build-world.ts'
+import type { EvaluationDraft } from './build-world.ts'
 import type { VehicleCheck } from '#src/sandbox/check-types.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { users } from '#src/streams/users.ts'

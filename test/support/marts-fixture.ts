@@ -7,7 +7,7 @@ import { openLog } from '#src/log.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { type Sandbox, startSandbox } from '#src/sandbox/server.ts'
-import type { TruthEvaluation } from '#src/sandbox/truth.ts'
+import { type TruthEvaluation, truthAt } from './truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { importStock } from '#src/stock/import/import-stock.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
@@ -139,7 +139,7 @@ class Loading {
       await this.#search()
     }
     if (night === 2) spoilPrices(sandbox, this.#fixture.unpriced)
-    this.readings.push(world.truthAt(nights[night]!))
+    this.readings.push(truthAt(world, nights[night]!))
     await this.#run([users, evaluations, pricing, vehicleChecks])
     for (const rooftop of world.rooftops) {
       const list = stockList(world, rooftop, night, nights)

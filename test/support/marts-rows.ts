@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { TruthEvaluation } from '#src/sandbox/truth.ts'
+import type { TruthEvaluation } from './truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { storable } from '#src/values/text.ts'
 import type { MartFixture } from './marts-fixture.ts'

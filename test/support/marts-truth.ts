@@ -1,6 +1,6 @@
 import { priceEvaluation } from '#src/sandbox/price-evaluation.ts'
 import type { ModelPrices } from '#src/sandbox/price-model.ts'
-import type { TruthEvaluation } from '#src/sandbox/truth.ts'
+import type { TruthEvaluation } from './truth.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { localDay } from '#src/values/instant.ts'
 import type { MartFixture } from './marts-fixture.ts'

@@ -1,5 +1,5 @@
-import type { EvaluationDraft } from '#src/sandbox/build-world.ts'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import type { EvaluationDraft } from './build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from './build-world.ts'
 import { evaluations as evaluationStream } from '#src/streams/evaluations/evaluations.ts'
 import { pricing } from '#src/streams/pricing/pricing.ts'
 import { users } from '#src/streams/users.ts'

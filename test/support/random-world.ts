@@ -5,7 +5,7 @@ import {
   aUser,
   type EvaluationDraft,
   worldOf,
-} from '#src/sandbox/build-world.ts'
+} from './build-world.ts'
 import type { World } from '#src/sandbox/world.ts'
 import type { ApiKey, EvaluationPatch } from '#src/sandbox/world-types.ts'
 import { dayMs } from './fixture.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { TruthEvaluation } from '#src/sandbox/truth.ts'
 import type { World } from '#src/sandbox/world.ts'
+import { type TruthEvaluation, truthAt } from './truth.ts'
 
 /** An evaluation in one spelling, from the source or from the warehouse: plain values that compare with `===`. */
 export type Fact = Readonly<Record<string, unknown>> & { readonly evalId: number }
@@ -10,7 +10,7 @@ export type Attribution = 'rooftop' | 'group'
 
 /** What the warehouse should hold at an instant. */
 export function sourceTruth(world: World, now: Date, attribution: Attribution): Fact[] {
-  return world.truthAt(now).map((truth) => ({
+  return truthAt(world, now).map((truth) => ({
     evalId: truth.evalId,
     owner: attribution === 'rooftop' ? truth.rooftopUid : truth.groupId,
     vin: text(truth.vin),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { dumpOf, linesWith } from '../erasure/dump.ts'
 import { byEmail, eraseIn, jane, janesTexts } from '../erasure/erase-fixture.ts'
 import { openWebhookFixture } from './webhook-fixture.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { isProved, verifyStream } from '#src/pipeline/verify.ts'
 import { findRooftops } from '#src/pipeline/rooftops.ts'

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { former, openWebhookFixture, secret, type WebhookFixture } from './webhook-fixture.ts'
 
 const hint = {

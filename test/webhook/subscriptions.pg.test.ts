@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { anEvaluation, aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
 import { startSandbox } from '#src/sandbox/server.ts'
 import { configText } from '../support/child-fixture.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anEvaluation, worldOf } from '#src/sandbox/build-world.ts'
+import { anEvaluation, worldOf } from '../support/build-world.ts'
 import { readWebhookStatus } from '#src/webhook/webhook-status.ts'
 import { minuteMs, now, openWebhookFixture } from './webhook-fixture.ts'
 

@@ -1,4 +1,5 @@
 import { startSandbox } from '#src/sandbox/server.ts'
+import { truthAt } from '../../support/truth.ts'
 import { answerMessages } from './bench-process.ts'
 
 /** The address and headers of a sandbox, and the ids that its key may read. */
@@ -16,8 +17,7 @@ async function start(): Promise<SandboxReady> {
   const key = world.keys.find(({ linkedUserId }) => linkedUserId !== null)!
   const [uid = ''] = key.rooftopUids
   const group = world.rooftop(uid)?.groupId
-  const evalIds = world
-    .truthAt(now)
+  const evalIds = truthAt(world, now)
     .filter(({ rooftopUid }) => world.rooftop(rooftopUid)?.groupId === group)
     .map(({ evalId }) => evalId)
   const headers = { authorization: key.value, 'x-dealer-id': uid }

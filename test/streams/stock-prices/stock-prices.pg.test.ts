@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aRooftop } from '#src/sandbox/build-world.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'

@@ -1,7 +1,7 @@
 import type { Context } from '#src/context.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
 import type { Queue } from '#src/queue/queue.ts'
-import { aRooftop, worldOf } from '#src/sandbox/build-world.ts'
+import { aRooftop, worldOf } from '../../support/build-world.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import { aRooftop } from '#src/sandbox/build-world.ts'
+import { aRooftop } from '../../support/build-world.ts'
 import { loadPastChecks } from '#src/streams/vehicle-checks/load-past-checks.ts'
 import { updateStatuses } from '#src/streams/vehicle-checks/watch-statuses.ts'
 import { knownChecks } from '#src/streams/vehicle-checks/known-checks.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aRooftop, type EvaluationDraft } from '#src/sandbox/build-world.ts'
+import { aRooftop, type EvaluationDraft } from '../../support/build-world.ts'
 import type { VehicleCheck } from '#src/sandbox/check-types.ts'
 import { seededRandom } from '#src/sandbox/seeded-random.ts'
 import { runsEveryCase } from '../../support/cases.ts'

@@ -1,5 +1,5 @@
-import { groupsOf } from './generate-dealers.ts'
-import { World } from './world.ts'
+import { groupsOf } from '#src/sandbox/generate-dealers.ts'
+import { World } from '#src/sandbox/world.ts'
 import type {
   ApiKey,
   Customer,
@@ -8,7 +8,7 @@ import type {
   Rooftop,
   Salesperson,
   StoredPhoto,
-} from './world-types.ts'
+} from '#src/sandbox/world-types.ts'
 
 // Builders of small worlds for tests: a test states what it needs, the rest has defaults.
 
