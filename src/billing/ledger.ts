@@ -4,7 +4,7 @@ import type { Budget } from '../contract/operation.ts'
 import { type Db, openDb } from '../db/transaction.ts'
 import { BusyError, UsageError } from '../errors.ts'
 import { listedKindOf, listOperationOf, type PastList } from './past-calls.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 
 /** A requested billable call. */
 export interface BillableCall {
@@ -56,13 +56,13 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
   try {
     await holder.query('begin')
     // One process at a time per budget, between counting and reserving.
-    await holder.query('select pg_advisory_xact_lock($1, hashtext($2))', [budgetLocks, call.budget])
+    await holder.query(`select ${lockSql.wait('budget', 'hashtext($1)')}`, [call.budget])
     await requireRoom(holder, call)
     await requireNoDoubt(holder, call)
     if (!call.again) await requireNoneValid(holder, call)
     const callId = await insertCall(holder, call)
     // Locked before any other process can see the row; a session lock, so that it ends with the process.
-    await holder.query('select pg_advisory_lock($1, $2::int)', [callLocks, callId])
+    await holder.query(`select ${lockSql.waitSession('call', '$1')}`, [callId])
     await holder.query('commit')
     return { callId, [Symbol.asyncDispose]: () => unlockCall(holder, callId) }
   } catch (error) {
@@ -75,18 +75,12 @@ export async function reserveCall(pool: pg.Pool, call: BillableCall): Promise<Re
   }
 }
 
-/** First keys of the advisory locks: of a budget (the second key is its name), and of the owner of a call (the second is its id). */
-const budgetLocks = lockClass.budget
-export const callLocks = lockClass.call
-
 /** Releases the lock of a call; the connection returns to the pool, or is closed when it is broken. */
 export async function unlockCall(holder: pg.PoolClient, callId: number): Promise<void> {
-  const broken = await holder
-    .query('select pg_advisory_unlock($1, $2::int)', [callLocks, callId])
-    .then(
-      () => undefined,
-      (error: Error) => error,
-    )
+  const broken = await holder.query(`select ${lockSql.unlockSession('call', '$1')}`, [callId]).then(
+    () => undefined,
+    (error: Error) => error,
+  )
   holder.release(broken)
 }
 
@@ -113,13 +107,13 @@ interface Doubtful extends PaidCall {
 /** Throws when an earlier call for the same subject has an unknown outcome and no later one was paid for. */
 async function requireNoDoubt(client: pg.ClientBase, call: BillableCall): Promise<void> {
   const { rows } = await client.query<Doubtful>(
-    `select call_id, at, requested_by, pg_try_advisory_xact_lock($3, call_id::int) as is_dead
+    `select call_id, at, requested_by, ${lockSql.try('call', 'call_id')} as is_dead
      from ops.billable_call
      where operation = $1 and natural_key is not distinct from $2 and state = 'reserved'
        and call_id > (select coalesce(max(call_id), 0) from ops.billable_call
          where operation = $1 and natural_key is not distinct from $2 and state = 'committed')
      order by call_id`,
-    [call.operation, call.naturalKey, callLocks],
+    [call.operation, call.naturalKey],
   )
   const living = rows.find(({ is_dead }) => !is_dead)
   if (living !== undefined) throw underWay(call, living)

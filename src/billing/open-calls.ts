@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Budget } from '../contract/operation.ts'
+import { lockSql } from '../db/locks.ts'
 import type { Db } from '../db/transaction.ts'
-import { unlockCall, callLocks } from './ledger.ts'
+import { unlockCall } from './ledger.ts'
 import { type UnknownCall, type ListedKind, listedKindOf } from './past-calls.ts'
 
 /** A call of unknown outcome whose process has ended; locked against other processes until it is disposed. */
@@ -60,8 +61,8 @@ export async function lockOpenCall(pool: pg.Pool, callId: number): Promise<OpenC
   const holder = await pool.connect()
   try {
     const { rows: locks } = await holder.query<{ free: boolean }>(
-      'select pg_try_advisory_lock($1, $2::int) as free',
-      [callLocks, callId],
+      `select ${lockSql.trySession('call', '$1')} as free`,
+      [callId],
     )
     if (!locks[0]!.free) {
       holder.release()

@@ -2,7 +2,7 @@ import { openServices } from '../context.ts'
 import { messageOf, SyncError, UsageError } from '../errors.ts'
 import { labelRooftops } from '../pipeline/match-rooftop.ts'
 import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { withSessionLock } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { isOurs, wantedFor } from '../webhook/subscription-plan.ts'
 import type { RunCommand } from './command.ts'
@@ -45,7 +45,9 @@ export const apply: RunCommand = async (session, options) => {
   requireSafe(requireTarget(session).publicUrl)
   const results = await eachRooftop(session, options, (context, rooftop) =>
     // Two that apply at once go one after the other; the second finds nothing left to do.
-    whileLocked(context, rooftop, () => applyChanges(context, rooftop, wantedBy(session, rooftop))),
+    withSessionLock(context.pool, { name: 'webhooks', subject: rooftop.id }, () =>
+      applyChanges(context, rooftop, wantedBy(session, rooftop)),
+    ),
   )
   session.result({ rooftops: results }, () => [
     'Subscriptions, by rooftop:',
@@ -137,23 +139,6 @@ async function eachRooftop<T>(
     }
   }
   return results
-}
-
-/** Holds the session lock on the subscriptions of a rooftop meanwhile. */
-async function whileLocked<T>(
-  { pool }: SubscriptionContext,
-  rooftop: RooftopRow,
-  act: () => Promise<T>,
-): Promise<T> {
-  const client = await pool.connect()
-  try {
-    const key = [lockClass.webhooks, rooftop.id]
-    await client.query('select pg_advisory_lock($1::int, $2::int)', key)
-    return await act()
-  } finally {
-    // The session ends, and with it the lock.
-    client.release(true)
-  }
 }
 
 function wantedBy({ config }: Session, { uid, keyName }: RooftopRow) {

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { isConnectionLoss } from './connect.ts'
+import { type LockName, lockSql } from './locks.ts'
 
 /** Wait after a lost session: a Postgres that restarts needs some time. */
 const retakeAfterMs = 2_000
@@ -8,8 +9,8 @@ const pingEveryMs = 5_000
 /** For this time after a start of the server, a free lock does not prove that its holder is dead. */
 export const lockGraceSeconds = 5
 
-/** First and second key of an advisory lock. */
-export type LockKey = readonly [number, number]
+/** Name and second key of an advisory lock. */
+export type LockKey = readonly [LockName, number]
 
 /**
  * An advisory lock, held by a separate session, that shows that this process is alive. When the session ends, e.g. by a restart of
@@ -75,7 +76,8 @@ export class HeldLock {
   }
 
   async #take(client: pg.PoolClient): Promise<void> {
-    await client.query('select pg_advisory_lock($1::int, $2::int)', [...this.#key])
+    const [name, key] = this.#key
+    await client.query(`select ${lockSql.waitSession(name, '$1')}`, [key])
     this.#watch(client)
   }
 
@@ -118,10 +120,10 @@ export class HeldLock {
   }
 }
 
-async function tryLock(client: pg.PoolClient, key: LockKey): Promise<boolean> {
+async function tryLock(client: pg.PoolClient, [name, key]: LockKey): Promise<boolean> {
   const { rows } = await client.query<{ taken: boolean }>(
-    'select pg_try_advisory_lock($1::int, $2::int) as taken',
-    [...key],
+    `select ${lockSql.trySession(name, '$1')} as taken`,
+    [key],
   )
   return rows[0]!.taken
 }

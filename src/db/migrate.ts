@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { messageOf, OutdatedError, UsageError } from '../errors.ts'
+import { withSessionLock } from './locks.ts'
 import { type Migration, migrationsFolder, readMigrations } from './migration-files.ts'
 
 /** A row of the ledger. */
@@ -21,9 +22,6 @@ interface LedgerRow extends AppliedMigration {
   readonly checksum: string
 }
 
-// Any number that no other program of the database uses.
-const lockKey = 4_073_320_914
-
 /** Applies pending migrations, each file with its ledger row in its own transaction; two runs at once are safe. UsageError when a
  *  file is broken or edited, or the warehouse is newer. */
 export async function migrate(
@@ -38,22 +36,7 @@ export async function withMigrationLock<Result>(
   pool: pg.Pool,
   change: (client: pg.ClientBase) => Promise<Result>,
 ): Promise<Result> {
-  const client = await pool.connect()
-  let fault: unknown
-  try {
-    await client.query('select pg_advisory_lock($1::bigint)', [lockKey])
-    return await change(client)
-  } catch (error) {
-    fault = error
-    throw error
-  } finally {
-    // A session that cannot unlock is closed, which also releases the lock.
-    const unlocked = await client.query('select pg_advisory_unlock($1::bigint)', [lockKey]).then(
-      () => true,
-      () => false,
-    )
-    client.release(fault !== undefined || !unlocked)
-  }
+  return await withSessionLock(pool, { name: 'migration' }, change)
 }
 
 /** Like `migrate`, for a caller that holds the migration lock. */

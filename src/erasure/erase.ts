@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { lockSql } from '../db/locks.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, UsageError } from '../errors.ts'
 import type { AppraisalWire } from '../values/wire.ts'
@@ -17,7 +18,7 @@ import {
 import { rescan } from './rescan.ts'
 import { NotCachedError, SearchCache } from './search.ts'
 import { maskOf, requestedTerms } from './subject.ts'
-import { erasureLock, readContacts } from './suppression.ts'
+import { readContacts } from './suppression.ts'
 import { eraseFound } from './erase-found.ts'
 import { textTables } from './text-tables.ts'
 import { searchWithoutLocks, findSubject, searchBeforeLocking } from './find-subject.ts'
@@ -84,7 +85,7 @@ async function eraseIn(
   mode: 'cached' | 'locked',
 ): Promise<Done> {
   const { client, db } = tx
-  await client.query('select pg_advisory_xact_lock($1::int, 0)', [erasureLock])
+  await client.query(`select ${lockSql.wait('erasure')}`)
   const tables = await textTables(client, evaluationKeys)
   const work = { client, wire, tables, search: cache.searchWith(client, mode) }
   const secret = await ensureSecret(db)

@@ -1,16 +1,14 @@
 import { sql } from 'kysely'
+import { lockSql } from '../db/locks.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { Person } from '../streams/windowed-stream.ts'
 import { type digester, termsFromDigests, digestOf, digestOfPair, type Secret } from './digests.ts'
 import { contactsOf, type SearchTerm, termsOf, phraseWordsOf } from './search-terms.ts'
 import type { Erased } from './scrub-payload.ts'
-import { lockClass } from '../values/lock-classes.ts'
-
-export const erasureLock = lockClass.erasure
 
 /** Taken by every load until its commit: an erasure waits for running loads, and later loads wait for it. */
 export async function holdErasureLock({ client }: Tx): Promise<void> {
-  await client.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
+  await client.query(`select ${lockSql.waitShared('erasure')}`)
 }
 
 /** An evaluation on the suppression list. */

@@ -12,7 +12,7 @@ import {
 } from '../streams/vehicle-checks/past-checks.ts'
 import { accessOf, chooseOne, type FoundPdf, findEvaluations, findPdfs } from './find-linked.ts'
 import type { LinkRequest, LinkContext, LinkOutcome, Unavailable, VanishedReason } from './link.ts'
-import { withSignLock } from './sign-lock.ts'
+import { withSessionLock } from '../db/locks.ts'
 import { SingleFlight } from './single-flight.ts'
 import type { SourceTime } from './source-time.ts'
 import { clickTimeoutMs, withClickTimeout, unavailable } from './unavailable.ts'
@@ -76,12 +76,13 @@ export class PdfLinks {
   async #sign(one: FoundPdf, ask: LinkRequest): Promise<SignResult> {
     const key = `${one.groupId} ${one.vin} ${one.kind}`
     const { pool, signal, db, config } = this.#context
+    const lock = { name: 'signLinks', subject: key, timeoutMs: clickTimeoutMs } as const
     return await this.#flights.join(key, async () => {
       const until = withClickTimeout(signal)
       try {
         return await this.#slots(
           async () =>
-            await withSignLock(pool, key, clickTimeoutMs, async () => {
+            await withSessionLock(pool, lock, async () => {
               const again = (await findPdfs(db, config, ask)).find(
                 ({ groupId }) => groupId === one.groupId,
               )

@@ -1,7 +1,7 @@
 import { messageOf, SyncError, type ErrorAction } from '../errors.ts'
 import { RecordIssues } from '../streams/record.ts'
 import type { Unavailable } from './link.ts'
-import { LockTimeout } from './sign-lock.ts'
+import { LockTimeout } from '../db/locks.ts'
 
 /** How long a click waits for the source in total. */
 export const clickTimeoutMs = 15_000

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
+import { lockSql } from '../db/locks.ts'
 import type { Db } from '../db/transaction.ts'
 import { daySeconds } from '../values/window.ts'
 import type { RunState } from './run-ledger.ts'
@@ -82,10 +83,7 @@ export async function readBackfills(db: Db, sync: Config['sync']): Promise<Backf
 
 const paceSince = sql`date_trunc('minute', now()) - interval '5 minutes'`
 
-/** Whether a session holds the run's lock (class 7300), without taking it. */
-const isHeld = sql`exists (
-  select from pg_locks where locktype = 'advisory' and classid = 7300 and objid = chosen.run_id::bigint
-    and database = (select oid from pg_database where datname = current_database()) and granted)`
+const isHeld = sql.raw(lockSql.isHeld('run', 'chosen.run_id'))
 
 function statusOf(row: Row, left: number): BackfillStatus {
   const { runId, state, isDetached, resumes, resumedBy, loaded, all, open } = row

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { lockSql } from '../db/locks.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import { storable } from '../values/text.ts'
 import type { SliceJob } from './slice.ts'
-import { lockClass } from '../values/lock-classes.ts'
 
 // ops.price_batch records each batch that was sent, and its result. Its times are by the warehouse's clock.
 
@@ -27,12 +27,9 @@ export interface RunBatches {
   readonly refused: number
 }
 
-/** Held while a batch is put together, so that no unit is in two batches. */
-const batchLocks = lockClass.batch
-
 /** Locks the rooftop's batches; waits while another process puts one together. */
 export async function lockBatches({ client }: Tx, { rooftop }: Job): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($1::int, $2::int)', [batchLocks, rooftop.id])
+  await client.query(`select ${lockSql.wait('batch', '$1')}`, [rooftop.id])
 }
 
 /** All batches of the rooftop that have not ended, also those of earlier runs. */

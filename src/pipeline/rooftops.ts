@@ -3,7 +3,7 @@ import { BusyError, UsageError } from '../errors.ts'
 import type { Config, RooftopConfig } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { matchRooftop } from './match-rooftop.ts'
 
@@ -117,7 +117,7 @@ async function requireNoRun(db: Db, rooftopId: number, { uid }: RooftopConfig): 
   const { rows } = await sql<{ runId: number }>`
     select run_id as "runId" from ops.run join ops.run_stream using (run_id)
     where run.status = 'running' and run_stream.rooftop_id = ${rooftopId} and run_stream.status in ('waiting', 'running')
-      and (is_detached or not pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int))
+      and (is_detached or not ${sql.raw(lockSql.try('run', 'run_id'))})
     limit 1`.execute(db)
   if (rows[0] !== undefined)
     throw new BusyError(

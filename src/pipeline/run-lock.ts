@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { HeldLock, lockGraceSeconds } from '../db/held-lock.ts'
+import { lockSql } from '../db/locks.ts'
 import type { Db } from '../db/transaction.ts'
-import { lockClass } from '../values/lock-classes.ts'
 import { readRunProgress } from './run-ledger.ts'
 
 /** A run without open work counts as dead after this time. Before, its own process ends it, even through a restart of Postgres. */
@@ -20,7 +20,7 @@ export class RunLock {
 
   /** Takes the lock on an open session, so that no other process sees the run without its lock. */
   static async take(pool: pg.Pool, client: pg.PoolClient, runId: number): Promise<RunLock> {
-    return new RunLock(await HeldLock.acquire(pool, client, [lockClass.run, runId]), runId)
+    return new RunLock(await HeldLock.acquire(pool, client, ['run', runId]), runId)
   }
 
   /** Takes a lost lock again; must be called regularly. FencedError when the run was ended meanwhile. */
@@ -41,9 +41,8 @@ export async function isRunDead(client: pg.ClientBase | pg.Pool, runId: number):
     [lockGraceSeconds],
   )
   const { rows } = await client.query<{ dead: boolean }>(
-    `select not is_detached and pg_try_advisory_xact_lock($1::int, $2::int) as dead
-     from ops.run where run_id = $2::bigint`,
-    [lockClass.run, runId],
+    `select not is_detached and ${lockSql.try('run', 'run_id')} as dead from ops.run where run_id = $1`,
+    [runId],
   )
   return rows[0]?.dead ?? true
 }
@@ -65,7 +64,7 @@ export async function endFinishedRuns(db: Db): Promise<void> {
         (select max(run_stream.finished_at) from ops.run_stream where run_stream.run_id = run.run_id)
           + make_interval(secs => ${deadAfterSeconds})))
     ), dead as materialized (
-      select run_id from done where is_detached or pg_try_advisory_xact_lock(${lockClass.run}::int, run_id::int)
+      select run_id from done where is_detached or ${sql.raw(lockSql.try('run', 'run_id'))}
     )
     update ops.run as ended set finished_at = now(), status = (
       select case when bool_and(run_stream.status = 'ok') then 'ok'

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { RooftopConfig } from '../config/read.ts'
 import type { Context } from '../context.ts'
+import { lockSql } from '../db/locks.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
@@ -42,7 +43,7 @@ export async function startRun(
   try {
     return await inTransaction(context.pool, async (tx) => {
       // Concurrent starts run one after the other, so that each sees the other's work.
-      await tx.client.query('select pg_advisory_xact_lock(7299, 0)')
+      await tx.client.query(`select ${lockSql.wait('startRun')}`)
       await assertSchemaKnown(tx.client, context.schemaVersion)
       const names = {
         streams: request.streams.map(({ name }) => name),

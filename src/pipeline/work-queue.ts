@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Context } from '../context.ts'
 import type { Db, Tx } from '../db/transaction.ts'
 import { type OfferOptions, type WorkData, queueKey } from '../queue/queue.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { Lane } from './run-ledger.ts'
 
@@ -158,7 +158,7 @@ async function enqueueOne({ pool, db, queue }: Queueing, key: WorkKey): Promise<
 export async function requeueLost(context: Queueing, runId: number | null): Promise<number> {
   const isOurs =
     runId === null
-      ? sql`(select pg_try_advisory_xact_lock(${lockClass.repair}::int, 0))`
+      ? sql`(select ${sql.raw(lockSql.try('repair'))})`
       : sql`run_id = ${runId}::bigint`
   const isHeld = sql.raw(context.queue.isHeld("run_stream.stream || '/' || rooftop_uid"))
   const { rows } = await sql<{ id: number; uid: string; stream: string }>`

@@ -15,7 +15,7 @@ import {
 import { type AlertMessage, postAlert } from './alert-post.ts'
 import type { PlannedJob } from './load-jobs.ts'
 import { readJobStatuses } from './job-status.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 
 /** Delivery attempts per message. The pauses are 1, 3, 5 … minutes, so the last attempt is 81 minutes after the first. */
 const maxAttempts = 10
@@ -84,9 +84,7 @@ export class Alerts {
     const { pool, log, config } = this.#context
     const client = await pool.connect()
     try {
-      const { rows } = await client.query('select pg_try_advisory_lock($1, 0) as free', [
-        lockClass.alert,
-      ])
+      const { rows } = await client.query(`select ${lockSql.trySession('alert')} as free`)
       if (!rows[0].free) return
       try {
         for (const { alertId, ...message } of await undelivered(
@@ -98,7 +96,7 @@ export class Alerts {
           await recordDelivery(client, alertId, message.state, arrived)
         }
       } finally {
-        await client.query('select pg_advisory_unlock($1, 0)', [lockClass.alert])
+        await client.query(`select ${lockSql.unlockSession('alert')}`)
       }
     } finally {
       client.release()

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { type LockKey, lockGraceSeconds } from '../db/held-lock.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 
 /** A job run that this process executes. `attempt` is the fence: after another process takes the run over, it records nothing. */
 export interface Claim {
@@ -104,7 +104,7 @@ async function withHolder(
 
 /** Locks the job, so that only one process on any host claims it at a time. */
 async function lockJob(client: pg.PoolClient, jobName: string): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($2, hashtext($1))', [jobName, lockClass.job])
+  await client.query(`select ${lockSql.wait('job', 'hashtext($1)')}`, [jobName])
 }
 
 /** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
@@ -125,7 +125,7 @@ async function openRuns(client: pg.PoolClient, jobName: string): Promise<OpenRun
 
 /** The lock of one attempt at a job run. The session of the process that executes it holds the lock. */
 export function jobRunLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): LockKey {
-  return [lockClass.jobRun, (fireId * 8 + attempt) % 2_147_483_647]
+  return ['jobRun', (fireId * 8 + attempt) % 2_147_483_647]
 }
 
 /** The first run whose process is alive: its lock is held, and its heartbeat is recent. */
@@ -137,9 +137,9 @@ async function firstLive(
     if (run.status === 'stopped' || run.isSilent) continue
     // A restart of Postgres ends the sessions of live processes too; wait until they have taken their locks again.
     const { rows } = await client.query<{ free: boolean }>(
-      `select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => $3)
-         and pg_try_advisory_xact_lock_shared($1::int, $2::int) as free`,
-      [...jobRunLock(run), lockGraceSeconds],
+      `select pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => $2)
+         and ${lockSql.tryShared('jobRun', '$1')} as free`,
+      [jobRunLock(run)[1], lockGraceSeconds],
     )
     if (rows[0]?.free === false) return run
   }
@@ -213,7 +213,7 @@ async function resume(
 }
 
 async function hold(claim: Claim): Promise<void> {
-  await claim.holder.query('select pg_advisory_lock($1::int, $2::int)', [...jobRunLock(claim)])
+  await claim.holder.query(`select ${lockSql.waitSession('jobRun', '$1')}`, [jobRunLock(claim)[1]])
 }
 
 interface NewRun {

@@ -8,7 +8,7 @@ import type { AppraisalWire } from '../values/wire.ts'
 import { isGeneratedAccount } from './generated-account.ts'
 import type { Issue } from './record.ts'
 import { defineSnapshotStream, type Rejected, type SnapshotPayload } from './snapshot-stream.ts'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 
 interface ListedUser {
   readonly email: string
@@ -42,9 +42,7 @@ export const users = defineSnapshotStream({
     const rejected: Rejected[] = []
     const listed = readLists(payloads, refused, rejected)
     // Serialised with the salespeople that evaluations bring in.
-    await sql`select pg_advisory_xact_lock(${lockClass.salespeople}::int, ${rooftop.groupId}::int)`.execute(
-      db,
-    )
+    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
     const stored = await storedUsers(db, rooftop.groupId)
     const fresh = [...listed].filter(([key]) => !stored.has(key))
     for (const [key, user] of fresh) stored.set(key, await insert(db, rooftop, user, wire))

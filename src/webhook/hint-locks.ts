@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { lockClass } from '../values/lock-classes.ts'
+import { lockSql } from '../db/locks.ts'
 
 /** Session locks on rooftops, all on one connection that is held only while there are any. They end with the process. */
 export class HintLocks implements AsyncDisposable {
@@ -17,7 +17,7 @@ export class HintLocks implements AsyncDisposable {
   async tryLock(rooftopId: number): Promise<boolean> {
     return await this.#inOrder(async () => {
       this.#client ??= await this.#pool.connect()
-      const taken = await this.#query('pg_try_advisory_lock', rooftopId)
+      const taken = await this.#query(lockSql.trySession('hints', '$1'), rooftopId)
       if (taken) this.#held.add(rooftopId)
       this.#releaseIfIdle()
       return taken
@@ -26,7 +26,7 @@ export class HintLocks implements AsyncDisposable {
 
   async unlock(rooftopId: number): Promise<void> {
     await this.#inOrder(async () => {
-      if (this.#client !== null) await this.#query('pg_advisory_unlock', rooftopId)
+      if (this.#client !== null) await this.#query(lockSql.unlockSession('hints', '$1'), rooftopId)
       this.#held.delete(rooftopId)
       this.#releaseIfIdle()
     }).catch(() => undefined)
@@ -39,10 +39,9 @@ export class HintLocks implements AsyncDisposable {
 
   async #query(call: string, rooftopId: number): Promise<boolean> {
     try {
-      const { rows } = await this.#client!.query<{ done: boolean }>(
-        `select ${call}($1::int, $2::int) as done`,
-        [lockClass.hints, rooftopId],
-      )
+      const { rows } = await this.#client!.query<{ done: boolean }>(`select ${call} as done`, [
+        rooftopId,
+      ])
       return rows[0]!.done
     } catch (error) {
       // The connection is lost, and every lock with it; the run's own lock still keeps two runs from one rooftop.

@@ -2,17 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { HeldLock, type LockKey } from '#src/db/held-lock.ts'
+import { lockClass } from '#src/db/locks.ts'
 import { until } from '../support/child.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
-const key: LockKey = [7300, 4711]
+const key: LockKey = ['run', 4711]
+const keys = [lockClass.run, 4711]
 /** A lost lock is not tried again sooner. */
 const quietMs = 2_100
 
 const inUse = (pool: pg.Pool) => pool.totalCount - pool.idleCount
 
 async function tryFrom(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as taken', [...key])
+  const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as taken', keys)
   return rows[0].taken
 }
 
@@ -41,7 +43,7 @@ test('a lock of another session is not waited for, costs at most one connection,
   expect(results).toEqual(Array(20).fill('lost'))
   expect(meanwhile).toBeLessThanOrEqual(2)
   expect(inUse(pool)).toBe(1)
-  await other.query('select pg_advisory_unlock($1, $2)', [...key])
+  await other.query('select pg_advisory_unlock($1, $2)', keys)
   await until(async () => (await lock.ensureHeld()) === 'retaken')
   expect(await lock.ensureHeld()).toBe('held')
   expect(await tryFrom(other)).toBe(false)

@@ -5,7 +5,7 @@ import { makeConfig } from '#src/config/read.ts'
 import { openContext } from '#src/context.ts'
 import { inTransaction } from '#src/db/transaction.ts'
 import { screenAnswer } from '#src/erasure/erased-contacts.ts'
-import { erasureLock } from '#src/erasure/suppression.ts'
+import { lockClass } from '#src/db/locks.ts'
 import { quarantineRecords } from '#src/pipeline/quarantine.ts'
 import { aKey, anEvaluation, aRooftop, worldOf } from '../support/build-world.ts'
 import { VirtualClock } from '#src/sandbox/clock.ts'
@@ -178,7 +178,7 @@ test('a load that read the customer before an erase committed does not write the
   world.edit(1, fixture.sandbox.clock.now(), { notes: 'Jane Citizen rang', finalPrice: 100 })
   const holder = await pool.connect()
   await holder.query('begin')
-  await holder.query('select pg_advisory_xact_lock_shared($1::int, 0)', [erasureLock])
+  await holder.query('select pg_advisory_xact_lock_shared($1::int, 0)', [lockClass.erasure])
 
   const erasing = eraseIn(fixture, byPhone)
   await waiting(pool, 1)
@@ -203,7 +203,7 @@ test('a load that only marks a record also waits for an erasure; a night without
   const { pool } = fixture.database
   await fixture.night()
   const erasing = await pool.connect()
-  await erasing.query('select pg_advisory_lock($1::int, 0)', [erasureLock])
+  await erasing.query('select pg_advisory_lock($1::int, 0)', [lockClass.erasure])
 
   const idle = await fixture.nightAfter(0.1)
   const marking = fixture.nightAfter(1)
@@ -221,7 +221,7 @@ async function waiting(pool: pg.Pool, count: number): Promise<void> {
     const { rows } = await pool.query(
       `select from pg_locks where locktype = 'advisory' and classid = $1 and not granted
          and database = (select oid from pg_database where datname = current_database())`,
-      [erasureLock],
+      [lockClass.erasure],
     )
     if (rows.length >= count) return
     await sleep(20)

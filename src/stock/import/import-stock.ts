@@ -19,9 +19,7 @@ import { checkRejectsPath, type PendingFile } from './rejects.ts'
 import { alreadyImported } from './already-imported.ts'
 import type { StockImportReport } from './import-report.ts'
 import type { ImportRequest, ImportServices } from './request.ts'
-import { lockClass } from '../../values/lock-classes.ts'
-
-const importLocks = lockClass.import
+import { lockSql } from '../../db/locks.ts'
 
 /** Thrown to undo a dry run. */
 class DryRunEnd extends Error {}
@@ -95,8 +93,8 @@ async function rooftopOf({ db, client }: Tx, request: ImportRequest): Promise<nu
   if (dryRun) return (await findRooftops(db, [rooftop]))[0]!.id
   const { id } = (await registerRooftops(db, [rooftop]))[0]!
   const { rows } = await client.query<{ free: boolean }>(
-    'select pg_try_advisory_xact_lock($1, $2::int) as free',
-    [importLocks, id],
+    `select ${lockSql.try('import', '$1')} as free`,
+    [id],
   )
   if (rows[0]!.free) return id
   throw new BusyError(

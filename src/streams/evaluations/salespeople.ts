@@ -5,7 +5,7 @@ import type { AppraisalWire } from '../../values/wire.ts'
 import { isGeneratedAccount } from '../generated-account.ts'
 import type { Row } from '../record.ts'
 import type { EvaluationRecord } from './normalise.ts'
-import { lockClass } from '../../values/lock-classes.ts'
+import { lockSql } from '../../db/locks.ts'
 
 /**
  * Finds the salespeople that evaluations name, by e-mail within the dealer group. Adds those that no user list has shown, marked
@@ -26,9 +26,7 @@ export async function linkSalespeople(
     .sort(([a], [b]) => (a < b ? -1 : 1))
   if (missing.length > 0) {
     // Two rooftops of a group may find the same new salesperson at once.
-    await sql`select pg_advisory_xact_lock(${lockClass.salespeople}::int, ${rooftop.groupId}::int)`.execute(
-      db,
-    )
+    await sql`select ${sql.raw(lockSql.wait('salespeople', String(rooftop.groupId)))}`.execute(db)
     ids = await userIds(db, rooftop.groupId, emails)
     for (const [email, user] of missing) {
       if (!ids.has(email)) ids.set(email, await addUnlisted(db, rooftop.groupId, user, wire))

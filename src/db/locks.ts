@@ -1,0 +1,129 @@
+import type pg from 'pg'
+
+/**
+ * Every advisory lock. The number is the lock's first key, so that locks on different things never collide; the second key says
+ * which one, and is 0 where there is only one. The files of sql lock by these numbers too.
+ */
+export const lockClass = {
+  /** Changing the schema: one process at a time. */
+  migration: 7298,
+  /** Starting a run: each start sees the work of the others. */
+  startRun: 7299,
+  /** A run, by its process: free when that process is dead. */
+  run: 7300,
+  /** Signing the links of a vehicle again, by hash of its key: one process at a time. */
+  signLinks: 7301,
+  /** A budget of billable calls, by hash of its name: between counting and reserving. */
+  budget: 7302,
+  /** A billable call, by its process: free when that process is dead. */
+  call: 7303,
+  /** Assembling a price batch of a rooftop, so that no unit is in two batches. */
+  batch: 7304,
+  /** Salespeople of a dealer group: two loads may find the same new one. */
+  salespeople: 7305,
+  /** A stock import of a rooftop: one at a time. */
+  import: 7306,
+  /** Loads (shared) against an erasure (exclusive). */
+  erasure: 7307,
+  /** Checking whether a job is due, by hash of its name: one process claims it. */
+  job: 7308,
+  /** An attempt of a job run, by its process: free when that process is dead. */
+  jobRun: 7309,
+  /** Sending alerts: each goes out once. */
+  alert: 7310,
+  /** Searching for work that the queue has lost: one process at a time. */
+  repair: 7311,
+  /** Deliveries of a rooftop that are being loaded: one process at a time. */
+  hints: 7330,
+  /** Setting the webhook subscriptions of a rooftop: one process at a time. */
+  webhooks: 7331,
+  /** Aggregates of a rooftop's days (sql). */
+  rooftopDays: 7381,
+  /** Aggregates of a dealer group's vehicles (sql). */
+  groupVehicles: 7382,
+  /** Statistics of the tables (sql): one process at a time. */
+  statistics: 7383,
+} as const
+
+/** The name of an advisory lock. */
+export type LockName = keyof typeof lockClass
+
+/**
+ * Calls that lock, as text for a statement. `key` is an SQL expression for the second key: a column, a parameter, `hashtext($1)`.
+ * Those with `try` do not wait; they return whether the lock was free.
+ */
+export const lockSql = {
+  /** Until the transaction ends. */
+  wait: (name: LockName, key = '0') => `pg_advisory_xact_lock(${keysOf(name, key)})`,
+  waitShared: (name: LockName, key = '0') => `pg_advisory_xact_lock_shared(${keysOf(name, key)})`,
+  try: (name: LockName, key = '0') => `pg_try_advisory_xact_lock(${keysOf(name, key)})`,
+  tryShared: (name: LockName, key: string) =>
+    `pg_try_advisory_xact_lock_shared(${keysOf(name, key)})`,
+  /** Until the session ends or unlocks. */
+  waitSession: (name: LockName, key = '0') => `pg_advisory_lock(${keysOf(name, key)})`,
+  trySession: (name: LockName, key = '0') => `pg_try_advisory_lock(${keysOf(name, key)})`,
+  unlockSession: (name: LockName, key = '0') => `pg_advisory_unlock(${keysOf(name, key)})`,
+  /** Whether any session has the lock, without taking it. */
+  isHeld: (name: LockName, key: string) => `exists (
+    select from pg_locks where locktype = 'advisory' and classid = ${lockClass[name]} and objid = (${key})::bigint
+      and database = (select oid from pg_database where datname = current_database()) and granted)`,
+}
+
+function keysOf(name: LockName, key: string): string {
+  return `${lockClass[name]}, (${key})::int`
+}
+
+/** A lock of a session. A text is locked by its hash. */
+export interface SessionLock {
+  readonly name: LockName
+  readonly subject?: number | string
+  readonly timeoutMs?: number
+}
+
+/** Another process held the lock for too long. */
+export class LockTimeout extends Error {
+  override readonly name = 'LockTimeout'
+}
+
+/** Runs `work`, with the client that has the lock, while no other session has it. LockTimeout when it is not free in time. */
+export async function withSessionLock<T>(
+  pool: pg.Pool,
+  lock: SessionLock,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const { name, subject = 0 } = lock
+  const key = typeof subject === 'string' ? 'hashtext($1)' : '$1'
+  const client = await pool.connect()
+  let isFree = false
+  try {
+    await acquire(client, lock, `select ${lockSql.waitSession(name, key)}`)
+    const result = await work(client)
+    await client.query(`select ${lockSql.unlockSession(name, key)}`, [subject])
+    isFree = true
+    return result
+  } finally {
+    // A session that may still have the lock is ended, and the lock with it.
+    client.release(!isFree)
+  }
+}
+
+async function acquire(
+  client: pg.PoolClient,
+  { name, subject = 0, timeoutMs }: SessionLock,
+  statement: string,
+): Promise<void> {
+  if (timeoutMs === undefined) {
+    await client.query(statement, [subject])
+    return
+  }
+  try {
+    await client.query('begin')
+    await client.query("select set_config('lock_timeout', $1, true)", [String(timeoutMs)])
+    await client.query(statement, [subject])
+    await client.query('commit')
+  } catch (cause) {
+    const isTimeout = (cause as { code?: unknown }).code === '55P03'
+    if (!isTimeout) throw cause
+    throw new LockTimeout(`Another process had the lock "${name}" for ${timeoutMs} ms.`, { cause })
+  }
+}
