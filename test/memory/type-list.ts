@@ -25,11 +25,12 @@ const csv = await readCsv(list(), { market: 'AU', isKnownName: isKnownHeader })
 const sample: (readonly string[])[] = []
 let accepted = 0
 let type: ReturnType<typeof rowTyper> | null = null
-for await (const record of csv.records) {
-  if (sample.length < sampleSize) sample.push(record.cells)
-  else type ??= typerOf(sample)
-  if (type?.(record).status === 'accepted') accepted += 1
-}
+for await (const batch of csv.batches)
+  for (const record of batch) {
+    if (sample.length < sampleSize) sample.push(record.cells)
+    else type ??= typerOf(sample)
+    if (type?.(record).status === 'accepted') accepted += 1
+  }
 const grown = process.resourceUsage().maxRSS / 1024 - before / 1024 ** 2
 console.log(JSON.stringify({ accepted, bytes, grown }))
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { messageOf } from '../../errors.ts'
-import { CsvFileError } from './csv-file-error.ts'
+import { CsvFileError } from './csv-file.ts'
 
 /** How much is held and parsed at a time. */
 const chunkBytes = 64 * 1024

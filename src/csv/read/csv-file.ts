@@ -1,3 +1,5 @@
+import { UsageError } from '../../errors.ts'
+
 /** The region, which decides the encoding if the bytes do not: windows-1256 for GCC, else windows-1252. */
 export type Market = 'AU' | 'US' | 'GCC'
 
@@ -101,18 +103,33 @@ export interface CsvFile {
   readonly width: number
   /** All text above the first record, with line ends, without BOM: an export writes it back. */
   readonly head: string
-  /** All records in file order, blank rows included. Can be read once; stopping early closes the file. */
-  readonly records: AsyncIterable<CsvRecord>
-  /** The same in batches of any length, which is faster. Read only one of the two. */
+  /** All records in file order, blank rows included, in batches of any length. Can be read once; stopping early closes the
+   *  file. */
   readonly batches: AsyncIterable<readonly CsvRecord[]>
   /** Complete once all records have been read. */
   readonly warnings: readonly CsvWarning[]
-  /** Closes the file. Only needed if `records` is never read. */
+  /** Closes the file. Only needed if `batches` is never read. */
   close(): Promise<void>
 }
 
-/** Sizes beyond which a file is refused. */
-export interface Limits {
-  readonly maxColumns: number
-  readonly maxCellBytes: number
+/** The reason why a file is unreadable. */
+export type CsvFileErrorCode =
+  | 'unreadable'
+  | 'empty'
+  | 'workbook'
+  | 'archive'
+  | 'binary'
+  | 'markup'
+  | 'undecodable'
+  | 'too-many-columns'
+  | 'cell-too-long'
+
+/** The whole file is unreadable: exit 2, nothing imported. The message names the reason and what to do. */
+export class CsvFileError extends UsageError {
+  readonly code: CsvFileErrorCode
+
+  constructor(code: CsvFileErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
 }

@@ -1,8 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { CsvEncoding, Market } from './csv-file.ts'
+import { type CsvEncoding, CsvFileError, type Market } from './csv-file.ts'
 import { incompleteTail, sniffHighBytes } from './encoding.ts'
 import { chunksWithLineFeeds } from './line-ends.ts'
-import { CsvFileError } from './csv-file-error.ts'
 
 /** Turns the bytes of one file into UTF-8, chunk by chunk. If a file begins as ASCII, its encoding is decided at the first
  *  byte that is not ASCII. */

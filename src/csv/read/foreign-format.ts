@@ -1,4 +1,4 @@
-import { CsvFileError } from './csv-file-error.ts'
+import { CsvFileError } from './csv-file.ts'
 
 const saveAs =
   'Open it in Excel, choose File > Save As > "CSV UTF-8 (Comma delimited)", and import that file'

@@ -12,8 +12,9 @@ export interface CellReading {
 /** Which opening quotes are text: none, all, or the one with this number, from 0. */
 export type LiteralQuote = number | 'none' | 'all'
 
-/** Reads the cells of one record leniently: a quoted cell ends at the first quote before a delimiter or the end.
- *  csv-parse finds where records end; this reads again those that it reads badly. */
+/** Reads the cells of one record leniently: a quoted cell ends at the first quote before a delimiter or the end. csv-parse
+ *  reads every record of a file. This reads again those whose quotes are wrong, and compares dialects on the sample: csv-parse
+ *  neither counts stray quotes nor reads a record with one quote as text. */
 export function readCells(
   raw: string,
   dialect: Dialect,

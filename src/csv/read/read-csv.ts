@@ -1,17 +1,30 @@
 import { chunksOf, type Sample, takeSample, withRest } from './bytes.ts'
-import { countKinds } from './kind-counts.ts'
-import type { CsvFile, CsvOptions, CsvRecord, Dialect, Limits } from './csv-file.ts'
+import {
+  CsvFileError,
+  type CsvFile,
+  type CsvHeader,
+  type CsvOptions,
+  type CsvRecord,
+  type CsvWarning,
+  type Dialect,
+} from './csv-file.ts'
 import { Decoding, decodeSample, namedEncoding } from './decode-text.ts'
 import { sniffEncoding } from './encoding.ts'
 import { refuseForeignFormat, refuseForeignText } from './foreign-format.ts'
+import { countKinds } from './kind-counts.ts'
 import { findLayout, type Layout } from './layout.ts'
-import { OpenCsv, assertWithinLimits } from './open-csv.ts'
 import { hasMixedLineEnds, withLineFeeds } from './line-ends.ts'
+import { parseRecords, type RawRecord } from './parse-records.ts'
 import { readCells } from './read-cells.ts'
-import { readRecord } from './read-record.ts'
+import { type Columns, hasSwallowedLines, readRecord } from './repair.ts'
 import { sampleRecords } from './sample-records.ts'
 import { commonWidth, sniffDialect } from './sniff-dialect.ts'
-import type { RawRecord } from './raw-record.ts'
+
+/** Sizes beyond which a file is refused. */
+interface Limits {
+  readonly maxColumns: number
+  readonly maxCellBytes: number
+}
 
 const defaults: Limits = { maxColumns: 2_000, maxCellBytes: 1_000_000 }
 /** Lines that are used to find the table and the kinds of its columns. */
@@ -51,15 +64,17 @@ async function open(chunks: AsyncGenerator<Buffer>, options: CsvOptions): Promis
   const isOpen = encoding.name === 'utf-8' && !encoding.bom && isAscii(text)
   const isSettled = options.encoding !== undefined || !isOpen
   const decoding = new Decoding(encoding, { isSettled, isMixed, market: options.market })
-  return new OpenCsv({
-    dialect,
-    layout,
-    head: headOf(text, layout, dialect),
-    decoding,
-    chunks: withRest(sample.bytes, chunks),
-    limits,
-    release: async () => void (await chunks.return(undefined)),
-  })
+  const { preamble, header, width } = layout
+  const warnings = header?.ragged ? [headerWarning(header, width)] : []
+  const all = withRest(sample.bytes, chunks)
+  return {
+    get encoding() {
+      return decoding.encoding
+    },
+    ...{ dialect, preamble, header, width, warnings, head: headOf(text, layout, dialect) },
+    batches: readBatches(decoding, all, { dialect, layout, limits, warnings }),
+    close: async () => void (await chunks.return(undefined)),
+  }
 }
 
 function recordsOf(text: string, { whole }: Sample, dialect: Dialect, limits: Limits): RawRecord[] {
@@ -82,7 +97,7 @@ function layoutOf(
   const widths = found.filter(({ raw }) => raw.trim() !== '').map(({ cells }) => cells.length)
   const width = commonWidth(widths)
   const columns = { dialect, width, kindCounts: countKinds([], width) }
-  const records = found.flatMap((record): CsvRecord[] => readRecord(record, columns))
+  const records = found.flatMap((record) => readRecord(record, columns))
   return findLayout(records, width, isKnownName)
 }
 
@@ -100,4 +115,141 @@ function headOf(text: string, { firstLine }: Layout, { lineEnd }: Dialect): stri
 
 function isAscii(text: string): boolean {
   return /^[\0-\x7f]*$/.test(text)
+}
+
+function headerWarning({ line, rowNames }: CsvHeader, width: number): CsvWarning {
+  const names = `the header has ${rowNames[0]!.length} names and the records have ${width} cells`
+  const message = `${names}: names may be over the wrong columns`
+  return { code: 'HEADER_WIDTH', line, message }
+}
+
+interface OpenFile {
+  readonly dialect: Dialect
+  readonly layout: Layout
+  readonly limits: Limits
+  /** Those found while reading are added. */
+  readonly warnings: CsvWarning[]
+}
+
+/** The records below the header. */
+async function* readBatches(
+  decoding: Decoding,
+  chunks: AsyncIterable<Buffer>,
+  file: OpenFile,
+): AsyncGenerator<readonly CsvRecord[]> {
+  const { dialect, limits } = file
+  const { kindCounts, firstLine, width } = file.layout
+  const columns: Columns = { dialect, width, kindCounts }
+  // A quote left open in a title must not swallow records.
+  const body = fromLine(decoding.utf8(chunks), firstLine, dialect)
+  const lengths = { records: 0, short: 0 }
+  const options = {
+    firstLine,
+    maxRecordBytes: 4 * limits.maxCellBytes,
+    hasStrayQuote: (text: string) => hasSwallowedLines(text, columns),
+  }
+  for await (const batch of parseRecords(body, dialect, options))
+    yield batch.flatMap((raw) => {
+      const records = readRecord(raw, columns)
+      lengths.records += 1
+      if (raw.cells.length < width) lengths.short += 1
+      // If many rows are short, their last cells were left out, so a short last row proves nothing.
+      const mayBeCut = !raw.hasLineEnd && lengths.short * 10 <= lengths.records + 10
+      const cut = mayBeCut ? cutRecord(records.at(-1)!, columns) : null
+      if (cut) {
+        records.splice(-1, 1, cut)
+        const row = `the row at line ${cut.line}, which has no line end and too few cells`
+        const advice = 'if it is complete, add a line end to that row'
+        file.warnings.push(cutWarning(cut.line, `${row}: it was cut. Export it again; ${advice}`))
+      }
+      return records.map((record) => checked(record, decoding, file))
+    })
+}
+
+/** Yields the UTF-8 chunks from line `firstLine` on. */
+async function* fromLine(
+  chunks: AsyncIterable<Buffer>,
+  firstLine: number,
+  { lineEnd }: Dialect,
+): AsyncGenerator<Buffer> {
+  const end = lineEnd === 'CR' ? '\r' : '\n'
+  let line = 1
+  for await (const chunk of chunks) {
+    let from = 0
+    for (; line < firstLine && from < chunk.length; line += 1) {
+      const at = chunk.indexOf(end, from)
+      if (at < 0) break
+      from = at + 1
+    }
+    if (line >= firstLine) yield from === 0 ? chunk : chunk.subarray(from)
+  }
+}
+
+/** The file's last record marked as cut; null unless it has too few cells. The file has no line end there. */
+function cutRecord({ line, raw, problem }: CsvRecord, columns: Columns): CsvRecord | null {
+  if (problem?.code === 'blank-row' || problem?.code === 'truncated-value') return null
+  const { cells } = readCells(raw, columns.dialect)
+  if (cells.length >= columns.width) return null
+  const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`
+  const message = `${count} where the file has ${columns.width} columns: the file ends within this row, so it was cut`
+  return { line, cells, raw, problem: { code: 'missing-cell', message, repaired: false } }
+}
+
+function cutWarning(line: number, where: string): CsvWarning {
+  return { code: 'TRUNCATED_FILE', line, message: `the file ends within ${where}` }
+}
+
+/** The record, marked if it has invalid bytes or repeats the header. */
+function checked(record: CsvRecord, decoding: Decoding, file: OpenFile): CsvRecord {
+  const { line, raw, problem } = record
+  const { header } = file.layout
+  assertWithinLimits(record, file.limits)
+  if (decoding.broken && raw.includes('\uFFFD')) return broken(record, decoding, file)
+  if (problem?.code === 'truncated-value') {
+    const cell = `a quoted cell that begins at line ${line}`
+    const advice = 'it was cut, or a quote is not closed. Export it again'
+    file.warnings.push(cutWarning(line, `${cell}: ${advice}`))
+  }
+  return header && isRepeated(record, header) ? { ...record, problem: repeatedHeader } : record
+}
+
+function broken(record: CsvRecord, { encoding }: Decoding, { warnings }: OpenFile): CsvRecord {
+  const { line, problem } = record
+  if (!warnings.some(({ code }) => code === 'ENCODING_ERROR')) {
+    const where = `from line ${line} on there are bytes that are invalid in ${encoding.name}`
+    const message = `${where}: save the file as CSV UTF-8`
+    warnings.push({ code: 'ENCODING_ERROR', line, message })
+  }
+  const message = 'this row has bytes that are invalid in the file’s encoding'
+  return problem?.repaired === false
+    ? record
+    : { ...record, problem: { code: 'encoding-error', message, repaired: false } }
+}
+
+const repeatedHeader = {
+  code: 'repeated-header',
+  message: 'a repeated header',
+  repaired: false,
+} as const
+
+function isRepeated({ cells }: CsvRecord, { rowNames }: CsvHeader): boolean {
+  const names = rowNames[0]!
+  if (cells[0] !== names[0] || cells.length !== names.length) return false
+  return cells.length > 1 && cells.every((cell, column) => cell === names[column])
+}
+
+/** Throws if a record exceeds the limits, which no stock list does. */
+function assertWithinLimits({ line, cells, raw }: CsvRecord, limits: Limits): void {
+  if (cells.length > limits.maxColumns)
+    throw new CsvFileError(
+      'too-many-columns',
+      `line ${line} has ${cells.length} cells, the limit is ${limits.maxColumns}: rows and columns may be swapped, or it is not a stock list`,
+    )
+  if (raw.length <= limits.maxCellBytes / 4) return
+  const longest = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.maxCellBytes)
+  if (longest >= 0)
+    throw new CsvFileError(
+      'cell-too-long',
+      `cell ${longest + 1} of the record at line ${line} is longer than ${limits.maxCellBytes.toLocaleString('en')} bytes: shorten it, or leave the column out`,
+    )
 }

@@ -1,5 +1,6 @@
-import { type KindCounts, hasKnownKinds, logLikelihood } from './kind-counts.ts'
-import type { CsvProblem, CsvRecord, Dialect } from './csv-file.ts'
+import type { CsvProblem, CsvRecord, Dialect, ProblemCode } from './csv-file.ts'
+import { hasKnownKinds, type KindCounts, logLikelihood } from './kind-counts.ts'
+import type { RawRecord } from './parse-records.ts'
 import { readCells } from './read-cells.ts'
 
 /** The columns of the file, with which a damaged record is compared. */
@@ -9,8 +10,65 @@ export interface Columns {
   readonly kindCounts: KindCounts
 }
 
+/** The raw record as records: one, or one for each line that a stray quote has swallowed. */
+export function readRecord(record: RawRecord, columns: Columns): CsvRecord[] {
+  const { line, raw, cells, isUnclosed } = record
+  if (isBlank(raw, cells)) return [blank(line, raw, cells)]
+  if (isUnclosed) return unclosed(record, columns)
+  if (!hasDoubtfulQuote(record, columns.dialect))
+    return [cells.length === columns.width ? { line, cells, raw } : repairLine(line, raw, columns)]
+  const reading = readCells(raw, columns.dialect)
+  if (isBlank(raw, reading.cells)) return [blank(line, raw, reading.cells)]
+  if (reading.strayQuotes > 0 || reading.isUnclosed)
+    return swallowed(line, raw, columns) ?? [repairLine(line, raw, columns)]
+  if (reading.cells.length !== columns.width) return [repairLine(line, raw, columns)]
+  return [{ line, cells: reading.cells, raw }]
+}
+
+/** Whether csv-parse may have misread a quote. It keeps stray quotes in the cell, and those that a blank separates from the
+ *  delimiter; it takes a NUL after a quote for the end of the file; and it removes an escape before any character. */
+function hasDoubtfulQuote({ raw, cells }: RawRecord, dialect: Dialect): boolean {
+  const { quote } = dialect
+  if (quote === null) return false
+  const isAny = dialect.escape !== quote || raw.includes('\0')
+  return isAny ? raw.includes(quote) : cells.some((cell) => cell.includes(quote))
+}
+
+function isBlank(raw: string, cells: readonly string[]): boolean {
+  if (raw === '' || raw === '\x1a') return true
+  return raw.length < 4 * cells.length + 4 && cells.every((cell) => cell.trim() === '')
+}
+
+function blank(line: number, raw: string, cells: readonly string[]): CsvRecord {
+  return { line, cells, raw, problem: problem('blank-row', 'the row is blank', false) }
+}
+
+/** The file ends within a quoted cell, or a quote is never closed. */
+function unclosed({ line, raw, hasLineEnd }: RawRecord, columns: Columns): CsvRecord[] {
+  const lines = swallowed(line, raw, columns)
+  if (lines) return lines
+  const isOneLine = linesOf(raw, columns.dialect).length === 1
+  if (isOneLine && hasLineEnd && hasWidth(raw, columns)) return [repairLine(line, raw, columns)]
+  const cut = 'the file ends within a quoted cell: it was cut, or the quote is not closed'
+  const { cells } = readCells(raw, columns.dialect)
+  return [{ line, cells, raw, problem: problem('truncated-value', cut, false) }]
+}
+
+/** The lines that an opening quote has swallowed, as records; null where it has swallowed none. */
+function swallowed(line: number, raw: string, columns: Columns): CsvRecord[] | null {
+  if (!hasSwallowedLines(raw, columns)) return null
+  return linesOf(raw, columns.dialect).map((text, index) => {
+    const { cells, strayQuotes, isUnclosed } = readCells(text, columns.dialect)
+    if (isBlank(text, cells)) return blank(line + index, text, cells)
+    const isSound = strayQuotes === 0 && !isUnclosed && cells.length === columns.width
+    return isSound
+      ? { line: line + index, cells, raw: text }
+      : repairLine(line + index, text, columns)
+  })
+}
+
 /** Reads a line again that has stray quotes or the wrong number of cells. Without a certain reading it keeps its cells. */
-export function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
+function repairLine(line: number, raw: string, columns: Columns): CsvRecord {
   const { cells, strayQuotes, isUnclosed } = readCells(raw, columns.dialect)
   const quoted = strayQuotes > 0 || isUnclosed ? withQuoteAsText(raw, columns) : null
   const parted = bestFit(withDelimiterAtQuote(raw, columns), columns.kindCounts)
@@ -38,7 +96,7 @@ function strayQuote(repaired: boolean): CsvProblem {
   return problem('stray-quote', 'a quote in the wrong place; it was read as text', repaired)
 }
 
-function problem(code: CsvProblem['code'], message: string, repaired: boolean): CsvProblem {
+function problem(code: ProblemCode, message: string, repaired: boolean): CsvProblem {
   return { code, message, repaired }
 }
 
@@ -137,7 +195,7 @@ export function hasSwallowedLines(text: string, columns: Columns): boolean {
 }
 
 /** Whether the line has the file's number of cells, perhaps with a quote read as text. */
-export function hasWidth(line: string, columns: Columns): boolean {
+function hasWidth(line: string, columns: Columns): boolean {
   return (
     withQuoteAsText(line, columns) !== null ||
     readCells(line, columns.dialect).cells.length === columns.width
@@ -145,6 +203,6 @@ export function hasWidth(line: string, columns: Columns): boolean {
 }
 
 /** Splits a text at the dialect's line ends. */
-export function linesOf(text: string, { lineEnd }: Dialect): string[] {
+function linesOf(text: string, { lineEnd }: Dialect): string[] {
   return text.split(lineEnd === 'CR' ? '\r' : /\r?\n/)
 }

@@ -33,7 +33,7 @@ async function typeFile(
 ): Promise<Outcome> {
   const file = await readCsv(folder + name, { market: options.market, isKnownName: isKnownHeader })
   const records: CsvRecord[] = []
-  for await (const record of file.records) records.push(record)
+  for await (const batch of file.batches) records.push(...batch)
   const names = file.header?.names ?? null
   const overrides = parseOverrides(maps, names, file.width)
   const sample = records.slice(0, 500).map(({ cells }) => cells)

@@ -16,7 +16,7 @@ export async function readAll(
   const source = isPath ? content.path : Readable.from([Buffer.from(content)])
   const file = await readCsv(source, options)
   const records: CsvRecord[] = []
-  for await (const record of file.records) records.push(record)
+  for await (const batch of file.batches) records.push(...batch)
   return { file, records }
 }
 

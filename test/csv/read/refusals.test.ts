@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { UsageError } from '#src/errors.ts'
-import { CsvFileError } from '#src/csv/read/csv-file-error.ts'
+import { CsvFileError } from '#src/csv/read/csv-file.ts'
 import { readAll } from './read-all.ts'
 
 async function refusalOf(

@@ -111,6 +111,6 @@ export async function recordsOf(
 ): Promise<{ readonly names: readonly string[]; readonly records: (readonly string[])[] }> {
   const file = await readCsv(Readable.from([Buffer.from(text)]))
   const records: (readonly string[])[] = []
-  for await (const { cells } of file.records) records.push(cells)
+  for await (const batch of file.batches) records.push(...batch.map(({ cells }) => cells))
   return { names: file.header?.names ?? [], records }
 }

@@ -96,7 +96,7 @@ test.each(kinds)('an upload of %s is exported with every row and cell', async (_
   const bytes = fileOf(kind)
   const source = await readCsv(Readable.from([bytes]), { market: kind.region ?? 'AU' })
   const records: (readonly string[])[] = []
-  for await (const { cells } of source.records) records.push(cells)
+  for await (const batch of source.batches) records.push(...batch.map(({ cells }) => cells))
 
   const { document, text } = await importAndExport(fixture, bytes)
 

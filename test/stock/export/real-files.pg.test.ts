@@ -35,7 +35,7 @@ test.skipIf(!isHere).each(files)('%s is exported with every row and cell', async
   await using fixture = await openExportFixture({ region })
   const source = await readCsv(folder + name, { market: region, isKnownName: isKnownHeader })
   const records: (readonly string[])[] = []
-  for await (const { cells } of source.records) records.push(cells)
+  for await (const batch of source.batches) records.push(...batch.map(({ cells }) => cells))
   const maps = map === undefined ? [] : ['--map', map]
 
   const bytes = await readFile(folder + name)
