@@ -2,6 +2,34 @@
  *  tomorrow; `abort`: end the stream. */
 export type ErrorAction = 'retry' | 'skip' | 'park' | 'abort'
 
+/** What a failed request means at its operation; sources/status-rules.ts says what follows. */
+export type Meaning =
+  /** The key is refused (401, 403). keyOrRecord: or the record or region, the status is one. */
+  | 'keyRefused'
+  | 'keyOrRecordRefused'
+  /** Documented for what the call is about. */
+  | 'recordRefused'
+  /** The request itself: nothing of this kind would be accepted. */
+  | 'requestRefused'
+  | 'noSuchPath'
+  | 'redirected'
+  /** 429 of a daily throttle or quota; of a report that is running; of a rate limit. */
+  | 'quotaUsed'
+  | 'reportRunning'
+  | 'throttled'
+  /** 503 with and without Retry-After; 408, 500, 502 and 504; any other 5xx. */
+  | 'overloaded'
+  | 'unavailable'
+  | 'busy'
+  | 'failed'
+  /** No connection; no whole answer, or a page; a broken or too large body; nothing was sent. */
+  | 'noConnection'
+  | 'noAnswer'
+  | 'brokenRecord'
+  | 'tooLarge'
+  | 'invalidHeader'
+  | 'keyBlocked'
+
 /** What an error is about: the message says it too, the fields are for the log and for code. */
 export interface ErrorDetails extends ErrorOptions {
   readonly stream?: string
@@ -9,6 +37,8 @@ export interface ErrorDetails extends ErrorOptions {
   readonly naturalKey?: string
   /** HTTP status of the answer, where there was one. */
   readonly status?: number
+  /** Where a request failed. */
+  readonly meaning?: Meaning
 }
 
 /** A fault of the source or of a record. The code that knows the protocol makes it; the pipeline acts on its `errorAction`. */
@@ -19,6 +49,7 @@ export class SyncError extends Error {
   readonly rooftopUid: string | undefined
   readonly naturalKey: string | undefined
   readonly status: number | undefined
+  readonly meaning: Meaning | undefined
 
   constructor(errorAction: ErrorAction, message: string, details: ErrorDetails = {}) {
     super(message, details)
@@ -27,6 +58,7 @@ export class SyncError extends Error {
     this.rooftopUid = details.rooftopUid
     this.naturalKey = details.naturalKey
     this.status = details.status
+    this.meaning = details.meaning
   }
 }
 

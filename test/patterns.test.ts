@@ -47,7 +47,7 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/sources/appraisal/client.ts': {
     '\\buser\\b.*\\brequired\\b|\\brequire[sd]?\\b.*\\buser\\b': short.quoted,
   },
-  'src/sources/http-fault.ts': {
+  'src/sources/http-body.ts': {
     '\\?[^\\s]*=[^\\s]*': short.quoted,
     "[^\\s@<>()',;:]+(?:@|%40)[^\\s@<>()',;:]+": short.quoted,
     '(?:\\+|\\b0)\\d(?:[ ()-]{0,2}\\d){7,}': `linear, and slow to check; ${short.quoted}`,

@@ -7,11 +7,11 @@ import {
   settleCall,
 } from '../billing/ledger.ts'
 import { markSeen, findUnseenCall } from '../billing/open-calls.ts'
-import { outcomeOf, throttleOf } from '../billing/outcome.ts'
 import { listedKindOf } from '../billing/past-calls.ts'
-import { messageOf, SyncError } from '../errors.ts'
+import { type Meaning, messageOf, SyncError } from '../errors.ts'
 import { checkRefOf } from '../streams/vehicle-checks/past-checks.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
+import { wasTaken } from '../sources/status-rules.ts'
 import type {
   BillableSubject,
   BillingContext,
@@ -156,20 +156,21 @@ async function sendReserved(
   return { body, finish }
 }
 
+const outcomes = { yes: 'committed', no: 'released', unknown: 'unknown' } as const
+
 /** Settles a failed call by what the error shows. Waits for a running report, and searches the check when the answer is lost. */
 async function afterFailure(
   billing: BillingContext,
   call: ReservedCall,
   error: unknown,
 ): Promise<PaidResult> {
-  const { statuses } = call.operation
-  const outcome = outcomeOf(error, call.operation)
+  const { meaning } = error as { meaning?: Meaning }
+  const outcome = outcomes[wasTaken(error)]
   const status = (error as { status?: number }).status ?? null
   await call.settle(outcome, { status, note: messageOf(error) })
-  const throttle = throttleOf(error, statuses)
-  if (throttle === 'running' && call.listed !== null)
+  if (meaning === 'reportRunning' && call.listed !== null)
     return await waitForRunningReport(billing, { ...call, listed: call.listed })
-  if (throttle !== null) throw refusedUntilTomorrow(call, error)
+  if (meaning === 'quotaUsed') throw refusedUntilTomorrow(call, error)
   if (outcome === 'released') throw error
   return await recoverAnswer(billing, call, error)
 }

@@ -1,7 +1,7 @@
 import { notFoundNote, foundNote } from '../billing/open-calls.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { DeadlineExceeded } from '../sources/http-exchange.ts'
-import { unknownOutcome } from '../sources/http-fault.ts'
+import { unknownOutcome } from '../sources/status-rules.ts'
 import type {
   BillingContext,
   PaidResult,

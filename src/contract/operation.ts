@@ -88,8 +88,9 @@ export interface Operation<
   readonly status: 200 | 201
   /** Every other documented status and when it is given. */
   readonly statuses: Readonly<Record<number, string>>
-  /** Those that are about the record here, though in other operations they are about the key. */
-  readonly recordStatuses: readonly number[]
+  /** What a status is about, where it is not the usual: 401 and 403 are about the key, 429 about a quota, the others about the
+   *  record. keyOrRecord: the key, the record or its region, and the status does not show which. */
+  readonly about: Readonly<Record<number, 'keyOrRecord' | 'record' | 'request'>>
   /** Those of them whose body is shown as `{ error }` [A §7]; in the others the text is at the path in `wire`. */
   readonly shownErrors: readonly number[]
   /** Keys of other regions get 403; null = every region. */
@@ -137,7 +138,7 @@ export function operation<E extends Effect, S extends z.ZodRawShape, A>(
     mayBeEmpty: false,
     status: 200,
     statuses: {},
-    recordStatuses: [],
+    about: {},
     shownErrors: [],
     region: null,
     budget: null,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
-import type { RooftopAccess } from '../sources/appraisal/client.ts'
+import type { RooftopAccess } from '../sources/calls.ts'
 import type { CheckKind } from '../streams/vehicle-checks/past-checks.ts'
 import type { LinkRequest, LinkOutcome } from './link.ts'
 

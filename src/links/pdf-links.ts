@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import { archiveFolder, readArchived } from '../archive/archive.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
-import type { RooftopAccess } from '../sources/appraisal/client.ts'
+import type { RooftopAccess } from '../sources/calls.ts'
 import { relistReports } from '../streams/vehicle-checks/make-due.ts'
 import { loadPastChecks } from '../streams/vehicle-checks/load-past-checks.ts'
 import {

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
-import type { WhileWaiting } from '../sources/http-request.ts'
+import type { WhileWaiting } from '../sources/http.ts'
+import { isHopeless } from '../sources/status-rules.ts'
 import { freeSlotWhileWaiting } from '../sources/fair-read-queue.ts'
 import type { EnrichmentStream, EnrichmentTask } from '../streams/enrichment-stream.ts'
 import type { Issue } from '../streams/record.ts'
@@ -73,9 +74,8 @@ export async function askAll(
         answers.push({ kind: 'failed', task, reason: messageOf(error) })
         return
       }
-      const { errorAction, status, message: reason } = error
-      const isRegional =
-        status === 403 && job.stream.forbidden === 'skip' && !isAnswered(answers) && !wasAnswered
+      const { errorAction, meaning, message: reason } = error
+      const isRegional = meaning === 'keyOrRecordRefused' && !isAnswered(answers) && !wasAnswered
       if (isUnreadable(error)) answers.push(unreadable(task, error))
       else if (errorAction === 'skip' || isRegional) {
         answers.push({ kind: 'skipped', task, reason })
@@ -85,8 +85,7 @@ export async function askAll(
       else {
         // Recorded even when it ends the stream, so that tomorrow it comes after the others and blocks none of them.
         answers.push({ kind: 'failed', task, reason })
-        const isHopeless = errorAction === 'abort' && (status === undefined || status === 401)
-        if (++failures >= failuresAllowed || isHopeless)
+        if (++failures >= failuresAllowed || isHopeless(error))
           stopReason ??= { errorAction: isSourceUp(answers) ? 'retry' : errorAction, reason }
       }
     }

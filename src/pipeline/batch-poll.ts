@@ -15,7 +15,7 @@ import {
   type UnitOutcome,
   readBatchUnits,
 } from './batch-ledger.ts'
-import { isKeyRefused } from './vin-lookups.ts'
+import { isKeyRefused } from '../sources/status-rules.ts'
 import { type Matched, matchResults } from './batch-match.ts'
 import { reportUnits, reportUnknown } from './batch-reports.ts'
 import type { Counts } from './run-ledger.ts'

@@ -1,8 +1,7 @@
 import { MissingField } from '../contract/operation.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { messageOf, SyncError } from '../errors.ts'
-import { KeyBlocked } from '../sources/limiter.ts'
-import { TransportFault } from '../sources/http-fault.ts'
+import { wasTaken } from '../sources/status-rules.ts'
 import type { BatchStream, BatchUnit } from '../streams/batch-stream.ts'
 import {
   readBatchSize,
@@ -70,17 +69,8 @@ export async function sendBatch(job: Job, batch: RecordedBatch): Promise<SendRes
       return { kind: 'lost', reason: `the answer of ${stream.endpoint} ${error.message}` }
     if (!(error instanceof SyncError)) throw error
     if (error.status === 413) return { kind: 'tooLarge' }
-    return { kind: isRefusal(error) ? 'refused' : 'lost', reason: messageOf(error) }
+    return { kind: wasTaken(error) === 'no' ? 'refused' : 'lost', reason: messageOf(error) }
   }
-}
-
-const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
-
-/** Whether the service certainly did not accept the batch. */
-function isRefusal({ status, cause }: SyncError): boolean {
-  if (cause instanceof KeyBlocked) return true
-  if (cause instanceof TransportFault) return neverConnected.includes(cause.code)
-  return status !== undefined && status >= 400 && status < 500 && status !== 408
 }
 
 /** Records the end of a batch that was not accepted. */

@@ -3,8 +3,9 @@ import { scrubPayload } from '../erasure/scrub-payload.ts'
 import type { Suppressions } from '../erasure/suppression.ts'
 import { SyncError } from '../errors.ts'
 import type { FetchedEvaluation } from '../sources/appraisal/client.ts'
-import { UnreadableBody } from '../sources/appraisal/evaluation-body.ts'
-import type { WhileWaiting } from '../sources/http-request.ts'
+import { UnreadableBody } from '../sources/appraisal/answers.ts'
+import type { WhileWaiting } from '../sources/http.ts'
+import { isPerhapsOfRecord } from '../sources/status-rules.ts'
 import type { Issue } from '../streams/record.ts'
 import type { WindowedStream } from '../streams/windowed-stream.ts'
 import { bodyHash } from '../values/content-hash.ts'
@@ -95,7 +96,7 @@ export async function hydrate(
       heldCharacters += bodyLength(read)
       return read
     } catch (error) {
-      if (isRefusal(error) && (answers > 0 || refusals.length < maxRefusals)) {
+      if (isPerhapsOfRecord(error) && (answers > 0 || refusals.length < maxRefusals)) {
         if (!quarantined.has(id)) refusals.push({ id, error })
         return refused(id, error)
       }
@@ -185,17 +186,6 @@ export function readRecord(
   } catch (error) {
     return { kind: 'rejected', id, issues: issuesOf(error) }
   }
-}
-
-/** Whether a status concerns this record alone, while the list and other records are answered: a wrong address or key would fail
- *  the list too. 400 concerns the key's user and 401 the key, so they are not included. */
-function isRefusal(error: unknown): error is SyncError {
-  if (!(error instanceof SyncError) || error.status === undefined) return false
-  const { status } = error
-  return (
-    status === 403 ||
-    (error.errorAction === 'abort' && status >= 300 && ![400, 401].includes(status))
-  )
 }
 
 function refused(id: number, error: SyncError): Hydrated {

@@ -1,4 +1,4 @@
-import type { ListedEvaluation, MalformedItem } from '../sources/appraisal/evaluation-list.ts'
+import type { ListedEvaluation, MalformedItem } from '../sources/appraisal/answers.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 import { halve, type Window } from '../values/window.ts'
 

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import { messageOf, SyncError } from '../errors.ts'
+import { isKeyRefused } from '../sources/status-rules.ts'
 import type { BatchStream, LookUp } from '../streams/batch-stream.ts'
 import { type SliceJob, sourcesOf } from './slice.ts'
 
@@ -36,9 +37,4 @@ export async function lookUpAll(
     context.log.warn(about, `${left} VINs could not be looked up, e.g.: ${reasons[0]}`)
   }
   return found
-}
-
-/** Whether the key is refused. If so, no other call with it will succeed. */
-export function isKeyRefused({ status }: SyncError): boolean {
-  return status === 401 || status === 403
 }

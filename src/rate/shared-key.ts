@@ -1,7 +1,7 @@
 import { usedShare, Pace } from '../sources/pace.ts'
 import type { KeyBudget, LimitedKey, Throttle } from '../sources/limiter.ts'
 import { SendSlots } from '../sources/send-slots.ts'
-import { backoffMs, throttleBackoff } from '../values/backoff.ts'
+import { backoffMs, throttleBackoff } from '../sources/status-rules.ts'
 import type { BudgetRow, BudgetRows, OtherUsage, KeyUsage } from './budget-rows.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { sharesOf } from './share.ts'

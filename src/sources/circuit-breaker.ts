@@ -1,8 +1,5 @@
 import { SyncError } from '../errors.ts'
-
-/** When this many rooftops of a key are refused in a row, the key is at fault and not the rooftops. */
-export const refusedRooftopLimit = 10
-const openMs = 10 * 60_000
+import { rests } from './status-rules.ts'
 
 /** What a call uses: a key, for an operation, for a rooftop. */
 export interface KeyUse {
@@ -32,8 +29,8 @@ export class CircuitBreaker {
       this.#reset(name)
       return answer
     } catch (error) {
-      const { status } = error as { status?: unknown }
-      if (status === 401 || status === 403) this.#recordRefusal(name, use)
+      const isRefused = error instanceof SyncError && error.meaning === 'keyRefused'
+      if (isRefused) this.#recordRefusal(name, use)
       throw error
     }
   }
@@ -44,7 +41,7 @@ export class CircuitBreaker {
     if (leftMs <= 0) return
     throw new SyncError(
       'abort',
-      `${operation} for rooftop ${rooftopUid} was not sent: the source refused key ${keyName} for ${refusedRooftopLimit} rooftops ` +
+      `${operation} for rooftop ${rooftopUid} was not sent: the source refused key ${keyName} for ${rests.refusedRooftops} rooftops ` +
         `in a row, so it is not used for ${Math.ceil(leftMs / 60_000)} min. Check the value of key ${keyName}; if it is right, ` +
         'remove the rooftops that it may no longer read from the config.',
       { rooftopUid },
@@ -54,8 +51,8 @@ export class CircuitBreaker {
   #recordRefusal(name: string, { rooftopUid }: KeyUse): void {
     const uids = (this.#refusedRooftops.get(name) ?? new Set()).add(rooftopUid)
     this.#refusedRooftops.set(name, uids)
-    if (uids.size >= refusedRooftopLimit && !this.#openUntil.has(name))
-      this.#openUntil.set(name, this.#now() + openMs)
+    if (uids.size >= rests.refusedRooftops && !this.#openUntil.has(name))
+      this.#openUntil.set(name, this.#now() + rests.refusedKeyMs)
   }
 
   #reset(name: string): void {

@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import type { WhileWaiting } from './http-request.ts'
+import type { WhileWaiting } from './http.ts'
 
 /** Records of a slice that are read before other slices may read: a single huge window must not make them wait. */
 const batchSize = 1000

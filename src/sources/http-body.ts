@@ -1,43 +1,36 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
-
-/** A 2xx answer that is not JSON: a proxy's page, nothing, or something cut off. The call is repeated, as after a 5xx. */
-export class BodyFault extends Error {
-  override readonly name: string = 'BodyFault'
-  /** Whether the source is at fault, so that the key slows down; else only this record is. */
-  readonly isSystemic: boolean = true
-}
-
-/** The answer is larger than the client accepts; it was cut off. */
-export class BodyTooLarge extends Error {
-  override readonly name = 'BodyTooLarge'
-
-  constructor(limitBytes: number) {
-    super(`the answer is larger than ${limitBytes} bytes`)
-  }
-}
+import { type ErrorAction, type ErrorDetails, SyncError } from '../errors.ts'
+import { type JsonPath, valueAt } from '../values/json-path.ts'
+import { RequestFault } from './status-rules.ts'
 
 /** Header names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Throws BodyFault when a 2xx body is HTML, empty, or does not begin as JSON. Checks the first character only. */
+/** Throws RequestFault when a 2xx body is HTML, empty, or does not begin as JSON: a proxy's page, nothing, or something cut off.
+ *  Checks the first character only. */
 export function requireJson(text: string, headers: AnswerHeaders): void {
   const start = /\S/.exec(text)?.[0]
-  if (start === undefined) throw new BodyFault('the body is empty')
+  if (start === undefined) throw new RequestFault('noAnswer', 'the body is empty')
   if (start === '<' || /\bx?html\b/i.test(String(headers['content-type'] ?? '')))
-    throw new BodyFault('the body is a web page, not JSON')
-  if (!/[[{"\-\dtfn]/.test(start)) throw new BodyFault('the body is not JSON')
+    throw new RequestFault('noAnswer', 'the body is a web page, not JSON')
+  if (!/[[{"\-\dtfn]/.test(start)) throw new RequestFault('noAnswer', 'the body is not JSON')
 }
 
-/** The parsed body of a 2xx answer. BodyFault when it is not JSON; its message quotes nothing of the body. */
+/** The parsed body of a 2xx answer. RequestFault when it is not JSON; its message quotes nothing of the body. */
 export function jsonBody(text: string, headers: AnswerHeaders): unknown {
   requireJson(text, headers)
   try {
     return JSON.parse(text)
   } catch {
     // The parser's message quotes the text, which may be a customer: it is left out.
-    throw new BodyFault('the body is not valid JSON, or was cut off')
+    throw new RequestFault('noAnswer', 'the body is not valid JSON, or was cut off')
   }
+}
+
+/** The answer is larger than the client accepts; it was cut off. */
+export function tooLarge(limitBytes: number): RequestFault {
+  return new RequestFault('tooLarge', `the answer is larger than ${limitBytes} bytes`)
 }
 
 const decoders = {
@@ -49,7 +42,7 @@ const decoders = {
 } as const
 
 /** The body as text: decoded by content-encoding, read as UTF-8, without a byte order mark.
- *  BodyTooLarge when it grows beyond `maxBytes` (a compression bomb); BodyFault when it cannot be decoded. */
+ *  RequestFault when it grows beyond `maxBytes` (a compression bomb), or cannot be decoded. */
 export async function decodeBody(
   bytes: Buffer,
   headers: AnswerHeaders,
@@ -60,17 +53,74 @@ export async function decodeBody(
     .toLowerCase()
   if (encoding === '' || encoding === 'identity' || bytes.length === 0) return toText(bytes)
   const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding as 'gzip'] : undefined
-  if (!decode) throw new BodyFault('the body has an unknown content-encoding')
+  if (!decode) throw new RequestFault('noAnswer', 'the body has an unknown content-encoding')
   try {
     return toText(await decode(bytes, { maxOutputLength: maxBytes }))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-      throw new BodyTooLarge(maxBytes)
-    throw new BodyFault('the compressed body is broken or was cut off')
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes)
+    throw new RequestFault('noAnswer', 'the compressed body is broken or was cut off')
   }
 }
 
 function toText(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+/** Where an answer came from, for errors about its body. `where` follows "The answer of"; `secrets` are cut out of quotations. */
+export interface AnswerContext {
+  readonly where: string
+  readonly details: ErrorDetails
+  readonly secrets: readonly string[]
+}
+
+/** An error about a 2xx body: quotes its `error` string where it has one, else says `otherwise`. The record itself is never quoted. */
+export function bodyError(
+  errorAction: ErrorAction,
+  body: unknown,
+  otherwise: string,
+  { where, details, secrets }: AnswerContext,
+): SyncError {
+  const text = errorText(body, secrets)
+  const fault = text === null ? otherwise : `is an error: "${text}".`
+  return new SyncError(errorAction, `The answer of ${where} ${fault}`, { ...details, status: 200 })
+}
+
+/** The text of an error body at `path` (default: `error`), fit for a log; null when there is none. */
+export function quoteError(
+  text: string,
+  secrets: readonly string[],
+  path: JsonPath = 'error',
+): string | null {
+  // A body of megabytes is no error message.
+  if (text.length > 65_536 || !/^\s*\{/.test(text)) return null
+  try {
+    return errorText(JSON.parse(text), secrets, path)
+  } catch {
+    // Not JSON, so nothing in it may be quoted.
+    return null
+  }
+}
+
+function errorText(
+  body: unknown,
+  secrets: readonly string[],
+  path: JsonPath = 'error',
+): string | null {
+  // Where the document shows a body it is `error`, whatever the settings say [A §7].
+  const error = valueAt(body, path) ?? valueAt(body, 'error')
+  return typeof error === 'string' && error.trim() !== '' ? withoutPersons(error, secrets) : null
+}
+
+/** At most 200 characters on one line, without the secrets, emails, phone numbers and URL queries. */
+function withoutPersons(error: string, secrets: readonly string[]): string {
+  let text = error.slice(0, 2000)
+  for (const secret of secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[secret]')
+  return text
+    .replaceAll(/[\p{Cc}\s"]+/gu, ' ')
+    .replaceAll(/\?[^\s]*=[^\s]*/g, '?[query]')
+    .replaceAll(/[^\s@<>()',;:]+(?:@|%40)[^\s@<>()',;:]+/gi, '[email]')
+    .replaceAll(/(?:\+|\b0)\d(?:[ ()-]{0,2}\d){7,}/g, '[phone]')
+    .trim()
+    .slice(0, 200)
 }

@@ -1,14 +1,72 @@
 import type { Dispatcher, FormData } from 'undici'
 import { onAbort } from '../values/on-abort.ts'
-import { type AnswerHeaders, BodyTooLarge } from './http-body.ts'
-import { TransportFault } from './http-fault.ts'
+import type { Meaning } from '../errors.ts'
+import { type AnswerHeaders, tooLarge } from './http-body.ts'
+import { RequestFault } from './status-rules.ts'
+
+const phrases: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ETIMEDOUT: 'the connection timed out',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  UND_ERR_SOCKET: 'the connection was closed by the other side',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_INVALID_ARG: 'a header is not valid in HTTP',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
+}
+
+/** A transport error, reduced to its codes and a phrase: undici's own errors carry bytes of the answer. */
+export class TransportFault extends RequestFault {
+  override readonly name = 'TransportFault'
+  readonly code: string
+  /** What the socket was doing, e.g. `connect`, `getaddrinfo`, `read`; null when unknown. */
+  readonly syscall: string | null
+
+  constructor(error: unknown) {
+    const code = codeOf(error)
+    const syscall = syscallOf(error)
+    super(meaningOfTransport(code, syscall), phrases[code] ?? `the connection failed (${code})`)
+    this.code = code
+    this.syscall = syscall
+  }
+}
+
+/** Only faults before the connection was open show that nothing was sent: on an open one the same codes do not. */
+function meaningOfTransport(code: string, syscall: string | null): Meaning {
+  if (code === 'UND_ERR_INVALID_ARG') return 'invalidHeader'
+  const isUnconnected = syscall === 'connect' || syscall === 'getaddrinfo'
+  return isUnconnected || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'noConnection' : 'noAnswer'
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  // The socket's code says more than undici's wrapper of it.
+  const inner = ((error as Error | undefined)?.cause as { code?: unknown } | undefined)?.code
+  if (typeof inner === 'string') return inner
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
+
+function syscallOf(error: unknown): string | null {
+  const { syscall, cause, errors } = (error ?? {}) as Record<string, unknown>
+  if (typeof syscall === 'string') return syscall
+  if (cause instanceof Error) return syscallOf(cause)
+  // A name with several addresses has one fault for each address that was tried.
+  const tried = new Set(Array.isArray(errors) ? errors.map(syscallOf) : [])
+  const [only = null] = tried
+  return tried.size === 1 ? only : null
+}
 
 /** The total time of an attempt (connect, headers and body) ran out; the socket was destroyed. */
-export class DeadlineExceeded extends Error {
+export class DeadlineExceeded extends RequestFault {
   override readonly name = 'DeadlineExceeded'
 
   constructor(timeoutMs: number) {
-    super(`no whole answer within ${timeoutMs / 1000} s`)
+    super('noAnswer', `no whole answer within ${timeoutMs / 1000} s`)
   }
 }
 
@@ -39,7 +97,7 @@ export interface RawAnswer {
 }
 
 /** One request and its whole answer, over undici's dispatch (the cheapest way through the pool). Follows no redirect.
- *  Rejects with DeadlineExceeded, BodyTooLarge, TransportFault, or the reason of a signal. */
+ *  Rejects with RequestFault, or the reason of a signal. */
 export async function exchange(
   pool: Dispatcher,
   request: Exchange,
@@ -123,6 +181,6 @@ class Collector implements Dispatcher.DispatchHandler {
 
   #tooLarge(): void {
     this.#chunks = []
-    this.end(new BodyTooLarge(this.#maxBytes))
+    this.end(tooLarge(this.#maxBytes))
   }
 }

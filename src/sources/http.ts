@@ -1,37 +1,90 @@
-import { Pool } from 'undici'
-import type { JsonPath } from '../values/json-path.ts'
-import { type Backoff, backoffMs, faultBackoff, throttleBackoff } from '../values/backoff.ts'
+import { type FormData, Pool } from 'undici'
+import { type ErrorDetails, type Meaning, SyncError } from '../errors.ts'
 import { parseHttpDate } from '../values/http-date.ts'
+import type { JsonPath } from '../values/json-path.ts'
 import { parseRetryAfter } from '../values/retry-after.ts'
 import { sleep } from '../values/sleep.ts'
+import { type AnswerHeaders, decodeBody, quoteError, requireJson } from './http-body.ts'
+import { exchange, type RawAnswer } from './http-exchange.ts'
+import type { KeyLimiter } from './limiter.ts'
 import {
-  type AnswerHeaders,
-  BodyFault,
-  BodyTooLarge,
-  decodeBody,
-  requireJson,
-} from './http-body.ts'
-import { DeadlineExceeded, exchange, type RawAnswer } from './http-exchange.ts'
-import {
-  errorOf,
-  type Failure,
-  quoteError,
-  type StatusAction,
-  defaultActionOf,
-  TransportFault,
-  noAnswerAction,
+  meaningOf,
+  plainRead,
+  RequestFault,
+  rules,
+  type StatusContract,
   unknownOutcome,
-} from './http-fault.ts'
-import type {
-  AttemptReport,
-  HttpAnswer,
-  HttpRequest,
-  SentRequest,
-  WhileWaiting,
-} from './http-request.ts'
-import { KeyBlocked, maxBlockMs } from './limiter.ts'
+  waitBeforeRepeat,
+} from './status-rules.ts'
 
-export type { AttemptReport, HttpAnswer, HttpRequest, SentRequest, WhileWaiting }
+/** A request that has ended. `status` is null when no whole answer came; `retry` when it repeated an earlier one. */
+export interface AttemptReport {
+  readonly path: string
+  readonly status: number | null
+  readonly retry: boolean
+}
+
+/** A request that was sent, for the log: nothing of its headers, body or query. */
+export interface SentRequest {
+  readonly method: string
+  readonly path: string
+  /** Null when no whole answer came. */
+  readonly status: number | null
+  readonly ms: number
+  /** From 1. */
+  readonly attempt: number
+  readonly details: ErrorDetails
+}
+
+/** Receives the wait before a retry, so that the caller can give the call's slot to another call meanwhile. */
+export type WhileWaiting = <T>(wait: Promise<T>) => Promise<T>
+
+/** `signal` ends a call at once: it rejects with the signal's reason. `onAttempt` is called after every request,
+ *  `whileWaiting` with every wait before a retry. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onAttempt?: ((attempt: AttemptReport) => void) | undefined
+  readonly whileWaiting?: WhileWaiting | undefined
+}
+
+/** One call of a source; `path` may hold a query, which no message repeats. */
+export interface HttpRequest extends CallOptions {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** After the base URL's prefix. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A form sets its own content-type; its files are streamed. */
+  readonly body?: string | Uint8Array | FormData
+  readonly limiter: KeyLimiter
+  /** What the statuses mean, and whether the call may be repeated. Default: `plainRead`. */
+  readonly contract?: StatusContract
+  /** What to check when the key is refused; ends with a full stop. */
+  readonly keyAdvice?: string
+  /** Statuses beside 2xx that are an answer, not an error. */
+  readonly accept?: readonly number[] | 'any'
+  /** Checks a 2xx body: RequestFault repeats the call where that may help, any other error ends it. Default: requireJson. */
+  readonly validate?: (text: string, headers: AnswerHeaders) => void
+  /** A longer timeout than the source's own, for a call that is known to take long. */
+  readonly timeoutSeconds?: number | null
+  /** Fewer retries than the source has. */
+  readonly maxRetries?: number
+  /** Follows the path in messages, e.g. `for rooftop x (key y)`. */
+  readonly subject?: string
+  readonly details?: ErrorDetails
+}
+
+/** A usable answer: 2xx with a body that passed, or an accepted status. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  readonly text: string
+  /** The Date header: the source's time of the answer. */
+  readonly date: Date | null
+  readonly attempts: number
+  /** When the attempt that was answered left and its answer came, our clock. */
+  readonly requestedAt: Date
+  readonly receivedAt: Date
+}
 
 /** What a source needs: its address, and the limits of its calls. */
 export interface HttpSourceOptions {
@@ -56,23 +109,24 @@ export interface HttpSourceOptions {
   readonly log?: ((sent: SentRequest) => void) | undefined
 }
 
+/** An attempt without a usable answer. */
+interface Failure {
+  readonly meaning: Meaning
+  readonly status: number | null
+  /** Follows the path in the message. */
+  readonly what: string
+  readonly cause?: Error
+  readonly retryAfterMs: number | null
+}
+
 const defaultHeaders = {
   accept: 'application/json',
   'accept-encoding': 'gzip',
   'user-agent': 'forecourt',
 }
-const tooLarge: StatusAction = { errorAction: 'abort', advice: 'Ask for less at once.' }
-const invalidHeader: StatusAction = {
-  errorAction: 'abort',
-  advice: 'Check the key and the rooftop uid for line ends and invalid characters.',
-}
-/** Longer waits are left to the endpoint's own action, where it has one. */
-const briefWaitMs = 60_000
-const retryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
-/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads. The action for a status comes from the
- *  request's `statusActions` (status-actions.ts), else from `defaultActionOf`; `#classify` reports every answer to the key's limiter.
- *  Rejects with SyncError (its action by status, or as the request says), or with the reason of an aborted signal. */
+/** One origin behind a keep-alive pool, with deadlines, caps and in-call retries of reads. What a failure means, and what follows
+ *  from it, is in status-rules.ts. Rejects with SyncError, or with the reason of an aborted signal. */
 export class HttpSource {
   readonly #pool: Pool
   readonly #prefix: string
@@ -106,16 +160,18 @@ export class HttpSource {
 
   /** Sends a request and repeats it while it may help and `maxRetries` lasts. */
   async request(request: HttpRequest): Promise<HttpAnswer> {
+    const { maxRetries, random = Math.random } = this.#options
     const signals = [request.signal, this.#closing.signal]
+    const isRepeatable = (request.contract ?? plainRead).repeatable
+    const repeats = isRepeatable ? Math.min(maxRetries, request.maxRetries ?? maxRetries) : 0
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#sendWhenAllowed(request, attempt, signals)
       if ('text' in outcome) return outcome
-      const waitMs = this.#waitMs(request, outcome, attempt)
-      const sent = outcome.cause instanceof KeyBlocked ? attempt - 1 : attempt
-      if (waitMs === null) throw errorOf(request, outcome, sent)
+      const waitMs = attempt > repeats ? null : waitBeforeRepeat(outcome, attempt, random)
+      if (waitMs === null) throw this.#errorOf(request, outcome, attempt)
       const wait = sleep(waitMs, signals)
       // Only a throttled call gives up its slot: a source that is down must not get more calls.
-      const whileWaiting = outcome.status === 429 ? request.whileWaiting : undefined
+      const whileWaiting = outcome.meaning === 'throttled' ? request.whileWaiting : undefined
       await (whileWaiting?.(wait) ?? wait)
     }
   }
@@ -136,14 +192,20 @@ export class HttpSource {
         (generation) => this.#attempt(request, attempt, generation, signals),
         ...signals,
       )
-    } catch (error) {
-      if (!(error instanceof KeyBlocked)) throw error
-      const what = `was not sent: ${error.message}`
-      const action = defaultActionOf(429, this.#options.setting)
-      return { status: null, what, cause: error, mayRetry: false, retryAfterMs: null, action }
+    } catch (cause) {
+      if (!(cause instanceof RequestFault)) throw cause
+      const { meaning } = cause
+      return {
+        meaning,
+        status: null,
+        what: `was not sent: ${cause.message}`,
+        cause,
+        retryAfterMs: null,
+      }
     }
   }
 
+  /** One request. Reports to the limiter how the key fared. */
   async #attempt(
     request: HttpRequest,
     attempt: number,
@@ -151,12 +213,12 @@ export class HttpSource {
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<HttpAnswer | Failure> {
     const { timeoutSeconds, maxBytes = 64 * 1024 * 1024, now } = this.#options
-    const retry = attempt > 1
+    const { limiter } = request
     const requestedAt = now()
     const startedMs = performance.now()
     let status: number | null = null
     this.#requests += 1
-    if (retry) this.#retries += 1
+    if (attempt > 1) this.#retries += 1
     try {
       const { method, headers, body = null } = request
       const path = this.#prefix + request.path || '/'
@@ -165,108 +227,97 @@ export class HttpSource {
       const sent = { method, path, headers: { ...defaultHeaders, ...headers }, body }
       const raw = await exchange(this.#pool, sent, limits)
       status = raw.status
-      const answer = await this.#classify(request, raw, generation, maxBytes)
-      if ('what' in answer) return answer
-      const durationMs = performance.now() - startedMs
+      const text = await usableText(request, raw, maxBytes)
+      if (text === null) {
+        const failure = this.#refusal(request, raw)
+        reportFailure(limiter, failure, generation)
+        return failure
+      }
+      limiter.onSuccess(generation)
       const date = httpDateOf(raw.headers)
-      return { ...answer, date, attempts: attempt, durationMs, requestedAt, receivedAt: now() }
-    } catch (error) {
+      const times = { date, requestedAt, receivedAt: now() }
+      return { status, headers: raw.headers, text, attempts: attempt, ...times }
+    } catch (cause) {
       for (const signal of signals) signal?.throwIfAborted()
-      if (!isFault(error)) throw error
-      return this.#failure(request, error, status, generation)
+      // Anything else that is thrown is a decision of the endpoint, or a bug: it is not repeated.
+      if (!(cause instanceof RequestFault)) throw cause
+      const what = `${status === null ? 'failed' : `answered ${status}, but`}: ${cause.message}`
+      const failure = { meaning: cause.meaning, status, what, cause, retryAfterMs: null }
+      reportFailure(limiter, failure, generation)
+      return failure
     } finally {
-      request.onAttempt?.({ path: request.path, status, retry })
+      request.onAttempt?.({ path: request.path, status, retry: attempt > 1 })
       this.#logAttempt(request, status, attempt, performance.now() - startedMs)
     }
   }
 
   #logAttempt(request: HttpRequest, status: number | null, attempt: number, ms: number): void {
     const { method, path, details = {} } = request
-    // A query may hold what a log must not.
-    const shown = path.split('?')[0] || '/'
+    const shown = withoutQuery(path)
     this.#options.log?.({ method, path: shown, status, ms: Math.round(ms), attempt, details })
   }
 
-  /** Decides whether an answer is usable or a failure, and reports it to the limiter. */
-  async #classify(
-    { accept = [], validate = requireJson, limiter, ...request }: HttpRequest,
-    { status, headers, bytes }: RawAnswer,
-    generation: number,
-    maxBytes: number,
-  ): Promise<Failure | { status: number; headers: AnswerHeaders; text: string }> {
-    const { setting, now, errorPath } = this.#options
-    const accepted = accept === 'any' || accept.includes(status)
-    if (accepted || (status >= 200 && status < 300)) {
-      const text = await decodeBody(bytes, headers, maxBytes)
-      if (!accepted) validate(text, headers)
-      limiter.onSuccess(generation)
-      return { status, headers, text }
-    }
-    const retryAfter = headers['retry-after']
-    const retryAfterMs = parseRetryAfter(one(retryAfter), one(headers.date), now())
-    const own = request.statusActions?.[status]
-    // An endpoint's own quota does not concern the key's other calls.
-    if (status === 429 && own?.errorAction === 'park' && !isBrief(retryAfterMs))
-      limiter.onSuccess(generation)
-    else if (status === 429 || (status === 503 && retryAfterMs !== null))
-      limiter.onThrottle(retryAfterMs ?? undefined, generation)
-    else if (status === 408 || status >= 500) limiter.onFault(generation)
-    else limiter.onSuccess(generation)
+  #refusal(request: HttpRequest, { status, headers, bytes }: RawAnswer): Failure {
+    const { now, errorPath } = this.#options
+    const dates = [one(headers['retry-after']), one(headers.date)] as const
+    const retryAfterMs = parseRetryAfter(...dates, now())
     const text = quoteError(bytes.toString('utf8'), secretsIn(request.headers), errorPath)
     const what = `answered ${status}${text === null ? '' : `: "${text}"`}`
-    const isUnknown = !request.retryable && (status >= 500 || status === 408)
-    const action = own ?? (isUnknown ? unknownOutcome : defaultActionOf(status, setting))
-    // A rate limit names a short wait; a daily quota names none, or a long one.
-    const mayRetry =
-      (status === 429 && isBrief(retryAfterMs)) || (action.mayRetry ?? retryStatuses.has(status))
-    return { status, what, mayRetry, retryAfterMs, action }
+    const meaning = meaningOf(request.contract ?? plainRead, { status, text, retryAfterMs })
+    return { meaning, status, what, retryAfterMs }
   }
 
-  /** The failure of an attempt without a usable answer. */
-  #failure(request: HttpRequest, cause: Fault, status: number | null, generation: number): Failure {
+  /** The error of a failed call: method, path, status, attempts, a short cause, and what to do. */
+  #errorOf(request: HttpRequest, failure: Failure, attempt: number): SyncError {
     const { setting, baseUrl } = this.#options
-    const answered = status === null ? 'failed' : `answered ${status}, but`
-    const failure = { status, what: `${answered}: ${cause.message}`, cause, retryAfterMs: null }
-    if (cause instanceof BodyTooLarge)
-      return { ...failure, mayRetry: false, action: request.retryable ? tooLarge : unknownOutcome }
-    if (cause instanceof TransportFault && cause.code === 'UND_ERR_INVALID_ARG')
-      return { ...failure, mayRetry: false, action: invalidHeader }
-    if (!(cause instanceof BodyFault) || cause.isSystemic) request.limiter.onFault(generation)
-    const usual = request.retryable
-      ? noAnswerAction(setting, new URL(baseUrl).origin)
-      : unknownOutcome
-    const action = { ...usual, errorAction: request.unreachableAction ?? usual.errorAction }
-    return { ...failure, mayRetry: true, action }
-  }
-
-  /** The wait before the next attempt, in ms; null to give up. */
-  #waitMs(request: HttpRequest, failure: Failure, attempt: number): number | null {
-    const { maxRetries, random = Math.random } = this.#options
-    const allowed = Math.min(maxRetries, request.maxRetries ?? maxRetries)
-    if (!request.retryable || !failure.mayRetry || attempt > allowed) return null
-    // Retry-After decides when it is present. 0 names no wait: the backoff keeps retries from coming all at once.
-    if (!failure.retryAfterMs) return backoffMs(attempt, backoffOf(failure), random)
-    return failure.retryAfterMs > maxBlockMs ? null : failure.retryAfterMs
+    const { method, path, subject, details, keyAdvice = '', contract = plainRead } = request
+    const { meaning, what, status, cause, retryAfterMs } = failure
+    const rule = rules[meaning]
+    const documented = status === null ? undefined : contract.statuses[status]
+    const facts = { keyAdvice, documented, setting, origin: new URL(baseUrl).origin }
+    const isUnknown = !contract.repeatable && rule.taken === 'unknown'
+    const errorAction = isUnknown ? unknownOutcome.errorAction : rule.errorAction
+    const advice = isUnknown ? unknownOutcome.advice : rule.advice(facts)
+    const name = [method, withoutQuery(path), subject].filter(Boolean).join(' ')
+    const sent = meaning === 'keyBlocked' ? attempt - 1 : attempt
+    const tries = sent === 1 ? '1 attempt' : `${sent} attempts`
+    const asked = retryAfterMs ? `, asked to wait ${Math.ceil(retryAfterMs / 1000)} s` : ''
+    return new SyncError(errorAction, `${name} ${what} (${tries}${asked}). ${advice}`, {
+      ...details,
+      meaning,
+      ...(status === null ? {} : { status }),
+      ...(cause === undefined ? {} : { cause }),
+    })
   }
 }
 
-/** A throttle without Retry-After gets the longer backoff. */
-function backoffOf({ status, retryAfterMs }: Failure): Backoff {
-  const isThrottled = (status === 429 || status === 503) && retryAfterMs === null
-  return isThrottled ? throttleBackoff : faultBackoff
+/** The text of an answer that is a result; null for a refusal. Rejects with RequestFault, or as `validate` throws. */
+async function usableText(
+  { accept = [], validate = requireJson }: HttpRequest,
+  { status, headers, bytes }: RawAnswer,
+  maxBytes: number,
+): Promise<string | null> {
+  const isAccepted = accept === 'any' || accept.includes(status)
+  if (!isAccepted && (status < 200 || status >= 300)) return null
+  const text = await decodeBody(bytes, headers, maxBytes)
+  if (!isAccepted) validate(text, headers)
+  return text
 }
 
-function isBrief(retryAfterMs: number | null): boolean {
-  return retryAfterMs !== null && retryAfterMs > 0 && retryAfterMs <= briefWaitMs
+function reportFailure(
+  limiter: KeyLimiter,
+  { meaning, retryAfterMs }: Failure,
+  generation: number,
+): void {
+  const { key } = rules[meaning]
+  if (key === 'works') limiter.onSuccess(generation)
+  if (key === 'throttle') limiter.onThrottle(retryAfterMs ?? undefined, generation)
+  if (key === 'fault') limiter.onFault(generation)
 }
 
-type Fault = BodyFault | BodyTooLarge | DeadlineExceeded | TransportFault
-
-/** Anything else that is thrown is a decision of the endpoint, or a bug: it is not repeated. */
-function isFault(error: unknown): error is Fault {
-  return [BodyFault, BodyTooLarge, DeadlineExceeded, TransportFault].some(
-    (kind) => error instanceof kind,
-  )
+/** A query may hold what a log or a message must not. */
+function withoutQuery(path: string): string {
+  return path.split('?')[0] || '/'
 }
 
 function secretsIn(headers: Readonly<Record<string, string>>): string[] {

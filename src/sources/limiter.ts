@@ -2,23 +2,15 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import { onAbort } from '../values/on-abort.ts'
 import { sleep } from '../values/sleep.ts'
 import { Pace, usedShare } from './pace.ts'
-import { RecentAnswers } from './recent-answers.ts'
 import { SendSlots } from './send-slots.ts'
+import { RequestFault, rests } from './status-rules.ts'
 
-/** The longest that a call waits for a blocked key. Beyond it the work goes back to the pipeline instead of holding a slot. */
-export const maxBlockMs = 15 * 60_000
-
-/** A wait of at least this concerns the whole key, even if only one call was refused. */
-const longWaitMs = 60_000
-
-/** The key is blocked for longer than a call may wait. `until` is our clock. */
-export class KeyBlocked extends Error {
+/** The key is blocked for longer than a call may wait: nothing was sent. `until` is our clock. */
+export class KeyBlocked extends RequestFault {
   override readonly name = 'KeyBlocked'
-  readonly until: Date
 
   constructor(until: Date) {
-    super(`the source asked to wait until ${until.toISOString()}`)
-    this.until = until
+    super('keyBlocked', `the source asked to wait until ${until.toISOString()}`)
   }
 }
 
@@ -174,7 +166,7 @@ export class KeyLimiter implements LimitedKey {
   onThrottle(retryAfterMs?: number, generation: number = this.#generation): void {
     const now = performance.now()
     const isNew = generation === this.#generation
-    const isLong = retryAfterMs !== undefined && retryAfterMs >= longWaitMs
+    const isLong = retryAfterMs !== undefined && retryAfterMs >= rests.briefMs
     if (isNew) this.#answers.recordRefused(now)
     if (!isLong && !(isNew && this.#answers.isTooFast(now))) return
     const blockMs = isLong || this.#answers.isRefusingAll ? retryAfterMs : 0
@@ -209,7 +201,7 @@ export class KeyLimiter implements LimitedKey {
       // A call that was cancelled in the queue frees its slot.
       for (const signal of signals) signal?.throwIfAborted()
       const left = this.#blockedUntil - performance.now()
-      if (left > maxBlockMs) throw new KeyBlocked(new Date(Date.now() + left))
+      if (left > rests.longestOfCallMs) throw new KeyBlocked(new Date(Date.now() + left))
       if (left > 0) {
         // Rounded up: a timer that wakes a moment early would let a call through before the block ends.
         await sleep(Math.ceil(left), signals)
@@ -226,5 +218,81 @@ export class KeyLimiter implements LimitedKey {
     } finally {
       this.#inFlight -= 1
     }
+  }
+}
+
+const bucketMs = 100
+/** The share of refused calls is taken over all buckets, the rate of clean answers over the newer half of them. */
+const buckets = 20
+
+interface Bucket {
+  clean: number
+  refused: number
+}
+
+/**
+ * Counts what a source answered to a key in the last two seconds: it shows whether a 429 is a single one or the source is called too fast.
+ * A single 429 concerns its own call alone: a key that slowed down for each would lose almost all of its throughput to one
+ * 429 in a hundred answers. Times are performance.now().
+ */
+class RecentAnswers {
+  readonly #buckets: Bucket[] = Array.from({ length: buckets }, () => ({ clean: 0, refused: 0 }))
+  #newest = 0
+  #refusedInARow = 0
+
+  recordClean(now: number): void {
+    this.#bucket(now).clean += 1
+    this.#refusedInARow = 0
+  }
+
+  recordRefused(now: number): void {
+    this.#bucket(now).refused += 1
+    this.#refusedInARow += 1
+  }
+
+  /** The last answers were all refusals. */
+  get isRefusingAll(): boolean {
+    return this.#refusedInARow >= rests.refusalsInARow
+  }
+
+  /** The source refuses more than a few calls: the key is used too fast. */
+  isTooFast(now: number): boolean {
+    this.#bucket(now)
+    const sum = (of: keyof Bucket) => this.#buckets.reduce((total, one) => total + one[of], 0)
+    const refused = sum('refused')
+    return (
+      this.isRefusingAll ||
+      (refused >= rests.refusalsInARow &&
+        refused * 100 > rests.toleratedPercent * (refused + sum('clean')))
+    )
+  }
+
+  /** Clean answers of the last second. */
+  cleanPerSecond(now: number): number {
+    this.#bucket(now)
+    const newer = Array.from({ length: buckets / 2 }, (_, age) => this.#at(this.#newest - age))
+    return newer.reduce((total, { clean }) => total + clean, 0)
+  }
+
+  /** Forgets the refusals: those of calls sent before a cut say nothing about the rate after it. Keeps the clean answers. */
+  forgetRefusals(): void {
+    this.#refusedInARow = 0
+    for (const bucket of this.#buckets) bucket.refused = 0
+  }
+
+  #bucket(now: number): Bucket {
+    const current = Math.floor(now / bucketMs)
+    const passed = Math.min(current - this.#newest, buckets)
+    for (let step = 0; step < passed; step += 1) {
+      const stale = this.#at(current - step)
+      stale.clean = 0
+      stale.refused = 0
+    }
+    this.#newest = Math.max(this.#newest, current)
+    return this.#at(this.#newest)
+  }
+
+  #at(bucket: number): Bucket {
+    return this.#buckets[((bucket % buckets) + buckets) % buckets]!
   }
 }

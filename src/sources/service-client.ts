@@ -2,13 +2,9 @@ import type { z } from 'zod'
 import { messageOf, SyncError } from '../errors.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import type { WireSettings } from '../values/wire.ts'
-import type { RooftopAccess } from './appraisal/access.ts'
-import type { CallOptions, RooftopCalls } from './appraisal/calls.ts'
-import type { HttpAnswer } from './http.ts'
-import { jsonBody, requireJson } from './http-body.ts'
-import { type AnswerContext, bodyError } from './http-fault.ts'
-import { statusActionsOf } from './status-actions.ts'
-import type { VehicleDataCalls } from './vehicle-data/calls.ts'
+import type { Call, RooftopAccess, RooftopCalls, VehicleDataCalls } from './calls.ts'
+import type { CallOptions, HttpAnswer } from './http.ts'
+import { type AnswerContext, bodyError, jsonBody, requireJson } from './http-body.ts'
 
 /** A call of one operation. Only the appraisal service needs `rooftop`; `files` are paths on the disk. */
 export interface ServiceCall<F> extends CallOptions {
@@ -59,8 +55,17 @@ export class ServiceClient<Reach extends Effect> {
       throw new TypeError(
         `${operation.name} is a ${operation.effect}: this client may not call it.`,
       )
+    // A read that was cut off is sent again; a write has taken effect, whatever its answer.
+    const check = operation.repeatable ? jsonBody : requireJson
+    const validate: typeof requireJson = (text, headers) => {
+      if (text.trim() !== '' || !operation.mayBeEmpty) check(text, headers)
+    }
     const fields = operation.fields.parse(call.fields)
-    const { answer, context } = await this.#send(operation as Operation<Reach>, { ...call, fields })
+    const { rooftop, ...rest } = { ...call, fields, validate }
+    const { answer, context } = await this.#send(rooftop, {
+      ...rest,
+      operation: operation as Operation<Reach>,
+    })
     const body = bodyOf(answer, context)
     // A 2xx body with `error` is an error [A §4 /entervin].
     if (isError(body)) throw bodyError('skip', body, '', context)
@@ -74,24 +79,17 @@ export class ServiceClient<Reach extends Effect> {
   }
 
   async #send(
-    operation: Operation<Reach>,
-    { rooftop, naturalKey, ...call }: ServiceCall<Record<string, unknown>>,
+    rooftop: RooftopAccess | undefined,
+    call: Call<Reach>,
   ): Promise<{ readonly answer: HttpAnswer; readonly context: AnswerContext }> {
     const { appraisal, vehicleData } = this.#parts
-    const subject = naturalKey === undefined ? {} : { naturalKey }
-    // A read that was cut off is sent again; a write has taken effect, whatever its answer.
-    const check = operation.repeatable ? jsonBody : requireJson
-    const validate: typeof requireJson = (text, headers) => {
-      if (text.trim() !== '' || !operation.mayBeEmpty) check(text, headers)
-    }
+    const { operation, naturalKey } = call
     if (operation.service === 'vehicleData') {
-      const answer = await vehicleData.send({ ...call, ...subject, operation, validate })
+      const answer = await vehicleData.send(call)
       return { answer, context: vehicleData.context(operation, naturalKey) }
     }
     if (rooftop === undefined) throw new TypeError(`${operation.name} needs a rooftop.`)
-    const statusActions = (refused: string) => statusActionsOf(operation, refused)
-    const request = { ...call, ...subject, operation, rooftop, statusActions, validate }
-    const answer = await appraisal.send(request)
+    const answer = await appraisal.send({ ...call, rooftop })
     return { answer, context: appraisal.context(operation, rooftop, naturalKey) }
   }
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../db/tables.ts'
-import type { CallOptions } from '../sources/appraisal/client.ts'
+import type { CallOptions } from '../sources/http.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import type { Sources } from './stream-sources.ts'
@@ -70,8 +70,6 @@ export interface EnrichmentStream<R = unknown> {
   readonly alsoAnswers?: Readonly<Record<string, string>>
   /** How an answer that is not complete yet is polled. */
   readonly polling: { readonly everySeconds: number; readonly maxWaitSeconds: number }
-  /** What a 403 means. `abort`: the key or the evaluation is refused; `skip`: the key's region does not have it, which is no error. */
-  readonly forbidden: 'abort' | 'skip'
   /** Streams that must have ended for the whole dealer group before one of its rooftops is asked about. An answer may be about a
    *  vehicle of the group: which evaluation asks, and which one owns it, then depends on those of all its rooftops. */
   readonly followsInGroup: readonly string[]

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../db/tables.ts'
-import type { CallOptions } from '../sources/appraisal/client.ts'
+import type { CallOptions } from '../sources/http.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
 import type { Sources } from './stream-sources.ts'

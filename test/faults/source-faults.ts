@@ -46,7 +46,7 @@ export const sourceFaults: Readonly<Record<number, Row>> = {
     holds: 'full jitter, bounded repeats, then work continues',
     tests: [
       [retries, 'status %i ends with the action retry after the retries'],
-      ['test/values/backoff.test.ts', 'the jitter is full: it reaches both ends'],
+      ['test/sources/backoff.test.ts', 'the jitter is full: it reaches both ends'],
       [isolation, 'a source that is down fails the slice and quarantines no records'],
       [
         'test/pipeline/enrichment.pg.test.ts',

@@ -8,7 +8,7 @@ export interface Mutant {
 /** Faults that the simulation must detect, and one that changes nothing. */
 export const mutants = {
   'no second of overlap': {
-    file: 'sources/appraisal/evaluation-list.ts',
+    file: 'sources/appraisal/answers.ts',
     text: 'startdate: from - 1,',
     instead: 'startdate: from,',
   },

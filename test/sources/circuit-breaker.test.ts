@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SyncError } from '#src/errors.ts'
-import { refusedRooftopLimit, CircuitBreaker } from '#src/sources/circuit-breaker.ts'
+import { CircuitBreaker } from '#src/sources/circuit-breaker.ts'
+import { rests } from '#src/sources/status-rules.ts'
 
 const use = (rooftop: number | string, operation = 'getevallist') => ({
   keyName: 'north',
@@ -8,7 +9,7 @@ const use = (rooftop: number | string, operation = 'getevallist') => ({
   rooftopUid: `rooftop-${rooftop}`,
 })
 const refuse = async () => {
-  throw new SyncError('abort', 'refused', { status: 403 })
+  throw new SyncError('abort', 'refused', { status: 403, meaning: 'keyRefused' })
 }
 
 /** Refuses `count` rooftops; returns how many calls were sent. */
@@ -27,8 +28,8 @@ async function refuseMany(refusals: CircuitBreaker, rooftops: number, operation?
 test('a key that is refused for ten rooftops is not used for a while, for that operation alone', async () => {
   const refusals = new CircuitBreaker()
 
-  expect(await refuseMany(refusals, 200)).toBe(refusedRooftopLimit)
-  expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(refusedRooftopLimit)
+  expect(await refuseMany(refusals, 200)).toBe(rests.refusedRooftops)
+  expect(await refuseMany(refusals, 200, 'getuserlist')).toBe(rests.refusedRooftops)
   await expect(refusals.run(use('last'), async () => 'sent')).rejects.toThrow(
     /getevallist for rooftop rooftop-last was not sent: the source refused key north.*10 rooftops in a row.*not used for 10 min/,
   )
@@ -42,7 +43,7 @@ test('refusals of one rooftop, or with an answer between them, do not stop the k
   expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
 
   for (let round = 0; round < 5; round += 1) {
-    await refuseMany(refusals, refusedRooftopLimit - 1)
+    await refuseMany(refusals, rests.refusedRooftops - 1)
     expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
   }
 })
@@ -52,7 +53,7 @@ test('other errors do not stop the key', async () => {
   for (let at = 0; at < 50; at += 1)
     await expect(
       refusals.run(use(at), async () => {
-        throw new SyncError('retry', 'busy', { status: 503 })
+        throw new SyncError('retry', 'busy', { status: 503, meaning: 'busy' })
       }),
     ).rejects.toThrow('busy')
 })
@@ -65,5 +66,5 @@ test('after a while the key is tried again', async () => {
   now += 10 * 60_000
 
   expect(await refusals.run(use('good'), async () => 'sent')).toBe('sent')
-  expect(await refuseMany(refusals, 50)).toBe(refusedRooftopLimit)
+  expect(await refuseMany(refusals, 50)).toBe(rests.refusedRooftops)
 })

@@ -43,7 +43,6 @@ export function post(limiter = new KeyLimiter({ max: 4 })) {
     headers: { authorization: 'Bearer sekret-key-1' },
     body: '{}',
     limiter,
-    retryable: true,
   } as const
 }
 

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import type { AttemptReport, SentRequest } from '#src/sources/http.ts'
 import { KeyLimiter } from '#src/sources/limiter.ts'
+import { plainRead } from '#src/sources/status-rules.ts'
 import { json } from './fake-source.ts'
 import { faultOf, post, withSource } from './http-support.ts'
+
+const aWrite = { ...plainRead, repeatable: false }
 
 test('a read is repeated until it is answered, and every request is counted and reported', async () => {
   const statuses = [500, 502, 503]
@@ -69,8 +72,8 @@ test('a write is sent once, whatever happens', async () => {
   await withSource(
     (response, _request, n) => (n === 1 ? json(response, {}, 503) : void response.destroy()),
     async (http, source) => {
-      const refused = await faultOf(http.request({ ...post(), retryable: false }))
-      const reset = await faultOf(http.request({ ...post(), retryable: false }))
+      const refused = await faultOf(http.request({ ...post(), contract: aWrite }))
+      const reset = await faultOf(http.request({ ...post(), contract: aWrite }))
 
       expect([refused.errorAction, reset.errorAction]).toEqual(['abort', 'abort'])
       expect(reset.message).toContain('it may have taken effect: check at the source')

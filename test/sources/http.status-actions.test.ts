@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SyncError } from '#src/errors.ts'
 import { KeyLimiter } from '#src/sources/limiter.ts'
+import { plainRead } from '#src/sources/status-rules.ts'
 import { type Answerer, json } from './fake-source.ts'
 import { faultOf, post, withSource } from './http-support.ts'
 
@@ -132,13 +133,13 @@ test('closing ends what is in flight', async () => {
   )
 })
 
-test('an endpoint may set the action of a status, accept it, and check the body before the retries end', async () => {
+test('an endpoint may document a status, accept it, and check the body before the retries end', async () => {
   await withSource(
     (response, _request, n) => json(response, { n }, n === 1 ? 409 : n === 2 ? 400 : 200),
     async (http, source) => {
-      const statusActions = { 409: { errorAction: 'park', advice: 'Try tomorrow.' } } as const
+      const contract = { ...plainRead, statuses: { 409: 'another one runs' } }
 
-      const parked = await faultOf(http.request({ ...post(), statusActions }))
+      const refused = await faultOf(http.request({ ...post(), contract }))
       const accepted = await http.request({ ...post(), accept: [400] })
       const final = new SyncError('skip', 'not this one')
       const validate = () => {
@@ -146,8 +147,8 @@ test('an endpoint may set the action of a status, accept it, and check the body 
       }
       const skipped = await faultOf(http.request({ ...post(), validate }))
 
-      expect(parked).toMatchObject({ errorAction: 'park', status: 409 })
-      expect(parked.message).toMatch(/Try tomorrow\.$/)
+      expect(refused).toMatchObject({ errorAction: 'skip', status: 409 })
+      expect(refused.message).toMatch(/Documented as: another one runs\.$/)
       expect(accepted.status).toBe(400)
       expect(skipped).toBe(final)
       expect(source.received).toHaveLength(3)

@@ -16,7 +16,7 @@ import {
 import { openRooftopCalls } from '#src/sources/appraisal/client.ts'
 import { HttpSource } from '#src/sources/http.ts'
 import { ServiceClient } from '#src/sources/service-client.ts'
-import { VehicleDataCalls } from '#src/sources/vehicle-data/calls.ts'
+import { VehicleDataCalls } from '#src/sources/calls.ts'
 import { type WireSettings, wireSettings } from '#src/values/wire.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { dedicated, north, partner } from './appraisal/client-support.ts'

@@ -6,12 +6,13 @@ import { pastChecks, watchAnswer } from './shapes.ts'
 
 type CheckDraft = Pick<
   OperationDraft<'read', { evalid: typeof evalid }, unknown>,
-  'fields' | 'region' | 'example' | 'source'
+  'fields' | 'region' | 'example' | 'source' | 'about'
 >
 const onEvaluation: CheckDraft = {
   source: '[A §4 "AU vehicle checks"]',
   fields: { evalid },
   region: 'AU',
+  about: { 403: 'keyOrRecord' },
   example: { evalid: 1001 },
 }
 const readErrors = {

@@ -48,6 +48,7 @@ export const manualCarEntry = operation({
     400: 'nothing to start from, an unknown style, or a codeType that the region does not know',
     403: 'invalid API key, or an evaluation of another dealer group',
   },
+  about: { 403: 'keyOrRecord' },
   example: { vin: 'SAMPLEAU000000002', desc: 'Toyota HiLux SR5 Double Cab' },
   read: readAs(decodeAnswer),
 })
@@ -114,6 +115,7 @@ export const updateEvaluation = operation({
     400: 'a required field is missing, a field is of a wrong type, or the evaluation is not found',
     403: 'invalid API key, or an evaluation of another dealer group',
   },
+  about: { 403: 'keyOrRecord' },
   example: { evalid: 1001, km: 48_000, price: 23_500, cName: 'Pat Example' },
   read: readAs(evaluation),
 })

@@ -43,6 +43,7 @@ export const listEvaluations = operation({
     dealerId: dealerIds.optional(),
   },
   statuses: { 400: 'a field of a wrong type, or from / to date strings', 403: 'invalid API key' },
+  about: { 400: 'request' },
   example: { startdate: 1_772_323_200 },
   read: asReceived,
 })
@@ -59,6 +60,7 @@ export const listUsers = operation({
     includeInactive: z.boolean().optional().describe('default false'),
   },
   statuses: { 400: 'a field of a wrong type', 403: 'forbidden or invalid key' },
+  about: { 400: 'request' },
   example: { includeInactive: true },
   read: readAs(z.array(userShape)),
 })

@@ -1,33 +1,21 @@
-import { type ErrorDetails, SyncError } from '../../errors.ts'
-import { type AppraisalWire, defaultWire } from '../../values/wire.ts'
-import { type AttemptReport, HttpSource, type HttpSourceOptions } from '../http.ts'
-import { BodyTooLarge, jsonBody } from '../http-body.ts'
-import { type AnswerContext, quoteError } from '../http-fault.ts'
-import { KeyLimiter } from '../limiter.ts'
-import { SourceClock } from '../source-clock.ts'
-import type { AccessKey, RooftopAccess } from './access.ts'
-import { type CallLimits, type CallOptions, RooftopCalls } from './calls.ts'
 import { getEvaluation, listEvaluations, listUsers } from '../../contract/appraisal/evaluations.ts'
 import type { User } from '../../contract/appraisal/shapes.ts'
 import type { Effect } from '../../contract/operation.ts'
-import { checkEvaluationBody, isEmptyArray, UnreadableBody } from './evaluation-body.ts'
+import { type ErrorDetails, SyncError } from '../../errors.ts'
+import { type AppraisalWire, defaultWire } from '../../values/wire.ts'
+import { type AccessKey, type CallLimits, RooftopCalls, type RooftopAccess } from '../calls.ts'
+import { type CallOptions, HttpSource, type HttpSourceOptions } from '../http.ts'
+import { type AnswerContext, jsonBody, quoteError } from '../http-body.ts'
+import { KeyLimiter } from '../limiter.ts'
+import { SourceClock } from '../source-clock.ts'
 import {
+  checkEvaluationBody,
   type EvaluationList,
-  type ListedEvaluation,
+  isEmptyArray,
   listBounds,
   readList,
-} from './evaluation-list.ts'
-import { readUsers } from './user-list.ts'
-
-export type {
-  AccessKey,
-  AttemptReport,
-  CallOptions,
-  EvaluationList,
-  ListedEvaluation,
-  RooftopAccess,
-}
-export { UnreadableBody }
+  readUsers,
+} from './answers.ts'
 
 /** The answer of `/geteval` as received; *vanished*: the source does not know it (400, or an empty array) [A §4]. */
 export type FetchedEvaluation =
@@ -124,20 +112,16 @@ export class AppraisalClient {
   /** Reads the source's clock from the Date header of one request without a key; any status will do.
    *  Without the header `clock` stays local and `clock.measured` false. SyncError `abort` when the source cannot be reached. */
   async measureClock(options: CallOptions = {}): Promise<void> {
-    const answer = await this.#http.request({
-      ...options,
-      method: 'GET',
-      path: '',
-      headers: {},
-      limiter: new KeyLimiter({ max: 1 }),
-      retryable: true,
-      maxRetries: 2,
-      accept: 'any',
-      validate: () => {},
-      unreachableAction: 'abort',
-    })
-    const date = answer.headers.date
-    if (typeof date === 'string') this.clock.measure(date, answer.requestedAt, answer.receivedAt)
+    const limiter = new KeyLimiter({ max: 1 })
+    const request = { ...options, method: 'GET', path: '', headers: {}, limiter } as const
+    try {
+      const answer = await this.#http.request({ ...request, maxRetries: 2, accept: 'any' })
+      const date = answer.headers.date
+      if (typeof date === 'string') this.clock.measure(date, answer.requestedAt, answer.receivedAt)
+    } catch (error) {
+      if (!(error instanceof SyncError)) throw error
+      throw new SyncError('abort', error.message, { cause: error })
+    }
   }
 
   /** Completed evaluations *created* in `[from, until)`, whole Unix seconds; `until: null` includes the most recent.
@@ -241,7 +225,7 @@ function refuseMissingUser(
 /** Turns a body that stays broken, or is too large, into SyncError `skip`: the fault is the record's, not the source's. */
 function skipRecord(error: unknown, details: ErrorDetails): unknown {
   if (!(error instanceof SyncError)) return error
-  const { cause, message } = error
-  if (!(cause instanceof UnreadableBody) && !(cause instanceof BodyTooLarge)) return error
+  const { cause, message, meaning } = error
+  if (meaning !== 'brokenRecord' && meaning !== 'tooLarge') return error
   return new SyncError('skip', message, { ...details, cause, status: 200 })
 }

@@ -12,7 +12,6 @@ export const pricing = defineEnrichmentStream<PriceRecord>({
   name,
   asks: [getPricing.name],
   polling: getPricing.polling!,
-  forbidden: 'abort',
   followsInGroup: [],
 
   // Every region has the pricing AI.

@@ -24,7 +24,6 @@ export const vehicleChecks = defineEnrichmentStream<CheckRecord>({
   alsoAnswers: { [pastAsks.ppsr]: watchPpsr.name },
   // Every answer is complete.
   polling: { everySeconds: 15, maxWaitSeconds: 0 },
-  forbidden: 'skip',
   followsInGroup: [evaluations.name],
 
   serves: ({ region }) => region === 'AU',

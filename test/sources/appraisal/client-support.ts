@@ -1,11 +1,8 @@
 import { inspect } from 'node:util'
 import { afterEach, expect } from 'vitest'
 import { SyncError } from '#src/errors.ts'
-import {
-  type AccessKey,
-  AppraisalClient,
-  type RooftopAccess,
-} from '#src/sources/appraisal/client.ts'
+import { AppraisalClient } from '#src/sources/appraisal/client.ts'
+import type { AccessKey, RooftopAccess } from '#src/sources/calls.ts'
 import { type AppraisalWire, defaultWire } from '#src/values/wire.ts'
 import { type Answerer, FakeSource } from '../fake-source.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RooftopAccess } from '#src/sources/appraisal/client.ts'
+import type { RooftopAccess } from '#src/sources/calls.ts'
 import { FakeSource, json } from '../fake-source.ts'
 import { alone, clientAt, faultOf, newest, north, south, start } from './client-support.ts'
 

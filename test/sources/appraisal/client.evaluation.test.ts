@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UnreadableBody } from '#src/sources/appraisal/client.ts'
+import { UnreadableBody } from '#src/sources/appraisal/answers.ts'
 import { json } from '../fake-source.ts'
 import { alone, faultOf, north, start } from './client-support.ts'
 

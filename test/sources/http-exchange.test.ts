@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { TransportFault } from '#src/sources/http-fault.ts'
+import { TransportFault } from '#src/sources/http-exchange.ts'
 import { faultOf, post, sourceAt } from './http-support.ts'
 
 /** What the connection to an address fails with. */

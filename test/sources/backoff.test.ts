@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backoffMs, faultBackoff, throttleBackoff } from '#src/values/backoff.ts'
+import { backoffMs, faultBackoff, throttleBackoff } from '#src/sources/status-rules.ts'
 
 const settings = { baseMs: 250, capMs: 30_000 }
 

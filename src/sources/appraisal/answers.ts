@@ -1,7 +1,9 @@
+import { type User, user } from '../../contract/appraisal/shapes.ts'
 import { prunedJson } from '../../values/json-depth.ts'
 import { valueAt } from '../../values/json-path.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { type AnswerContext, bodyError } from '../http-fault.ts'
+import { type AnswerContext, type AnswerHeaders, bodyError, requireJson } from '../http-body.ts'
+import { RequestFault } from '../status-rules.ts'
 
 /** An item of `/getevallist`. `updatedAt` is the text as sent, null when the item has none. */
 export interface ListedEvaluation {
@@ -74,4 +76,71 @@ function toEvalId(value: unknown): number | null {
 function updateOf(item: unknown, wire: AppraisalWire['evalList']): string | null {
   const value = valueAt(item, wire.updatedAt)
   return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** A `/geteval` answer that stayed cut off or broken: the cause of the SyncError `skip`, so that its text can be quarantined. */
+export class UnreadableBody extends RequestFault {
+  override readonly name = 'UnreadableBody'
+  // Private, not a property: loggers copy an error's properties, and the text holds a customer.
+  readonly #text: string
+
+  constructor(text: string) {
+    super('brokenRecord', 'the body is broken JSON, or was cut off')
+    this.#text = text
+  }
+
+  /** The body as received. */
+  get text(): string {
+    return this.#text
+  }
+}
+
+/** Accepts a body that begins with `[` and ends with `]`. Does not parse it: the pipeline hashes the text, and parses it only when it changed.
+ *  RequestFault: a proxy's page or nothing. UnreadableBody: cut off. SyncError `skip`: whole, but no array [A §4 /geteval]. */
+export function checkEvaluationBody(
+  text: string,
+  headers: AnswerHeaders,
+  context: AnswerContext,
+): void {
+  requireJson(text, headers)
+  const body = text.trim()
+  if (body.startsWith('[') && body.endsWith(']')) return
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw new UnreadableBody(text)
+  }
+  // A 2xx body with `error` is an error; a repeat would bring the same.
+  throw bodyError('skip', value, 'is no array of evaluations.', context)
+}
+
+/** Whether a body that passed the check is an empty array. */
+export function isEmptyArray(text: string): boolean {
+  return /^\s*\[\s*\]\s*$/.test(text)
+}
+
+/** The users of a parsed `/getuserlist` answer [A §4]. An item that is no user is reported by position and path, never by value.
+ *  SyncError `abort` when the answer is no array. */
+export function readUsers(
+  body: unknown,
+  context: AnswerContext,
+): { users: User[]; malformed: { index: number; issue: string }[] } {
+  if (!Array.isArray(body)) throw bodyError('abort', body, 'is no array of users.', context)
+  const users: User[] = []
+  const malformed: { index: number; issue: string }[] = []
+  body.forEach((item: unknown, index) => {
+    const parsed = user.safeParse(item)
+    if (parsed.success) users.push(parsed.data)
+    else malformed.push({ index, issue: pathsOf(parsed.error.issues) })
+  })
+  return { users, malformed }
+}
+
+function pathsOf(
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly code: string }[],
+): string {
+  return issues
+    .map(({ path, code }) => `${path.map(String).join('.') || 'item'}: ${code}`)
+    .join('; ')
 }
