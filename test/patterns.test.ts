@@ -30,10 +30,6 @@ const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '\\bMY\\s?\\d\\d|\\bMk\\s?[IVX\\d]+|\\bSeries \\w|^[A-Z]{1,5}\\d{1,4}[A-Z]?$|^[A-Z]{2} I+$|^\\d{3}\\b':
       'linear, and slow to check',
   },
-  'src/csv/write/csv-text.ts': {
-    "new RegExp(`[${parts}\\\\r\\\\n]|^[\\\\s'\"]|\\\\s$${delimiter.trim() === '' ? '|^$' : ''}`, 'u')":
-      'a set of characters, and one character at each end',
-  },
   'src/db/core-views.ts': {
     "new RegExp(`\\\\bcore\\\\.${name}\\\\b`, 'g')": short.own,
     'new RegExp(`\\\\bcore\\\\.${name}\\\\b`)': short.own,

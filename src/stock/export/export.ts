@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { inTransaction } from '../../db/transaction.ts'
-import { byteOrderMark, recordWriter, defaultStyle } from '../../csv/write/csv-text.ts'
+import { byteOrderMark, csvText, type CsvStyle, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { isTextColumn, type Mart, type MartRow, martQuery, readMart } from './mart.ts'
 import { originalWithPrices } from './original.ts'
@@ -92,47 +92,38 @@ async function pagesFor(
     return originalWithPrices(client, file, { rooftopId: rooftop.id, delimiter, raw })
   }
   const style = { ...defaultStyle, delimiter: delimiter ?? defaultStyle.delimiter }
-  const write = recordWriter(style)
   if (subject.is === 'mart')
-    return martPages(client, await readMart(client, subject.name), write, raw)
+    return textPages(martRecords(client, await readMart(client, subject.name), raw), style)
   const { all, rooftop } = subject
-  return listPages(pricedList(client, { rooftopId: rooftop.id, all, raw }), write)
+  return textPages(pricedList(client, { rooftopId: rooftop.id, all, raw }), style)
 }
 
-type Write = (cells: readonly string[]) => string
+type Records = readonly (readonly string[])[]
 
-async function* listPages(
-  pages: AsyncIterable<readonly (readonly string[])[]>,
-  write: Write,
-): AsyncGenerator<Page> {
+/** The first page is the header. */
+async function* textPages(pages: AsyncIterable<Records>, style: CsvStyle): AsyncGenerator<Page> {
   let isHeader = true
   for await (const page of pages) {
-    yield { text: page.map(write).join(''), rows: isHeader ? 0 : page.length }
+    yield { text: csvText(page, style), rows: isHeader ? 0 : page.length }
     isHeader = false
   }
 }
 
-async function* martPages(
+async function* martRecords(
   client: pg.ClientBase,
   mart: Mart,
-  write: Write,
   raw: boolean,
-): AsyncGenerator<Page> {
-  yield { text: write(mart.columns.map(({ name }) => name)), rows: 0 }
-  const columns = mart.columns.map((column) => ({
-    name: column.name,
-    isText: isTextColumn(column) && !raw,
-  }))
-  for await (const page of queryPages<MartRow>(client, martQuery(mart))) {
-    const texts = page.map((row) =>
-      write(
-        columns.map(({ name, isText }) =>
-          isText ? escapeFormula(row[name] ?? '') : (row[name] ?? ''),
-        ),
-      ),
-    )
-    yield { text: texts.join(''), rows: page.length }
-  }
+): AsyncGenerator<Records> {
+  yield [mart.columns.map(({ name }) => name)]
+  const columns = mart.columns.map((column) => {
+    const isSafe = raw || !isTextColumn(column)
+    return (row: MartRow) => {
+      const text = row[column.name] ?? ''
+      return isSafe ? text : escapeFormula(text)
+    }
+  })
+  for await (const page of queryPages<MartRow>(client, martQuery(mart)))
+    yield page.map((row) => columns.map((cell) => cell(row)))
 }
 
 async function exportParquet(

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { plainText } from '../../csv/map/typing/plain-text.ts'
 import { typeVin } from '../../csv/map/typing/vin.ts'
 import { readCells } from '../../csv/read/read-cells.ts'
-import { type CsvStyle, recordWriter } from '../../csv/write/csv-text.ts'
+import { type CsvStyle, csvText } from '../../csv/write/csv-text.ts'
 import { escapeFormula, isFormulaLike } from '../../csv/write/escape-formula.ts'
 import { appendedColumns, appendedNames, countAppended } from './columns.ts'
 import { queryPages } from './query-pages.ts'
@@ -53,7 +53,6 @@ export async function* originalWithPrices(
   options: OriginalOptions,
 ): AsyncGenerator<OriginalPage> {
   const style = styleOf(file, options)
-  const write = recordWriter(style)
   const safe = options.raw ? (cell: string) => cell : escapeFormula
   const names = file.headerRows.at(-1) ?? []
   const width = file.width - countAppended(names.slice(0, file.width))
@@ -65,12 +64,12 @@ export async function* originalWithPrices(
     where row.import_id = $2 order by row.line_no`
   const pages = queryPages<ImportRow>(client, query, [options.rooftopId, file.importId])
   for await (const page of pages) {
-    const texts = page.map((row) => {
+    const records = page.map((row) => {
       const own = fitted(row.cells, width).map(safe)
       const tooMany = row.cells.slice(file.width).map(safe)
-      return write([...own, ...priceRecord(row, file.vinColumn, safe), ...tooMany])
+      return [...own, ...priceRecord(row, file.vinColumn, safe), ...tooMany]
     })
-    yield { text: texts.join(''), rows: page.length }
+    yield { text: csvText(records, style), rows: page.length }
   }
 }
 
@@ -97,7 +96,6 @@ function headText(
   width: number,
   { raw }: OriginalOptions,
 ): string {
-  const write = recordWriter(style)
   const dialect = {
     ...{ delimiter: file.delimiter, quote: file.quote, escape: file.quote },
     ...{ sepLine: false, lineEnd: 'LF' as const },
@@ -107,14 +105,15 @@ function headText(
     const { cells } = readCells(line, dialect)
     const isSafe = raw || !cells.some(isFormulaLike)
     if (line === '' || (isAsBefore && isSafe)) return line + style.lineEnd
-    return write(raw ? cells : cells.map(escapeFormula))
+    return csvText([raw ? cells : cells.map(escapeFormula)], style)
   })
   const last = file.headerRows.length - 1
   const appended = appendedNames((file.headerRows[last] ?? []).slice(0, width))
   const header = file.headerRows.map((names, row) => {
     const own = fitted(names, width).map((name) => (raw ? name : escapeFormula(name)))
     const tooMany = names.slice(file.width)
-    return write([...own, ...(row === last ? appended : appended.map(() => '')), ...tooMany])
+    const added = row === last ? appended : appended.map(() => '')
+    return csvText([[...own, ...added, ...tooMany]], style)
   })
   const hint = file.sepLine ? [`sep=${style.delimiter}${style.lineEnd}`] : []
   return [...hint, ...preamble, ...header].join('')

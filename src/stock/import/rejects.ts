@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import type { ColumnMapping } from '../../csv/map/column-mapping.ts'
 import type { CellIssue } from '../../csv/map/typing/issue.ts'
-import { byteOrderMark, recordWriter, defaultStyle } from '../../csv/write/csv-text.ts'
+import { byteOrderMark, csvText, defaultStyle } from '../../csv/write/csv-text.ts'
 import { escapeFormula } from '../../csv/write/escape-formula.ts'
 import { messageOf, UsageError } from '../../errors.ts'
 import { placeholderNames, rejectColumns } from './forecourt-columns.ts'
@@ -78,16 +78,18 @@ async function* rejectsText(
   { rowsTable, importId, delimiter, names, columns }: RejectsSource,
 ): AsyncGenerator<string> {
   const isCommon = commonDelimiters.includes(delimiter)
-  const write = recordWriter({ ...defaultStyle, delimiter: isCommon ? delimiter : ',' })
+  const style = { ...defaultStyle, delimiter: isCommon ? delimiter : ',' }
   const width = columns.length
   const own = names?.slice(0, width).map(escapeFormula) ?? placeholderNames(columns)
-  yield byteOrderMark + write([...own, ...rejectColumns])
-  for await (const { line_no, cells, issues } of rejectedRows(client, rowsTable, importId)) {
+  yield byteOrderMark + csvText([[...own, ...rejectColumns]], style)
+  const recordOf = ({ line_no, cells, issues }: RejectedRow) => {
     const escaped = Array.from({ length: width }, (_, index) => escapeFormula(cells[index] ?? ''))
     // Surplus cells belong to no column, so they are listed with the errors.
     const beyond = cells.slice(names?.length ?? width).filter((cell) => cell !== '')
-    yield write([...escaped, String(line_no), escapeFormula(errorText(issues, beyond))])
+    return [...escaped, String(line_no), escapeFormula(errorText(issues, beyond))]
   }
+  for await (const rows of rejectedRows(client, rowsTable, importId))
+    yield csvText(rows.map(recordOf), style)
 }
 
 function errorText(all: readonly CellIssue[], beyond: readonly string[]): string {
@@ -111,7 +113,7 @@ async function* rejectedRows(
   client: pg.ClientBase,
   rowsTable: string,
   importId: number,
-): AsyncGenerator<RejectedRow> {
+): AsyncGenerator<readonly RejectedRow[]> {
   let after = 0
   for (;;) {
     const { rows } = await client.query<RejectedRow>(
@@ -119,7 +121,7 @@ async function* rejectedRows(
        where import_id = $1 and line_no > $2 and status = 'rejected' order by line_no limit ${page}`,
       [importId, after],
     )
-    yield* rows
+    yield rows
     if (rows.length < page) return
     after = rows.at(-1)!.line_no
   }

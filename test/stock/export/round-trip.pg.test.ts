@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { recordWriter, defaultStyle } from '#src/csv/write/csv-text.ts'
+import { csvText, defaultStyle } from '#src/csv/write/csv-text.ts'
 import { openExportFixture, type ExportFixture } from './export-fixture.ts'
 
 const names = ['Stock No', 'VIN', 'Make', 'Model', 'Variant', 'Year', 'Kms', 'Price', 'Cost']
@@ -74,7 +74,7 @@ test('export and import change no unit, for any cells', async () => {
     { length: 1500 },
     (_, at) => fc.sample(row(at), { numRuns: 1, seed: at })[0]!,
   )
-  const file = [[...names, ...more], ...rows].map(recordWriter(defaultStyle)).join('')
+  const file = csvText([[...names, ...more], ...rows], defaultStyle)
   const first = await fixture.importList('stock.csv', file, '--map', 'stock_number=Stock No')
   const before = await unitsOf(fixture)
   await fixture.exportList('--rooftop', 'north', '--out', 'priced.csv')
