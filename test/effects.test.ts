@@ -43,7 +43,7 @@ test('only the command line may do more than read', async () => {
 
   expect(opened.length).toBeGreaterThan(1)
   expect(opened.filter(({ reach }) => String(reach) !== 'read')).toEqual([
-    { path: 'src/commands/api.ts', reach: ['read', 'write', 'bill'] },
+    { path: 'src/billing/call-operation.ts', reach: ['read', 'write', 'bill'] },
     { path: 'src/commands/webhooks.ts', reach: ['read', 'write'] },
   ])
 })

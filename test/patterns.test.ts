@@ -19,7 +19,7 @@ const short = {
 /** Patterns that are not linear, or cannot be checked, and why that does no harm. */
 const allowed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/cli.ts': { '\\.?\\s*\\n\\s*\\((.*)\\)$': 'messages of commander' },
-  'src/commands/api-recover.ts': { '[.\\s]*$': short.quoted },
+  'src/billing/recover.ts': { '[.\\s]*$': short.quoted },
   'src/config/schema.ts': { '\\/+$': short.config },
   'src/config/values.ts': { '\\/+$': short.config },
   'src/csv/map/typing/model-year.ts': {

@@ -1,17 +1,16 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Command } from 'commander'
+import { createLogUpdate } from 'log-update'
+import { type Caller, callOperation, type OperationCall } from '../billing/call-operation.ts'
+import type { PollProgress } from '../billing/poll.ts'
 import type { RooftopConfig } from '../config/read.ts'
-import { openServices } from '../context.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { allOperations, findOperation } from '../contract/operations.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import { chooseRooftops, registerRooftops } from '../pipeline/rooftops.ts'
-import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
-import { pay } from './api-bill.ts'
-import type { BillingContext } from './api-billing-context.ts'
+import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
-import { type StartedCall, waitUntilDone } from './api-wait.ts'
 import { addToList, type CommandDefinition } from './command.ts'
+import { drawsProgress } from './progress.ts'
 import type { Session } from './session.ts'
 
 const effects: Readonly<Record<Effect, string>> = {
@@ -79,84 +78,50 @@ async function runOperation(
   operation: Operation,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const fields = fieldsFromFlags(operation, options)
-  const files = filesOf(operation, options)
   const every = everyOf(options)
-  const waiting = options['wait'] === true ? { every } : null
-  const rooftop = rooftopFor(session, operation, options)
-  const problem = operation.problem(fields, files.length)
-  if (problem !== null)
-    throw new UsageError(
-      `${operation.name} ${problem}: see "forecourt api ${operation.name} --help".`,
-    )
+  const request: OperationCall = {
+    operation,
+    fields: fieldsFromFlags(operation, options),
+    files: filesOf(operation, options),
+    rooftop: rooftopFor(session, operation, options),
+    again: options['again'] === true,
+    wait: options['wait'] === true ? { every } : null,
+  }
   requireYes(operation, options)
-  requireApiKey(session, operation)
-  const naturalKey = subjectOf(fields)
-  const call: ServiceCall<Record<string, unknown>> = {
-    fields,
-    files,
+  const meter = openMeter(session)
+  const caller: Caller = {
+    config: session.config,
+    log: session.log,
     signal: session.io.signal,
-    ...(rooftop === null ? {} : { rooftop: accessOf(rooftop) }),
-    ...(isNamed(operation, naturalKey) ? { naturalKey } : {}),
+    openWarehouse: () => session.warehouse('write'),
+    onProgress: meter.show,
+    show: (answer) => {
+      meter.end()
+      // As received, including signed links, which the user wants to open.
+      session.resultWithSecrets(answer, () => [JSON.stringify(answer, null, 2)])
+    },
   }
-  await using services = openServices<Effect>(session.config, session.log, [
-    'read',
-    'write',
-    'bill',
-  ])
-  const { client } = services
-  const send = () => client.call(operation, call)
-  if (operation.effect !== 'bill') {
-    await answerTo(session, client, { operation, call, body: (await send()).body }, waiting)
-    return 0
-  }
-  const again = options['again'] === true
-  const { pool, db } = await session.warehouse('write')
-  const [row = null] = rooftop === null ? [] : await registerRooftops(db, [rooftop], session.log)
-  const billing: BillingContext = { session, client, pool, db }
-  const { body, finish } = await pay(billing, { operation, rooftop: row, naturalKey, again }, send)
-  await finish(await answerTo(session, client, { operation, call, body }, waiting))
+  await callOperation(caller, request)
   return 0
 }
 
-/** Shows the answer, or with --wait the last one, and returns it. */
-async function answerTo(
-  session: Session,
-  client: ServiceClient<Effect>,
-  started: StartedCall,
-  waiting: { readonly every: number | null } | null,
-): Promise<unknown> {
-  const last =
-    waiting === null
-      ? started.body
-      : await waitUntilDone(session, client, started, waiting.every).catch((error: unknown) => {
-          // The answer so far may be paid for, and has the id for polling again.
-          showAnswer(session, started.body)
-          throw error
-        })
-  showAnswer(session, last)
-  return last
-}
-
-/** Shows the answer as received, including signed links, which the user wants to open. */
-function showAnswer(session: Session, answer: unknown): void {
-  session.resultWithSecrets(answer, () => [JSON.stringify(answer, null, 2)])
-}
-
-/** The subject of the call: an evaluation, else a VIN, else a code with its kilometres. Normalised, so that a repeat is recognised. */
-function subjectOf({ evalid, vin, adcode, km }: Readonly<Record<string, unknown>>): string | null {
-  const model = adcode === undefined || km === undefined ? adcode : `${adcode}/${km}`
-  const named = evalid ?? vin ?? model
-  return named === undefined ? null : String(named).trim().toUpperCase().slice(0, 64)
-}
-
-/** Whether errors can name the subject: at the appraisal service only an evaluation. */
-function isNamed({ service }: Operation, naturalKey: string | null): naturalKey is string {
-  return naturalKey !== null && (service === 'vehicleData' || /^\d+$/.test(naturalKey))
-}
-
-function accessOf({ uid, dealerId, key }: RooftopConfig) {
-  return { uid, dealerId, keyName: key }
+/** One line on a terminal, else log lines. */
+function openMeter({ io, globals, log }: Session): {
+  readonly show: (progress: PollProgress) => void
+  readonly end: () => void
+} {
+  if (!drawsProgress(io, globals))
+    return {
+      show: ({ operation, fields, percent, seconds }) =>
+        log.info({ ...fields, percent, seconds }, `waiting for ${operation}`),
+      end: () => {},
+    }
+  const update = createLogUpdate(io.stderr as NodeJS.WriteStream, { showCursor: true })
+  return {
+    show: ({ operation, percent, seconds }) =>
+      update(`${operation}  ${percent ?? 0} %  ${seconds} s`),
+    end: () => update.clear(),
+  }
 }
 
 /** UsageError without --yes: a mistyped command must not write or bill. */
@@ -167,13 +132,6 @@ function requireYes(
   if (effect === 'read' || options['yes'] === true) return
   const what = effect === 'bill' ? `costs money (budget.${budget})` : 'writes at the source'
   throw new UsageError(`${name} ${what}: nothing was sent. Add --yes to do it.`)
-}
-
-function requireApiKey({ config }: Session, { service, name }: Operation): void {
-  if (service === 'appraisal' || config.vehicleData.apiKey !== null) return
-  throw new UsageError(
-    `${name} needs vehicleData.apiKey, which the config leaves out: set it to e.g. \${FORECOURT_VEHICLE_DATA_KEY}.`,
-  )
 }
 
 /** The rooftop of the call; null when the vehicle-data APIs need none. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openServices } from '#src/context.ts'
-import { pay } from '#src/commands/api-bill.ts'
+import { pay } from '#src/billing/pay.ts'
 import { Session } from '#src/commands/session.ts'
 import { searchPpsr } from '#src/contract/appraisal/checks.ts'
 import type { Effect } from '#src/contract/operation.ts'
@@ -20,7 +20,7 @@ async function payUntilTimeout({ cwd }: BillingFixture, signal: AbortSignal): Pr
   const { pool, db } = await session.warehouse('write')
   const [rooftop] = await registerRooftops(db, config.rooftops)
   return await pay(
-    { session, client: services.client, pool, db },
+    { config, log, signal, client: services.client, pool, db },
     { operation: searchPpsr, rooftop: rooftop!, naturalKey: '1001', again: false },
     () => {
       const cause = new DeadlineExceeded(120_000)

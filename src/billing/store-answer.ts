@@ -1,4 +1,4 @@
-import { listedKindOf } from '../billing/past-calls.ts'
+import { listedKindOf } from './past-calls.ts'
 import { getEvaluation } from '../contract/appraisal/evaluations.ts'
 import type { Operation } from '../contract/operation.ts'
 import { textAt } from '../contract/vehicle-data/reading.ts'
@@ -14,7 +14,7 @@ import { bodyHash } from '../values/content-hash.ts'
 import { valueAt } from '../values/json-path.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import type { AppraisalWire } from '../values/wire.ts'
-import type { BillingContext, PastChecks } from './api-billing-context.ts'
+import type { BillingContext, PastChecks } from './billing-context.ts'
 
 /** An answer that was paid for. */
 export interface PaidAnswer {
@@ -32,7 +32,7 @@ export async function storeAnswer(
   billing: BillingContext,
   answer: PaidAnswer,
 ): Promise<number | null> {
-  const { log } = billing.session
+  const { log } = billing
   const { operation, rooftop, naturalKey } = answer
   if (rooftop === null || naturalKey === null || answer.text.trim() === '') {
     log.info(
@@ -50,7 +50,7 @@ export async function storeAnswer(
         groupId: rooftop.groupId,
         evalId: 'evalid' in operation.fields.shape && evalId > 0 ? evalId : null,
       }
-      const text = await screenAnswer(tx.db, received, about, billing.session.config.wire.appraisal)
+      const text = await screenAnswer(tx.db, received, about, billing.config.wire.appraisal)
       const payload = { naturalKey, text, hash: bodyHash(text), fetchedAt: new Date() }
       const runId = await insertEndedRun(tx.db, answer)
       await savePayloads(tx, operation.name, rooftop, runId, [payload])
@@ -100,12 +100,11 @@ export async function loadPast(
     const isComplete = checks.length === (past.body as readonly unknown[]).length
     const answer = { groupId, vin, kind, checks, at, isOfThisVehicle: true, isComplete }
     const [loaded] = await loadPastChecks(db, [answer], runId)
-    if (kind === 'ppsr')
-      await fillCounts(db, loaded!.inserted, billing.session.config.wire.appraisal)
+    if (kind === 'ppsr') await fillCounts(db, loaded!.inserted, billing.config.wire.appraisal)
     if (kind === 'ppsr' && loaded!.statusChanged) await relistReports(db, groupId, [vin])
     return loaded!.warnings
   })
-  for (const { check, detail } of warnings) billing.session.log.warn({ evalId, check }, detail)
+  for (const { check, detail } of warnings) billing.log.warn({ evalId, check }, detail)
   return vin
 }
 
@@ -135,7 +134,7 @@ async function vinOf(db: Db, { rooftop, evalId }: PastChecks): Promise<string | 
 
 /** The current VIN of the evaluation at the source: the past checks are of this VIN. */
 async function vinAtSource(
-  { session, client }: BillingContext,
+  { client, signal }: BillingContext,
   past: PastChecks,
 ): Promise<string | null> {
   const { evalId, rooftop } = past
@@ -143,7 +142,7 @@ async function vinAtSource(
     fields: { evalid: evalId },
     naturalKey: String(evalId),
     rooftop,
-    signal: session.io.signal,
+    signal,
   })
   const items: readonly unknown[] = Array.isArray(body) ? body : []
   const own = items.find((item) => valueAt(item, 'EvalID') === evalId)
@@ -167,26 +166,22 @@ export function checkRefInAnswer(
 
 /** Stores what only the answer of a search has: counts, and the number of the certificate. */
 export async function storeCounts(
-  { db, session }: BillingContext,
+  { db, config }: BillingContext,
   { groupId }: RooftopRow,
   ref: string,
   body: unknown,
 ): Promise<void> {
-  await writeCounts(db, groupId, ref, countsOf(body, session.config.wire.appraisal))
+  await writeCounts(db, groupId, ref, countsOf(body, config.wire.appraisal))
 }
 
 /** Logs that a paid check is not in the warehouse, and when it will be loaded. */
-export function warnNotLoaded(
-  { session }: BillingContext,
-  operation: string,
-  error: unknown,
-): void {
+export function warnNotLoaded({ log }: BillingContext, operation: string, error: unknown): void {
   const when =
     error instanceof NotLoaded
       ? 'the first "forecourt sync" after the evaluation is complete loads its row; for an evaluation from before sync.start, ' +
         '"forecourt backfill evaluations" and then a sync'
       : 'the next "forecourt sync" loads its row'
-  session.log.warn(
+  log.warn(
     { operation, reason: messageOf(error) },
     `the paid check is not in the warehouse yet: ${when}`,
   )

@@ -1,4 +1,4 @@
-import { createLogUpdate } from 'log-update'
+import type { Config } from '../config/read.ts'
 import {
   type Effect,
   type FieldValues,
@@ -7,10 +7,9 @@ import {
 } from '../contract/operation.ts'
 import { findOperation } from '../contract/operations.ts'
 import { messageOf, SyncError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { ServiceCall, ServiceClient } from '../sources/service-client.ts'
 import { sleep } from '../values/sleep.ts'
-import { drawsProgress } from './progress.ts'
-import type { Session } from './session.ts'
 
 type Call = ServiceCall<Record<string, unknown>>
 
@@ -21,41 +20,55 @@ export interface StartedCall {
   readonly body: unknown
 }
 
-/** Polls until the work of a call is done, and returns the last body. SyncError `retry` when it takes longer than documented, `abort`
- *  when an answer cannot be read; each message names the command to poll again. */
-export async function waitUntilDone(
-  session: Session,
-  client: ServiceClient<Effect>,
+/** What polls, and what is notified of it. */
+export interface Polling {
+  readonly config: Config
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly client: ServiceClient<Effect>
+  /** Receives each answer that is not the last one. */
+  readonly onProgress: (progress: PollProgress) => void
+}
+
+/** How far the work of a call is. */
+export interface PollProgress {
+  readonly operation: string
+  /** The fields that identify the work, e.g. the id of a batch. */
+  readonly fields: FieldValues
+  /** Null: the answer does not say. */
+  readonly percent: number | null
+  /** Since the first poll was due. */
+  readonly seconds: number
+}
+
+/** Polls until the work of a call is done, and returns the last body. `every`: seconds; null: as documented. SyncError `retry` when it
+ *  takes longer than documented, `abort` when an answer cannot be read; each message names the command to poll again. */
+export async function pollUntilDone(
+  { config: { wire }, log, signal, client, onProgress }: Polling,
   { operation, call, body: started }: StartedCall,
   every: number | null,
 ): Promise<unknown> {
-  const { polling: follow } = operation
+  const { polling: follow, name } = operation
   if (follow === null) return started
-  const { wire } = session.config
   const fields = readAnswer(operation, () => follow.fields(started, call.fields, wire))
   if (fields === null) return started
   const poll = findOperation(follow.operation)!
-  const seconds = every ?? follow.everySeconds
-  session.log.info(fields, `${operation.name} has started; polling every ${seconds} s`)
-  const meter = openMeter(session, operation.name, fields)
-  const until = Date.now() + follow.maxWaitSeconds * 1000
+  const everySeconds = every ?? follow.everySeconds
+  log.info(fields, `${name} has started; polling every ${everySeconds} s`)
+  const startedMs = performance.now()
   try {
     for (;;) {
-      await sleep(seconds * 1000, [session.io.signal])
+      await sleep(everySeconds * 1000, [signal])
       const { body } = await client.call(poll, { ...call, files: [], fields })
       const { done, percent } = readAnswer(poll, () => follow.progress(body, wire))
-      meter.show(percent)
       if (done) return body
-      if (Date.now() >= until)
-        throw new SyncError(
-          'retry',
-          `${operation.name} is not done after ${follow.maxWaitSeconds} s`,
-        )
+      const seconds = Math.round((performance.now() - startedMs) / 1000)
+      onProgress({ operation: name, fields, percent, seconds })
+      if (seconds >= follow.maxWaitSeconds)
+        throw new SyncError('retry', `${name} is not done after ${follow.maxWaitSeconds} s`)
     }
   } catch (error) {
     throw withNextStep(error, poll, fields, call.rooftop?.uid)
-  } finally {
-    meter.end()
   }
 }
 
@@ -95,26 +108,4 @@ function withNextStep(
 /** Quotes an id of the source, so that it is only one word in a command to paste. */
 function quoted(text: string): string {
   return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
-
-interface Meter {
-  show(percent: number | null): void
-  end(): void
-}
-
-/** One line on a terminal, else log lines. */
-function openMeter({ io, globals, log }: Session, name: string, fields: FieldValues): Meter {
-  const startedAt = Date.now()
-  const seconds = () => Math.round((Date.now() - startedAt) / 1000)
-  if (!drawsProgress(io, globals))
-    return {
-      show: (percent) =>
-        log.info({ ...fields, percent, seconds: seconds() }, `waiting for ${name}`),
-      end: () => {},
-    }
-  const update = createLogUpdate(io.stderr as NodeJS.WriteStream, { showCursor: true })
-  return {
-    show: (percent) => update(`${name}  ${percent ?? 0} %  ${seconds()} s`),
-    end: () => update.clear(),
-  }
 }

@@ -1,17 +1,17 @@
-import { notFoundNote, foundNote } from '../billing/open-calls.ts'
+import { notFoundNote, foundNote } from './open-calls.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { DeadlineExceeded } from '../sources/http-exchange.ts'
 import { unknownOutcome } from '../sources/status-rules.ts'
+import { readPastChecks } from '../streams/vehicle-checks/past-checks.ts'
 import type {
   BillingContext,
   PaidResult,
   PastChecks,
   PastSubject,
   ReservedCall,
-} from './api-billing-context.ts'
-import { awaitReport, type Finding, findOutcome } from './api-find-outcome.ts'
-import { loadOrWarn } from './api-load.ts'
-import { findItem } from './api-past-checks.ts'
+} from './billing-context.ts'
+import { awaitReport, type Finding, findOutcome } from './find-outcome.ts'
+import { loadOrWarn } from './store-answer.ts'
 
 type Listed = ReservedCall & { readonly listed: PastSubject }
 
@@ -23,7 +23,7 @@ export async function recoverAnswer(
   error: unknown,
 ): Promise<PaidResult> {
   const { operation, listed, callId } = call
-  const { log } = billing.session
+  const { log } = billing
   const what = { callId, operation: operation.name }
   if (listed === null) {
     if (!isPaid(error))
@@ -79,7 +79,7 @@ export async function waitForRunningReport(
   call: Listed,
 ): Promise<PaidResult> {
   const { operation, listed, before } = call
-  const { log } = billing.session
+  const { log } = billing
   const { evalId } = listed
   log.warn(
     { operation: operation.name, evalId },
@@ -96,7 +96,7 @@ export async function waitForRunningReport(
   return answerFromCheck(billing, call, report.past, report.ref)
 }
 
-/** The check as a replacement of a lost answer. */
+/** The check, as the source lists it, as a replacement of a lost answer. */
 export function answerFromCheck(
   billing: BillingContext,
   { operation }: Pick<ReservedCall, 'operation'>,
@@ -104,7 +104,10 @@ export function answerFromCheck(
   ref: string,
 ): PaidResult {
   const finish = async () => await loadOrWarn(billing, past, operation.name)
-  return { body: findItem(billing, past, ref) ?? null, finish }
+  const { appraisal } = billing.config.wire
+  const items: readonly unknown[] = Array.isArray(past.body) ? past.body : []
+  const body = items.find((item) => readPastChecks([item], appraisal)[0]?.ref === ref)
+  return { body: body ?? null, finish }
 }
 
 /** The error of the daily throttle: nothing was billed, and a repeat today would be refused too. */

@@ -5,30 +5,36 @@ import {
   requireBudget,
   reserveCall,
   settleCall,
-} from '../billing/ledger.ts'
-import { markSeen, findUnseenCall } from '../billing/open-calls.ts'
-import { listedKindOf } from '../billing/past-calls.ts'
+} from './ledger.ts'
+import { markSeen, findUnseenCall } from './open-calls.ts'
+import { listedKindOf } from './past-calls.ts'
 import { type Meaning, messageOf, SyncError } from '../errors.ts'
 import { checkRefOf } from '../streams/vehicle-checks/past-checks.ts'
 import type { ServiceAnswer } from '../sources/service-client.ts'
 import { wasTaken } from '../sources/status-rules.ts'
-import type {
-  BillableSubject,
-  BillingContext,
-  PaidResult,
-  PastChecks,
-  PastSubject,
-  ReservedCall,
-} from './api-billing-context.ts'
-import { isUnlistable, settleOpenCalls } from './api-find-outcome.ts'
-import { checkRefInAnswer, storeAnswer, storeCounts, loadPast, warnNotLoaded } from './api-load.ts'
-import { readPast } from './api-past-checks.ts'
+import {
+  type BillableSubject,
+  type BillingContext,
+  type PaidResult,
+  type PastChecks,
+  type PastSubject,
+  readPast,
+  type ReservedCall,
+} from './billing-context.ts'
+import { isUnlistable, settleOpenCalls } from './find-outcome.ts'
+import {
+  checkRefInAnswer,
+  storeAnswer,
+  storeCounts,
+  loadPast,
+  warnNotLoaded,
+} from './store-answer.ts'
 import {
   recoverAnswer,
   refusedUntilTomorrow,
   answerFromCheck,
   waitForRunningReport,
-} from './api-recover.ts'
+} from './recover.ts'
 
 /** Sends a billable call once, within its daily budget: settles open earlier calls, reserves the call in the warehouse, sends it and
  *  settles it. When its answer is lost, the call is searched among the past checks and never sent again; a repeat gets the check that
@@ -38,7 +44,7 @@ export async function pay(
   subject: BillableSubject,
   send: () => Promise<ServiceAnswer<unknown>>,
 ): Promise<PaidResult> {
-  const { io, config } = billing.session
+  const { signal, config } = billing
   const { operation, rooftop, naturalKey, again } = subject
   const budget = operation.budget!
   const rooftopId = rooftop?.id ?? null
@@ -55,12 +61,12 @@ export async function pay(
   requireBudget(asked)
   const before = listed === null ? null : await readBefore(billing, listed)
   // Interrupted before anything was sent: nothing is reserved.
-  io.signal.throwIfAborted()
+  signal.throwIfAborted()
   await using reservation = await reserveCall(billing.pool, { ...asked, before })
   const { callId } = reservation
   const settle = settler(billing, callId)
-  if (io.signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
-  io.signal.throwIfAborted()
+  if (signal.aborted) await settle('released', { status: null, note: 'Interrupted: not sent.' })
+  signal.throwIfAborted()
   const reservedMs = performance.now()
   return await sendReserved(
     billing,
@@ -82,17 +88,17 @@ async function showUnseen(
   { operation }: BillableSubject,
   listed: PastSubject,
 ): Promise<PaidResult | null> {
-  const { db, session } = billing
+  const { db, log, signal } = billing
   const { evalId, rooftop } = listed
   const subject = { operation: operation.name, naturalKey: String(evalId), rooftopId: rooftop.id }
   const earlier = await findUnseenCall(db, subject)
   if (earlier === null) return null
   const past = await readPast(billing, listed).catch((error: unknown) => {
-    session.io.signal.throwIfAborted()
+    signal.throwIfAborted()
     throw unsent(error)
   })
   const paid = answerFromCheck(billing, { operation }, past, earlier.ref)
-  session.log.warn(
+  log.warn(
     { operation: operation.name, evalId, callId: earlier.callId, check: earlier.ref },
     'nothing was sent: an earlier call has paid for this check; --again pays for another one',
   )
@@ -109,11 +115,11 @@ async function readBefore(
   billing: BillingContext,
   listed: PastSubject,
 ): Promise<PastChecks | null> {
-  const { io, log } = billing.session
+  const { signal, log } = billing
   try {
     return await readPast(billing, listed)
   } catch (error) {
-    io.signal.throwIfAborted()
+    signal.throwIfAborted()
     if (!isUnlistable(error, listed.kind)) throw unsent(error)
     const reason = messageOf(error)
     log.info({ reason }, 'past checks cannot be listed: the call is sent without them')
@@ -142,7 +148,7 @@ async function sendReserved(
   }
   const { operation, rooftop, naturalKey, listed } = call
   const { status, body, text } = answer
-  const { appraisal } = billing.session.config.wire
+  const { appraisal } = billing.config.wire
   const checkRef = listed === null ? null : checkRefInAnswer(operation, body, appraisal)
   await call.settle('committed', { status, note: null, checkRef })
   const at = answer.date ?? new Date()
@@ -207,10 +213,7 @@ async function land(
 }
 
 /** Stores how the call ended. It never fails: the paid result, or the reason of a failure, must still be shown. */
-function settler(
-  { session: { log }, pool }: BillingContext,
-  callId: number,
-): ReservedCall['settle'] {
+function settler({ log, pool }: BillingContext, callId: number): ReservedCall['settle'] {
   return async (outcome, facts) => {
     const store = () => settleCall(pool, callId, outcome, facts)
     await store()

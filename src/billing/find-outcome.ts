@@ -7,7 +7,7 @@ import {
   takenRefs,
   lockOpenCall,
   foundNote,
-} from '../billing/open-calls.ts'
+} from './open-calls.ts'
 import {
   checkMadeBy,
   type UnknownCall,
@@ -18,7 +18,7 @@ import {
   reservedAt,
   maxRunMs,
   longestWait,
-} from '../billing/past-calls.ts'
+} from './past-calls.ts'
 import type { Budget } from '../contract/operation.ts'
 import { messageOf, SyncError } from '../errors.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
@@ -26,9 +26,13 @@ import { RecordIssues } from '../streams/record.ts'
 import { pastOperations } from '../streams/vehicle-checks/past-checks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { sleep } from '../values/sleep.ts'
-import type { BillingContext, PastChecks, PastSubject } from './api-billing-context.ts'
-import { loadOrWarn } from './api-load.ts'
-import { readPast } from './api-past-checks.ts'
+import {
+  type BillingContext,
+  type PastChecks,
+  type PastSubject,
+  readPast,
+} from './billing-context.ts'
+import { loadOrWarn } from './store-answer.ts'
 
 /** The outcome of a call according to the past checks. */
 export type Finding =
@@ -67,7 +71,7 @@ export interface LostCall extends Omit<SearchedCall, 'ageMs'>, EndedWait {
 export async function findOutcome(billing: BillingContext, call: LostCall): Promise<Finding> {
   const { callId, kind, hasEnded, hasTimedOut } = call
   const enough = AbortSignal.timeout(maxRunMs(kind) + 60_000)
-  const signal = AbortSignal.any([billing.session.io.signal, enough])
+  const signal = AbortSignal.any([billing.signal, enough])
   for (const pause of pauses.slice(0, hasEnded ? 2 : hasTimedOut ? 6 : undefined)) {
     try {
       await sleep(pause * 1000, [signal])
@@ -100,7 +104,7 @@ export async function settleOpenCalls(
 ): Promise<void> {
   const open = await listOpenCalls(billing.db, about)
   if (open.length === 0) return
-  const rooftops = await findRooftops(billing.db, billing.session.config.rooftops)
+  const rooftops = await findRooftops(billing.db, billing.config.rooftops)
   for (const callId of open) {
     await using call = await lockOpenCall(billing.pool, callId)
     if (call !== null) await settleOpen(billing, call, rooftops)
@@ -113,7 +117,7 @@ async function settleOpen(
   call: OpenCall,
   rooftops: readonly RooftopRow[],
 ) {
-  const { log, io, config } = billing.session
+  const { log, signal, config } = billing
   const { callId, operation, evalId, kind } = call
   const what = { callId, operation, evalId }
   const rooftop = rooftops.find(({ id }) => id === call.rooftopId)
@@ -127,41 +131,28 @@ async function settleOpen(
   let finding: Finding
   try {
     const wait = longestWait(kind, config.http.timeoutSeconds)
-    finding = await searchOnce(billing, call, { ...wait, rooftop, signal: io.signal })
+    finding = await searchOnce(billing, call, { ...wait, rooftop, signal })
   } catch (error) {
-    io.signal.throwIfAborted()
-    const reason = messageOf(error)
+    signal.throwIfAborted()
     log.warn(
-      { ...what, reason },
+      { ...what, reason: messageOf(error) },
       'an earlier call has an unknown outcome, which cannot be checked now',
     )
     return
   }
-  await conclude(billing, call, finding, what)
-}
-
-/** Stores the outcome of an open call, and loads the check that it made. */
-async function conclude(
-  billing: BillingContext,
-  call: OpenCall,
-  finding: Finding,
-  what: object,
-): Promise<void> {
-  const { log } = billing.session
-  const { outcome } = finding
-  if (outcome === 'open') {
+  if (finding.outcome === 'open') {
     log.warn(what, 'an earlier call has an unknown outcome: it may still be running at the source')
     return
   }
-  if (outcome === 'released') {
-    await settleOpenCall(billing.db, call.callId, null)
+  if (finding.outcome === 'released') {
+    await settleOpenCall(billing.db, callId, null)
     log.warn(what, `an earlier call had no effect: ${notFoundNote}`)
     return
   }
   const { ref, past } = finding
-  await settleOpenCall(billing.db, call.callId, ref)
+  await settleOpenCall(billing.db, callId, ref)
   log.warn({ ...what, check: ref }, `an earlier call took effect: ${foundNote}`)
-  await loadOrWarn(billing, past, call.operation)
+  await loadOrWarn(billing, past, operation)
 }
 
 /** Interval of reading while a report runs: every 10 to 15 s. */
@@ -173,12 +164,12 @@ export async function awaitReport(
   subject: PastSubject,
   before: PastChecks | null,
 ): Promise<{ readonly ref: string; readonly past: PastChecks } | null> {
-  const { io, log } = billing.session
+  const { signal, log } = billing
   const base = before ?? (await readPast(billing, subject))
   const knownRefs = base.checks.map(({ ref }) => ref)
   const until = performance.now() + maxRunMs(subject.kind)
   while (performance.now() < until) {
-    await sleep(reportEveryMs, [io.signal])
+    await sleep(reportEveryMs, [signal])
     try {
       const past = await readPast(billing, subject)
       const doubt: UnknownCall = { knownRefs, sourceAt: base.at, ageMs: 0 }
@@ -186,7 +177,7 @@ export async function awaitReport(
       if (ref !== null) return { ref, past }
       log.info({ evalId: subject.evalId }, 'the report is still running')
     } catch (error) {
-      io.signal.throwIfAborted()
+      signal.throwIfAborted()
       if (!mayReadLater(error, subject.kind)) throw error
     }
   }
