@@ -62,7 +62,7 @@ export async function prepareWarehouse(
   // pg-boss fails when two processes install it at once.
   return await withMigrationLock(pool, async (client) => {
     const { applied } = await applyPending(client)
-    const { installQueue } = await import('./queue/pg-boss-queue.ts')
+    const { installQueue } = await import('./queue/queue.ts')
     await installQueue(pool)
     const areBuilt = await martsAreCurrent(pool, marts)
     // A migration may have created tables that the writer role must be granted.

@@ -3,6 +3,7 @@ import type { Config } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import { readSourceNow } from '../links/source-time.ts'
 import { readLinkStatus } from '../links/link-status.ts'
+import { countQueue } from '../queue/queue.ts'
 import type { PlannedJob } from '../scheduler/load-jobs.ts'
 import { readJobStatuses } from '../scheduler/job-status.ts'
 import type { Sample } from './gauges.ts'
@@ -59,21 +60,20 @@ export async function jobSamples(db: Db, jobs: readonly PlannedJob[]): Promise<S
   })
 }
 
-/** The slices in the queue, from the table of pg-boss, whose own counts include only what its process has read. */
+/** The slices in the queue. */
 export async function queueSamples(db: Db): Promise<Sample[]> {
-  const { rows } = await sql<{ state: string; slices: number; oldest: number | null }>`
-    select case when state = 'active' then 'active' when start_after <= now() then 'waiting' else 'delayed' end as state,
-      count(*)::int as slices,
-      extract(epoch from now() - min(start_after))::float8 as oldest
-    from pgboss.job
-    where name = 'rooftop.sync' and state in ('created', 'retry', 'active')
-    group by 1`.execute(db)
-  const of = new Map(rows.map((row) => [row.state, row]))
-  const slices = ['active', 'waiting', 'delayed'].map((state): Sample => {
-    return { gauge: 'forecourt_queue_slices', labels: { state }, value: of.get(state)?.slices ?? 0 }
-  })
-  const oldest = Math.max(0, of.get('waiting')?.oldest ?? 0)
-  return [...slices, { gauge: 'forecourt_queue_oldest_waiting_seconds', value: oldest }]
+  const counts = await countQueue(db)
+  const slices = (['active', 'waiting', 'delayed'] as const).map(
+    (state): Sample => ({
+      gauge: 'forecourt_queue_slices',
+      labels: { state },
+      value: counts[state],
+    }),
+  )
+  return [
+    ...slices,
+    { gauge: 'forecourt_queue_oldest_waiting_seconds', value: counts.oldestSeconds },
+  ]
 }
 
 const lanes = ['event', 'foreground', 'background']

@@ -11,7 +11,7 @@ import {
 } from './run-ledger.ts'
 import { recordPace } from './run-pace.ts'
 import type { SliceJob } from './slice.ts'
-import { enqueueNext, postpone } from './work-queue.ts'
+import { completeWork, postpone } from './work-queue.ts'
 import { type IsolatedWrite, writeIsolated } from './write-isolated.ts'
 
 /** What a slice did, and what follows it. */
@@ -65,29 +65,15 @@ export async function commitSlice<Item = never>(
 
 /** Adds a slice to the run's ledger, completes its work under the fence, and enqueues the next work of its key. */
 async function completeSlice(tx: Tx, job: SliceJob, result: SliceResult): Promise<void> {
-  const { context, run, rooftop, stream } = job
+  const { context, run, item } = job
   await assertSchemaKnown(tx.client, context.schemaVersion)
   await advanceFence(tx, run.runId)
   const status = result.more ? 'running' : (result.ended ?? (await finalStatus(tx, job, result)))
+  await recordSlice(tx, ledgerKey(job), result.counts, status, result.error)
   if (run.lane === 'background') await recordPace(tx, run.runId, result.counts)
   if (result.more && result.delaySeconds)
-    await postpone(tx, run.runId, { rooftop, stream: stream.name }, result.delaySeconds)
-  await recordEnd(tx, job, result.counts, status, result.error)
-}
-
-/** Records counts and status of a slice, completes its work and enqueues the next work of its key. */
-export async function recordEnd(
-  tx: Tx,
-  job: SliceJob,
-  counts: Counts,
-  status: StreamStatus,
-  error?: string,
-): Promise<void> {
-  const { context, item, rooftop, stream } = job
-  await recordSlice(tx, ledgerKey(job), counts, status, error)
-  // Complete first, then enqueue: active work occupies the queue's key too.
-  await context.queue.complete(tx.client, item)
-  await enqueueNext(tx, context, { rooftop, stream: stream.name })
+    await postpone(tx, run.runId, item.key, result.delaySeconds)
+  await completeWork(tx, context, item)
 }
 
 /** The status of a stream that has nothing left to do: ok, partial or failed. */
@@ -115,6 +101,6 @@ async function finalStatus({ db }: Tx, job: SliceJob, result: SliceResult): Prom
   return !isQuarantined && !before?.isUnprovable ? 'ok' : 'partial'
 }
 
-function ledgerKey({ run, rooftop, stream }: SliceJob) {
+export function ledgerKey({ run, rooftop, stream }: SliceJob) {
   return { runId: run.runId, rooftopId: rooftop.id, stream: stream.name }
 }

@@ -128,15 +128,19 @@ export async function insertRun(
   }
 }
 
-/** The run of queued work; null when it is not in the ledger. */
-export async function readRun(db: Db, runId: number): Promise<Run | null> {
-  const row = await db
-    .selectFrom('ops.run')
-    .select(['run_id', 'command', 'arguments', 'started_at', 'source_started_at'])
-    .select(['lane', 'status', 'is_detached'])
-    .where('run_id', '=', runId)
-    .executeTakeFirst()
-  if (!row) return null
+/** A row of ops.run, as far as a slice needs it. */
+export interface RunRow {
+  readonly run_id: number
+  readonly command: string
+  readonly arguments: unknown
+  readonly lane: string
+  readonly status: string
+  readonly is_detached: boolean
+  readonly started_at: Date
+  readonly source_started_at: Date
+}
+
+export function runOf(row: RunRow): Run {
   const stored = row.arguments as Omit<RunPlan, 'command'>
   const { mode, from, until, only = [], oldestFirst = false } = stored
   return {
@@ -149,6 +153,17 @@ export async function readRun(db: Db, runId: number): Promise<Run | null> {
     startedAt: row.started_at,
     sourceStart: toUnixSeconds(row.source_started_at),
   }
+}
+
+/** A run; null when it is not in the ledger. */
+export async function readRun(db: Db, runId: number): Promise<Run | null> {
+  const row = await db
+    .selectFrom('ops.run')
+    .select(['run_id', 'command', 'arguments', 'started_at', 'source_started_at'])
+    .select(['lane', 'status', 'is_detached'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  return row ? runOf(row) : null
 }
 
 /** Marks a dead run as abandoned, so that the fence refuses its late commits. */

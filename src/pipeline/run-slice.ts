@@ -1,15 +1,12 @@
-import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
-import { inTransaction, type Tx } from '../db/transaction.ts'
 import { FencedError, messageOf, OutdatedError, SyncError } from '../errors.ts'
-import type { WorkItem } from '../queue/queue.ts'
 import { type SliceEnded, sliceEnded } from '../telemetry.ts'
 import { batchSlice } from './batch-slice.ts'
 import { enrichmentSlice } from './enrichment-slice.ts'
-import { recordEnd, type SliceResult } from './commit-slice.ts'
-import { addCounts, type Counts, type StreamStatus, zeroCounts } from './run-ledger.ts'
+import { ledgerKey, type SliceResult } from './commit-slice.ts'
+import { addCounts, type Counts, recordSlice, type StreamStatus, zeroCounts } from './run-ledger.ts'
 import { hintsSlice } from './hints-slice.ts'
-import { enqueueNext, postpone } from './work-queue.ts'
+import { giveBack } from './work-queue.ts'
 import { replaySnapshot, replayWindowed } from './replay-slice.ts'
 import { retrySlice } from './retry-slice.ts'
 import type { SliceJob } from './slice.ts'
@@ -96,15 +93,15 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
   }
   if (isConnectionLoss(error)) throw error
   if (error instanceof OutdatedError) {
-    await unlessFenced(context, () => returnWork(context, item))
+    await giveBack(context, item)
     throw error
   }
   // Stopped by a signal: nothing of the slice is stored. Its own run drops the work; work of another run returns to the queue.
   if (context.signal.aborted) {
     reportSlice(stream.name, 'stopped')
-    return await unlessFenced(context, () =>
-      run.runId === scope.runId ? dropWork(context, item, run.runId) : returnWork(context, item),
-    )
+    return await giveBack(context, item, {
+      exceptRun: run.runId === scope.runId ? run.runId : null,
+    })
   }
   if (!(error instanceof SyncError)) context.log.error({ ...about, err: error }, 'slice failed')
   const status: StreamStatus =
@@ -112,57 +109,8 @@ async function afterFailure(job: SliceJob, scope: SliceOwner, error: unknown): P
   reportSlice(stream.name, status)
   const message = messageOf(error)
   context.log.error(about, message)
-  await unlessFenced(context, () =>
-    inTransaction(context.pool, async (tx) => {
-      await recordEnd(tx, job, addCounts(zeroCounts, job.traffic), status, message)
-    }),
-  )
-}
-
-/** Does nothing where another process has taken the work over, or the work was completed before the failure. */
-export async function unlessFenced(
-  { log }: Pick<Context, 'log'>,
-  act: () => Promise<void>,
-): Promise<void> {
-  try {
-    await act()
-  } catch (error) {
-    if (!(error instanceof FencedError)) throw error
-    log.warn(error.message)
-  }
-}
-
-/** Returns claimed work to the queue undone; it can be taken again after the delay. */
-export async function returnWork(
-  context: Pick<Context, 'pool' | 'queue'>,
-  item: WorkItem,
-  delaySeconds = 0,
-): Promise<void> {
-  await inTransaction(context.pool, async (tx) => {
-    const key = await workKeyOfItem(tx, item)
-    if (delaySeconds > 0) await postpone(tx, item.data.runId, key, delaySeconds)
-    await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, key)
+  const counts = addCounts(zeroCounts, job.traffic)
+  await giveBack(context, item, {
+    record: (tx) => recordSlice(tx, ledgerKey(job), counts, status, message),
   })
-}
-
-/** Ends claimed work that its run no longer needs; other runs with work for the same key continue. */
-export async function dropWork(
-  context: Pick<Context, 'pool' | 'queue'>,
-  item: WorkItem,
-  exceptRun: number | null = null,
-): Promise<void> {
-  await inTransaction(context.pool, async (tx) => {
-    await context.queue.complete(tx.client, item)
-    await enqueueNext(tx, context, await workKeyOfItem(tx, item), exceptRun)
-  })
-}
-
-/** The key of queued work. It reads the warehouse, since this config may not have the rooftop. No rooftop has the id 0. */
-async function workKeyOfItem({ client }: Tx, { data: { stream, rooftopUid } }: WorkItem) {
-  const { rows } = await client.query<{ id: number }>(
-    'select rooftop_id as id from core.rooftop where rooftop_uid = $1',
-    [rooftopUid],
-  )
-  return { rooftop: { id: rows[0]?.id ?? 0, uid: rooftopUid }, stream }
 }

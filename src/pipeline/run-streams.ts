@@ -40,7 +40,7 @@ export async function runToEnd(
   try {
     const retry = new RetryOnConnectionLoss(context, maxOutageSeconds)
     context.crashPoint('run-started')
-    await retry.run(() => enqueue(context, started.workKeys))
+    await retry.run(() => enqueue(context, started.workKeys, started.takesOver))
     const onSlice = await trackProgress(context, request, run, rooftops)
     await runWorkLoop(context, {
       streams: request.streams,
@@ -67,7 +67,7 @@ export async function startDetached(context: Context, request: RunRequest): Prom
   const { rooftops, sourceStart } = await prepareRun(context, request)
   const plan = { ...request.plan, isDetached: true }
   const started = await startRun(context, { ...request, plan }, rooftops, sourceStart)
-  await enqueue(context, started.workKeys)
+  await enqueue(context, started.workKeys, started.takesOver)
   return started
 }
 

@@ -5,12 +5,18 @@ import { lockSql } from '../db/locks.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
 import { inTransaction, type Tx } from '../db/transaction.ts'
 import { BusyError } from '../errors.ts'
-import { queueKey } from '../queue/queue.ts'
+import type { WorkKey } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
 import { addWanted } from './certificate.ts'
-import { abandonRun, insertRun, insertRunStreams, type Run, type RunPlan } from './run-ledger.ts'
-import type { WorkKey } from './work-queue.ts'
+import {
+  abandonRun,
+  insertRun,
+  insertRunStreams,
+  type Run,
+  type RunPlan,
+  type RunStreamKey,
+} from './run-ledger.ts'
 import { isRunDead, RunLock } from './run-lock.ts'
 
 /** What a run does, with which streams and rooftops. */
@@ -26,6 +32,8 @@ export interface StartedRun {
   /** null: the run is detached. */
   readonly lock: RunLock | null
   readonly workKeys: readonly WorkKey[]
+  /** Whether a dead run had some of the work. */
+  readonly takesOver: boolean
 }
 
 /**
@@ -51,19 +59,18 @@ export async function startRun(
       }
       const run = await insertRun(tx.db, request.plan, sourceStart, names)
       lock = holder && (await RunLock.take(context.pool, holder, run.runId))
-      const workKeys = request.streams.flatMap(({ name }) =>
-        rooftops.map((rooftop) => ({ rooftop, stream: name })),
+      const work = request.streams.flatMap(({ name }) =>
+        rooftops.map(({ id, uid }) => ({ rooftopId: id, rooftopUid: uid, stream: name })),
       )
-      const keys = workKeys.map(({ rooftop, stream }) => ({
-        runId: run.runId,
-        rooftopId: rooftop.id,
-        stream,
-      }))
-      await insertRunStreams(tx.db, keys)
+      await insertRunStreams(
+        tx.db,
+        work.map(({ rooftopId, stream }) => ({ runId: run.runId, rooftopId, stream })),
+      )
       // Coverage first, then the runs: the order in which a slice's commit locks them, so that the two cannot deadlock.
       await addWantedSpans(tx, run, request.streams, rooftops)
-      await takeOver(context, tx, run, workKeys)
-      return { run, lock, workKeys }
+      const takesOver = await takeOver(context, tx, run, work)
+      const workKeys = work.map(({ stream, rooftopUid }) => ({ stream, rooftopUid }))
+      return { run, lock, workKeys, takesOver }
     })
   } catch (error) {
     if (lock === null) holder?.release(true)
@@ -91,14 +98,14 @@ export function listsWindows({ mode }: RunPlan): boolean {
   return mode === 'sync' || mode === 'backfill'
 }
 
-/** Takes over the work of dead runs. If such a process is alive after all, the fence prevents its writes. */
+/** Takes over the work of dead runs, if any has some. If such a process is alive after all, the fence prevents its writes. */
 async function takeOver(
   context: Context,
   { client }: Tx,
   run: Run,
-  workKeys: readonly WorkKey[],
-): Promise<void> {
-  const otherRuns = await runsAt(context, client, run, workKeys)
+  work: readonly LedgerKey[],
+): Promise<boolean> {
+  const otherRuns = await runsAt(client, run, work)
   for (const { runId, isDetached, stream, rooftop } of otherRuns) {
     if (!(await isRunDead(client, runId))) {
       const advice = isDetached
@@ -111,7 +118,10 @@ async function takeOver(
     context.log.warn({ runId }, `run ${runId} did not finish; its work is taken over`)
     await abandonRun(client, runId)
   }
+  return otherRuns.length > 0
 }
+
+type LedgerKey = Omit<RunStreamKey, 'runId'>
 
 interface OtherRun {
   readonly runId: number
@@ -120,35 +130,19 @@ interface OtherRun {
   readonly rooftop: string
 }
 
-/** Runs of the same lane that have some of the work, according to the ledger or the queue; each with one example. */
+/** Runs of the same lane that have some of the work open; each with one example. */
 async function runsAt(
-  { queue }: Context,
   client: pg.PoolClient,
   { runId, lane }: Run,
-  workKeys: readonly WorkKey[],
+  work: readonly LedgerKey[],
 ): Promise<OtherRun[]> {
-  const keys = workKeys.map(({ rooftop, stream }) => queueKey({ stream, rooftopUid: rooftop.uid }))
-  const queued = await queue.holders(client, keys)
   const { rows } = await client.query<OtherRun>(
-    `with key as (select * from unnest($3::int[], $4::text[]) as key (rooftop_id, stream)), held as (
-       select run_id, rooftop_id, stream from ops.run_stream join key using (rooftop_id, stream) join ops.run using (run_id)
-       where ops.run.status = 'running' and run_stream.status in ('waiting', 'running')
-       union all
-       select run_id, rooftop_id, stream from unnest($5::bigint[], $6::text[], $7::text[]) as queued (run_id, stream, rooftop_uid)
-       join core.rooftop using (rooftop_uid)
-     )
-     select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop
-     from held join ops.run using (run_id) join core.rooftop using (rooftop_id)
-     where run_id <> $1 and lane = $2 and status = 'running'
+    `select distinct on (run_id) run_id as "runId", is_detached as "isDetached", stream, rooftop_name as rooftop
+     from unnest($3::int[], $4::text[]) as key (rooftop_id, stream)
+     join ops.run_stream using (rooftop_id, stream) join ops.run using (run_id) join core.rooftop using (rooftop_id)
+     where run_id <> $1 and lane = $2 and run.status = 'running' and run_stream.status in ('waiting', 'running')
      order by run_id, stream, rooftop_id`,
-    [
-      ...[runId, lane],
-      workKeys.map(({ rooftop }) => rooftop.id),
-      workKeys.map(({ stream }) => stream),
-      queued.map(({ data }) => data.runId),
-      queued.map(({ data }) => data.stream),
-      queued.map(({ data }) => data.rooftopUid),
-    ],
+    [runId, lane, work.map(({ rooftopId }) => rooftopId), work.map(({ stream }) => stream)],
   )
   return rows
 }

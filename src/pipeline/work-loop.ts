@@ -1,18 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { Context } from '../context.ts'
 import { isConnectionLoss } from '../db/connect.ts'
 import { assertSchemaKnown } from '../db/migrate.ts'
+import type { Db } from '../db/transaction.ts'
 import type { WorkItem } from '../queue/queue.ts'
 import type { Stream } from '../streams/stream.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { runSlice, returnWork, type SliceOwner, unlessFenced, dropWork } from './run-slice.ts'
-import { type Lane, type Run, readRun, touchRuns } from './run-ledger.ts'
-import { lanePriority, requeueLost } from './work-queue.ts'
+import { runSlice, type SliceOwner } from './run-slice.ts'
+import { type Lane, type Run, touchRuns } from './run-ledger.ts'
+import {
+  giveBack,
+  lanePriority,
+  type NextWork,
+  nextWork,
+  postpone,
+  requeueLost,
+} from './work-queue.ts'
 import type { RetryOnConnectionLoss } from '../db/retry-on-connection-loss.ts'
 import { endFinishedRuns } from './run-lock.ts'
 import { type SliceJob, Traffic } from './slice.ts'
-import { checkDependencies } from './dependencies.ts'
 
 /** Slices at once in one process; each holds a bounded number of records in memory. */
 export const slicesAtOnce = 4
@@ -50,13 +58,12 @@ export interface WorkLoopOptions extends SliceOwner {
 export async function runWorkLoop(context: Context, options: WorkLoopOptions): Promise<void> {
   const loop = new WorkLoop(context, options)
   const beat = setInterval(() => {
-    const items = [...loop.active.keys()]
-    const runIds = [
-      ...items.map(({ data }) => data.runId),
-      ...(options.runId === null ? [] : [options.runId]),
-    ]
+    const claimed = [...loop.active.keys()]
+    const runIds = [...claimed.map(({ next }) => next?.run.runId), options.runId].filter(
+      (id) => typeof id === 'number',
+    )
     Promise.all([
-      context.queue.touch(items),
+      context.queue.touch(claimed.map(({ item }) => item)),
       touchRuns(context.db, runIds, options.runId === null),
     ]).catch((error) => context.log.warn({ err: error }, 'heartbeat failed'))
   }, heartbeatMs)
@@ -67,9 +74,15 @@ export async function runWorkLoop(context: Context, options: WorkLoopOptions): P
   }
 }
 
+/** Work that this process has taken, and what the ledger says is next for its key; nothing when all of it has ended. */
+interface Claimed {
+  readonly item: WorkItem
+  readonly next: NextWork | undefined
+}
+
 /** The state of one process's work loop. */
 class WorkLoop {
-  readonly active = new Map<WorkItem, Promise<void>>()
+  readonly active = new Map<Claimed, Promise<void>>()
   readonly #context: Context
   readonly #options: WorkLoopOptions
   readonly #groupLimits = new Map<string, LimitFunction>()
@@ -89,10 +102,10 @@ class WorkLoop {
     try {
       while (!this.#context.signal.aborted && this.#failure === undefined) {
         const free = concurrency - this.active.size
-        const items = await retry.run(() => this.#takeWork(free))
-        if (items === 'done') break
-        for (const item of items) this.#begin(item)
-        if (items.length > 0) continue
+        const taken = await retry.run(() => this.#takeWork(free))
+        if (taken === 'done') break
+        for (const claimed of taken) this.#begin(claimed)
+        if (taken.length > 0) continue
         if (this.active.size === 0) await sleep(idleWaitMs)
         else await Promise.race([...this.active.values(), sleep(idleWaitMs * 4)])
       }
@@ -104,8 +117,8 @@ class WorkLoop {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  async #takeWork(free: number): Promise<WorkItem[] | 'done'> {
-    const { queue } = this.#context
+  async #takeWork(free: number): Promise<Claimed[] | 'done'> {
+    const context = this.#context
     const { isDone, keepAlive, minLane } = this.#options
     await keepAlive()
     const now = performance.now()
@@ -114,14 +127,26 @@ class WorkLoop {
     if (minLane !== undefined && this.active.size === 0 && (await isDone())) return 'done'
     const minPriority = minLane && lanePriority[minLane]
     const options = { unknownRooftops: [...this.#unknownRooftops], minPriority }
-    const items = free > 0 ? await queue.take(free, options) : []
+    const items = free > 0 ? await context.queue.take(free, options) : []
     const isIdle = items.length === 0 && this.active.size === 0
-    if (!isIdle && now - this.#checkedAt < doneCheckMs) return items
-    this.#checkedAt = now
-    if (!(await isDone())) return items
-    for (const item of items)
-      await unlessFenced(this.#context, () => returnWork(this.#context, item))
-    return 'done'
+    if (isIdle || now - this.#checkedAt >= doneCheckMs) {
+      this.#checkedAt = now
+      if (await isDone()) {
+        for (const item of items) await giveBack(context, item)
+        return 'done'
+      }
+    }
+    if (items.length === 0) return []
+    const work = await nextWork(
+      context.db,
+      items.map(({ key }) => key),
+    )
+    return items.map((item) => ({
+      item,
+      next: work.find(
+        ({ key }) => key.stream === item.key.stream && key.rooftopUid === item.key.rooftopUid,
+      ),
+    }))
   }
 
   async #repair(): Promise<void> {
@@ -135,71 +160,83 @@ class WorkLoop {
     this.#repairDueAt = now + Math.min(restMs, maxRepairIntervalMs)
   }
 
-  #begin(item: WorkItem): void {
-    const done = this.#do(item)
+  #begin(claimed: Claimed): void {
+    const done = this.#do(claimed)
       .catch((error) => {
         this.#failure ??= error
       })
-      .finally(() => this.active.delete(item))
-    this.active.set(item, done)
+      .finally(() => this.active.delete(claimed))
+    this.active.set(claimed, done)
   }
 
   /** If Postgres is lost during a transaction, the work is returned once Postgres answers again, unless the commit had succeeded. */
-  async #do(item: WorkItem): Promise<void> {
-    const context = this.#context
+  async #do(claimed: Claimed): Promise<void> {
     try {
-      await this.#claimed(item)
+      await this.#work(claimed)
     } catch (error) {
       if (!(await this.#options.retry.isOutage(error))) throw error
-      await this.#options.retry.run(async () => {
-        // Inside the retry, so that no slice gives up before Postgres is known to be down.
-        await unlessFenced(context, () => returnWork(context, item))
-      })
+      // Inside the retry, so that no slice gives up before Postgres is known to be down.
+      await this.#options.retry.run(() => giveBack(this.#context, claimed.item))
     }
   }
 
-  async #claimed(item: WorkItem): Promise<void> {
+  async #work({ item, next }: Claimed): Promise<void> {
     const context = this.#context
-    const { streams, rooftops, runId, onRun } = this.#options
-    const run = await readRun(context.db, item.data.runId)
-    // A run that has ended needs no more work.
-    if (run?.status !== 'running') return await unlessFenced(context, () => dropWork(context, item))
-    const stream = streams.find((entry) => entry.name === item.data.stream)
-    const rooftop = rooftops.find((entry) => entry.uid === item.data.rooftopUid)
-    if (!stream || !rooftop) {
-      if (!rooftop) this.#unknownRooftops.add(item.data.rooftopUid)
-      return await unlessFenced(context, () => returnWork(context, item, 2))
-    }
+    const { streams, rooftops, runId, onRun, minLane } = this.#options
+    const isBelow = next && minLane && lanePriority[next.run.lane] < lanePriority[minLane]
+    if (!next || isBelow || next.delaySeconds > 0) return await giveBack(context, item)
+    const later = (seconds: number) =>
+      giveBack(context, item, { record: (tx) => postpone(tx, next.run.runId, item.key, seconds) })
+    const stream = streams.find((entry) => entry.name === item.key.stream)
+    const rooftop = rooftops.find((entry) => entry.uid === item.key.rooftopUid)
+    if (!rooftop) this.#unknownRooftops.add(item.key.rooftopUid)
+    if (!stream || !rooftop) return await later(2)
+    const { run } = next
     const siblings = rooftops.filter(({ groupId }) => groupId === rooftop.groupId)
     if (run.runId !== runId) await onRun?.(run)
-    await this.#runWhenReady({
-      context,
-      run,
-      stream,
-      rooftop,
-      siblings,
-      item,
-      traffic: new Traffic(),
-    })
-  }
-
-  /** Runs a slice when it is ready. An enrichment waits for the run's earlier streams, without holding a slot. Rooftops of a group
-   *  whose lists cover the whole group run one after the other, since they would read the same evaluations. */
-  async #runWhenReady(job: SliceJob): Promise<void> {
-    const { context, item, stream, rooftop } = job
-    const act = () => runSlice(job, this.#options)
+    const job = { context, run, stream, rooftop, siblings, item, traffic: new Traffic() }
     if (stream.kind === 'enrichment' || stream.kind === 'batch') {
-      const readiness = await checkDependencies(context.db, job)
-      if (readiness.kind === 'now') return await act()
-      return await unlessFenced(context, () =>
-        readiness.kind === 'never'
-          ? dropWork(context, item)
-          : returnWork(context, item, readiness.seconds),
-      )
+      // It waits for the run's earlier streams, without holding a slot.
+      const seconds = await secondsUntilReady(context.db, job)
+      if (seconds > 0) return await later(seconds)
+    } else if (rooftop.dealerId === null) {
+      // Rooftops of a group whose lists cover the whole group run one after the other, since they would read the same evaluations.
+      const name = `${stream.name}/${rooftop.groupId}`
+      if (!this.#groupLimits.has(name)) this.#groupLimits.set(name, pLimit(1))
+      return await this.#groupLimits.get(name)!(() => runSlice(job, this.#options))
     }
-    if (rooftop.dealerId !== null) return await act()
-    const name = `${stream.name}/${rooftop.groupId}`
-    if (!this.#groupLimits.has(name)) this.#groupLimits.set(name, pLimit(1))
-    await this.#groupLimits.get(name)!(act)
+    await runSlice(job, this.#options)
   }
+}
+
+/** Returns to the queue per second, for any number of waiting rooftops. */
+const checksPerSecond = 20
+
+/**
+ * How long work must wait for the run's earlier streams, those of the rooftop, or of its whole group where the stream follows
+ * them in the group; 0 when they have ended. Without a dealer id a list covers the group, so then all streams must have ended for
+ * the whole group. The more work waits, the later each piece is checked again.
+ */
+async function secondsUntilReady(
+  db: Db,
+  { run, stream, rooftop, siblings }: SliceJob,
+): Promise<number> {
+  const group = siblings.map(({ id }) => id)
+  const concerned = rooftop.dealerId === null ? group : [rooftop.id]
+  const followed = stream.kind === 'enrichment' ? stream.followsInGroup : []
+  const { rows } = await sql<{ before: number; waiting: number }>`
+    with planned as (
+      select stream, rank from ops.run, jsonb_array_elements_text(arguments -> 'streams')
+        with ordinality as entry (stream, rank) where run_id = ${run.runId}
+    ), open as (
+      select rooftop_id, stream from ops.run_stream
+      where run_id = ${run.runId} and status in ('waiting', 'running')
+    )
+    select (select count(*)::int from open join planned using (stream)
+        where (rooftop_id = any(${concerned}::int[])
+            or rooftop_id = any(${group}::int[]) and stream = any(${[...followed]}::text[]))
+          and rank < (select rank from planned where stream = ${stream.name})) as before,
+      (select count(*)::int from open where stream = ${stream.name}) as waiting`.execute(db)
+  const { before, waiting } = rows[0]!
+  return before === 0 ? 0 : Math.min(60, Math.max(0.5, waiting / checksPerSecond))
 }

@@ -1,36 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { type QueryExecutorProvider, sql } from 'kysely'
+import type pg from 'pg'
+import { type Db as BossDb, PgBoss } from 'pg-boss'
+import { FencedError } from '../errors.ts'
+
 /** Anything that runs a statement: a pool, or the client of an open transaction. */
 export interface SqlRunner {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** Queued work: one stream of one rooftop, for one run. */
-export interface WorkData {
-  readonly runId: number
+/** A stream of a rooftop. At most one slice at a time works on it, whichever run it belongs to. */
+export interface WorkKey {
   readonly stream: string
   readonly rooftopUid: string
+}
+
+/** A message that a key has open work. Which run's work is next is decided from the ledger when it is taken. */
+export interface QueueEntry {
+  readonly key: WorkKey
+  /** Higher priorities are taken first. */
+  readonly priority: number
+  /** It can be taken only after this time. */
+  readonly delaySeconds: number
 }
 
 /** Claimed work. `attempt` is the fence: after another worker claims the work, this attempt can commit nothing. */
 export interface WorkItem {
   readonly id: string
   readonly attempt: number
-  readonly data: WorkData
-}
-
-/** The queued or active work of a key. */
-export interface Holder {
-  readonly id: string
-  readonly data: WorkData
-  /** true: a worker has claimed it; false: it waits. */
-  readonly isActive: boolean
-}
-
-/** When, and how urgently, work is taken. */
-export interface OfferOptions {
-  /** It can be taken only after this time. */
-  readonly delaySeconds?: number
-  /** Higher priorities are taken first. */
-  readonly priority?: number
+  readonly key: WorkKey
 }
 
 /** Limits what is taken. */
@@ -41,33 +39,163 @@ export interface TakeOptions {
   readonly minPriority?: number | undefined
 }
 
-/**
- * The work queue: at most one item at a time per stream × rooftop. It is level-triggered: what is due is in our own tables, so a
- * lost message costs time, never data.
- */
-export interface Queue {
-  /** Enqueues the work in the given transaction. If its key is held already, returns the holder. */
-  offer(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<Holder | null>
-  /** Enqueues many items at once; items whose key is held are left out. */
-  offerAll(on: SqlRunner, items: readonly (readonly [WorkData, OfferOptions])[]): Promise<void>
-  /** Replaces the waiting work of a key. false: nothing waits, for example because it has just been claimed. */
-  replace(on: SqlRunner, data: WorkData, options?: OfferOptions): Promise<boolean>
-  /** The holders of these keys; a free key has none. */
-  holders(on: SqlRunner, keys: readonly string[]): Promise<Holder[]>
-  /** An SQL condition: whether the key given by the expression is held. For statements about very many keys. */
-  isHeld(keyExpression: string): string
-  /** Removes work of a dead run. */
-  drop(on: SqlRunner, id: string): Promise<void>
-  /** Claims up to `limit` items. */
-  take(limit: number, options?: TakeOptions): Promise<WorkItem[]>
-  /** Sends a heartbeat for the work. Without it, another worker takes over after `heartbeatSeconds`. */
-  touch(items: readonly WorkItem[]): Promise<void>
-  /** Completes the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
-  complete(on: SqlRunner, item: WorkItem): Promise<void>
-  stop(): Promise<void>
+const queueName = 'rooftop.sync'
+const schema = 'pgboss'
+/** A worker without a heartbeat for this long loses its work; the minimum that pg-boss allows. */
+const heartbeatSeconds = 10
+
+/** Makes pg-boss use the given connection, so that its statements join our transaction. */
+function bossDb(on: SqlRunner): BossDb {
+  return { executeSql: async (text, values) => await on.query(text, values) }
 }
 
-/** The queue's key, such as `evaluations/7f3a…`; at most one worker at a time works on it. */
-export function queueKey(data: Pick<WorkData, 'stream' | 'rooftopUid'>): string {
-  return `${data.stream}/${data.rooftopUid}`
+/** Creates or upgrades the tables of pg-boss. Needs DDL rights; `migrate` calls it. */
+export async function installQueue(pool: pg.Pool): Promise<void> {
+  const boss = new PgBoss({ db: bossDb(pool), schema, supervise: false, schedule: false })
+  boss.on('error', () => {})
+  await boss.start()
+  const options = {
+    policy: 'exclusive',
+    heartbeatSeconds,
+    expireInSeconds: 3600,
+    // pg-boss retries a killed worker's job without limit; only the pipeline ends a failing slice.
+    retryLimit: 1_000_000,
+    deleteAfterSeconds: 3600,
+    retentionSeconds: 14 * 86_400,
+  } as const
+  await boss.createQueue(queueName, options)
+  await boss.stop({ graceful: false, close: false })
+}
+
+/** Opens the queue of a warehouse where it is installed. `onError` gets the errors of its background monitor. */
+export async function openQueue(pool: pg.Pool, onError: (error: Error) => void): Promise<Queue> {
+  const boss = new PgBoss({
+    db: bossDb(pool),
+    schema,
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    supervise: true,
+    superviseIntervalSeconds: 2,
+    monitorIntervalSeconds: 2,
+    monitorVacuum: false,
+    reindex: false,
+  })
+  boss.on('error', onError)
+  await boss.start()
+  return new Queue(boss)
+}
+
+/**
+ * The work queue: at most one entry per stream × rooftop, waiting or claimed (policy `exclusive`). It is level-triggered: what is
+ * due is in the ledger, so a lost or superfluous message costs time, never data.
+ */
+export class Queue {
+  readonly #boss: PgBoss
+  constructor(boss: PgBoss) {
+    this.#boss = boss
+  }
+
+  /** Enqueues the entries in the given transaction. Returns those whose key is in the queue already, waiting or claimed. */
+  async offer(on: SqlRunner, entries: readonly QueueEntry[]): Promise<QueueEntry[]> {
+    if (entries.length === 0) return []
+    const jobs = entries
+      .map((entry) => ({
+        id: randomUUID(),
+        data: entry.key,
+        ...whenTaken(entry),
+        // So that a process can ignore rooftops that it does not know.
+        group: { id: entry.key.rooftopUid },
+        entry,
+      }))
+      // Sorted, so that two processes that offer the same keys cannot deadlock.
+      .sort((a, b) => (a.singletonKey < b.singletonKey ? -1 : 1))
+    const sent = jobs.map(({ entry: _, ...job }) => job)
+    const inserted = await this.#boss.insert(queueName, sent, { db: bossDb(on), returnId: true })
+    const ids = new Set(inserted)
+    return jobs.filter(({ id }) => !ids.has(id)).map(({ entry }) => entry)
+  }
+
+  /** Changes when the waiting work of a key is taken. false: nothing waits, because it is claimed or has just ended. */
+  async reschedule(on: SqlRunner, entry: QueueEntry): Promise<boolean> {
+    const options = { db: bossDb(on), ...whenTaken(entry) }
+    return (await this.#boss.update(queueName, undefined, options)).updated > 0
+  }
+
+  /** Takes claimed work away from the process that holds it, which can then commit nothing. */
+  async revoke(on: SqlRunner, key: WorkKey): Promise<void> {
+    const db = bossDb(on)
+    const jobs = await this.#boss.findJobs(queueName, { key: queueKey(key), db })
+    const claimed = jobs.filter(({ state }) => state === 'active')
+    if (claimed.length > 0) await this.#boss.deleteJob(queueName, claimed, { db })
+  }
+
+  /** Claims up to `limit` items. */
+  async take(
+    limit: number,
+    { unknownRooftops = [], minPriority }: TakeOptions = {},
+  ): Promise<WorkItem[]> {
+    const jobs = await this.#boss.fetch<WorkKey>(queueName, {
+      batchSize: limit,
+      ...(unknownRooftops.length > 0 ? { ignoreGroups: [...unknownRooftops] } : {}),
+      ...(minPriority === undefined ? {} : { minPriority }),
+    })
+    return jobs.map(({ id, retryCount, data }) => ({ id, attempt: retryCount, key: data }))
+  }
+
+  /** Sends a heartbeat for the work. Without it, another worker takes over after `heartbeatSeconds`. */
+  async touch(items: readonly WorkItem[]): Promise<void> {
+    if (items.length > 0) await this.#boss.touch(queueName, items.map(asAttempt))
+  }
+
+  /** Completes the work in the transaction of its rows. FencedError when this attempt no longer holds it. */
+  async complete(on: SqlRunner, item: WorkItem): Promise<void> {
+    const done = (await this.#boss.complete(queueName, asAttempt(item), null, {
+      db: bossDb(on),
+    })) as { affected?: number }
+    if (done.affected === 1) return
+    throw new FencedError(
+      `Work ${queueKey(item.key)} was taken over by another worker; nothing was written.`,
+    )
+  }
+
+  async stop(): Promise<void> {
+    await this.#boss.stop({ graceful: false, close: false })
+  }
+}
+
+/** The key, such as `evaluations/7f3a…`, and when its work is taken. */
+function whenTaken({ key, priority, delaySeconds }: QueueEntry) {
+  return { singletonKey: queueKey(key), priority, startAfter: delaySeconds }
+}
+
+function queueKey({ stream, rooftopUid }: WorkKey): string {
+  return `${stream}/${rooftopUid}`
+}
+
+function asAttempt({ id, attempt }: WorkItem): { id: string; retryCount: number } {
+  return { id, retryCount: attempt }
+}
+
+/** The entries of the queue by state, and the age of the oldest that could be taken now. */
+export interface QueueCounts {
+  readonly active: number
+  readonly waiting: number
+  readonly delayed: number
+  readonly oldestSeconds: number
+}
+
+/**
+ * Counts the queue. The only statement of ours on a table of pg-boss: its getQueueStats() repeats counts that are up to a minute
+ * old, and knows no age.
+ */
+export async function countQueue(db: QueryExecutorProvider): Promise<QueueCounts> {
+  const { rows } = await sql<QueueCounts>`
+    select count(*) filter (where state = 'active')::int as active,
+      count(*) filter (where state < 'active' and start_after <= now())::int as waiting,
+      count(*) filter (where state < 'active' and start_after > now())::int as delayed,
+      coalesce(extract(epoch from now() - min(start_after) filter (where state < 'active' and start_after <= now())), 0)::float8
+        as "oldestSeconds"
+    from ${sql.table(`${schema}.job`)} where name = ${queueName} and state <= 'active'`.execute(db)
+  return rows[0]!
 }

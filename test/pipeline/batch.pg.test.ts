@@ -8,6 +8,7 @@ import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
 import type { BatchStream } from '#src/streams/batch-stream.ts'
 import { dayMs, type Fixture } from '../support/fixture.ts'
 import { rowsOf } from '../support/pricing-fixture.ts'
+import { whereWaiting } from '../support/queue-with.ts'
 import {
   adcode,
   batches,
@@ -16,7 +17,6 @@ import {
   inBatchesOf,
   observations,
   pollPath,
-  queueWith,
   reports,
   reprice,
   stock,
@@ -316,9 +316,9 @@ test('a stopped run leaves its batch to the next run, which polls it and sends n
   await using fixture = await stockFixture(coded(2))
   const stop = new AbortController()
   const { queue } = fixture.context
-  const stopping = queueWith(queue, async (on, data, options) => {
-    if (options?.delaySeconds === 3) stop.abort(new Error('SIGTERM'))
-    return await queue.offer(on, data, options)
+  const stopping = whereWaiting(queue, 3, async ({ delaySeconds }) => {
+    stop.abort(new Error('SIGTERM'))
+    return delaySeconds
   })
 
   await fixture.night({ queue: stopping, signal: stop.signal })
@@ -343,10 +343,9 @@ test('waiting for batches holds no slot: seven rooftops wait at once with four s
   const { queue } = fixture.context
   const waiting = new Set<string>()
   // No slice returns from this wait without the signal.
-  const forever = queueWith(queue, async (on, data, options) => {
-    if (options?.delaySeconds !== 3) return await queue.offer(on, data, options)
-    waiting.add(data.rooftopUid)
-    return await queue.offer(on, data, { ...options, delaySeconds: waitSeconds })
+  const forever = whereWaiting(queue, 3, async ({ key }) => {
+    waiting.add(key.rooftopUid)
+    return waitSeconds
   })
   let waitSeconds = 3600
   const night = fixture.night({ queue: forever })
@@ -377,8 +376,8 @@ async function claimed(fixture: Fixture, batchSize: number): Promise<SliceJob<Ba
   const [rooftop] = await registerRooftops(context.db, context.config.rooftops)
   const plan = { command: 'sync', mode: 'sync', from: 0, until: null } as const
   const run = await insertRun(context.db, plan, 1_773_108_000, {})
-  const data = { runId: run.runId, stream: stockPrices.name, rooftopUid: rooftop!.uid }
-  const item = { id: 'none', attempt: 0, data }
+  const key = { stream: stockPrices.name, rooftopUid: rooftop!.uid }
+  const item = { id: 'none', attempt: 0, key }
   const stream = stockPrices
   return { context, run, stream, rooftop: rooftop!, siblings: [], item, traffic: new Traffic() }
 }

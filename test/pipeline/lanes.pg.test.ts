@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { BusyError } from '#src/errors.ts'
 import { runWorker } from '#src/pipeline/run-worker.ts'
-import { requeueLost } from '#src/pipeline/work-queue.ts'
+import { lanePriority, requeueLost } from '#src/pipeline/work-queue.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { runNight } from '../support/fixture.ts'
@@ -59,14 +59,15 @@ test('a second backfill of the same rooftops is refused, and one of another lane
 test('queued backfill work waits for a sync, and continues after the sync is done with the rooftop', async () => {
   await using fixture = await lanesFixture()
   const { pool } = fixture.database
-  const runId = await detachedBackfill(fixture, fixture.context)
+  await detachedBackfill(fixture, fixture.context)
+  const lanes = ['background', 'foreground', 'event'] as const
   const queued = async () =>
     (
       await pool.query(
-        `select (data ->> 'runId')::int as run, priority from pgboss.job
+        `select priority from pgboss.job
          where state < 'active' and data ->> 'stream' = 'evaluations' order by singleton_key`,
       )
-    ).rows
+    ).rows.map(({ priority }) => lanes.findLast((lane) => lanePriority[lane] <= priority))
   const before = await queued()
   let during: unknown
   const crashPoint = (name: string) => {
@@ -75,10 +76,10 @@ test('queued backfill work waits for a sync, and continues after the sync is don
 
   const night = await runNight({ ...fixture.context, crashPoint })
 
-  expect(before.map(({ run }) => run)).toEqual([runId, runId])
-  expect(await during).not.toContainEqual(expect.objectContaining({ run: runId }))
+  expect(before).toEqual(['background', 'background'])
+  expect(await during).not.toContain('background')
   expect(night.status).toBe('ok')
-  expect((await queued()).map(({ run }) => run)).toEqual([runId, runId])
+  expect(await queued()).toEqual(['background', 'background'])
 })
 
 test('a detached backfill is alive without a process; workers run it and end it', async () => {

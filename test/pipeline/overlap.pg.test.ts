@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { BusyError, FencedError } from '#src/errors.ts'
+import { enqueue } from '#src/pipeline/work-queue.ts'
 import { type Fixture, openFixture, openSecondContext, runNight } from '../support/fixture.ts'
 import { differences, sourceTruth, warehouseTruth } from '../support/warehouse-truth.ts'
 
@@ -101,8 +102,15 @@ test('work that a dead run left in the queue blocks no other run', async () => {
      values ('sync', '{"mode": "sync", "from": 0, "until": null}', now()) returning run_id`,
   )
   const runId = rows[0]!.run_id
-  for (const { uid } of fixture.config.rooftops)
-    await fixture.context.queue.offer(pool, { runId, stream: 'evaluations', rooftopUid: uid })
+  await pool.query(
+    `insert into ops.run_stream (run_id, rooftop_id, stream) select $1, rooftop_id, 'evaluations' from core.rooftop`,
+    [runId],
+  )
+  await enqueue(
+    fixture.context,
+    fixture.config.rooftops.map(({ uid }) => ({ stream: 'evaluations', rooftopUid: uid })),
+  )
+  await fixture.context.queue.take(1)
 
   const report = await fixture.night()
 

@@ -5,9 +5,10 @@ import { type Context, openContext } from '#src/context.ts'
 import { type Log, openLog } from '#src/log.ts'
 import type { RunReport } from '#src/pipeline/run-report.ts'
 import { runStreams } from '#src/pipeline/run-streams.ts'
-import type { Queue, WorkItem } from '#src/queue/queue.ts'
+import type { Queue } from '#src/queue/queue.ts'
 import { evaluations } from '#src/streams/evaluations/evaluations.ts'
 import { toUnixSeconds } from '#src/values/unix-seconds.ts'
+import { queueWith } from '../support/queue-with.ts'
 import type { Crash } from './simulation.ts'
 import { deliverWebhooks, type WebhookDelivery } from './webhooks.ts'
 import type { Source } from './source.ts'
@@ -162,14 +163,8 @@ export class CrashableProcess {
 
 /** The queue for a process that sends no heartbeat for its frozen work. */
 function freezable(queue: Queue, frozen: ReadonlySet<string>): Queue {
-  const touch = (items: readonly WorkItem[]) =>
-    queue.touch(items.filter(({ data }) => !frozen.has(data.rooftopUid)))
-  return new Proxy(queue, {
-    get(target, name) {
-      if (name === 'touch') return touch
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
+  return queueWith(queue, {
+    touch: (items) => queue.touch(items.filter(({ key }) => !frozen.has(key.rooftopUid))),
   })
 }
 

@@ -25,7 +25,7 @@ export const mutants = {
     instead: 'sourceStart - 0 * daySeconds',
   },
   'unfenced completion': {
-    file: 'queue/pg-boss-queue.ts',
+    file: 'queue/queue.ts',
     text: 'if (done.affected === 1) return',
     instead: 'if (done) return',
   },

@@ -6,6 +6,7 @@ import { users } from '#src/streams/users.ts'
 import type { Context } from '#src/context.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { type Fixture, type FixtureOptions, openFixture } from './fixture.ts'
+import { whereWaiting } from './queue-with.ts'
 
 export const morning = new Date('2026-03-10T02:00:00Z')
 
@@ -47,25 +48,12 @@ export function priceRequests({ sandbox }: Fixture): number {
 /** A context whose waits are over at once: whoever is to wait finds that the source's time has passed meanwhile. */
 export function withoutWaits({ context, sandbox }: Fixture): Partial<Context> {
   const { queue, appraisal } = context
-  const offer: typeof queue.offer = async (on, data, { delaySeconds = 0, ...options } = {}) => {
-    if (delaySeconds < 8) return await queue.offer(on, data, { delaySeconds, ...options })
+  const withoutDelay = whereWaiting(queue, 8, async ({ delaySeconds }, on) => {
     // The header that the clock is read from has whole seconds.
     sandbox.clock.advance((delaySeconds + 1) * 1000)
     await on.query('update ops.run_stream set not_before = null where not_before is not null')
     await appraisal.measureClock()
-    return await queue.offer(on, data, options)
-  }
-  const withoutDelay = {
-    offer,
-    offerAll: queue.offerAll.bind(queue),
-    replace: queue.replace.bind(queue),
-    holders: queue.holders.bind(queue),
-    isHeld: queue.isHeld.bind(queue),
-    drop: queue.drop.bind(queue),
-    take: queue.take.bind(queue),
-    touch: queue.touch.bind(queue),
-    complete: queue.complete.bind(queue),
-    stop: queue.stop.bind(queue),
-  }
+    return 0
+  })
   return { queue: withoutDelay }
 }

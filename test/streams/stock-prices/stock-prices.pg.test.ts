@@ -3,6 +3,7 @@ import { aRooftop } from '../../support/build-world.ts'
 import { samples } from '#src/sandbox/samples.ts'
 import type { Fixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
+import { whereWaiting } from '../../support/queue-with.ts'
 import {
   adcode,
   batches,
@@ -111,16 +112,14 @@ test('a result is not stored for another vehicle that got the stock number meanw
   await using fixture = await stockFixture([{ stockNo: 'S-1', adcode, vin: vinOf(1) }])
   let isSold = false
   const { queue } = impatient(fixture)
-  const offer: NonNullable<typeof queue>['offer'] = async (on, data, options) => {
+  const selling = whereWaiting(queue!, 3, async ({ delaySeconds }) => {
     // While the first batch is open.
-    if (options?.delaySeconds === 3 && !isSold) {
-      isSold = true
-      await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
-    }
-    return await queue!.offer(on, data, options)
-  }
+    if (!isSold) await stock(fixture.database, [{ stockNo: 'S-1', adcode, vin: vinOf(2) }])
+    isSold = true
+    return delaySeconds
+  })
 
-  const report = await fixture.night({ queue: { ...queue!, offer } })
+  const report = await fixture.night({ queue: selling })
 
   expect(report.status).toBe('ok')
   expect((await observations(fixture)).map((row) => row['vin'])).toEqual([vinOf(2)])

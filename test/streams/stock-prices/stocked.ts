@@ -1,6 +1,5 @@
 import type { Context } from '#src/context.ts'
 import { registerRooftops } from '#src/pipeline/rooftops.ts'
-import type { Queue } from '#src/queue/queue.ts'
 import { aRooftop, worldOf } from '../../support/build-world.ts'
 import type { Rooftop } from '#src/sandbox/world-types.ts'
 import { stockPrices } from '#src/streams/stock-prices/stock-prices.ts'
@@ -9,6 +8,7 @@ import { runStreams } from '#src/pipeline/run-streams.ts'
 import { type Fixture, type FixtureOptions, openFixture } from '../../support/fixture.ts'
 import { morning, rowsOf } from '../../support/pricing-fixture.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
+import { whereWaiting } from '../../support/queue-with.ts'
 
 export const submitPath = '/price-batch'
 export const pollPath = '/price-batch/{batchId}'
@@ -90,33 +90,18 @@ export function impatient(
   { context: { queue }, sandbox: { clock } }: Pick<Fixture, 'context' | 'sandbox'>,
   seconds = 3,
 ): Partial<Context> {
-  const offer: Queue['offer'] = async (on, data, { delaySeconds = 0, ...options } = {}) => {
-    if (delaySeconds < 2) return await queue.offer(on, data, { delaySeconds, ...options })
-    clock.advance(seconds * 1000)
-    const earlier = (column: string) => `${column} = ${column} - make_interval(secs => ${seconds})`
-    await on.query(
-      `update ops.price_batch set ${earlier('progressed_at')} where finished_at is null`,
-    )
-    await on.query(`update ops.run set ${earlier('started_at')} where status = 'running'`)
-    await on.query('update ops.run_stream set not_before = null where not_before is not null')
-    return await queue.offer(on, data, options)
-  }
-  return { queue: queueWith(queue, offer) }
-}
-
-/** The queue with another way of offering work. */
-export function queueWith(queue: Queue, offer: Queue['offer']): Queue {
   return {
-    offer,
-    offerAll: queue.offerAll.bind(queue),
-    replace: queue.replace.bind(queue),
-    holders: queue.holders.bind(queue),
-    isHeld: queue.isHeld.bind(queue),
-    drop: queue.drop.bind(queue),
-    take: queue.take.bind(queue),
-    touch: queue.touch.bind(queue),
-    complete: queue.complete.bind(queue),
-    stop: queue.stop.bind(queue),
+    queue: whereWaiting(queue, 2, async (_, on) => {
+      clock.advance(seconds * 1000)
+      const earlier = (column: string) =>
+        `${column} = ${column} - make_interval(secs => ${seconds})`
+      await on.query(
+        `update ops.price_batch set ${earlier('progressed_at')} where finished_at is null`,
+      )
+      await on.query(`update ops.run set ${earlier('started_at')} where status = 'running'`)
+      await on.query('update ops.run_stream set not_before = null where not_before is not null')
+      return 0
+    }),
   }
 }
 
