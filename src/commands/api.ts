@@ -1,16 +1,14 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import { createLogUpdate } from 'log-update'
-import { type Caller, callOperation, type OperationCall } from '../billing/call-operation.ts'
+import type { Caller, OperationCall } from '../billing/call-operation.ts'
 import type { PollProgress } from '../billing/poll.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import type { RooftopConfig } from '../config/read.ts'
 import type { Effect, Operation } from '../contract/operation.ts'
 import { allOperations, findOperation } from '../contract/operations.ts'
 import { messageOf, UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
 import { addFieldFlags, fieldsFromFlags } from './api-fields.ts'
 import { addToList, type CommandDefinition } from './command.ts'
-import { drawsProgress } from './progress.ts'
 import type { Session } from './session.ts'
 
 const effects: Readonly<Record<Effect, string>> = {
@@ -88,7 +86,7 @@ async function runOperation(
     wait: options['wait'] === true ? { every } : null,
   }
   requireYes(operation, options)
-  const meter = openMeter(session)
+  const meter = await openMeter(session)
   const caller: Caller = {
     config: session.config,
     log: session.log,
@@ -101,21 +99,24 @@ async function runOperation(
       session.resultWithSecrets(answer, () => [JSON.stringify(answer, null, 2)])
     },
   }
+  const { callOperation } = await import('../billing/call-operation.ts')
   await callOperation(caller, request)
   return 0
 }
 
 /** One line on a terminal, else log lines. */
-function openMeter({ io, globals, log }: Session): {
+async function openMeter({ io, globals, log }: Session): Promise<{
   readonly show: (progress: PollProgress) => void
   readonly end: () => void
-} {
+}> {
+  const { drawsProgress } = await import('./progress.ts')
   if (!drawsProgress(io, globals))
     return {
       show: ({ operation, fields, percent, seconds }) =>
         log.info({ ...fields, percent, seconds }, `waiting for ${operation}`),
       end: () => {},
     }
+  const { createLogUpdate } = await import('log-update')
   const update = createLogUpdate(io.stderr as NodeJS.WriteStream, { showCursor: true })
   return {
     show: ({ operation, percent, seconds }) =>

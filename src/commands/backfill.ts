@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { runToEnd, startDetached } from '../pipeline/run-streams.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import { pauseRunning, readResumedRequest, showBackfills } from './backfill-control.ts'

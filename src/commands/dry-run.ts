@@ -11,7 +11,7 @@ import {
 } from '../pipeline/due-windows.ts'
 import { budgetOf, historyOf } from '../pipeline/enrichment-due.ts'
 import type { Run } from '../pipeline/run-ledger.ts'
-import { labelRooftops } from '../pipeline/match-rooftop.ts'
+import { labelRooftops } from '../config/choose-rooftops.ts'
 import { findRooftops } from '../pipeline/rooftops.ts'
 import type { RunRequest } from '../pipeline/start-run.ts'
 import type { BatchStream } from '../streams/batch-stream.ts'

@@ -1,7 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { scrubber } from '../log.ts'
-import { labelRooftops } from '../pipeline/match-rooftop.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { listQuarantine, showQuarantine } from '../pipeline/quarantine-list.ts'
 import { allStreams } from '../streams/all.ts'

@@ -1,5 +1,5 @@
 import { runStreams } from '../pipeline/run-streams.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { chooseStreams } from './option-values.ts'
 import type { RunCommand } from './command.ts'
 import { replayStreamNames } from './names.ts'

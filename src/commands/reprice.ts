@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { stockPrices } from '../streams/stock-prices/stock-prices.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'

@@ -1,7 +1,7 @@
 import { embeddedFolder } from '../warehouse.ts'
 import { embeddedStatus } from '../db/embedded.ts'
 import { UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { Alerts } from '../scheduler/alerts.ts'
 import { loadJobs, type PlannedJob } from '../scheduler/load-jobs.ts'
 import { claimManually } from '../scheduler/claim-slot.ts'

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import { matchRooftop, rooftopLabel } from '../pipeline/match-rooftop.ts'
+import { matchRooftop, rooftopLabel } from '../config/choose-rooftops.ts'
 import {
   type KnownRooftop,
   listRuns,

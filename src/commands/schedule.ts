@@ -1,6 +1,6 @@
 import { noProgress } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { loadJobs } from '../scheduler/load-jobs.ts'
 import { runScheduler } from '../scheduler/scheduler.ts'
 import type { RunCommand } from './command.ts'

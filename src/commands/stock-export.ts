@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { UsageError } from '../errors.ts'
-import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
+import { findRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { type ExportSubject, runExport } from '../stock/export/export.ts'
 import { checkTarget } from '../stock/export/output.ts'
 import type { RooftopRow } from '../values/rooftop.ts'

@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
-import { rooftopLabel } from '../pipeline/match-rooftop.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops, rooftopLabel } from '../config/choose-rooftops.ts'
 import { importStock } from '../stock/import/import-stock.ts'
 import type { ImportRequest } from '../stock/import/request.ts'
 import type { RunCommand } from './command.ts'

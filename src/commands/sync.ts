@@ -2,7 +2,7 @@ import { exitCodeOf, reportLines } from './run-report.ts'
 import { chooseStreams } from './option-values.ts'
 import type { RunCommand } from './command.ts'
 import { dryRun } from './dry-run.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { runStreams } from '../pipeline/run-streams.ts'
 import { toUnixSeconds } from '../values/unix-seconds.ts'
 

@@ -1,6 +1,6 @@
 import { openAppraisal } from '../context.ts'
-import { labelRooftops } from '../pipeline/match-rooftop.ts'
-import { chooseRooftops, findRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops, labelRooftops } from '../config/choose-rooftops.ts'
+import { findRooftops } from '../pipeline/rooftops.ts'
 import {
   duplicateIds,
   isProved,

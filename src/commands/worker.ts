@@ -1,6 +1,6 @@
 import { type Context, noProgress } from '../context.ts'
 import { runWorker } from '../pipeline/run-worker.ts'
-import { chooseRooftops } from '../pipeline/rooftops.ts'
+import { chooseRooftops } from '../config/choose-rooftops.ts'
 import { slicesAtOnce } from '../pipeline/work-loop.ts'
 import { allStreams } from '../streams/all.ts'
 import { consumeHints } from '../webhook/consume.ts'

@@ -1,24 +1,10 @@
 import { sql } from 'kysely'
 import { BusyError, UsageError } from '../errors.ts'
-import type { Config, RooftopConfig } from '../config/read.ts'
+import type { RooftopConfig } from '../config/read.ts'
 import type { Db } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { lockSql } from '../db/locks.ts'
 import type { RooftopRow } from '../values/rooftop.ts'
-import { matchRooftop } from './match-rooftop.ts'
-
-/** The rooftops of the config that a command is about, each named as `matchRooftop` takes it; all when none is named. */
-export function chooseRooftops(config: Config, names: readonly string[]): readonly RooftopConfig[] {
-  if (config.rooftops.length === 0) {
-    throw new UsageError(
-      `No rooftops are configured (${config.file ?? 'no forecourt.yaml here'}): write a config with "forecourt init" and list them under rooftops:.`,
-    )
-  }
-  const chosen = new Set(names.map((name) => matchRooftop(name, config.rooftops)))
-  return names.length === 0
-    ? config.rooftops
-    : config.rooftops.filter((rooftop) => chosen.has(rooftop))
-}
 
 /** Finds the rooftops without writing. A rooftop that no run has registered yet has the id 0, which no row has. */
 export async function findRooftops(

@@ -33,6 +33,12 @@ test.for([['--version'], ['--help'], ['why', '--help'], ['webhooks', 'plan', '--
   },
 )
 
+test('the help of an operation loads only what describes its fields', async () => {
+  await using home = await temporaryFolder()
+
+  expect(loadedPackages(['api', 'geteval', '--help'], home.path)).toEqual(['commander', 'zod'])
+})
+
 test('compiled code is stored in a folder of the user, and a home that cannot be written is no fault', async () => {
   await using home = await temporaryFolder()
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchRooftop, rooftopLabel } from '#src/pipeline/match-rooftop.ts'
+import { matchRooftop, rooftopLabel } from '#src/config/choose-rooftops.ts'
 
 const northside = { uid: '7f3a0c12-aa', name: 'Northside' }
 const southside = { uid: '7f3a0d99-bb', name: 'Southside' }

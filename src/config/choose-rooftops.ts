@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../values/nearest-name.ts'
+import type { Config, RooftopConfig } from './read.ts'
 
 /** How a rooftop is named. */
 export interface NamedRooftop {
@@ -20,6 +21,19 @@ export function rooftopLabel({ uid, name }: NamedRooftop): string {
 export function labelRooftops(rooftops: readonly NamedRooftop[]): (uid: string) => string {
   const labels = new Map(rooftops.map((rooftop) => [rooftop.uid, rooftopLabel(rooftop)]))
   return (uid) => labels.get(uid) ?? uid
+}
+
+/** The rooftops of the config that a command is about, each named as `matchRooftop` takes it; all when none is named. */
+export function chooseRooftops(config: Config, names: readonly string[]): readonly RooftopConfig[] {
+  if (config.rooftops.length === 0) {
+    throw new UsageError(
+      `No rooftops are configured (${config.file ?? 'no forecourt.yaml here'}): write a config with "forecourt init" and list them under rooftops:.`,
+    )
+  }
+  const chosen = new Set(names.map((name) => matchRooftop(name, config.rooftops)))
+  return names.length === 0
+    ? config.rooftops
+    : config.rooftops.filter((rooftop) => chosen.has(rooftop))
 }
 
 /**
